@@ -1,0 +1,66 @@
+"""Host-side validation with one error style: what was expected, what was given, what to do."""
+
+import difflib
+import math
+from collections.abc import Iterable
+from typing import Any
+
+
+class InputError(ValueError):
+    """Something a person gave cannot be used. The command line prints it and exits with status 2."""
+
+    def __init__(self, name: str, expected: str, given: str, advice: str):
+        self.name, self.expected, self.given, self.advice = name, expected, given, advice
+        super().__init__(f"{name}: expected {expected}, got {given}; {advice}")
+
+
+def number(name: str, value: Any) -> float:
+    """A finite real number, as a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InputError(name, "a finite number", repr(value), f"give {name} as a plain number")
+    return float(value)
+
+
+def epsilon(value: Any, name: str = "epsilon") -> float:
+    """epsilon in (0, inf)."""
+    if number(name, value) <= 0:
+        raise InputError(name, "a number > 0", repr(value), "choose a positive budget, for example 1.0")
+    return float(value)
+
+
+def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> float:
+    """delta in [0, 1); in (0, 1) where ``positive_for`` names what cannot do without it."""
+    if not 0 <= number(name, value) < 1:
+        raise InputError(name, "a number in [0, 1)", repr(value), "choose for example 1e-6, or 0 for pure privacy")
+    if positive_for is not None and value == 0:
+        raise InputError(
+            name, f"a number in (0, 1) for {positive_for}", "0",
+            "give a positive delta such as 1e-6, or choose a learner of pure differential privacy",
+        )  # fmt: skip
+    return float(value)
+
+
+def probability(name: str, value: Any) -> float:
+    """A number in (0, 1): alpha, beta, gamma, a confidence."""
+    if not 0 < number(name, value) < 1:
+        raise InputError(name, "a number in (0, 1)", repr(value), "choose for example 0.1")
+    return float(value)
+
+
+def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """A whole number in [low, high]."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or value < low or (high is not None and value > high):
+        span = f">= {low}" if high is None else f"in [{low}, {high}]"
+        raise InputError(name, f"a whole number {span}", repr(value), f"choose {name} {span}")
+    return int(value)
+
+
+def choice(name: str, value: Any, known: Iterable[str]) -> str:
+    """One of the known names; the error gives the nearest ones."""
+    names = sorted(known)
+    if value not in names:
+        near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see `dpjax list`"
+        raise InputError(name, f"one of {', '.join(names)}", repr(value), hint)
+    return str(value)

@@ -1,0 +1,205 @@
+"""Distributions over an ordered domain as whole-number weights, so that every error is an exact integer."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import checks, random, wide
+from dpjax.checks import InputError
+from dpjax.concepts.domain import Domain
+
+_FEW = 64  # up to so many segments a lookup compares with all of them; beyond, it searches
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Distribution:
+    """Segments of the domain, each with one whole-number weight a point; the rest of the domain has mass 0.
+
+    start, end (inclusive), weight (a point): ``uint32[s, 2]``, segments ascending and disjoint.
+    last: ``uint32[s, 2]``, cumulative mass up to and including the segment, minus 1. The total is at most 2**64.
+    limbs, atoms: static; limbs of an element, and whether every segment is a single point.
+
+    Traced, so that another distribution with as many segments compiles nothing. Build it with the functions below.
+    """
+
+    start: Array
+    end: Array
+    weight: Array
+    last: Array
+    limbs: int = field(metadata={"static": True})
+    atoms: bool = field(metadata={"static": True})
+
+    @property
+    def total(self) -> int:
+        """Total mass in units, on the host."""
+        return int(wide.decode(self.last)[-1]) + 1
+
+    def draw(self, key: Array, count: int) -> Array:
+        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``.
+
+        Every interval of the domain is drawn with its mass, to within 2**-63.
+        """
+        high, low = random.words(key, (count,))
+        with jax.enable_x64(True):
+            bits = wide.word(high, low)
+            top = wide.join(self.last[-1]) + jnp.uint64(1)  # 0 stands for 2**64
+            unit = jnp.where(top == 0, bits, jax.lax.mulhi(bits, jnp.broadcast_to(top, bits.shape)))
+            if self.start.shape[0] == 1:
+                weight = wide.join(self.weight[0])
+                offset = unit if self.atoms else jnp.where(weight == 1, unit, unit // weight)
+                element = wide.join(self.start[0]) + (jnp.zeros_like(unit) if self.atoms else offset)
+            else:
+                segment = self._count_below(wide.join(self.last), unit, strict=True)
+                element = wide.join(self.start)[segment]
+                if not self.atoms:
+                    element = element + (unit - self._before()[segment]) // wide.join(self.weight)[segment]
+            return wide.split(element, self.limbs)
+
+    def mass_at(self, element: Array) -> Array:
+        """Mass of single elements, ``uint64[...]`` -> ``uint64[...]``. 64-bit types enabled."""
+        segment = jnp.maximum(self._count_below(wide.join(self.start), element, strict=False) - 1, 0)
+        inside = (wide.join(self.start)[segment] <= element) & (element <= wide.join(self.end)[segment])
+        return jnp.where(inside, wide.join(self.weight)[segment], jnp.uint64(0))
+
+    def mass_up_to(self, element: Array) -> Array:
+        """Mass of {0, ..., element}, saturating at 2**64 - 1; ``uint64[...]``. 64-bit types enabled."""
+        start, end = wide.join(self.start), wide.join(self.end)
+        below = self._count_below(start, element, strict=False)
+        segment = jnp.maximum(below - 1, 0)
+        covered = jnp.minimum(element, end[segment]) - start[segment]  # one less than the points covered
+        weight = wide.join(self.weight)[segment]
+        last = self._before()[segment] + covered * weight + (weight - jnp.uint64(1))
+        mass = jnp.where(last == jnp.uint64(2**64 - 1), last, last + jnp.uint64(1))
+        return jnp.where(below == 0, jnp.uint64(0), mass)
+
+    def _before(self) -> Array:
+        last = wide.join(self.last)
+        return jnp.concatenate([jnp.zeros(1, jnp.uint64), last[:-1] + jnp.uint64(1)])
+
+    def _count_below(self, table: Array, value: Array, *, strict: bool) -> Array:
+        """How many entries of the ascending table are < value (strict) or <= value, ``int32[...]``."""
+        if table.shape[0] <= _FEW:
+            entry = value[..., None]
+            return jnp.sum(table < entry if strict else table <= entry, axis=-1, dtype=jnp.int32)
+        side = "left" if strict else "right"
+        return jnp.searchsorted(table, value, side=side, method="scan").astype(jnp.int32)
+
+
+def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution:
+    """From (start, end inclusive, weight a point), disjoint, ascending, weights >= 1; total mass at most 2**64."""
+    total, previous, last = 0, -1, []
+    for start, end, weight in segments:
+        if not previous < start <= end < domain.size or weight < 1:
+            raise InputError(
+                "distribution segment", f"ascending disjoint segments in [0, {domain.size}) of weight >= 1",
+                repr((start, end, weight)), "sort the segments and merge those that overlap",
+            )  # fmt: skip
+        previous, total = end, total + (end - start + 1) * weight
+        last.append(total - 1)
+    if not segments or total > 2**64:
+        raise InputError(
+            "distribution", "at least one segment and a total mass of at most 2**64", f"total {total}",
+            "use smaller whole-number weights",
+        )  # fmt: skip
+    start, end, weight = (wide.encode([segment[i] for segment in segments]) for i in range(3))
+    atoms = all(segment[0] == segment[1] for segment in segments)
+    arrays = (jnp.asarray(part) for part in (start, end, weight, wide.encode(last)))
+    return Distribution(*arrays, limbs=domain.limbs, atoms=atoms)
+
+
+def uniform(domain: Domain) -> Distribution:
+    """Every element has mass 1."""
+    return from_segments(domain, [(0, domain.size - 1, 1)])
+
+
+def from_weights(domain: Domain, positions, weights) -> Distribution:
+    """Atoms at the given distinct positions with whole-number weights; weight 0 is left out."""
+    pairs = sorted((int(p), int(w)) for p, w in zip(positions, weights, strict=True) if int(w) != 0)
+    return from_segments(domain, [(p, p, w) for p, w in pairs])
+
+
+def spread(domain: Domain, count: int) -> list[int]:
+    """``count`` distinct elements spread evenly over the domain, ascending."""
+    checks.integer("number of atoms", count, 1, domain.size)
+    return [(2 * i + 1) * domain.size // (2 * count) for i in range(count)]
+
+
+def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
+    """``atoms`` spread-out elements of probability at least ``mass`` each; the rest of the domain shares what is left.
+
+    Args:
+      atoms: >= 1, fewer than the domain's size.
+      mass: in (0, 1/atoms); a decimal such as 0.1 is taken exactly.
+    """
+    share = _decimal("mass", mass)
+    positions = spread(domain, atoms)
+    if atoms * share >= 1:
+        raise InputError("mass", f"less than 1/{atoms} for {atoms} atoms", repr(mass), "use fewer or lighter atoms")
+    background = domain.size - atoms
+    weight = -(-share * background // (1 - atoms * share))
+    return _atoms_over_background(domain, {p: max(1, int(weight)) for p in positions})
+
+
+def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
+    """Probability proportional to rank**-exponent on ``support`` spread-out elements (weights 2**40 / rank**exponent).
+
+    Ranks are scattered over the positions by a fixed permutation, so neighbours are not alike.
+    """
+    positions = spread(domain, support)
+    ranks = np.argsort(np.array([(i * 2654435761) % 2**32 for i in range(support)]), kind="stable") + 1
+    weights = [max(1, round(2**40 * float(r) ** -checks.number("exponent", exponent))) for r in ranks]
+    return from_weights(domain, positions, weights)
+
+
+def empirical(domain: Domain, values) -> Distribution:
+    """The distribution of a table's column: each value weighs as often as it occurs."""
+    positions, counts = np.unique(np.asarray(values, np.uint64), return_counts=True)
+    return from_weights(domain, positions, counts)
+
+
+def adversarial_points(domain: Domain, alpha: float) -> Distribution:
+    """As many atoms as fit with probability just above alpha each: missing any one of them is an alpha-error."""
+    share = _decimal("alpha", alpha) * Fraction(101, 100)
+    return heavy(domain, max(1, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1)), float(share))
+
+
+def adversarial_thresholds(domain: Domain, alpha: float) -> Distribution:
+    """Two adjacent atoms in the middle, each just above alpha, the rest at the two ends: only one threshold will do."""
+    checks.integer("domain size", domain.size, 4)
+    share = min(_decimal("alpha", alpha) * Fraction(101, 100), Fraction(49, 100))
+    middle, unit = domain.size // 2, 2**32
+    inner = -(-share * unit // 1)
+    outer = (unit - 2 * int(inner)) // 2 + 1
+    return from_weights(domain, [0, middle - 1, middle, domain.size - 1], [outer, inner, inner, outer])
+
+
+def adversarial_finite(domain: Domain, alpha: float) -> Distribution:
+    """As many elements as fit just above alpha, the rest of the mass on element 0: the packing of the lower bound."""
+    share = _decimal("alpha", alpha) * Fraction(101, 100)
+    unit = 2**32
+    weight = -(-share * unit // 1)
+    count = max(0, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1))
+    rest = max(1, unit - count * int(weight))
+    return from_weights(domain, range(count + 1), [rest] + [weight] * count)
+
+
+def _atoms_over_background(domain: Domain, atoms: dict[int, int]) -> Distribution:
+    segments, cursor = [], 0
+    for position, weight in sorted(atoms.items()):
+        if position > cursor:
+            segments.append((cursor, position - 1, 1))
+        segments.append((position, position, weight))
+        cursor = position + 1
+    if cursor < domain.size:
+        segments.append((cursor, domain.size - 1, 1))
+    return from_segments(domain, segments)
+
+
+def _decimal(name: str, value: float) -> Fraction:
+    return Fraction(repr(checks.probability(name, value)))

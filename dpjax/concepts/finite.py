@@ -1,0 +1,77 @@
+"""A finite class given as a boolean matrix."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.checks import InputError
+from dpjax.concepts.distributions import Distribution
+from dpjax.concepts.domain import Domain
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.mechanisms.intervals import Pieces
+
+
+@dataclass(frozen=True)
+class Finite:
+    """Concept number i is row i of a boolean matrix over the domain {0, ..., d-1}. Equal matrices are equal classes.
+
+    Build it with `Finite.of`; ``packed`` holds the matrix's bits, row by row.
+    """
+
+    packed: bytes
+    size: int
+    width: int
+
+    @staticmethod
+    def of(matrix) -> "Finite":
+        """From ``bool[concepts, d]``, at least one of each."""
+        table = np.asarray(matrix)
+        if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
+            raise InputError(
+                "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
+                "give one row a concept and one column a domain element",
+            )  # fmt: skip
+        return Finite(np.packbits(table.astype(bool)).tobytes(), *table.shape)
+
+    @property
+    def domain(self) -> Domain:
+        """{0, ..., d-1}."""
+        return Domain(self.width)
+
+    def matrix(self) -> np.ndarray:
+        """``bool[concepts, d]`` on the host."""
+        bits = np.unpackbits(np.frombuffer(self.packed, np.uint8), count=self.size * self.width)
+        return bits.reshape(self.size, self.width).astype(bool)
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]`` for elements ``uint32[..., 1]``."""
+        table = jnp.asarray(self.matrix())
+        element = jnp.minimum(x[..., 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
+        return table[self._rows(hypothesis)][:, element].transpose((*range(1, element.ndim + 1), 0)) & ~hypothesis.zero
+
+    def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
+        table = jnp.asarray(self.matrix())
+        ours = table[self._rows(hypothesis)] & ~hypothesis.zero[:, None]
+        theirs = table[self._rows(target)] & ~target.zero[:, None]
+        mass = distribution.mass_at(jnp.arange(self.width, dtype=jnp.uint64))
+        return jnp.sum(jnp.where(ours != theirs, mass, jnp.uint64(0)), axis=-1)
+
+    def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
+        """Every concept is a piece of its own; errors by one pass over the domain's cells.
+
+        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        """
+        table = jnp.asarray(self.matrix())
+        cell = jnp.minimum(x[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
+        votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)
+        balance = jnp.zeros(self.width, jnp.int32).at[cell].add(votes)
+        positives = jnp.sum(y & mask, dtype=jnp.int32)
+        errors = positives - jnp.sum(jnp.where(table, balance, 0), axis=1, dtype=jnp.int32)
+        number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
+        return Pieces(number, number, errors, jnp.ones(self.size, bool))
+
+    def _rows(self, hypothesis: Hypothesis) -> Array:
+        return jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(self.size - 1)).astype(jnp.int32)

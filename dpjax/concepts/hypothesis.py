@@ -1,0 +1,28 @@
+"""What a learner of an indexed class returns: k concepts by their numbers."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Hypothesis:
+    """k hypotheses of one class.
+
+    concept: ``uint32[k, 2]``, the number of a concept in its class (a point, a threshold, a row of a matrix).
+    zero: ``bool[k]``; True where the hypothesis is the all-zero function instead.
+    outcome: ``int32[k]``; 0 where the learner answered, -1 where it gave no answer (then ``zero`` is True).
+    """
+
+    concept: Array
+    zero: Array
+    outcome: Array
+
+    @staticmethod
+    def of(concept: Array) -> "Hypothesis":
+        """The plain concepts with these numbers, ``uint32[k, 2]``."""
+        count = concept.shape[0]
+        return Hypothesis(concept, jnp.zeros(count, bool), jnp.zeros(count, jnp.int32))

@@ -1,0 +1,87 @@
+"""Point functions: c_x(y) = 1 iff y = x."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import wide
+from dpjax.concepts.distributions import Distribution
+from dpjax.concepts.domain import Domain
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.mechanisms.intervals import Pieces
+
+
+@dataclass(frozen=True)
+class Points:
+    """POINT_X over a domain of up to 2**64 elements. Concept number x is the indicator of {x}.
+
+    Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
+    """
+
+    domain: Domain
+
+    @property
+    def size(self) -> int:
+        """The number of concepts, |X|."""
+        return self.domain.size
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
+        target = hypothesis.concept[:, -x.shape[-1] :]
+        return jnp.all(x[..., None, :] == target, axis=-1) & ~hypothesis.zero
+
+    def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
+        ours, theirs = wide.join(hypothesis.concept), wide.join(target.concept)
+        zero = jnp.uint64(0)
+        same = (ours == theirs) & ~hypothesis.zero & ~target.zero
+        wrong = jnp.where(hypothesis.zero, zero, distribution.mass_at(ours))
+        missed = jnp.where(target.zero, zero, distribution.mass_at(theirs))
+        return jnp.where(same, zero, wrong + missed)
+
+    def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
+        """Pieces of equal empirical error: each value that occurs, then all that do not. n + 1 pieces.
+
+        x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        """
+        count = mask.shape[0]
+        with jax.enable_x64(True):
+            values, order = _sorted_rows(wide.join(x), mask, self.domain.size)
+            real = mask[order]
+            index = jnp.arange(count, dtype=jnp.int32)
+            differs = jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
+            starts = real & differs
+            next_start = jax.lax.cummin(jnp.where(differs | ~real, index, count), reverse=True)
+            end = jnp.concatenate([next_start[1:], jnp.full(1, count, jnp.int32)])
+            limbs = wide.split(values)
+        votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)[order]
+        total = jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(votes, dtype=jnp.int32)])
+        balance = total[end] - total[index]  # positive minus negative rows at this value
+        positives = jnp.sum(y & mask, dtype=jnp.int32)
+        errors = jnp.concatenate([positives - balance, positives[None]])
+        distinct = jnp.sum(starts, dtype=jnp.int32)
+        rest = jnp.bool_(True)
+        if self.domain.size <= count:
+            rest = distinct < self.domain.size
+        everything = jnp.asarray(wide.encode([0, self.domain.size - 1]))
+        return Pieces(
+            first=jnp.concatenate([limbs, everything[:1]]),
+            last=jnp.concatenate([limbs, everything[1:]]),
+            errors=errors,
+            alive=jnp.concatenate([starts, rest[None]]),
+            holes=limbs,
+            hole=starts,
+        )
+
+
+def _sorted_rows(values: Array, mask: Array, size: int) -> tuple[Array, Array]:
+    """Row values ascending with padding last, and the rows' numbers. ``uint64[n]``, ``int32[n]``."""
+    index = jnp.arange(mask.shape[0], dtype=jnp.uint32)
+    if size <= 2**32 - 1:  # value and row number fit in one word, and one operand sorts several times faster
+        packed = jnp.where(mask, values, jnp.uint64(2**32 - 1)) << jnp.uint64(32) | index.astype(jnp.uint64)
+        packed = jnp.sort(packed)
+        return packed >> jnp.uint64(32), packed.astype(jnp.uint32).astype(jnp.int32)
+    values, order = wide.sort(values, (index,), real=mask, below=size)
+    return values, order.astype(jnp.int32)

@@ -1,0 +1,78 @@
+"""The exponential mechanism: choose a candidate with probability proportional to exp(rate x score)."""
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.laws import Categorical
+from dpjax.types import Neighboring, as_float
+
+
+def rate(
+    epsilon: Array | float,
+    sensitivity: float = 1,
+    *,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> Array:
+    """The factor of the score in the exponent: epsilon / (2 sensitivity), or epsilon / sensitivity if monotonic.
+
+    monotonic: static; all scores move the same way when a row is added. Refused under REPLACE_ONE, where a
+        replaced row moves some up and others down and the doubled rate would cost 2 epsilon.
+    """
+    if monotonic and neighboring is Neighboring.REPLACE_ONE:
+        raise InputError(
+            "monotonic", "False under REPLACE_ONE", "True",
+            "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out",
+        )  # fmt: skip
+    return as_float(epsilon) / (sensitivity if monotonic else 2 * sensitivity)
+
+
+def exponential(
+    scores: Array,
+    epsilon: Array | float,
+    *,
+    sensitivity: float = 1,
+    where: Array | None = None,
+    log_base: Array | None = None,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> Categorical:
+    """The exponential mechanism over m candidates.
+
+    Args:
+      scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling.
+      epsilon: traced scalar > 0.
+      sensitivity: static; the most that one neighbour moves any score.
+      where: ``bool[m]``, candidates that exist; must not depend on the data.
+      log_base: ``float[m]``, log of a base measure that does not depend on the data.
+      monotonic: static; see `rate`.
+
+    Returns: Categorical on {0..m-1}; an empty ``where`` samples -1.
+
+    Privacy: (epsilon, 0) under ``neighboring``, and epsilon-bounded range.
+    Utility: the score is at least max - (ln m + s) / rate with probability 1 - exp(-s).
+    Reference: McSherry and Talwar 2007, Theorem 6.
+    """
+    factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
+    lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
+    exists = jnp.ones(scores.shape, bool) if where is None else where
+    best = jnp.max(jnp.where(exists, scores, jnp.asarray(lowest, scores.dtype)))
+    weights = factor * jnp.where(exists, scores - best, 0).astype(factor.dtype)
+    if log_base is not None:
+        weights = weights + log_base.astype(factor.dtype)
+    if where is not None:
+        weights = jnp.where(where, weights, -jnp.inf)
+    return Categorical(weights)
+
+
+def exponential_guarantee(
+    epsilon: float, *, neighboring: Neighboring = Neighboring.REPLACE_ONE, what: str = "exponential mechanism"
+) -> Guarantee:
+    """Pure differential privacy with bounded range, so epsilon**2 / 8 zCDP."""
+    return Guarantee(
+        epsilon, 0.0, neighboring, what,
+        why="scores of sensitivity 1 at rate epsilon / 2", source="McSherry and Talwar 2007, Theorem 6",
+        rho=epsilon**2 / 8,
+    )  # fmt: skip

@@ -1,0 +1,119 @@
+"""The exponential mechanism over an ordered domain of up to 2**64 elements, at a cost that does not see it.
+
+n data points cut the domain into a few pieces on which the score is constant. A piece is drawn with
+probability proportional to width x exp(rate x score), then one of its elements uniformly.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import random, wide
+from dpjax.laws import Categorical
+from dpjax.mechanisms.exponential import exponential
+from dpjax.types import Neighboring, as_float
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Pieces:
+    """A partition of {0, ..., size-1} (or of part of it) into pieces of equal score.
+
+    first, last: ``uint32[p, 2]``, both inclusive.
+    errors: ``int32[p]``; smaller is better.
+    alive: ``bool[p]``; False for an empty piece.
+    holes: ``uint32[h, 2]`` ascending, with ``hole: bool[h]``, or None: elements of the LAST piece's span that belong
+        to other pieces, so that "everything that does not occur in the data" is a single piece.
+    """
+
+    first: Array
+    last: Array
+    errors: Array
+    alive: Array
+    holes: Array | None = None
+    hole: Array | None = None
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class IntervalLaw:
+    """A law on domain elements: a Categorical over pieces, uniform inside the piece."""
+
+    choice: Categorical
+    pieces: Pieces
+
+    def sample(self, key: Array) -> Array:
+        """One element, ``uint32[2]``. Where no piece is alive, element 0 (a fixed, data-independent default)."""
+        of_piece, inside = jax.random.split(key)
+        index = jnp.maximum(self.choice.sample(of_piece), 0)
+        pieces = self.pieces
+        with jax.enable_x64(True):
+            first = wide.join(pieces.first[index])
+            span = wide.join(pieces.last[index]) - first
+            holes = _holes_of(pieces, index)
+            if holes is not None:
+                span = span - jnp.sum(holes[1], dtype=jnp.uint64)
+            # the number of elements is span + 1, which may be 2**64: three limbs
+            count = wide.split(span + jnp.uint64(1))
+            full = (span == jnp.uint64(2**64 - 1)).astype(jnp.uint32)
+            offset = wide.join(random.randint_below(inside, jnp.concatenate([full[None], count]))[1:])
+            element = first + offset
+            if holes is not None:
+                # the j-th hole lies at or below the answer iff hole_j - j <= first + offset
+                values, real = holes
+                rank = jnp.cumsum(real.astype(jnp.uint64)) - jnp.uint64(1)
+                element = element + jnp.sum(real & (values - rank <= element), dtype=jnp.uint64)
+            return wide.split(element)
+
+    def log_probability(self, element: Array) -> Array:
+        """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every piece. 64-bit types to be enabled."""
+        with jax.enable_x64(True):
+            value = wide.join(element)
+            first, last = wide.join(self.pieces.first), wide.join(self.pieces.last)
+            inside = self.pieces.alive & (first <= value) & (value <= last)
+            if self.pieces.holes is not None:
+                at_hole = jnp.any(self.pieces.hole & (wide.join(self.pieces.holes) == value))
+                inside = inside.at[-1].set(inside[-1] & ~at_hole)
+            width = _log_width(self.pieces, jnp.float64)
+            return jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+
+
+def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity: float = 1) -> IntervalLaw:
+    """The exponential mechanism over every element of the pieces' domain, with score = -errors.
+
+    Args:
+      pieces: p pieces; see `Pieces`. Elements of one piece must have the same score.
+      epsilon: traced scalar > 0.
+      sensitivity: static; the most that one neighbour moves any element's score.
+
+    Privacy: (epsilon, 0) under REPLACE_ONE and ADD_OR_REMOVE_ONE, epsilon-bounded range: it is `exponential`.
+    Utility: errors at most min + (2 sensitivity / epsilon) (ln |domain| + s) with probability 1 - exp(-s).
+    Reference: McSherry and Talwar 2007, Theorem 6; the pieces are those of the exponential median.
+    """
+    factor = as_float(epsilon)
+    log_width = _log_width(pieces, factor.dtype)
+    choice = exponential(
+        -pieces.errors, factor, sensitivity=sensitivity, where=pieces.alive, log_base=log_width,
+        neighboring=Neighboring.REPLACE_ONE,
+    )  # fmt: skip
+    return IntervalLaw(choice, pieces)
+
+
+def _log_width(pieces: Pieces, dtype) -> Array:
+    """log of the number of elements of each piece, ``dtype[p]``; 0 for dead pieces."""
+    with jax.enable_x64(True):
+        span = wide.join(pieces.last) - wide.join(pieces.first)
+        if pieces.hole is not None:
+            span = span.at[-1].add(-jnp.sum(pieces.hole, dtype=jnp.uint64))
+        width = span.astype(dtype) + jnp.asarray(1.0, dtype)
+        return jnp.log(jnp.where(pieces.alive, width, jnp.ones_like(width)))
+
+
+def _holes_of(pieces: Pieces, index: Array) -> tuple[Array, Array] | None:
+    if pieces.holes is None:
+        return None
+    is_last = index == pieces.alive.shape[0] - 1
+    return wide.join(pieces.holes), pieces.hole & is_last

@@ -1,0 +1,63 @@
+"""Unsigned 64-bit integers as uint32 limbs at every interface, as uint64 inside.
+
+Arrays of domain elements are ``uint32[..., limbs]``, most significant limb first, so that programs mean the
+same with 64-bit types on or off. `join` and `split` are to be called under ``jax.enable_x64(True)``.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+LIMBS = 2
+
+
+def join(limbs: Array) -> Array:
+    """``uint32[..., 1 or 2]`` -> ``uint64[...]``."""
+    low = limbs[..., -1].astype(jnp.uint64)
+    if limbs.shape[-1] == 1:
+        return low
+    return (limbs[..., 0].astype(jnp.uint64) << jnp.uint64(32)) | low
+
+
+def split(value: Array, limbs: int = LIMBS) -> Array:
+    """``uint64[...]`` -> ``uint32[..., limbs]``; with one limb the upper half is dropped."""
+    low = value.astype(jnp.uint32)
+    if limbs == 1:
+        return low[..., None]
+    return jnp.stack([(value >> jnp.uint64(32)).astype(jnp.uint32), low], axis=-1)
+
+
+def word(high: Array, low: Array) -> Array:
+    """Two 32-bit words as one ``uint64``."""
+    return (high.astype(jnp.uint64) << jnp.uint64(32)) | low.astype(jnp.uint64)
+
+
+def encode(values, limbs: int = LIMBS) -> np.ndarray:
+    """Host: Python integers or a uint64 array -> ``uint32[..., limbs]``."""
+    wide = np.asarray(values, np.uint64)
+    parts = [(wide >> np.uint64(32)).astype(np.uint32), (wide & np.uint64(0xFFFFFFFF)).astype(np.uint32)]
+    return np.stack(parts[-limbs:], axis=-1)
+
+
+def decode(limbs) -> np.ndarray:
+    """Host: ``uint32[..., 1 or 2]`` -> ``uint64[...]``."""
+    array = np.asarray(limbs).astype(np.uint64)
+    if array.shape[-1] == 1:
+        return array[..., 0]
+    return (array[..., 0] << np.uint64(32)) | array[..., 1]
+
+
+def sort(values: Array, carried: tuple[Array, ...] = (), *, real: Array, below: int) -> tuple[Array, ...]:
+    """Sorts real ``uint64[n]`` values ascending, padding last, carrying ``uint32[n]`` columns as further keys.
+
+    below: static; values are less than this. A single-operand sort is several times faster on a CPU, so the
+    padding becomes the largest key where the domain leaves room for it.
+    """
+    if below < 2**64:
+        key = jnp.where(real, values, jnp.uint64(2**64 - 1))
+        if not carried:
+            return (jnp.sort(key),)
+        return tuple(jax.lax.sort((key, *carried), num_keys=1 + len(carried)))
+    order = (~real).astype(jnp.uint32)
+    return tuple(jax.lax.sort((order, values, *carried), num_keys=2 + len(carried))[1:])
