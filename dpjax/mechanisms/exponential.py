@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
 from dpjax.checks import InputError
 from dpjax.laws import Categorical
 from dpjax.types import Neighboring, as_float
@@ -65,14 +65,3 @@ def exponential(
     if where is not None:
         weights = jnp.where(where, weights, -jnp.inf)
     return Categorical(weights)
-
-
-def exponential_guarantee(
-    epsilon: float, *, neighboring: Neighboring = Neighboring.REPLACE_ONE, what: str = "exponential mechanism"
-) -> Guarantee:
-    """Pure differential privacy with bounded range, so epsilon**2 / 8 zCDP."""
-    return Guarantee(
-        epsilon, 0.0, neighboring, what,
-        why="scores of sensitivity 1 at rate epsilon / 2", source="McSherry and Talwar 2007, Theorem 6",
-        rho=epsilon**2 / 8,
-    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""The largest per-round parameter whose composed guarantee stays within a target."""
+
+from collections.abc import Callable
+
+from dpjax import checks
+from dpjax.accounting.bisection import largest
+from dpjax.accounting.composition import advanced, basic
+from dpjax.accounting.gaussian import gaussian_guarantee
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.optimal_composition import optimal
+from dpjax.accounting.zcdp import exponential_guarantee, zcdp
+from dpjax.checks import InputError
+from dpjax.types import Neighboring
+
+Family = Callable[[float, int, float], Guarantee]
+"""(parameter, rounds, delta) -> the composed guarantee, at most ``delta`` in its delta, growing with the parameter."""
+
+
+def calibrate(target_epsilon: float, target_delta: float, family: str | Family, rounds: int = 1) -> float:
+    """The largest parameter of one round for which ``rounds`` rounds are (target_epsilon, target_delta)-private.
+
+    Args:
+      target_epsilon: > 0, of all rounds.
+      target_delta: in [0, 1), of all rounds; families other than "basic", "optimal" and "exponential" need > 0.
+      family: a name of ``FAMILIES`` or a function of that kind. **Its epsilon must grow with its parameter.**
+      rounds: >= 1.
+
+    Returns:
+      The parameter, found by bisection to the last bit and never above the target. Values that the family refuses
+      with InputError (such as epsilon0 >= 1 in the printed theorem) count as above it.
+    """
+    checks.epsilon(target_epsilon, "target_epsilon")
+    checks.delta(target_delta, "target_delta")
+    checks.integer("rounds", rounds, 1)
+    if isinstance(family, str):
+        family = FAMILIES[checks.choice("family", family, FAMILIES)]
+    compose: Family = family
+
+    def within(parameter: float) -> bool:
+        whole = compose(parameter, rounds, target_delta)
+        return whole.epsilon <= target_epsilon and whole.delta <= target_delta
+
+    def accepted(parameter: float) -> bool:
+        try:
+            return within(parameter)
+        except InputError:
+            return False
+
+    low = target_epsilon / rounds
+    for _ in range(200):
+        if accepted(low):
+            return largest(accepted, low)
+        low /= 2
+    within(low)  # a family that refuses every parameter explains why itself
+    raise InputError(
+        "target_epsilon", "a target that some parameter meets", repr(target_epsilon),
+        f"even the parameter {low:.3g} spends more: relax the target",
+    )  # fmt: skip
+
+
+def _pure(epsilon0: float) -> Guarantee:
+    return Guarantee(epsilon0, 0.0, Neighboring.REPLACE_ONE, "pure mechanism")
+
+
+def _basic(epsilon0: float, rounds: int, delta: float) -> Guarantee:
+    return basic([_pure(epsilon0)], "basic composition", rounds)
+
+
+def _advanced(form: str) -> Family:
+    return lambda epsilon0, rounds, delta: advanced(_pure(epsilon0), rounds, delta, form)
+
+
+def _optimal(epsilon0: float, rounds: int, delta: float) -> Guarantee:
+    return optimal(_pure(epsilon0), rounds, delta)
+
+
+def _zcdp(epsilon0: float, rounds: int, delta: float) -> Guarantee:
+    return zcdp([exponential_guarantee(epsilon0)], delta, rounds)
+
+
+def _exponential(epsilon0: float, rounds: int, delta: float) -> Guarantee:
+    by_losses = optimal(exponential_guarantee(epsilon0), rounds, delta)
+    if delta == 0:
+        return by_losses
+    return min(by_losses, _zcdp(epsilon0, rounds, delta), key=lambda whole: whole.epsilon)
+
+
+def _gaussian(ratio: float, rounds: int, delta: float) -> Guarantee:
+    return gaussian_guarantee([1 / ratio] * rounds, 1.0, delta)
+
+
+FAMILIES: dict[str, Family] = {
+    "basic": _basic,
+    "advanced-printed": _advanced("printed"),
+    "advanced": _advanced("tight"),
+    "optimal": _optimal,
+    "exponential-zcdp": _zcdp,
+    "exponential": _exponential,
+    "gaussian": _gaussian,
+}
+"""The parameter is epsilon0 of one pure or exponential mechanism; for "gaussian" it is sensitivity / sigma."""

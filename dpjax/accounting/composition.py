@@ -1,0 +1,136 @@
+"""Basic, advanced and parallel composition: what several mechanisms on one database spend together."""
+
+import math
+from collections.abc import Sequence
+
+from dpjax import checks
+from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation, total_rho
+from dpjax.checks import InputError
+from dpjax.types import Neighboring
+
+
+def basic(parts: Sequence[Guarantee], what: str, rounds: int = 1) -> Guarantee:
+    """All parts on the same database, each ``rounds`` times, chosen adaptively.
+
+    Privacy: (rounds * sum of epsilons, rounds * sum of deltas), and the same sum of rhos where every part has one.
+    Reference: Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", Theorem 2.16(1).
+    """
+    parts = tuple(parts)
+    relation, distance = same_relation(parts)
+    checks.integer("rounds", rounds, 1)
+    return Guarantee(
+        rounds * math.fsum(part.epsilon for part in parts),
+        rounds * math.fsum(part.delta for part in parts),
+        relation,
+        what,
+        why="basic composition: epsilons and deltas add",
+        parts=parts,
+        rounds=rounds,
+        rho=total_rho(parts, rounds),
+        distance=distance,
+        source="Bun, Nissim, Stemmer, Theorem 2.16(1)",
+        contract=same_contract(parts),
+    )
+
+
+def advanced(
+    part: Guarantee, rounds: int, slack: float, form: str = "printed", what: str = "advanced composition"
+) -> Guarantee:
+    """``rounds`` adaptive runs of one part by Azuma's inequality; ``optimal`` is never worse.
+
+    Args:
+      part: with epsilon > 0; form "printed" also needs epsilon < 1.
+      rounds: m >= 1.
+      slack: delta' in (0, 1).
+      form: "printed" or "tight".
+      what: the name of the whole.
+
+    Privacy, printed: epsilon' = sqrt(2 m ln(1/delta')) epsilon + 2 m epsilon^2 and delta' + m delta.
+    Privacy, tight: the last term is m epsilon tanh(epsilon / 2), the exact mean loss of the worst part, for any
+      epsilon, and the total delta is 1 - (1 - delta)^m (1 - delta').
+    Reference: printed: Bun, Nissim, Stemmer, Theorem 2.16(2); tight: Kairouz, Oh, Viswanath, "The composition
+      theorem for differential privacy", Theorem 3.4 (its second bound).
+    """
+    checks.integer("rounds", rounds, 1)
+    checks.delta(slack, "slack", positive_for="advanced composition")
+    checks.epsilon(part.epsilon, "part.epsilon")
+    printed = checks.choice("form", form, ("printed", "tight")) == "printed"
+    if printed and part.epsilon >= 1:
+        raise InputError(
+            "part.epsilon", "a number < 1, a hypothesis of the printed theorem", repr(part.epsilon),
+            "use form='tight' or optimal()",
+        )  # fmt: skip
+    deviation = math.sqrt(2 * rounds * math.log(1 / slack)) * part.epsilon
+    if printed:
+        drift = 2 * rounds * part.epsilon**2
+        delta = rounds * part.delta + slack
+        formula, source = "2 m epsilon^2", "Bun, Nissim, Stemmer, Theorem 2.16(2)"
+    else:
+        drift = rounds * part.epsilon * math.tanh(part.epsilon / 2)
+        delta = joint_delta(part.delta, rounds, slack)
+        formula, source = "m epsilon tanh(epsilon/2)", "Kairouz, Oh, Viswanath, Theorem 3.4"
+    return Guarantee(
+        deviation + drift,
+        delta,
+        part.neighboring,
+        what,
+        why=f"advanced composition, m = {rounds}, slack {slack:.6g}: sqrt(2 m ln(1/slack)) epsilon + {formula}",
+        parts=(part,),
+        rounds=rounds,
+        rho=total_rho((part,), rounds),
+        distance=part.distance,
+        source=source,
+        contract=part.contract,
+    )
+
+
+def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
+    """Parts that each read their own share of the rows.
+
+    Each part is a function of the whole database, private under the stated relation. **A part whose guarantee needs
+    its own number of rows to stay fixed is not private on a value-based share, whose size changes.**
+
+    Args:
+      parts: one guarantee a share.
+      split: "index" (shares are fixed positions, REPLACE_ONE only) or "value" (a row's content decides its share).
+      what: the name of the whole.
+
+    Privacy: the maximum where one row can touch one share only: index shares, and value shares under
+      ADD_OR_REMOVE_ONE. Under REPLACE_ONE a row leaves one value share and enters another: the two largest add.
+    """
+    parts = tuple(parts)
+    relation, distance = same_relation(parts)
+    by_value = checks.choice("split", split, ("index", "value")) == "value"
+    if not by_value and relation is Neighboring.ADD_OR_REMOVE_ONE:
+        raise InputError(
+            "split", "'value' under ADD_OR_REMOVE_ONE", "'index'",
+            "removing a row moves every later position to another share: state the parts under REPLACE_ONE",
+        )  # fmt: skip
+    if distance > 1:
+        raise InputError("parts", "guarantees at distance 1", f"distance {distance}", "apply group after parallel")
+    touched = 2 if by_value and relation is Neighboring.REPLACE_ONE else 1
+    rhos = [part.rho for part in parts]
+    reason = {
+        (False, 1): "parallel composition: a row sits at one position, so the largest part counts",
+        (True, 1): "parallel composition: a row has one value, so the largest part counts",
+        (True, 2): "parallel composition: a replaced row leaves one cell and enters another, so the two largest add",
+    }[by_value, touched]
+    return Guarantee(
+        _largest((part.epsilon for part in parts), touched),
+        _largest((part.delta for part in parts), touched),
+        relation,
+        what,
+        why=reason,
+        parts=parts,
+        rho=None if None in rhos else _largest(rhos, touched),
+        contract=same_contract(parts),
+    )
+
+
+def joint_delta(delta: float, rounds: int, slack: float) -> float:
+    """1 - (1 - delta)^rounds (1 - slack), without cancellation."""
+    return -math.expm1(rounds * math.log1p(-delta) + math.log1p(-slack))
+
+
+def _largest(values, count: int) -> float:
+    return math.fsum(sorted(values)[-count:])

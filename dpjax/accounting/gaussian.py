@@ -1,0 +1,70 @@
+"""The Gaussian mechanism, exactly: any number of runs is one run with a larger mean shift."""
+
+import math
+from collections.abc import Sequence
+
+from scipy.special import log_ndtr
+
+from dpjax import checks
+from dpjax.accounting.bisection import MARGIN, smallest
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.ranges import non_negative, positive
+from dpjax.checks import InputError
+from dpjax.types import Neighboring
+
+_SOURCE = "Balle, Wang, Theorem 8; Dong, Roth, Su, Corollary 3.3"
+
+
+def gaussian_delta(shift: float, epsilon: float) -> float:
+    """The exact delta(epsilon) of N(0, 1) against N(shift, 1); shift > 0, epsilon >= 0.
+
+    Reference: Balle, Wang, "Improving the Gaussian mechanism for differential privacy", Theorem 8.
+    """
+    positive("shift", shift)
+    non_negative("epsilon", epsilon)
+    above = log_ndtr(shift / 2 - epsilon / shift)
+    below = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
+    return float(math.exp(above) * -math.expm1(min(0.0, below - above))) if math.isfinite(above) else 0.0
+
+
+def gaussian_epsilon(shift: float, delta: float) -> float:
+    """The smallest epsilon with ``gaussian_delta(shift, epsilon) <= delta``, rounded up; delta in (0, 1)."""
+    positive("shift", shift)
+    checks.delta(delta, positive_for="the Gaussian mechanism")
+    reach = shift * shift / 2 + shift * math.sqrt(2 * math.log(1 / delta))
+    return smallest(lambda epsilon: gaussian_delta(shift, epsilon) <= delta * (1 - MARGIN), reach * (1 + MARGIN))
+
+
+def gaussian_guarantee(
+    sigmas: Sequence[float],
+    sensitivity: float,
+    delta: float,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    what: str = "Gaussian mechanism",
+) -> Guarantee:
+    """Gaussian noise of the given standard deviations on queries of one l2 sensitivity, composed exactly.
+
+    Args:
+      sigmas: > 0, one a run.
+      sensitivity: > 0, **under the stated relation**.
+      delta: in (0, 1), of all runs.
+      neighboring: the stated relation.
+      what: the name of the whole.
+
+    Privacy: (gaussian_epsilon(mu, delta), delta) with mu^2 = sum of (sensitivity / sigma)^2; mu^2/2-zCDP.
+    Reference: Balle, Wang, Theorem 8; Dong, Roth, Su, "Gaussian differential privacy", Corollary 3.3.
+    """
+    positive("sensitivity", sensitivity)
+    ratios = [sensitivity / positive("sigma", sigma) for sigma in sigmas]
+    if not ratios:
+        raise InputError("sigmas", "at least one standard deviation", "none", "give one for each run")
+    shift = math.hypot(*ratios)
+    return Guarantee(
+        gaussian_epsilon(shift, delta),
+        delta,
+        neighboring,
+        what,
+        why=f"{len(ratios)} Gaussian runs act as one with mean shift {shift:.6g} in units of sigma",
+        rho=shift * shift / 2,
+        source=_SOURCE,
+    )

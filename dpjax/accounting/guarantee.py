@@ -1,0 +1,146 @@
+"""A privacy guarantee as a small tree: what spends how much, and why the parts add up to the whole."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dpjax import checks
+from dpjax.accounting.ranges import non_negative
+from dpjax.checks import InputError
+from dpjax.types import Neighboring
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy of one algorithm, and where it comes from.
+
+    Args:
+      epsilon: in [0, inf).
+      delta: in [0, 1).
+      neighboring: the relation under which it holds.
+      what: the algorithm, in a few words.
+      why: how the parts compose, or what the mechanism is calibrated to.
+      parts: the guarantees that it is assembled from.
+      rounds: how often each part runs.
+      rho: if given, the algorithm is also rho-zCDP (delta does not apply to it).
+      bounded_range: if given, the algorithm is also bounded-range with this parameter.
+      distance: the number of neighbouring steps between the two databases; 1 except for group privacy.
+      source: paper and theorem.
+      contract: "ideal" (holds in real arithmetic) or "lattice" (integer output with an exact pmf).
+    """
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    what: str
+    why: str = ""
+    parts: tuple[Guarantee, ...] = ()
+    rounds: int = 1
+    rho: float | None = None
+    bounded_range: float | None = None
+    distance: int = 1
+    source: str = ""
+    contract: str = "ideal"
+
+    def __post_init__(self):
+        for name, value in (("epsilon", self.epsilon), ("rho", self.rho), ("bounded_range", self.bounded_range)):
+            if value is not None:
+                non_negative(name, value)
+        if not 0 <= checks.number("delta", self.delta) < 1:
+            raise InputError(
+                "delta", "a total in [0, 1)", repr(self.delta),
+                "this says nothing about privacy: use fewer rounds, or parts with a smaller delta",
+            )  # fmt: skip
+        if not isinstance(self.neighboring, Neighboring):
+            raise InputError(
+                "neighboring", "a member of dpjax.types.Neighboring", repr(self.neighboring),
+                "say under which relation the guarantee holds, for example Neighboring.REPLACE_ONE",
+            )  # fmt: skip
+        checks.integer("rounds", self.rounds, 1)
+        checks.integer("distance", self.distance, 1)
+        checks.choice("contract", self.contract, ("ideal", "lattice"))
+
+    def covers(self, other: Guarantee) -> bool:
+        """True if whatever satisfies ``other`` satisfies this one: nothing larger, and the same databases compared.
+
+        ``False`` may also mean that the two are not comparable, as under different relations.
+        """
+        return (
+            self.neighboring is other.neighboring
+            and self.distance <= other.distance
+            and self.epsilon >= other.epsilon
+            and self.delta >= other.delta
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as JSON-ready nested dictionaries; unset optional fields are left out."""
+        entry = {
+            "what": self.what,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighboring": self.neighboring.value,
+            "contract": self.contract,
+        }
+        optional = {
+            "why": self.why,
+            "source": self.source,
+            "rho": self.rho,
+            "bounded_range": self.bounded_range,
+            "rounds": None if self.rounds == 1 else self.rounds,
+            "distance": None if self.distance == 1 else self.distance,
+            "parts": [part.to_dict() for part in self.parts],
+        }
+        return entry | {name: value for name, value in optional.items() if value not in (None, "", [])}
+
+    def __str__(self) -> str:
+        """The tree: one line a part, the reason for a sum above what it sums."""
+        return "\n".join(self._lines(1, None))
+
+    def _lines(self, rounds: int, above: Neighboring | None) -> list[str]:
+        head = f"{rounds} x {self.what}" if rounds > 1 else self.what
+        head += f": ({self.epsilon:.6g}, {self.delta:.6g})-DP"
+        if self.rho is not None:
+            head += f", {self.rho:.6g}-zCDP"
+        if self.neighboring is not above:
+            head += f", {self.neighboring.value}"
+        if self.distance > 1:
+            head += f" at distance {self.distance}"
+        if self.contract == "lattice":
+            head += ", lattice"
+        lines = [head]
+        reason = self.why + (f" [{self.source}]" if self.source else "")
+        if reason:
+            lines.append(("│  " if self.parts else "   ") + reason.strip())
+        for index, part in enumerate(self.parts):
+            last = index == len(self.parts) - 1
+            first, *rest = part._lines(self.rounds, self.neighboring)
+            lines.append(("└─ " if last else "├─ ") + first)
+            lines += [("   " if last else "│  ") + line for line in rest]
+        return lines
+
+
+def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
+    """The relation and distance that all parts share; refuses an empty or a mixed collection."""
+    if not parts:
+        raise InputError("parts", "at least one guarantee", "none", "give the guarantees to compose")
+    kinds = {(part.neighboring, part.distance) for part in parts}
+    if len(kinds) > 1:
+        given = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
+        raise InputError(
+            "parts", "one neighbouring relation and one distance", given,
+            "convert with as_replace_one or group: a replaced row is one removed and one added",
+        )  # fmt: skip
+    return kinds.pop()
+
+
+def same_contract(parts: tuple[Guarantee, ...]) -> str:
+    """ "lattice" if every part has an exact pmf, otherwise "ideal"."""
+    return "lattice" if all(part.contract == "lattice" for part in parts) else "ideal"
+
+
+def total_rho(parts: tuple[Guarantee, ...], rounds: int) -> float | None:
+    """The zCDP parameter of an adaptive composition, if every part states one."""
+    rhos = [part.rho for part in parts]
+    return None if None in rhos else rounds * math.fsum(rhos)

@@ -1,0 +1,129 @@
+"""Optimal homogeneous composition: the exact privacy of k adaptive runs of any (epsilon0, delta0)-private mechanism."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import gammaln
+
+from dpjax import checks
+from dpjax.accounting import profile
+from dpjax.accounting.bisection import MARGIN, largest
+from dpjax.accounting.composition import joint_delta
+from dpjax.accounting.guarantee import Guarantee, total_rho
+from dpjax.accounting.ranges import non_negative
+from dpjax.checks import InputError
+
+_SOURCE = "Kairouz, Oh, Viswanath, Theorem 3.3"
+
+
+def optimal_delta(epsilon0: float, rounds: int, epsilon: float) -> float:
+    """The exact delta(epsilon) of ``rounds`` runs of the worst epsilon0-private mechanism, randomized response.
+
+    It is the sum over i of C(k, i) max(0, e^{i e0} - e^{epsilon + (k - i) e0}) / (1 + e^{e0})^k.
+
+    Args:
+      epsilon0: > 0, of one run.
+      rounds: k >= 1; time and memory are linear in it, relative error below 1e-9 up to k = 10^5.
+      epsilon: >= 0, of all runs.
+
+    Reference: Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", Theorem 3.3.
+    """
+    checks.epsilon(epsilon0, "epsilon0")
+    checks.integer("rounds", rounds, 1)
+    non_negative("epsilon", epsilon)
+    return float(profile.loss_delta(*_losses(epsilon0, rounds), epsilon))
+
+
+def optimal_epsilon(epsilon0: float, rounds: int, slack: float) -> float:
+    """The smallest epsilon with ``optimal_delta(epsilon0, rounds, epsilon) <= slack``, rounded up.
+
+    Args:
+      epsilon0: > 0.
+      rounds: k >= 1.
+      slack: in [0, 1); at 0 the answer is basic composition's k epsilon0.
+
+    Reference: Kairouz, Oh, Viswanath, Theorem 3.3.
+    """
+    checks.epsilon(epsilon0, "epsilon0")
+    checks.integer("rounds", rounds, 1)
+    worst = rounds * epsilon0
+    if checks.delta(slack, "slack") == 0:
+        return worst
+    log_mass, loss = _losses(epsilon0, rounds)
+    guess = float(profile.loss_epsilon(log_mass, loss, slack * (1 - MARGIN)))
+    step = 1e-12
+    while guess < worst and profile.loss_delta(log_mass, loss, guess) > slack * (1 - 0.5 * MARGIN):
+        guess, step = guess * (1 + step), 2 * step
+    return min(guess, worst)
+
+
+def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 0.0) -> float:
+    """The largest epsilon0 for which ``rounds`` adaptive (epsilon0, delta0) runs are (epsilon, delta)-private.
+
+    Rounded down, so that the guarantee holds: at delta = 0 it is the largest float at most epsilon / rounds.
+
+    Args:
+      epsilon: > 0, the target of all runs.
+      delta: in [0, 1), the target of all runs.
+      rounds: k >= 1.
+      delta0: in [0, 1), of one run; 1 - (1 - delta0)^k must not exceed delta.
+
+    Reference: Kairouz, Oh, Viswanath, Theorem 3.3, inverted by bisection.
+    """
+    checks.epsilon(epsilon)
+    checks.delta(delta)
+    checks.delta(delta0, "delta0")
+    checks.integer("rounds", rounds, 1)
+    basic = epsilon / rounds
+    while Fraction(basic) * rounds > Fraction(epsilon):
+        basic = math.nextafter(basic, 0.0)
+    slack = -math.expm1(math.log1p(-delta) - rounds * math.log1p(-delta0))
+    if slack < 0:
+        raise InputError(
+            "delta0", f"1 - (1 - delta0)^{rounds} <= {delta}", repr(delta0),
+            f"choose delta0 <= {-math.expm1(math.log1p(-delta) / rounds):.6g}",
+        )  # fmt: skip
+    slack *= 1 - MARGIN
+    if slack == 0:
+        return basic
+    return largest(lambda epsilon0: optimal_delta(epsilon0, rounds, epsilon) <= slack, basic)
+
+
+def optimal(part: Guarantee, rounds: int, slack: float, what: str = "optimal composition") -> Guarantee:
+    """``rounds`` adaptive runs of one part, at the smallest epsilon that its (epsilon0, delta0) allows.
+
+    Args:
+      part: the guarantee of one run.
+      rounds: k >= 1.
+      slack: in [0, 1), the delta added to what the parts' own deltas cost.
+      what: the name of the whole.
+
+    Privacy: (optimal_epsilon(epsilon0, k, slack), 1 - (1 - delta0)^k (1 - slack)); no bound that knows only
+      (epsilon0, delta0) is better.
+    Reference: Kairouz, Oh, Viswanath, Theorem 3.3.
+    """
+    checks.integer("rounds", rounds, 1)
+    checks.delta(slack, "slack")
+    return Guarantee(
+        optimal_epsilon(part.epsilon, rounds, slack) if part.epsilon > 0 else 0.0,
+        joint_delta(part.delta, rounds, slack),
+        part.neighboring,
+        what,
+        why=f"optimal composition of {rounds} runs, slack {slack:.6g}",
+        parts=(part,),
+        rounds=rounds,
+        rho=total_rho((part,), rounds),
+        distance=part.distance,
+        source=_SOURCE,
+        contract=part.contract,
+    )
+
+
+def _losses(epsilon0: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log-mass and loss of the outcomes with i truths of ``rounds``, loss positive, largest first."""
+    truths = np.arange(rounds, rounds // 2, -1, dtype=np.float64)
+    log_count = gammaln(rounds + 1) - (gammaln(truths + 1) + gammaln(rounds - truths + 1))
+    log_truth = -math.log1p(math.exp(-epsilon0))
+    log_lie = log_truth - epsilon0
+    return log_count + truths * log_truth + (rounds - truths) * log_lie, (2 * truths - rounds) * epsilon0

@@ -1,0 +1,188 @@
+"""Zero-concentrated privacy: the cheap and nearly tight accountant of many exponential mechanisms.
+
+A mechanism is rho-zCDP if its Renyi divergence of every order alpha > 1 is at most alpha rho. Rhos add.
+"""
+
+import math
+from collections.abc import Sequence
+
+from dpjax import checks
+from dpjax.accounting.bisection import MARGIN, largest, smallest
+from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
+from dpjax.accounting.ranges import non_negative, positive
+from dpjax.checks import InputError
+from dpjax.types import Neighboring
+
+FORMS = ("closed", "optimal")
+
+
+def pure_rho(epsilon: float, form: str = "tight") -> float:
+    """The zCDP parameter of any (epsilon, 0)-private mechanism, epsilon >= 0.
+
+    Form "printed": epsilon^2 / 2. Form "tight": epsilon tanh(epsilon / 2), attained by randomized response as
+    alpha -> 1. Proof: randomized response is the worst case, and (alpha - 1) times its divergence is
+    ln cosh((alpha - 1/2) epsilon) - ln cosh(epsilon / 2). With s = alpha - 1/2 the claim is that
+    (s^2 - 1/4) epsilon tanh(epsilon/2) minus this is >= 0: it is 0 at s = 1/2, and its derivative
+    2 s epsilon tanh(epsilon/2) - epsilon tanh(s epsilon) is >= 0 beyond, since tanh(s epsilon)/s falls with s.
+
+    Reference: printed: Bun, Steinke, "Concentrated differential privacy", Proposition 1.4.
+    """
+    non_negative("epsilon", epsilon)
+    if checks.choice("form", form, ("printed", "tight")) == "printed":
+        return epsilon**2 / 2
+    return epsilon * math.tanh(epsilon / 2)
+
+
+def bounded_range_rho(epsilon: float) -> float:
+    """The zCDP parameter of an epsilon-bounded-range mechanism, such as the exponential mechanism at epsilon.
+
+    epsilon^2 / 8, or ``pure_rho`` where that is smaller (epsilon above 8).
+    Reference: Cesar, Rogers, "Bounding, concentrating, and truncating", Section 3; Rogers, Steinke, "A better privacy
+      analysis of the exponential mechanism".
+    """
+    return min(non_negative("epsilon", epsilon) ** 2 / 8, pure_rho(epsilon))
+
+
+def rho_of(part: Guarantee) -> float:
+    """The zCDP parameter of a guarantee: the stated one, else from its bounded range, else from a pure epsilon."""
+    if part.rho is not None:
+        return part.rho
+    if part.bounded_range is not None:
+        return bounded_range_rho(part.bounded_range)
+    if part.delta > 0:
+        raise InputError(
+            "part", "a zCDP, bounded-range or pure guarantee", f"{part.what}: ({part.epsilon}, {part.delta})-DP",
+            "compose approximate guarantees with optimal() or basic()",
+        )  # fmt: skip
+    return pure_rho(part.epsilon)
+
+
+def exponential_guarantee(
+    epsilon: float,
+    what: str = "exponential mechanism",
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    contract: str = "ideal",
+) -> Guarantee:
+    """The exponential mechanism at epsilon > 0: probabilities proportional to exp(epsilon score / (2 sensitivity)).
+
+    Privacy: (epsilon, 0), epsilon-bounded-range, epsilon^2/8-zCDP.
+    """
+    checks.epsilon(epsilon)
+    return Guarantee(
+        float(epsilon),
+        0.0,
+        neighboring,
+        what,
+        rho=bounded_range_rho(epsilon),
+        bounded_range=float(epsilon),
+        source="McSherry, Talwar, Theorem 6; Rogers, Steinke",
+        contract=contract,
+    )
+
+
+def zcdp_delta(rho: float, epsilon: float, form: str = "optimal") -> float:
+    """A delta for which every rho-zCDP mechanism is (epsilon, delta)-private; rho > 0, epsilon >= 0.
+
+    Form "optimal": the minimum over alpha > 1 of e^{(alpha-1)(alpha rho - epsilon)} (1 - 1/alpha)^alpha / (alpha - 1).
+    Form "closed": e^{-(epsilon - rho)^2 / (4 rho)} for epsilon > rho, otherwise 1.
+    Reference: optimal: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", Corollary 13;
+      closed: Bun, Steinke, Proposition 1.3.
+    """
+    positive("rho", rho)
+    non_negative("epsilon", epsilon)
+    if checks.choice("form", form, FORMS) == "closed":
+        return math.exp(-((epsilon - rho) ** 2) / (4 * rho)) if epsilon > rho else 1.0
+
+    # With u = ln(alpha - 1) the log of the bound is convex in alpha with this derivative; any u gives a valid delta.
+    def slope(u: float) -> float:
+        return (2 * math.exp(u) + 1) * rho - epsilon - _softplus(-u)
+
+    low, high = -(3 * rho + 1), max(0.0, math.log(epsilon + 1) - math.log(2 * rho))
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    above = math.exp(high)
+    exponent = above * ((1 + above) * rho - epsilon - _softplus(-high)) - math.log1p(above)
+    return math.exp(min(0.0, exponent))
+
+
+def zcdp_epsilon(rho: float, delta: float, form: str = "optimal") -> float:
+    """The smallest epsilon that the conversion of ``form`` gives at delta in (0, 1); rho >= 0.
+
+    Form "closed": rho + 2 sqrt(rho ln(1/delta)). Form "optimal": ``zcdp_delta`` inverted, rounded up; never larger.
+    """
+    checks.delta(delta, positive_for="the conversion from zCDP")
+    checks.choice("form", form, FORMS)
+    if non_negative("rho", rho) == 0:
+        return 0.0
+    closed = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    if form == "closed":
+        return closed
+    return smallest(lambda epsilon: zcdp_delta(rho, epsilon) <= delta * (1 - MARGIN), closed * (1 + MARGIN))
+
+
+def zcdp_rho(epsilon: float, delta: float, form: str = "optimal") -> float:
+    """The largest rho whose conversion stays within epsilon > 0 and delta in (0, 1), rounded down.
+
+    Form "closed": (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2.
+    """
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for="the conversion from zCDP")
+    checks.choice("form", form, FORMS)
+    log_inverse = math.log(1 / delta)
+    closed = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2 * (1 - MARGIN)
+    if form == "closed":
+        return closed
+    return largest(lambda rho: zcdp_delta(rho, epsilon) <= delta * (1 - MARGIN), closed)
+
+
+def exponential_epsilon0(epsilon: float, delta: float, rounds: int, form: str = "optimal") -> float:
+    """The per-round epsilon0 = sqrt(8 rho / k) of ``rounds`` exponential mechanisms within (epsilon, delta) by zCDP.
+
+    Args:
+      epsilon: > 0, of all rounds.
+      delta: in (0, 1), of all rounds.
+      rounds: k >= 1; for a few rounds ``optimal_epsilon0`` is larger, and calibrate(..., "exponential") takes the best.
+      form: which conversion gives rho, "optimal" or "closed".
+    """
+    checks.integer("rounds", rounds, 1)
+    return math.sqrt(8 * zcdp_rho(epsilon, delta, form) / rounds) * (1 - 1e-15)
+
+
+def zcdp(
+    parts: Sequence[Guarantee], delta: float, rounds: int = 1, form: str = "optimal", what: str = "zCDP composition"
+) -> Guarantee:
+    """All parts, each ``rounds`` times, chosen adaptively, converted to (epsilon, delta) once at the end.
+
+    Args:
+      parts: each zCDP, bounded-range or pure, see ``rho_of``.
+      delta: in (0, 1), the only delta that is spent.
+      rounds: >= 1.
+      form: "optimal" or "closed".
+      what: the name of the whole.
+
+    Privacy: rho = rounds * sum of rhos, and (zcdp_epsilon(rho, delta), delta).
+    Reference: Bun, Steinke, "Concentrated differential privacy", Lemma 1.7 and Proposition 1.3; Canonne, Kamath,
+      Steinke, Corollary 13.
+    """
+    parts = tuple(parts)
+    relation, distance = same_relation(parts)
+    checks.integer("rounds", rounds, 1)
+    rho = rounds * math.fsum(rho_of(part) for part in parts)
+    return Guarantee(
+        zcdp_epsilon(rho, delta, form),
+        delta,
+        relation,
+        what,
+        why=f"zCDP composition: rhos add to {rho:.6g}, converted at delta {delta:.6g} ({form})",
+        parts=parts,
+        rounds=rounds,
+        rho=rho,
+        distance=distance,
+        source="Bun, Steinke, Lemma 1.7; Canonne, Kamath, Steinke, Corollary 13",
+        contract=same_contract(parts),
+    )
+
+
+def _softplus(value: float) -> float:
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

@@ -1,0 +1,160 @@
+"""Intervals and bands for success rates, and the exponent of a measured sample complexity."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import isotonic_regression, linprog
+from scipy.special import betainccinv, betaincinv
+
+from dpjax import checks
+from dpjax.checks import InputError
+
+Floats = NDArray[np.float64]
+
+
+def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """The exact two-sided interval of each probability, from counts of independent trials.
+
+    Args:
+      successes, trials: whole numbers of one shape, 0 <= successes <= trials. No trials give [0, 1].
+      confidence: in (0, 1).
+
+    Returns:
+      lower, upper: float64 of the same shape. For numbers of trials fixed in advance, each interval covers its own
+      probability with probability >= confidence. **Not valid when trials were added until it looked good.**
+
+    Reference: Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
+    """
+    hits, total = _counts(successes, trials)
+    tail = (1 - checks.probability("confidence", confidence)) / 2
+    misses = total - hits
+    lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1), misses + 1, tail), 0.0)
+    upper = np.where(misses > 0, betainccinv(hits + 1, np.maximum(misses, 1), tail), 1.0)
+    return lower, upper
+
+
+def simultaneous_band(successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
+    """Clopper-Pearson intervals of all K points, each at level (1 - confidence) / K.
+
+    Args and shapes as in clopper_pearson; K is the number of entries. With probability >= confidence all K
+    intervals cover at once, if the points and the numbers of trials were fixed in advance; the points need not be
+    independent. **Points chosen after looking at the results must be counted as if all candidates were drawn.**
+    """
+    checks.probability("confidence", confidence)
+    points = max(np.size(successes), 1)
+    return clopper_pearson(successes, trials, 1 - (1 - confidence) / points)
+
+
+def isotonic_rates(n: ArrayLike, successes: ArrayLike, trials: ArrayLike) -> Floats:
+    """The success rates that increase in n and are most likely: a line to draw through noisy points.
+
+    Pool adjacent violators, weighted by trials; the maximum likelihood fit of independent binomials. It has no
+    stated error and is not an interval.
+
+    Args:
+      n: strictly ascending, shape [K]. successes, trials: whole numbers, shape [K], trials >= 1.
+
+    Returns:
+      float64[K], non-decreasing, in [0, 1].
+    """
+    hits, total = _counts(successes, trials)
+    sizes = np.asarray(n, np.float64)
+    if sizes.ndim != 1 or sizes.shape != hits.shape or not np.all(np.diff(sizes) > 0):
+        raise InputError(
+            "n", f"strictly ascending numbers of shape {hits.shape}", f"shape {sizes.shape}: {sizes.ravel()[:8]}",
+            "sort the points by n and merge repeated ones",
+        )  # fmt: skip
+    if np.any(total == 0):
+        raise InputError("trials", "at least 1 at each n", "0", "leave out the points without trials")
+    return np.clip(isotonic_regression(hits / total, weights=total).x, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Exponent:
+    """The fit log y = intercept + slope log x, and how far the brackets let the slope go.
+
+    slope, intercept: least squares through the geometric middles of the brackets.
+    low, high: the extreme least-squares slopes when each y lies anywhere in its bracket. With probability
+        >= ``confidence`` the least-squares slope of the true y lies in [low, high], whatever the curve.
+    line: the slopes of the straight lines that pass through all brackets, (least, greatest); None if no line does,
+        so that y is no power law of x over this range (again with probability >= ``confidence``).
+    confidence: 1 less the errors of all brackets, at least 0.
+    """
+
+    slope: float
+    intercept: float
+    low: float
+    high: float
+    line: tuple[float, float] | None
+    confidence: float
+
+
+def fit_exponent(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike = 0.0) -> Exponent:
+    """The exponent b of y ~ x**b from brackets low <= y <= high, such as n* against k.
+
+    Args:
+      x: positive numbers, shape [K], at least two of them different.
+      low, high: positive and finite, shape [K], low <= high: the brackets of y at x.
+      error: the error probability of each bracket, in [0, 1], shape [K] or one number.
+
+    The least-squares slope is linear in log y with weights w = (log x - mean) / sum (log x - mean)^2, so its
+    extremes over the box of brackets take ``high`` where w > 0 and ``low`` where w < 0, or the other way round.
+    """
+    u, bottom, top, errors = _brackets(x, low, high, error)
+    weight = (u - u.mean()) / np.sum((u - u.mean()) ** 2)
+    middle = (bottom + top) / 2
+    slope = float(weight @ middle)
+    ends = weight * bottom, weight * top
+    return Exponent(
+        slope=slope, intercept=float(middle.mean() - slope * u.mean()),
+        low=float(np.minimum(*ends).sum()), high=float(np.maximum(*ends).sum()),
+        line=_line_slopes(u, bottom, top), confidence=float(max(0.0, 1 - errors.sum())),
+    )  # fmt: skip
+
+
+def _line_slopes(u: Floats, bottom: Floats, top: Floats) -> tuple[float, float] | None:
+    """The least and greatest b with bottom <= a + b u <= top for some a (to 1e-7), or None if there is none."""
+    line = np.stack([np.ones_like(u), u], axis=1)
+    above, limits = np.concatenate([line, -line]), np.concatenate([top, -bottom])
+    least, most = (linprog([0.0, sign], above, limits, bounds=(None, None)) for sign in (1.0, -1.0))
+    return (float(least.x[1]), float(most.x[1])) if least.success and most.success else None
+
+
+def _brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """log x, log low, log high and the errors, float64[K] each, or InputError."""
+    values = [np.asarray(a, np.float64) for a in (x, low, high)]
+    errors = np.broadcast_to(np.asarray(error, np.float64), values[0].shape)
+    given = ", ".join(f"{name}={value.ravel()[:8]}" for name, value in zip(("x", "low", "high"), values, strict=True))
+    one_shape = values[0].ndim == 1 and all(value.shape == values[0].shape for value in values)
+    if not one_shape or not all(np.all((value > 0) & np.isfinite(value)) for value in values):
+        raise InputError(
+            "brackets", "positive finite x, low and high, each of shape [K]", given,
+            "leave out the points whose bracket has no lower or no upper end",
+        )  # fmt: skip
+    if np.any(values[1] > values[2]):
+        raise InputError("brackets", "low <= high at each x", given, "exchange low and high")
+    if np.unique(values[0]).size < 2:
+        raise InputError("x", "at least two different numbers", given, "measure at another x: one point has no slope")
+    if not np.all((errors >= 0) & (errors <= 1)):
+        raise InputError("error", "probabilities in [0, 1]", str(errors[:8]), "give the error of each bracket")
+    u, bottom, top = (np.log(value) for value in values)
+    return u, bottom, top, errors
+
+
+def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Both as int64 of one shape with 0 <= successes <= trials, or InputError."""
+    hits, total = np.asarray(successes), np.asarray(trials)
+    if hits.shape != total.shape or any(a.size and a.dtype.kind not in "iu" for a in (hits, total)):
+        raise InputError(
+            "successes, trials", "whole numbers of one shape",
+            f"{hits.dtype}{list(hits.shape)} and {total.dtype}{list(total.shape)}", "give counts, not rates",
+        )  # fmt: skip
+    hits, total = hits.astype(np.int64), total.astype(np.int64)
+    if np.any((hits < 0) | (hits > total)):
+        where = np.unravel_index(np.argmax((hits < 0) | (hits > total)), hits.shape)
+        raise InputError(
+            "successes", "0 <= successes <= trials", f"{hits[where]} of {total[where]}",
+            "check that the two arrays are not exchanged",
+        )  # fmt: skip
+    return hits, total

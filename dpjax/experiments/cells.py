@@ -1,0 +1,107 @@
+"""Counts of keyed trials at one point: read from the store as far as they go, computed where they do not."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.experiments.engine import Engine, capacity, device_kind, tile_shape
+from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.experiments.store import Store, canonical, versions
+from dpjax.learners import Learner
+
+_CHECKPOINT_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a sweep, in plain numbers.
+
+    purpose: what the trials are for. Two purposes never share a trial, so what a search selects is measured afresh.
+    """
+
+    learner: Learner
+    workload: Workload
+    k: int
+    n: int
+    epsilon: float
+    delta: float
+    alpha: float
+    beta: float
+    purpose: str = "curve"
+
+    def identity(self) -> dict[str, Any]:
+        """What the point is, as canonical data: the trials' keys are derived from this and from nothing else."""
+        digest = hashlib.sha256()
+        for part in jax.tree.leaves(self.workload):
+            digest.update(np.asarray(part).tobytes() + b"|")
+        return {
+            "learner": repr(self.learner), "workload": digest.hexdigest(), "k": self.k, "n": self.n,
+            "epsilon": float(self.epsilon), "delta": float(self.delta), "alpha": float(self.alpha),
+            "beta": float(self.beta), "purpose": self.purpose,
+        }  # fmt: skip
+
+
+class Cells:
+    """The trials of settings, from a store and an engine.
+
+    Args:
+      store: where counts are kept; every second, and whenever it stops for whatever reason.
+      engine: what computes the missing ones.
+      seed: root of all keys.
+      progress: called with the number of trials just computed.
+    """
+
+    def __init__(self, store: Store, engine: Engine, seed: int, progress: Callable[[int], None] = lambda trials: None):
+        self.store, self.engine, self.seed, self.progress = store, engine, seed, progress
+
+    def counts(self, setting: Setting, trials: int) -> dict[str, int]:
+        """Totals by `COUNTS` over the first ``trials`` trials, rounded up to whole tiles."""
+        experiment = Experiment(setting.learner, setting.k, capacity(setting.n))
+        tile, block = tile_shape(experiment)
+        wanted = -(-trials // tile)
+        identity = setting.identity()
+        config = {
+            "point": identity, "seed": self.seed, "capacity": experiment.capacity, "tile": tile, "block": block,
+            "device": device_kind(), "versions": versions(),
+        }  # fmt: skip
+        stored = self.store.read(config)
+        tiles = np.zeros((0, len(COUNTS)), np.int64) if stored is None else _columns(stored)
+        if len(tiles) < wanted:
+            tiles = self._compute(setting, experiment, config, tiles, wanted)
+        return dict(zip(COUNTS, tiles[:wanted].sum(axis=0).tolist(), strict=True))
+
+    def _compute(
+        self, setting: Setting, experiment: Experiment, config: dict, tiles: np.ndarray, wanted: int
+    ) -> np.ndarray:
+        identity = hashlib.sha256(canonical(config["point"]).encode()).digest()
+        numbers = point(
+            identity, setting.n, setting.epsilon, setting.delta, setting.alpha, setting.beta,
+            setting.workload.distribution,
+        )  # fmt: skip
+        rows, saved = list(tiles), time.monotonic()
+        stream = self.engine.tiles(experiment, setting.workload, numbers, self.seed, len(tiles), wanted)
+        try:
+            for row in stream:
+                rows.append(row)
+                self.progress(int(row[0]))
+                if time.monotonic() - saved > _CHECKPOINT_SECONDS and len(rows) < wanted:
+                    self._save(config, rows)
+                    saved = time.monotonic()
+        finally:
+            stream.close()
+            if len(rows) > len(tiles):
+                self._save(config, rows)
+        return np.array(rows)
+
+    def _save(self, config: dict, rows: list[np.ndarray]) -> None:
+        table = np.array(rows)
+        self.store.write(config, {name: table[:, i] for i, name in enumerate(COUNTS)})
+
+
+def _columns(stored) -> np.ndarray:
+    return np.stack([np.asarray(stored[name], np.int64) for name in COUNTS], axis=1)

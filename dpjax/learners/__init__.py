@@ -1,0 +1,9 @@
+"""Private learners and what they are compared with. One learner a file; `base.Learner` is what each of them is."""
+
+from .base import Learner as Learner
+from .base import database as database
+from .erm import ERM as ERM
+from .independent import Independent as Independent
+from .kln import KLN as KLN
+from .point_learner import PointLearner as PointLearner
+from .threshold_median import ThresholdMedian as ThresholdMedian

@@ -1,0 +1,95 @@
+"""What every learner is: four faces of one algorithm that must agree."""
+
+from typing import Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.concepts.domain import Domain
+from dpjax.concepts.finite import Finite
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.points import Points
+from dpjax.concepts.thresholds import Thresholds
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+ConceptClass = Points | Thresholds | Finite
+
+
+class Learner(Protocol):
+    """A frozen dataclass, equal by value, without state. Its fields are public and static; the data are arguments.
+
+    `learn` is pure, jittable and total: it answers for every database, realizable or not, empty or not, and is as
+    private as `guarantee` says on all of them. To add a learner, write one file and export it from `dpjax.learners`;
+    the conformance tests then run it without another line.
+    """
+
+    @property
+    def neighboring(self) -> Neighboring:
+        """The relation under which `guarantee` holds."""
+        ...
+
+    @property
+    def concepts(self) -> ConceptClass:
+        """The class that is learned."""
+        ...
+
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+        """k hypotheses from one k-labelled sample. ``key`` is consumed."""
+        ...
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]``."""
+        ...
+
+    def guarantee(self, privacy: Privacy) -> Guarantee | None:
+        """What spends how much, as a tree, on the host; None for a learner that is not private."""
+        ...
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """The theorem's n, with its constants, on the host."""
+        ...
+
+    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+        """Pairs of neighbouring samples of ``rows`` >= 1 rows that stress the guarantee."""
+        ...
+
+
+def single_column(sample: Sample, learner: str) -> Array:
+    """The one label column of a sample for a learner of one concept, ``bool[capacity]``."""
+    if sample.y.shape[1] != 1:
+        raise InputError(
+            f"labels for {learner}", "one concept, bool[capacity, 1]", f"{sample.y.shape[1]} concepts",
+            f"wrap it: Independent({learner}(...), k, composition)",
+        )  # fmt: skip
+    return sample.y[:, 0]
+
+
+def database(domain: Domain, values, labels, capacity: int | None = None) -> Sample:
+    """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``."""
+    labels = np.asarray(labels)
+    labels = labels[:, None] if labels.ndim == 1 else labels
+    rows = len(labels)
+    capacity = checks.integer("capacity", rows if capacity is None else capacity, max(rows, 1))
+    if not np.isin(labels, (0, 1)).all():
+        raise InputError("labels", "0 or 1", f"{labels[~np.isin(labels, (0, 1))][0]!r}", "encode the two classes as 0/1")
+    x = np.zeros((capacity, domain.limbs), np.uint32)
+    y = np.zeros((capacity, labels.shape[1]), bool)
+    x[:rows], y[:rows] = domain.encode(list(values)).reshape(rows, domain.limbs), labels.astype(bool)
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
+
+
+def flipped_label_pairs(domain: Domain, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
+    """Neighbours that differ in one row: all rows alike but one, moved across the domain or relabelled in all columns."""
+    checks.integer("rows", rows, 1)
+    low, high = domain.size // 3, domain.size - 1
+    pairs = []
+    for base, other in (((low, 1), (low, 0)), ((low, 1), (high, 0)), ((low, 0), (high, 1))):
+        values, labels = [base[0]] * rows, np.full((rows, concepts), base[1])
+        changed, relabelled = [*values[:-1], other[0]], labels.copy()
+        relabelled[-1] = other[1]
+        pairs.append((database(domain, values, labels), database(domain, changed, relabelled)))
+    return pairs

@@ -1,0 +1,68 @@
+"""The share of one of k runs, as traced numbers, so that sweeping epsilon compiles nothing.
+
+The host's `dpjax.accounting` says the same numbers in float64 and prints them; these are never larger.
+"""
+
+from math import lgamma
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.types import Privacy, as_float
+
+COMPOSITIONS = ("basic", "advanced", "optimal", "zcdp")
+_STEPS = 80
+_DOWN = 1 - 2.0**-20  # covers the rounding to float32, so the composed guarantee is never exceeded
+
+
+def per_run(privacy: Privacy, rounds: int, composition: str, *, pure: bool = True) -> Privacy:
+    """The (epsilon0, delta0) with which ``rounds`` runs stay within ``privacy``.
+
+    composition: "basic"; "advanced" (tight Dwork-Rothblum-Vadhan); "optimal" (Kairouz-Oh-Viswanath);
+        "zcdp" (epsilon0**2 / 8 each, for bounded-range mechanisms only).
+    pure: whether a run uses delta; if so half of delta goes to the runs (equally) and half to the composition.
+    """
+    working = as_float(privacy.epsilon).dtype
+    if rounds == 1:
+        return Privacy(as_float(privacy.epsilon), as_float(privacy.delta))
+    if composition == "basic":
+        return Privacy(as_float(privacy.epsilon) / rounds * _DOWN, as_float(privacy.delta) / rounds * _DOWN)
+    with jax.enable_x64(True):
+        epsilon = jnp.asarray(privacy.epsilon, jnp.float64)
+        slack = jnp.asarray(privacy.delta, jnp.float64) * (1.0 if pure else 0.5)
+        if composition == "zcdp":
+            log_inverse = -jnp.log(slack)
+            root = epsilon / (jnp.sqrt(log_inverse + epsilon) + jnp.sqrt(log_inverse))
+            share = jnp.where(slack > 0, jnp.maximum(root * (8 / rounds) ** 0.5, epsilon / rounds), epsilon / rounds)
+        else:
+            fits = _advanced_fits if composition == "advanced" else _optimal_fits
+            share = _largest(lambda e: fits(e, rounds, epsilon, slack), epsilon / rounds, epsilon)
+        return Privacy((share * _DOWN).astype(working), ((privacy.delta - slack) / rounds * _DOWN).astype(working))
+
+
+def _largest(fits, low: Array, high: Array) -> Array:
+    """Bisection for the largest value that fits; ``low`` does."""
+
+    def step(_, bounds):
+        middle = 0.5 * (bounds[0] + bounds[1])
+        good = fits(middle)
+        return jnp.where(good, middle, bounds[0]), jnp.where(good, bounds[1], middle)
+
+    return jax.lax.fori_loop(0, _STEPS, step, (low, high))[0]
+
+
+def _advanced_fits(share: Array, rounds: int, epsilon: Array, slack: Array) -> Array:
+    spread = share * jnp.sqrt(-2.0 * rounds * jnp.log(slack))
+    return spread + rounds * share * jnp.tanh(share / 2) <= epsilon
+
+
+def _optimal_fits(share: Array, rounds: int, epsilon: Array, slack: Array) -> Array:
+    """The hockey stick of ``rounds`` randomized responses at epsilon is at most slack, in log space."""
+    truths = np.arange(rounds // 2 + 1, rounds + 1)
+    log_count = np.array([lgamma(rounds + 1) - lgamma(i + 1) - lgamma(rounds - i + 1) for i in truths])
+    log_mass = log_count - rounds * jnp.logaddexp(share, 0.0) + truths * share
+    excess = (2 * truths - rounds) * share - epsilon
+    gain = jnp.where(excess > 0, jnp.log(-jnp.expm1(-jnp.where(excess > 0, excess, 1.0))), -jnp.inf)
+    return jax.scipy.special.logsumexp(log_mass + gain) <= jnp.log(slack)

@@ -1,0 +1,68 @@
+"""The generic private learner: the exponential mechanism over the whole class."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import wide
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.laws import Categorical
+from dpjax.learners.base import ConceptClass, flipped_label_pairs, single_column
+from dpjax.mechanisms.exponential import exponential_guarantee
+from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
+from dpjax.theory import kln as theory
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+
+@dataclass(frozen=True)
+class KLN:
+    """Chooses a concept with probability proportional to exp(-epsilon errors / 2). Proper, agnostic, pure.
+
+    On points and thresholds it works on the pieces of equal error: the cost does not depend on |X|.
+
+    Args:
+      concepts: the class.
+
+    Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
+    Utility: `theory.kln.realizable`.
+    Reference: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011, Theorem 3.4.
+    """
+
+    concepts: ConceptClass
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def output_law(self, sample: Sample, privacy: Privacy) -> IntervalLaw:
+        """The exact law of the chosen concept's number."""
+        pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
+        return interval_exponential(pieces, privacy.epsilon)
+
+    def law(self, sample: Sample, privacy: Privacy, goal: Goal) -> Categorical:
+        """The exact output law on a class of at most 2**16 concepts, cell i for concept i."""
+        law = self.output_law(sample, privacy)
+        numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
+        with jax.enable_x64(True):
+            return Categorical(jax.vmap(law.log_probability)(numbers))
+
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+        """One concept; an empty sample gives a uniform one."""
+        return Hypothesis.of(self.output_law(sample, privacy).sample(key)[None])
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., 1]``."""
+        return self.concepts.predict(hypothesis, x)
+
+    def guarantee(self, privacy: Privacy) -> Guarantee:
+        """One exponential mechanism."""
+        what = f"exponential mechanism over {self.concepts.size} concepts"
+        return exponential_guarantee(float(privacy.epsilon), what, self.neighboring)
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """`theory.kln.realizable` for one concept."""
+        return theory.realizable(self.concepts.size, float(privacy.epsilon), float(goal.alpha), float(goal.beta))
+
+    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+        """All rows alike, one moved or relabelled."""
+        return flipped_label_pairs(self.concepts.domain, rows)

@@ -1,0 +1,164 @@
+"""Learning k points at once at a price that does not depend on k: stability of the heavy points' label vectors."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import keys, wide
+from dpjax.accounting.composition import basic
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.points import Points
+from dpjax.learners.base import flipped_label_pairs
+from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
+from dpjax.mechanisms.stability import release, stability_guarantee
+from dpjax.theory import points as theory
+from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float
+
+_NONE = jnp.iinfo(jnp.int32).max
+
+
+class Groups(NamedTuple):
+    """The rows by value, ascending; slot r belongs to the r-th distinct value, slots beyond are empty.
+
+    count ``int32[n]``: rows with the value. mode, second ``int32[n]``: the two largest multiplicities of a label vector
+    among them. value ``uint32[n, 2]``. labels ``uint32[n, words]``: the vector of multiplicity ``mode`` (the smallest).
+    """
+
+    count: Array
+    mode: Array
+    second: Array
+    value: Array
+    labels: Array
+
+
+@dataclass(frozen=True)
+class PointLearner:
+    """Algorithm 5: heavy points from a stability histogram, their label vectors from one test of stability.
+
+    Half of the budget finds the values with noisy count >= alpha n / 15 (the set G); the other half releases the most
+    frequent label vector of every value in G, if no other choice of vectors comes close. Improper: a concept that is
+    positive on no value of G gets the all-zero hypothesis; without an answer all of them do, with outcome -1.
+
+    Args:
+      concepts: points.
+
+    G is not cut at 15/alpha values: that is post-processing, and a cut can only lose accuracy.
+
+    Privacy: (epsilon, delta), replace-one, for every sample: basic composition of two halves.
+    Utility: `theory.points.point_learner`, whatever k and |X|.
+    Reference: Bun, Nissim, Stemmer 2016, Algorithm 5 and Theorem 3.13, with the corrected constants.
+    """
+
+    concepts: Points
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def __post_init__(self):
+        if not isinstance(self.concepts, Points):
+            raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
+
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+        """k hypotheses at once."""
+        groups = group_rows(sample, self.concepts.domain.size)
+        released, noisy = self.histogram(groups, privacy).sample(keys.stream(key, "histogram"))
+        heavy = released & (noisy >= as_float(goal.alpha) * sample.size.astype(noisy.dtype) / 15)
+        test = release(stability_gap(groups, heavy), *_half(privacy), gap_sensitivity=2)
+        answered = jnp.any(heavy) & (test.sample(keys.stream(key, "release")) == 0)
+        concept, positive = _lowest_positive(groups, heavy, sample.y.shape[1])
+        silent = jnp.any(heavy) & ~answered
+        outcome = jnp.where(silent, jnp.int32(-1), jnp.int32(0))
+        return Hypothesis(concept, ~(positive & answered), jnp.broadcast_to(outcome, positive.shape))
+
+    def histogram(self, groups: Groups, privacy: Privacy) -> HistogramLaw:
+        """The law of the first half: which values are released, with which noisy counts."""
+        return stability_histogram(groups.count, *_half(privacy), neighboring=self.neighboring)
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]``."""
+        return self.concepts.predict(hypothesis, x)
+
+    def guarantee(self, privacy: Privacy) -> Guarantee:
+        """Two halves of the budget."""
+        half = float(privacy.epsilon) / 2, float(privacy.delta) / 2
+        parts = (
+            stability_histogram_guarantee(*half, neighboring=self.neighboring, what="heavy points (stability histogram)"),
+            stability_guarantee(*half, gap_sensitivity=2, what="their label vectors (A_dist)"),
+        )
+        return basic(parts, "PointLearner")
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """`theory.points.point_learner`."""
+        return theory.point_learner(
+            float(privacy.epsilon), float(privacy.delta), float(goal.alpha), float(goal.beta)
+        )
+
+    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+        """All rows alike, one moved or relabelled."""
+        return flipped_label_pairs(self.concepts.domain, rows, 2)
+
+
+def group_rows(sample: Sample, size: int) -> Groups:
+    """Sorts rows by (value, label vector) and counts; label vectors are compared whole."""
+    count, words = sample.capacity, _pack(sample.y)
+    index = jnp.arange(count, dtype=jnp.int32)
+    real = index < sample.size
+    with jax.enable_x64(True):
+        columns = tuple(words[:, i] for i in range(words.shape[1]))
+        values, *columns = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size)
+        limbs = wide.split(values)
+        new_value = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
+    labels = jnp.stack(columns, axis=-1)
+    changed = jnp.concatenate([jnp.ones(1, bool), jnp.any(labels[1:] != labels[:-1], axis=-1)])
+    new_run = new_value | (real & changed)
+    slot = jnp.where(real, jnp.cumsum(new_value, dtype=jnp.int32) - 1, count)  # padding falls off the end
+    start = jax.lax.cummax(jnp.where(new_run | ~real, index, 0))
+    ends = real & jnp.concatenate([(new_run | ~real)[1:], jnp.ones(1, bool)])
+    run = jnp.where(ends, index - start + 1, 0)
+    empty = jnp.zeros(count, jnp.int32)
+    total = empty.at[slot].add(1, mode="drop")
+    mode = empty.at[slot].max(run, mode="drop")
+    at = jnp.clip(slot, 0, count - 1)
+    is_mode = ends & (run == mode[at])
+    where = jnp.full(count, _NONE, jnp.int32).at[slot].min(jnp.where(is_mode, index, _NONE), mode="drop")
+    second = empty.at[slot].max(jnp.where(index == where[at], 0, run), mode="drop")
+    row = jnp.clip(where, 0, count - 1)
+    return Groups(total, mode, second, limbs[row], labels[row])
+
+
+def stability_gap(groups: Groups, heavy: Array) -> Array:
+    """Lead of the best choice of label vectors for the heavy values over any other choice, ``int32[]``.
+
+    A choice scores the least multiplicity among its vectors; the runner-up changes one value's vector to its second.
+    """
+    mode = jnp.where(heavy, groups.mode, _NONE)
+    least = jnp.min(mode)
+    slot = jnp.argmin(mode)
+    others = jnp.min(jnp.where(jnp.arange(mode.shape[0]) == slot, _NONE, mode))
+    elsewhere = jnp.where(jnp.arange(mode.shape[0]) == slot, others, least)
+    rival = jnp.max(jnp.where(heavy, jnp.minimum(groups.second, elsewhere), 0))
+    return jnp.where(jnp.any(heavy), least - rival, 0)
+
+
+def _half(privacy: Privacy) -> tuple[Array, Array]:
+    return as_float(privacy.epsilon) / 2, as_float(privacy.delta) / 2
+
+
+def _pack(y: Array) -> Array:
+    """``bool[n, k]`` -> ``uint32[n, ceil(k/32)]``, concept j in bit j % 32 of word j // 32."""
+    rows, k = y.shape
+    padded = jnp.concatenate([y, jnp.zeros((rows, -k % 32), bool)], axis=1).reshape(rows, -1, 32)
+    weights = jnp.uint32(1) << jnp.arange(32, dtype=jnp.uint32)
+    return jnp.sum(jnp.where(padded, weights, jnp.uint32(0)), axis=-1, dtype=jnp.uint32)
+
+
+def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:
+    """For each concept the lowest heavy value whose vector has its bit: ``uint32[k, 2]``, and whether there is one."""
+    concept = jnp.arange(k, dtype=jnp.int32)
+    bit = (groups.labels[:, concept // 32] >> (concept % 32).astype(jnp.uint32)) & jnp.uint32(1)
+    slot = jnp.arange(heavy.shape[0], dtype=jnp.int32)
+    first = jnp.min(jnp.where((bit == 1) & heavy[:, None], slot[:, None], _NONE), axis=0)
+    return groups.value[jnp.clip(first, 0, heavy.shape[0] - 1)], first != _NONE

@@ -1,0 +1,114 @@
+"""Learning a threshold through a private interior point of the examples next to it."""
+
+from dataclasses import dataclass
+from math import log
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import wide
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.thresholds import Thresholds
+from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.mechanisms.exponential import exponential_guarantee
+from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
+from dpjax.theory import thresholds as theory
+from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float
+
+
+@dataclass(frozen=True)
+class ThresholdMedian:
+    """A private interior point of the m largest positive and the m smallest negative examples. Proper, pure.
+
+    Negative examples are moved one step down (domain element 0 stays), so that an interior point z is the number of
+    a threshold with at most m - 1 errors a side even where points coincide. m comes from epsilon, beta and |X|.
+
+    Args:
+      concepts: thresholds over a domain of at most 2**64 elements.
+
+    Privacy: (epsilon, 0), replace-one, for every sample: one row changes at most two of the 2 m selected records,
+      so each element's depth moves by at most 2, and the exponential mechanism runs at that sensitivity.
+    Utility: `theory.thresholds.median`.
+    Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (thresholds to interior points); constants are our own.
+    """
+
+    concepts: Thresholds
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def __post_init__(self):
+        if not isinstance(self.concepts, Thresholds):
+            raise InputError("concepts", "Thresholds", type(self.concepts).__name__, "use KLN for other classes")
+
+    def records(self, epsilon: Array | float, beta: Array | float) -> Array:
+        """m, the records taken from each side: ``int32[]``, from public numbers only."""
+        needed = (4 / as_float(epsilon)) * (log(self.concepts.size) - jnp.log(as_float(beta) / 2))
+        return jnp.minimum(jnp.ceil(needed), 2.0**30).astype(jnp.int32)
+
+    def output_law(self, sample: Sample, privacy: Privacy, goal: Goal) -> IntervalLaw:
+        """The exact law of the chosen threshold."""
+        column = single_column(sample, "ThresholdMedian")
+        pieces = self._depth_pieces(sample, column, self.records(privacy.epsilon, goal.beta))
+        return interval_exponential(pieces, privacy.epsilon, sensitivity=2)
+
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+        """One threshold; an empty sample gives a uniform one."""
+        return Hypothesis.of(self.output_law(sample, privacy, goal).sample(key)[None])
+
+    def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
+        """Pieces of equal depth min(#{records <= z}, #{records >= z}), as errors m - depth.
+
+        A missing positive record counts as one at the bottom, a missing negative one as one at the top.
+        """
+        count, size = sample.capacity, self.concepts.size
+        index = jnp.arange(count, dtype=jnp.int32)
+        with jax.enable_x64(True):
+            values = wide.join(sample.x)
+            positive, negative = sample.mask & column, sample.mask & ~column
+            (ones,) = wide.sort(values, real=positive, below=size)
+            (zeros,) = wide.sort(jnp.maximum(values, jnp.uint64(1)) - jnp.uint64(1), real=negative, below=size)
+            n_ones, n_zeros = (jnp.sum(part, dtype=jnp.int32) for part in (positive, negative))
+            used = jnp.concatenate([(index >= n_ones - m) & (index < n_ones), index < jnp.minimum(m, n_zeros)])
+            (records,) = wide.sort(jnp.concatenate([ones, zeros]), real=used, below=size)
+            total = jnp.sum(used, dtype=jnp.int32)
+            bottom, top = m - jnp.minimum(m, n_ones), m - jnp.minimum(m, n_zeros)
+            place = jnp.arange(2 * count, dtype=jnp.int32)
+            real = place < total
+            starts = real & jnp.concatenate([jnp.ones(1, bool), records[1:] != records[:-1]])
+            boundary = jax.lax.cummin(jnp.where(starts | ~real, place, 2 * count), reverse=True)
+            after = jnp.minimum(jnp.concatenate([boundary[1:], jnp.full(1, 2 * count, jnp.int32)]), total)
+            # gap g lies strictly between records g - 1 and g; gap 0 and gap `total` reach to the domain's ends
+            gap = jnp.arange(2 * count + 1, dtype=jnp.int32)
+            one = jnp.uint64(1)
+            left = jnp.concatenate([jnp.zeros(1, jnp.uint64), records])
+            right = jnp.concatenate([records, jnp.zeros(1, jnp.uint64)])
+            room_left = (gap == 0) | (left < jnp.uint64(size - 1))
+            room_right = (gap == total) | (right > jnp.uint64(0))
+            low = jnp.where(gap == 0, left, left + one)
+            high = jnp.where(gap == total, jnp.uint64(size - 1), right - one)
+            gap_alive = (gap <= total) & room_left & room_right & (low <= high)
+            first = wide.split(jnp.concatenate([records, low]))
+            last = wide.split(jnp.concatenate([records, high]))
+        at_most = jnp.concatenate([after, gap])
+        at_least = jnp.concatenate([total - place, total - gap])
+        depth = jnp.minimum(bottom + at_most, top + at_least)
+        return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]))
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., 1]``."""
+        return self.concepts.predict(hypothesis, x)
+
+    def guarantee(self, privacy: Privacy) -> Guarantee:
+        """One exponential mechanism on depths of sensitivity 2."""
+        what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity 2)"
+        return exponential_guarantee(float(privacy.epsilon), what, self.neighboring)
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """`theory.thresholds.median`."""
+        return theory.median(self.concepts.size, float(privacy.epsilon), float(goal.alpha), float(goal.beta))
+
+    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+        """All rows alike, one moved or relabelled."""
+        return flipped_label_pairs(self.concepts.domain, rows)

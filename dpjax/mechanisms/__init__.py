@@ -1,0 +1,30 @@
+"""Mechanisms: data in, the law of the output out. One file, one mechanism."""
+
+from .above_threshold import above_threshold as above_threshold
+from .above_threshold import above_threshold_guarantee as above_threshold_guarantee
+from .choosing import choosing as choosing
+from .choosing import choosing_guarantee as choosing_guarantee
+from .exponential import exponential as exponential
+from .exponential import exponential_guarantee as exponential_guarantee
+from .histogram import HistogramLaw as HistogramLaw
+from .histogram import stability_histogram as stability_histogram
+from .histogram import stability_histogram_guarantee as stability_histogram_guarantee
+from .intervals import IntervalLaw as IntervalLaw
+from .intervals import Pieces as Pieces
+from .intervals import interval_exponential as interval_exponential
+from .noise import discrete_laplace_mechanism as discrete_laplace_mechanism
+from .noise import discrete_laplace_mechanism_guarantee as discrete_laplace_mechanism_guarantee
+from .noise import laplace_mechanism as laplace_mechanism
+from .noise import laplace_mechanism_guarantee as laplace_mechanism_guarantee
+from .permute_and_flip import permute_and_flip as permute_and_flip
+from .permute_and_flip import permute_and_flip_guarantee as permute_and_flip_guarantee
+from .permute_and_flip import permute_and_flip_sample as permute_and_flip_sample
+from .randomized_response import randomized_response as randomized_response
+from .randomized_response import randomized_response_guarantee as randomized_response_guarantee
+from .randomized_response import revealing_randomized_response as revealing_randomized_response
+from .randomized_response import revealing_randomized_response_guarantee as revealing_randomized_response_guarantee
+from .sparse_vector import sparse_vector as sparse_vector
+from .sparse_vector import sparse_vector_guarantee as sparse_vector_guarantee
+from .stability import release as release
+from .stability import stability as stability
+from .stability import stability_guarantee as stability_guarantee

@@ -1,0 +1,92 @@
+"""The choosing mechanism: the exponential mechanism on the candidates that occur, beside a null candidate.
+
+The set of candidates may be infinite: only those with a score of 1 or more are looked at, and the null candidate is
+heavy enough to hide that a neighbour has a few more of them.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.laws import Categorical
+from dpjax.mechanisms._inputs import delta_like, vector
+from dpjax.mechanisms.exponential import rate
+from dpjax.types import Neighboring
+
+
+def choosing(
+    scores: Array,
+    epsilon: Array | float,
+    delta: Array | float,
+    *,
+    growth: int = 1,
+    where: Array | None = None,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> Categorical:
+    """Chooses among the candidates with score >= 1, or answers nothing.
+
+    Args:
+      scores: ``int32[m]``, below 2**30 in size. Every score is 0 on the empty database, one neighbour moves it by at
+        most 1, and at most ``growth`` candidates go from 0 to 1. Candidates not listed have score 0.
+      epsilon: traced scalar > 0.
+      delta: traced scalar in (0, 1).
+      growth: static; see scores.
+      where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
+        score >= 1 has exactly one slot: the law is a law on candidates, not on slots.
+      monotonic: static; no score falls when a row is added. Refused under REPLACE_ONE.
+
+    Returns: Categorical on {0..m-1, no answer}.
+
+    Privacy: (epsilon, delta) under ``neighboring``; exactly delta / (1 + delta) is attained.
+    Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / delta) / r, no answer has
+      probability at most exp(-r (max - gate)); an answer always has score >= 1, and with probability 1 - beta
+      at least max - ln(2 m / beta) / r.
+    Reference: Beimel, Nissim and Stemmer 2013, Section 3 (growth-bounded scores); constants derived here.
+    """
+    scores = vector("scores", scores)
+    checks.integer("growth", growth, 1)
+    factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
+    candidate = scores >= 1 if where is None else where & (scores >= 1)
+    top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
+    weights = jnp.where(candidate, factor * (scores - top).astype(factor.dtype), -jnp.inf)
+
+    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbour
+    # multiplies each weight by exp(factor) at most and adds `growth` candidates of weight exp(factor), so
+    # N' <= exp(factor) N iff growth <= (1 - exp(-factor)) growth / d x exp(factor), that is d <= exp(factor) - 1.
+    # Then common outcomes have ratio <= exp(epsilon), and new ones total growth exp(factor) / N' <= d. A larger delta
+    # buys nothing: d = min(delta, exp(factor) - 1). At delta = 0 the gate is closed.
+    log_d = jnp.minimum(jnp.log(delta_like(delta, factor)), jnp.log(jnp.expm1(factor)))
+    closed = jnp.isneginf(log_d)
+    null = factor * (1 - top).astype(factor.dtype) + jnp.asarray(np.log(growth), factor.dtype) - log_d
+    weights = jnp.where(closed, -jnp.inf, weights)
+    return Categorical(jnp.append(weights, jnp.where(closed, 0, null)), no_answer=True)
+
+
+def choosing_guarantee(
+    epsilon: float,
+    delta: float,
+    *,
+    growth: int = 1,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    what: str = "choosing mechanism",
+) -> Guarantee:
+    """(epsilon, min(delta, exp(rate) - 1)); refuses delta = 0, which would never answer."""
+    checks.delta(delta, positive_for="the choosing mechanism")
+    checks.integer("growth", growth, 1)
+    if monotonic and neighboring is Neighboring.REPLACE_ONE:
+        raise InputError(
+            "monotonic", "False under REPLACE_ONE", "True",
+            "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out",
+        )  # fmt: skip
+    factor = checks.epsilon(epsilon) / (1 if monotonic else 2)
+    most = np.expm1(factor) if factor < 1 else np.inf
+    return Guarantee(
+        epsilon, min(delta, float(most)), neighboring, what,
+        why=f"at most {growth} new candidates of weight exp({factor:g}); the null one weighs growth / delta times that",
+        source="Beimel, Nissim and Stemmer 2013, Section 3; constants derived",
+    )  # fmt: skip

@@ -1,0 +1,150 @@
+"""The stability histogram: noisy counts of the cells that occur, released where they are clearly not new."""
+
+import math
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import checks, random
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.laws import Laplace
+from dpjax.mechanisms._inputs import delta_like, vector
+from dpjax.mechanisms.noise import upper_quantile
+from dpjax.mechanisms.stability import CALIBRATIONS, survival
+from dpjax.types import Neighboring, as_float
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class HistogramLaw:
+    """Independent cells: a count of at least ``least`` gets Laplace noise and is released above a threshold.
+
+    counts: ``int32[m]``. least: ``int32[]``; smaller counts are never released.
+    rate: ``float[]``, 1 / scale of the noise.
+    margin: ``float[]``; what a count of ``least`` lacks to the threshold, in scales of the noise.
+    """
+
+    counts: Array
+    least: Array
+    rate: Array
+    margin: Array
+
+    @property
+    def threshold(self) -> Array:
+        """Noisy counts of at least this are released, ``float[]``."""
+        return self.least.astype(self.rate.dtype) + self.margin / self.rate
+
+    def sample(self, key: Array) -> tuple[Array, Array]:
+        """(released ``bool[m]``, noisy count ``float[m]``, 0 where not released)."""
+        noise = random.laplace(key, self.counts.shape, self.rate.dtype)
+        released = self._eligible() & (noise >= self._needed())
+        noisy = self.counts.astype(self.rate.dtype) + noise / self.rate
+        return released, jnp.where(released, noisy, 0)
+
+    def release_log_probs(self) -> tuple[Array, Array]:
+        """(log P(released), log P(not released)), each ``float[m]``, exact in both tails."""
+        needed = self._needed()
+        standard = Laplace(jnp.zeros_like(needed), jnp.ones_like(needed))
+        yes = jnp.where(self._eligible(), standard.log_survival(needed), -jnp.inf)
+        return yes, jnp.where(self._eligible(), standard.log_cdf(needed), 0)
+
+    def log_density(self, noisy: Array) -> Array:
+        """log density of a released cell at ``noisy: float[m]``; -inf below the threshold."""
+        counts = self.counts.astype(self.rate.dtype)
+        inside = self._eligible() & (self.rate * (noisy - counts) >= self._needed())
+        return jnp.where(inside, jnp.log(self.rate / 2) - self.rate * jnp.abs(noisy - counts), -jnp.inf)
+
+    def _eligible(self) -> Array:
+        return self.counts >= self.least
+
+    def _needed(self) -> Array:
+        return self.margin - self.rate * (self.counts - self.least).astype(self.rate.dtype)
+
+
+def stability_histogram(
+    counts: Array,
+    epsilon: Array | float,
+    delta: Array | float,
+    *,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    calibration: str = "corrected",
+    alpha: Array | float | None = None,
+    n: Array | int | None = None,
+) -> HistogramLaw:
+    """Noisy counts of the values that occur, from a domain of any size.
+
+    Corrected: noise Lap(b), b = 2 / epsilon (1 / epsilon under ADD_OR_REMOVE_ONE), released from 1 + the upper
+    delta-quantile of the noise, which is 1 + b ln(1 / (2 delta)) for delta <= 1/2.
+    Printed: counts above alpha n / 4 get Lap(2 / epsilon) and are released above alpha n / 2, whatever delta.
+
+    Args:
+      counts: ``int32[m]``; one slot for each value that occurs; slots of count 0 are empty. The law is a law on
+        values: list released ones by value, never by slot.
+      epsilon: traced scalar > 0.
+      delta: traced scalar in (0, 1).
+      neighboring: static; chooses the noise.
+      calibration: static; "corrected" or "printed", which needs alpha and n and REPLACE_ONE.
+
+    Privacy: (epsilon, delta) under ``neighboring``, attained. "printed" satisfies it for large alpha n only.
+    Utility: a count of 1 + b (ln(1 / (2 delta)) + ln(1 / (2 beta))) or more is released with probability 1 - beta; a
+      released count is off by more than b s with probability at most exp(-s).
+    Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20.
+    """
+    # REPLACE_ONE: one cell falls by 1 and another rises by 1. A cell that stays costs epsilon / 2. A cell of count 1
+    # that vanishes is released with probability delta exactly. The other way round, let the row enter a new cell while
+    # a cell of law f loses it and gets g: E[(f - exp(epsilon) (1 - delta) g)_+] <= 1 - exp(epsilon / 2) (1 - delta)
+    # <= delta, because f <= exp(epsilon / 2) g. With both at once the loss is delta again. So no condition ties delta
+    # to epsilon. ADD_OR_REMOVE_ONE: one cell moves, and the same lines hold with epsilon in place of epsilon / 2.
+    counts = vector("counts", counts)
+    epsilon = as_float(epsilon)
+    replaced = neighboring is Neighboring.REPLACE_ONE
+    rate = epsilon / 2 if replaced else epsilon
+    if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
+        return HistogramLaw(counts, jnp.int32(1), rate, upper_quantile(delta_like(delta, epsilon)))
+    _require_printed(neighboring, alpha, n)
+    share = as_float(alpha, epsilon).astype(epsilon.dtype) * jnp.asarray(n).astype(epsilon.dtype)
+    least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)
+    return HistogramLaw(counts, least, rate, rate * (share / 2 - least.astype(epsilon.dtype)))
+
+
+def stability_histogram_guarantee(
+    epsilon: float,
+    delta: float,
+    *,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    calibration: str = "corrected",
+    alpha: float | None = None,
+    n: int | None = None,
+    what: str = "stability histogram",
+) -> Guarantee:
+    """(epsilon, delta); for "printed" the delta that its constants give at this alpha and n, which ``delta`` is not."""
+    checks.delta(delta, positive_for="the stability histogram")
+    checks.epsilon(epsilon)
+    if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
+        cells = "two cells move by 1: noise Lap(2 / epsilon)"
+        if neighboring is Neighboring.ADD_OR_REMOVE_ONE:
+            cells = "one cell moves by 1: noise Lap(1 / epsilon)"
+        why = f"{cells}, a count of 1 is released with probability delta"
+        return Guarantee(epsilon, delta, neighboring, what, why=why, source="Bun, Nissim and Stemmer, Proposition 2.20")
+    _require_printed(neighboring, alpha, n)
+    least = math.floor(checks.probability("alpha", alpha) * checks.integer("n", n, 1) / 4) + 1
+    return Guarantee(
+        epsilon, survival(epsilon / 2 * (alpha * n / 2 - least)), neighboring, f"{what} as printed",
+        why=f"printed for delta = {delta:g}; a count of {least} is released with this probability, one less never",
+        source="Bun, Nissim and Stemmer, Algorithm 1",
+    )  # fmt: skip
+
+
+def _require_printed(neighboring: Neighboring, alpha, n) -> None:
+    if neighboring is not Neighboring.REPLACE_ONE:
+        raise InputError(
+            "neighboring", "REPLACE_ONE for calibration='printed'", neighboring.value,
+            "the printed thresholds are multiples of n, which is public only under REPLACE_ONE",
+        )  # fmt: skip
+    if alpha is None or n is None:
+        raise InputError(
+            "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds are theirs"
+        )

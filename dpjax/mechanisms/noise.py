@@ -1,0 +1,94 @@
+"""Additive noise: the Laplace mechanism on reals and its integer twin."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.laws import DiscreteLaplace, Laplace
+from dpjax.mechanisms._inputs import positive
+from dpjax.types import Neighboring, as_float
+
+
+def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: float) -> Laplace:
+    """value + Lap(sensitivity / epsilon), independently in each coordinate.
+
+    Args:
+      value: ``int32[...]`` or ``float[...]``. float32 holds whole numbers up to 2**24; for larger counts pass a
+        float64 epsilon.
+      epsilon: traced scalar > 0.
+      sensitivity: static; the most that a neighbour moves value in L1 norm, summed over all coordinates.
+
+    Returns: Laplace with the shape of value.
+
+    Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "ideal".
+    Utility: a coordinate is off by more than (sensitivity / epsilon) s with probability exp(-s).
+    Reference: Dwork and Roth 2014, Theorem 3.6.
+    """
+    scale = positive("sensitivity", sensitivity) / as_float(epsilon)
+    return Laplace(jnp.asarray(value).astype(scale.dtype), scale)
+
+
+def discrete_laplace_mechanism(value: Array, epsilon: float, *, sensitivity: int) -> DiscreteLaplace:
+    """value + two-sided geometric noise of scale sensitivity / epsilon: whole numbers in, whole numbers out.
+
+    Args:
+      value: ``int32[...]``.
+      epsilon: a plain number > 0, since the table is made on the host to 60 digits; at least sensitivity / 2e7.
+      sensitivity: static whole number; the most that a neighbour moves value in L1 norm.
+
+    Returns: DiscreteLaplace with the shape of value; the sampler realises each digit's probability to 2**-64.
+
+    Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "lattice".
+    Utility: P(|noise| >= t) = 2 q**t / (1 + q) for t >= 1, with q = exp(-epsilon / sensitivity).
+    Reference: Ghosh, Roughgarden and Sundararajan 2009, Section 2.
+    """
+    value = jnp.asarray(value)
+    if not jnp.issubdtype(value.dtype, jnp.integer):
+        raise InputError("value", "whole numbers", str(value.dtype), "use laplace_mechanism for reals")
+    checks.integer("sensitivity", sensitivity, 1)
+    return DiscreteLaplace.of(value, sensitivity / checks.epsilon(epsilon))
+
+
+def upper_quantile(delta: Array) -> Array:
+    """The x with P(standard Laplace >= x) = delta, for delta in [0, 1]; inf at 0 and -inf at 1.
+
+    It is ln(1 / (2 delta)) up to delta = 1/2. Logarithms are summed, so delta = 1e-30 is as good as any.
+    """
+    log_two = jnp.asarray(np.log(2.0), delta.dtype)
+    small = delta <= 0.5
+    below = -jnp.log(jnp.where(small, delta, 0.5)) - log_two
+    above = jnp.log(1 - jnp.where(small, 0.5, delta)) + log_two
+    return jnp.where(small, below, above)
+
+
+def laplace_mechanism_guarantee(
+    epsilon: float,
+    *,
+    sensitivity: float,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    what: str = "Laplace mechanism",
+) -> Guarantee:
+    """Pure differential privacy, in real arithmetic."""
+    positive("sensitivity", sensitivity)
+    return Guarantee(
+        checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity:g}, noise of that / epsilon",
+        rho=epsilon**2 / 2, source="Dwork and Roth 2014, Theorem 3.6",
+    )  # fmt: skip
+
+
+def discrete_laplace_mechanism_guarantee(
+    epsilon: float,
+    *,
+    sensitivity: int,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    what: str = "discrete Laplace mechanism",
+) -> Guarantee:
+    """Pure differential privacy of an integer output with an exact pmf."""
+    checks.integer("sensitivity", sensitivity, 1)
+    return Guarantee(
+        checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity}, noise of that / epsilon",
+        rho=epsilon**2 / 2, source="Ghosh, Roughgarden and Sundararajan 2009, Section 2", contract="lattice",
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""Permute-and-flip: walk the candidates in random order, stop at the first coin that lands heads.
+
+It is never worse than the exponential mechanism at the same epsilon, and up to twice as good.
+"""
+
+from functools import lru_cache
+from math import ceil, sqrt
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.special import roots_legendre
+
+from dpjax import checks, random
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.laws import Categorical
+from dpjax.mechanisms._inputs import positive, vector
+from dpjax.mechanisms.exponential import rate
+from dpjax.types import Neighboring
+
+
+def permute_and_flip(
+    scores: Array,
+    epsilon: Array | float,
+    *,
+    sensitivity: float = 1,
+    where: Array | None = None,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> Categorical:
+    """The exact law of permute-and-flip over m candidates.
+
+    Args:
+      scores: ``int32[m]`` (or float), m >= 1; larger is better. The maximum is subtracted before scaling.
+      epsilon: traced scalar > 0.
+      sensitivity: static; the most that one neighbour moves any score.
+      where: ``bool[m]``, candidates that exist; must not depend on the data.
+      monotonic: static; all scores move the same way when a row is added. Refused under REPLACE_ONE.
+
+    Returns: Categorical on {0..m-1}, at a cost of about 5 m sqrt(m); an empty ``where`` samples -1.
+
+    Privacy: (epsilon, 0) under ``neighboring``.
+    Utility: the score is at least max - (ln m + s) / rate with probability 1 - exp(-s), as for `exponential`,
+      and its expectation is never smaller than that of `exponential`.
+    Reference: McKenna and Sheldon 2020, Algorithm 1 and Section 4.
+    """
+    log_heads = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
+    with jax.enable_x64(True):
+        # Candidate i arrives at a uniform time t. The others with t_j < t must all have shown tails, so
+        #   P(i) = q_i int_0^1 prod_{j != i} (1 - t q_j) dt,  q = exp(log_heads), the largest q being 1.
+        nodes, weights = _quadrature(log_heads.shape[0])
+        heads = jnp.exp(log_heads.astype(jnp.float64))
+        tails = 1.0 - jnp.asarray(nodes)[:, None] * heads[None, :]
+        all_tails = jnp.asarray(weights) * jnp.exp(jnp.sum(jnp.log(tails), axis=1))
+        # Nothing underflows that matters: the integral is at least int (1 - t)^(m-1) dt = 1/m.
+        first = jnp.log(jnp.sum(all_tails[:, None] / tails, axis=0))
+        law = log_heads.astype(jnp.float64) + first
+    return Categorical(law.astype(log_heads.dtype))
+
+
+def permute_and_flip_sample(
+    key: Array,
+    scores: Array,
+    epsilon: Array | float,
+    *,
+    sensitivity: float = 1,
+    where: Array | None = None,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> Array:
+    """One draw without the law, ``int32[]``; an independent path, linear in m. -1 if no candidate exists.
+
+    Each candidate has a 64-bit arrival time and a coin; the earliest with heads wins.
+
+    Privacy: (epsilon, 0) under ``neighboring``: the law is that of `permute_and_flip`.
+    Reference: McKenna and Sheldon 2020, Algorithm 1.
+    """
+    log_heads = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
+    size = log_heads.shape[0]
+    of_time, of_coin = jax.random.split(key)
+    heads = random.exponential(of_coin, (size,), log_heads.dtype) >= -log_heads
+    never = jnp.uint32(2**32 - 1)
+    high, low = random.words(of_time, (size,))
+    heads &= jnp.isfinite(log_heads)
+    high = jnp.where(heads, high, never)
+    low = jnp.where(heads & (high == jnp.min(high)), low, never)
+    index = jnp.arange(size, dtype=jnp.int32)
+    earliest = jnp.where(heads & (high == jnp.min(high)) & (low == jnp.min(low)), index, jnp.int32(size))
+    winner = jnp.min(earliest)
+    return jnp.where(winner < size, winner, jnp.int32(-1))
+
+
+def permute_and_flip_guarantee(
+    epsilon: float,
+    *,
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    what: str = "permute-and-flip",
+) -> Guarantee:
+    """Pure differential privacy, attained. Not epsilon-bounded range: 1.95 epsilon was seen."""
+    rate(checks.epsilon(epsilon), monotonic=monotonic, neighboring=neighboring)
+    why = "scores of sensitivity 1 at rate epsilon" + ("" if monotonic else " / 2")
+    return Guarantee(
+        epsilon, 0.0, neighboring, what, why=why, rho=epsilon**2 / 2, source="McKenna and Sheldon 2020, Section 3"
+    )
+
+
+def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> Array:
+    """log of each coin's probability of heads: rate x (score - max), -inf where there is no candidate."""
+    scores = vector("scores", scores, integers=False, least=1)
+    factor = rate(epsilon, positive("sensitivity", sensitivity), monotonic=monotonic, neighboring=neighboring)
+    whole = jnp.issubdtype(scores.dtype, jnp.integer)
+    lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)
+    exists = jnp.ones(scores.shape, bool) if where is None else where
+    best = jnp.max(jnp.where(exists, scores, lowest))
+    log_heads = factor * jnp.where(exists, scores - best, jnp.zeros_like(scores)).astype(factor.dtype)
+    return jnp.where(exists, log_heads, -jnp.inf)
+
+
+@lru_cache(maxsize=32)
+def _quadrature(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre on [0, 1] for the polynomial of degree size - 1 above, to a relative error below 1e-15.
+
+    ceil(size / 2) nodes are exact. 5 sqrt(size) are as good: in x = 2 t - 1 a factor is (1 - q/2) - (q/2) x, so the
+    Chebyshev coefficients of the product are, up to sign, at most twice the probabilities of the sum of size - 1
+    independent steps from {-1, 0, 1}. By Hoeffding those beyond degree 2 N sum to at most 4 exp(-2 N^2 / size)
+    <= 4 exp(-50), while the integral is at least 1 / size.
+    """
+    count = min(ceil(size / 2), ceil(5 * sqrt(size)))
+    nodes, weights = roots_legendre(count)
+    return (nodes + 1) / 2, weights / 2

@@ -1,0 +1,132 @@
+"""Stability: release the best candidate if its lead is clearly larger than what a neighbour can change (A_dist)."""
+
+import math
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import checks
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.laws import Categorical, Laplace
+from dpjax.mechanisms._inputs import delta_like, positive, vector
+from dpjax.mechanisms.noise import upper_quantile
+from dpjax.types import Neighboring, as_float
+
+CALIBRATIONS = ("corrected", "printed")
+
+
+def stability(
+    scores: Array,
+    epsilon: Array | float,
+    delta: Array | float,
+    *,
+    gap_sensitivity: float = 2,
+    calibration: str = "corrected",
+    where: Array | None = None,
+) -> Categorical:
+    """Releases the candidate with the most votes, or answers nothing.
+
+    Args:
+      scores: ``int32[m]`` >= 0, m >= 1, below 2**30. Ties go to the lowest index. Candidates not listed have score 0,
+        so the runner-up has at least 0, also where there is only one candidate.
+      epsilon: traced scalar > 0.
+      delta: traced scalar in (0, 1).
+      gap_sensitivity: static; the most that one neighbour moves the difference of two scores: 2 for votes under
+        REPLACE_ONE, 1 under ADD_OR_REMOVE_ONE.
+      calibration: static; "corrected", or "printed" for the paper's noise and threshold; see `release`.
+      where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
+        score >= 1 has exactly one slot and slots are ordered by candidate.
+
+    Returns: Categorical on {0..m-1, no answer}: only the best index and no answer have mass. With no votes the best is
+      the lowest existing index, and with an empty ``where`` there is never an answer.
+
+    Privacy: (epsilon, delta) under the relation of ``gap_sensitivity``; attained. "printed" does not satisfy it.
+    Utility: a lead of gap_sensitivity (1 + ln(1 / (4 delta beta)) / epsilon) or more is released with probability
+      1 - beta, for delta and beta up to 1/2.
+    Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Algorithm 3 and
+      Proposition 3.11; after Smith and Thakurta 2013.
+    """
+    scores = vector("scores", scores, least=1)
+    exists = jnp.ones(scores.shape, bool) if where is None else where
+    index = jnp.arange(scores.shape[0], dtype=jnp.int32)
+    votes = jnp.where(exists, scores, -1)
+    best = jnp.min(jnp.where(exists & (votes == jnp.max(votes)), index, scores.shape[0]))
+    is_best = index == best
+    second = jnp.max(jnp.where(is_best, 0, votes), initial=0)
+    gap = jnp.max(votes) - second
+    two = release(gap, epsilon, delta, gap_sensitivity=gap_sensitivity, calibration=calibration).log_weights
+    none_exists = ~jnp.any(exists)
+    cells = jnp.where(is_best, two[0], -jnp.inf)
+    return Categorical(jnp.append(cells, jnp.where(none_exists, 0, two[1])), no_answer=True)
+
+
+def release(
+    gap: Array,
+    epsilon: Array | float,
+    delta: Array | float,
+    *,
+    gap_sensitivity: float = 2,
+    calibration: str = "corrected",
+) -> Categorical:
+    """Whether an object whose lead is ``gap`` may be released: the test that `stability` is built on.
+
+    Corrected: gap + Lap(D / epsilon) >= D + the upper delta-quantile of that noise, which is
+    D + (D / epsilon) ln(1 / (2 delta)) for delta <= 1/2. Printed: gap + Lap(1 / epsilon) >= ln(1 / delta) / epsilon.
+
+    Args:
+      gap: ``int32[]`` (or float). Two conditions: between neighbours with the same object it moves by at most
+        D = ``gap_sensitivity``; and it is at most D if some neighbour has another object.
+      epsilon: traced scalar > 0.
+      delta: traced scalar in (0, 1).
+
+    Returns: Categorical on {released = 0, no answer}, exact in both tails.
+
+    Privacy: (epsilon, delta), of the object together with the decision. "printed" does not satisfy it.
+    Reference: as `stability`.
+    """
+    # With the same object this is the Laplace mechanism on gap, cut at a threshold. With another object let p, p' be
+    # the two probabilities of release. As gap, gap' <= D, both are at most P[D + noise >= threshold] = delta, whatever
+    # delta is. Then max over events of P(E) - exp(epsilon) P'(E) is max(p, 1 - exp(epsilon) (1 - p')) <= delta.
+    epsilon = as_float(epsilon)
+    delta = delta_like(delta, epsilon)
+    spread = positive("gap_sensitivity", gap_sensitivity)
+    gap = jnp.asarray(gap).astype(epsilon.dtype)
+    if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
+        needed = upper_quantile(delta) - epsilon / spread * (gap - spread)
+    else:
+        needed = -jnp.log(delta) - epsilon * gap
+    standard = Laplace(jnp.zeros_like(needed), jnp.ones_like(needed))
+    cells = jnp.stack([standard.log_survival(needed), standard.log_cdf(needed)])
+    return Categorical(cells, no_answer=True)
+
+
+def stability_guarantee(
+    epsilon: float,
+    delta: float,
+    *,
+    gap_sensitivity: float = 2,
+    calibration: str = "corrected",
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+    what: str = "A_dist",
+) -> Guarantee:
+    """What `stability` and `release` satisfy; ``gap_sensitivity`` is stated under ``neighboring``.
+
+    The printed constants satisfy only (D epsilon, P[D + Lap(1 / epsilon) >= ln(1 / delta) / epsilon]), which this
+    returns for them: they are the corrected ones at that epsilon and delta.
+    """
+    checks.delta(delta, positive_for="the stability mechanism")
+    spread = positive("gap_sensitivity", gap_sensitivity)
+    source = "Bun, Nissim and Stemmer, Algorithm 3"
+    if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
+        why = f"the gap moves by {spread:g}: noise Lap({spread:g} / epsilon), a lead of {spread:g} passes with delta"
+        return Guarantee(checks.epsilon(epsilon), delta, neighboring, what, why=why, source=source)
+    effective = spread * checks.epsilon(epsilon)
+    return Guarantee(
+        effective, survival(-math.log(delta) - effective), neighboring, f"{what} as printed",
+        why=f"printed for ({epsilon:g}, {delta:g}), but the gap moves by {spread:g}, not 1", source=source,
+    )  # fmt: skip
+
+
+def survival(x: float) -> float:
+    """P(standard Laplace >= x), on the host."""
+    return 0.5 * math.exp(-x) if x > 0 else -math.expm1(x - math.log(2.0))

@@ -1,0 +1,7 @@
+"""Figures of results, as files that carry what made them. No global state: neither pyplot nor rcParams is touched."""
+
+from .curves import plot_curve as plot_curve
+from .files import read_metadata as read_metadata
+from .styles import Style as Style
+from .styles import label as label
+from .styles import style as style

@@ -1,0 +1,134 @@
+"""Figures as bytes and files. Each carries, as JSON, the configuration, seed and versions that made it.
+
+Where: a PNG's text "Description", an SVG's dc:description, a PDF's "Keywords". Equal figures give equal bytes.
+"""
+
+import contextlib
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib.style
+from matplotlib.figure import Figure
+from PIL import Image
+
+from dpjax.checks import InputError
+from dpjax.experiments.store import replace_file
+
+FORMATS = ("pdf", "png", "svg")
+_DPI = 200
+_STYLE = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "xtick.labelsize": 8,
+    "ytick.labelsize": 8, "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6, "axes.edgecolor": "#555555", "axes.linewidth": 0.7, "xtick.color": "#555555",
+    "ytick.color": "#555555", "xtick.labelcolor": "#222222", "ytick.labelcolor": "#222222", "lines.linewidth": 1.4,
+    "lines.scale_dashes": True, "svg.hashsalt": "dpjax", "svg.fonttype": "path", "pdf.fonttype": 42,
+}  # fmt: skip
+_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+
+
+@contextlib.contextmanager
+def house_style() -> Iterator[None]:
+    """The style of all figures, whatever the caller's rcParams, which come back at the end."""
+    with matplotlib.style.context(["default", _STYLE]):
+        yield
+
+
+def check_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
+    """The formats as a tuple, or InputError."""
+    names = (formats,) if isinstance(formats, str) else tuple(formats)
+    for name in names:
+        if name not in FORMATS:
+            raise InputError("formats", f"one of {', '.join(FORMATS)}", repr(name), "choose for example png or pdf")
+    return names
+
+
+def render(figure: Figure, format: str, about: Mapping[str, Any], title: str, software: str) -> bytes:
+    """The bytes of a figure, with ``about`` as its metadata and no date. Call inside ``house_style``."""
+    text = _canonical(about)
+    metadata = {
+        "png": {"Title": title, "Description": text, "Software": software},
+        "svg": {"Title": title, "Description": text, "Creator": software, "Date": None},
+        "pdf": {"Title": title, "Keywords": text, "Creator": software, "CreationDate": None},
+    }[format]
+    sink = io.BytesIO()
+    figure.savefig(sink, format=format, dpi=_DPI, metadata=metadata)
+    return sink.getvalue()
+
+
+def write(path: Path, data: bytes) -> Path:
+    """Writes a figure at once: a reader sees the old file or the whole new one. InputError where that fails."""
+    try:
+        replace_file(path, data)
+    except InputError as error:
+        raise InputError(
+            "figure", "a place where the figure can be written", error.given,
+            "choose another directory, correct its permissions, or make room",
+        ) from error  # fmt: skip
+    return path
+
+
+def read_metadata(path: str | Path) -> dict[str, Any]:
+    """The configuration, seed, versions, device and title that a figure's file carries; InputError if it has none."""
+    try:
+        data = Path(path).read_bytes()
+        if data.startswith(b"\x89PNG"):
+            text = Image.open(io.BytesIO(data)).text["Description"]
+        elif data.startswith(b"%PDF"):
+            text = _pdf_keywords(data)
+        else:
+            text = next(ET.fromstring(data).iter("{http://purl.org/dc/elements/1.1/}description")).text
+        about = json.loads(text)
+        if not isinstance(about, dict):
+            raise ValueError("not a mapping")
+        return about
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, ET.ParseError) as error:
+        raise InputError(
+            "figure", "a png, svg or pdf file that dpjax wrote", f"{path}: {error or type(error).__name__}",
+            "give the path of a figure as it was written; other programs drop its metadata when they save it",
+        ) from error  # fmt: skip
+
+
+def _canonical(about: Mapping[str, Any]) -> str:
+    """ASCII JSON with sorted keys, the one text of equal values."""
+    try:
+        return json.dumps(about, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "result", "a configuration of what JSON has", str(error), "use None, bools, finite numbers, strings, "
+            "lists, and mappings with str keys",
+        ) from error  # fmt: skip
+
+
+def _pdf_keywords(data: bytes) -> str:
+    """The Keywords of the information dictionary that the last trailer names."""
+    number = re.findall(rb"/Info\s+(\d+)\s+0\s+R", data)[-1]
+    position = [match.end() for match in re.finditer(rb"(?<!\d)" + number + rb"\s+0\s+obj\b", data)][-1]
+    while match := re.compile(rb"(?:(?!endobj)[^(])*?/(\w+)\s*\(").match(data, position):
+        value, position = _pdf_string(data, match.end())
+        if match[1] == b"Keywords":
+            return value.decode("utf-16") if value.startswith(b"\xfe\xff") else value.decode("latin-1")
+    raise ValueError("no Keywords")
+
+
+def _pdf_string(data: bytes, position: int) -> tuple[bytes, int]:
+    """The literal string whose opening parenthesis ends before ``position``, and the position behind its end."""
+    depth, parts = 1, []
+    for match in re.compile(rb"\\([0-7]{1,3}|\r\n|.)|[()]|[^\\()]+", re.DOTALL).finditer(data, position):
+        token, escaped = match[0], match[1]
+        depth += (token == b"(") - (token == b")")
+        if depth == 0:
+            return b"".join(parts), match.end()
+        if escaped is None:
+            parts.append(token)
+        elif escaped.isdigit() and escaped[:1] < b"8":
+            parts.append(bytes([int(escaped, 8) & 255]))
+        elif escaped not in (b"\n", b"\r", b"\r\n"):
+            parts.append(_ESCAPES.get(escaped, escaped))
+    raise ValueError("a string without an end")
+

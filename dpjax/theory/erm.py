@@ -1,0 +1,32 @@
+"""Sample sizes of the non-private learner."""
+
+from math import ceil, log, log1p
+
+from dpjax import checks
+
+
+def finite(concepts: int, alpha: float, beta: float) -> int:
+    """Realizable, any finite class: ln(C/beta) / -ln(1 - alpha), the union bound over bad consistent concepts."""
+    checks.integer("concepts", concepts, 1)
+    _check(alpha, beta)
+    return max(1, ceil(log(concepts / beta) / -log1p(-alpha)))
+
+
+def points(alpha: float, beta: float) -> int:
+    """Realizable points, any number of concepts: every element of mass >= alpha/2 occurs, with probability 1 - beta.
+
+    There are at most 2/alpha of them; a consistent point differs from the target on two elements that do not occur.
+    """
+    _check(alpha, beta)
+    return max(1, ceil(log(2 / (alpha * beta)) / -log1p(-alpha / 2)))
+
+
+def thresholds(alpha: float, beta: float) -> int:
+    """Realizable, one threshold: 2 (1 - alpha)^n <= beta, one term for each side of the target."""
+    _check(alpha, beta)
+    return max(1, ceil(log(2 / beta) / -log1p(-alpha)))
+
+
+def _check(alpha: float, beta: float) -> None:
+    checks.probability("alpha", alpha)
+    checks.probability("beta", beta)

@@ -1,0 +1,49 @@
+"""Sample sizes of the exponential mechanism over a finite class."""
+
+from math import ceil, expm1, log, log1p
+
+from dpjax import checks
+
+
+def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
+    """n with which the exponential mechanism is an (alpha, beta)-PAC learner: ln(C/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})).
+
+    Proof. The target has no errors, so a concept h is chosen with probability at most exp(-epsilon errors(h) / 2).
+    Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C of them.
+    Asymptotically (2/epsilon + ...) ln(C/beta) / alpha: no separate price for generalisation.
+
+    Args:
+      concepts: |C| >= 1. epsilon: > 0. alpha, beta: in (0, 1).
+
+    Reference: our own; compare `realizable_printed`.
+    """
+    _check(concepts, epsilon, alpha, beta)
+    return max(1, ceil(log(concepts / beta) / -log1p(alpha * expm1(-epsilon / 2))))
+
+
+def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
+    """The two-step bound max(8/alpha, 4/(alpha epsilon)) ln(2 C/beta): mechanism's error, then generalisation.
+
+    Reference: Kasiviswanathan et al. 2011, Theorem 3.4, with the constants of its proof for realizable data.
+    """
+    _check(concepts, epsilon, alpha, beta)
+    return ceil(max(8 / alpha, 4 / (alpha * epsilon)) * log(2 * concepts / beta))
+
+
+def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
+    """n with excess error at most alpha: max(8/alpha^2, 4/(alpha epsilon)) ln(3 C/beta).
+
+    Uniform convergence to alpha/4 by Hoeffding, 2 C exp(-n alpha^2 / 8) <= 2 beta/3, and the mechanism loses at most
+    alpha/2 with probability beta/3.
+
+    Reference: Kasiviswanathan et al. 2011, Theorem 3.4; constants are our own.
+    """
+    _check(concepts, epsilon, alpha, beta)
+    return ceil(max(8 / alpha**2, 4 / (alpha * epsilon)) * log(3 * concepts / beta))
+
+
+def _check(concepts: int, epsilon: float, alpha: float, beta: float) -> None:
+    checks.integer("concepts", concepts, 1)
+    checks.epsilon(epsilon)
+    checks.probability("alpha", alpha)
+    checks.probability("beta", beta)

@@ -1,0 +1,31 @@
+"""Sample sizes of threshold learners."""
+
+from math import ceil, log
+
+from scipy.stats import binom
+
+from dpjax import checks
+from dpjax.theory.search import smallest
+
+
+def median_records(size: int, epsilon: float, beta: float) -> int:
+    """m = (4/epsilon) ln(2 |X|/beta): the exponential mechanism on depths of sensitivity 2 finds an interior point.
+
+    The best depth is m, so depth <= 0 has probability at most |X| exp(-epsilon m / 4) <= beta/2.
+    """
+    checks.integer("domain size", size, 1, 2**64)
+    checks.epsilon(epsilon)
+    return ceil((4 / epsilon) * log(2 * size / checks.probability("beta", beta)))
+
+
+def median(size: int, epsilon: float, alpha: float, beta: float) -> int:
+    """n of `learners.ThresholdMedian`, realizable: 2 P[Bin(n, alpha) <= m - 1] <= beta/2 with m of `median_records`.
+
+    The answer misclassifies at most m - 1 sample rows, all on one side of the target; the interval of mass alpha on
+    that side, next to the target, would have to hold at most m - 1 rows.
+
+    Reference: Bun, Nissim, Stemmer, Vadhan 2015 (reduction); constants are our own.
+    """
+    checks.probability("alpha", alpha)
+    m = median_records(size, epsilon, beta)
+    return smallest(lambda n: 2 * binom.cdf(m - 1, n, alpha) <= beta / 2)

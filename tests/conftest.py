@@ -1,0 +1,78 @@
+"""What all tests share. Nothing here changes JAX's configuration: the suite runs with JAX_ENABLE_X64 at 0 and at 1."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+from scipy.stats import binom, chi2
+
+ROOT = Path(__file__).resolve().parent.parent
+FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
+
+
+@pytest.fixture
+def key():
+    """The root key. Every test has fixed seeds, so a failure comes back."""
+    return jax.random.key(20261120)
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The repository."""
+    return ROOT
+
+
+def assert_chi_square(observed, probabilities):
+    """Observed counts against a law: chi-square where 10 or more are expected, binomial for the rest together."""
+    observed, probabilities = np.asarray(observed, np.float64), np.asarray(probabilities, np.float64)
+    assert observed.shape == probabilities.shape
+    np.testing.assert_allclose(probabilities.sum(), 1, atol=1e-9)
+    assert not np.any(observed[probabilities == 0]), "an impossible outcome was drawn"
+    trials = observed.sum()
+    expected = trials * probabilities
+    common = expected >= 10
+    if not common.all():
+        assert_frequency(observed[~common].sum(), trials, min(1.0, probabilities[~common].sum()))
+    statistic = np.sum((observed[common] - expected[common]) ** 2 / expected[common])
+    assert chi2.sf(statistic, max(1, common.sum() - 1)) >= FALSE_ALARM
+
+
+def assert_frequency(hits, trials, probability):
+    """Exact two-sided binomial test."""
+    assert binom.sf(hits - 1, trials, probability) >= FALSE_ALARM / 2
+    assert binom.cdf(hits, trials, probability) >= FALSE_ALARM / 2
+
+
+def assert_mostly(successes, trials, failure):
+    """Fails if so few successes have probability below FALSE_ALARM when each trial fails with probability ``failure``."""
+    assert binom.sf(trials - successes - 1, trials, failure) >= FALSE_ALARM, f"{successes} of {trials}"
+
+
+@pytest.fixture(scope="session")
+def stats():
+    """The statistical assertions above."""
+    return SimpleNamespace(
+        false_alarm=FALSE_ALARM, chi_square=assert_chi_square, frequency=assert_frequency, mostly=assert_mostly
+    )
+
+
+def run_python(program, **environment):
+    """Runs a program in a fresh process of its own JAX; its last printed line is JSON."""
+    process = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr[-4000:]
+    return json.loads(process.stdout.strip().splitlines()[-1])
+
+
+@pytest.fixture(scope="session")
+def fresh():
+    """`run_python`."""
+    return run_python

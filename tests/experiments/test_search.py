@@ -1,0 +1,314 @@
+"""The search's claim holds against known curves; the e-values are exact and obey Ville's inequality."""
+
+import itertools
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from dpjax.checks import InputError
+from dpjax.experiments import search as module
+from dpjax.experiments.search import NStar, Visit, geometric_grid, log_evidence_below, search
+
+FALSE_ALARM = 1e-6  # of each statistical test, over its seed
+BETA, GAMMA, ERROR = 0.1, 0.02, 0.05
+GRID = geometric_grid(16, 65536)
+CURVES = {
+    "steep logistic": lambda n: 1 / (1 + math.exp(-4 * math.log2(n / 700))),
+    "probit in sqrt n": lambda n: float(norm.cdf((math.sqrt(n) - 20) / 8)),
+    "slow 1 - 3/sqrt n": lambda n: max(0.0, 1 - 3 / math.sqrt(n)),
+    "plateau at 1 - beta": lambda n: 0.9 if n > 500 else 0.6 * n / 500,
+}
+# Mean trials of 200 runs, measured; a tenth more fails. Clopper-Pearson at all 97 points takes 1,135,000.
+TRIALS = {
+    ("steep logistic", None): 5_700, ("probit in sqrt n", None): 7_400,
+    ("slow 1 - 3/sqrt n", None): 33_600, ("plateau at 1 - beta", None): 13_900,
+    ("steep logistic", 400): 5_600, ("probit in sqrt n", 400): 7_000,
+    ("slow 1 - 3/sqrt n", 400): 31_700, ("plateau at 1 - beta", 400): 8_700,
+}  # fmt: skip
+
+
+class Trials:
+    """Keyed trials of a known curve: the first t outcomes at n never change, and are counted in whole tiles."""
+
+    def __init__(self, curve, seed, tile=1):
+        self.curve, self.seed, self.tile, self.seen = curve, seed, tile, {}
+
+    def __call__(self, n, trials):
+        rng, successes, done = self.seen.get(n, (np.random.default_rng((self.seed, n)), 0, 0))
+        target = -(-trials // self.tile) * self.tile
+        successes += int(rng.binomial(target - done, self.curve(n)))
+        self.seen[n] = rng, successes, target
+        return successes, target
+
+
+def wrong(result, curve):
+    """Whether a result's claim is false."""
+    low = result.n_low is not None and curve(result.n_low) >= 1 - BETA
+    return low or (result.n_high is not None and curve(result.n_high) <= 1 - BETA - GAMMA)
+
+
+def exact_log_evidence(hits, misses, bound):
+    """By 40-digit quadrature: Jeffreys' prior is uniform in the angle whose squared sine is p."""
+    with mpmath.workdps(40):
+        end = mpmath.asin(mpmath.sqrt(mpmath.mpf(bound)))
+
+        def log_ratio(angle):
+            sine = mpmath.sin(angle) ** 2
+            return hits * mpmath.log(sine / bound) + misses * mpmath.log((1 - sine) / (1 - mpmath.mpf(bound)))
+
+        total = max(hits + misses, 1)
+        peak = min(mpmath.asin(mpmath.sqrt(mpmath.mpf(hits) / total)), end)
+        nudged = min(max(peak, end * mpmath.mpf(10) ** -30), end)
+        top = log_ratio(nudged)
+        slope = abs(mpmath.diff(log_ratio, end, h=mpmath.mpf(10) ** -20)) + 1
+        scales = {1 / mpmath.sqrt(total), 1 / slope}
+        cuts = {peak + sign * scale * 2**j for scale in scales for j in range(-4, 9) for sign in (-1, 1)}
+        cuts = sorted({mpmath.mpf(0), peak, end} | {cut for cut in cuts if 0 < cut < end})
+        mass = mpmath.quad(lambda angle: mpmath.exp(log_ratio(angle) - top) if angle > 0 else mpmath.mpf(0), cuts)
+        return float(top + mpmath.log(mass / end))
+
+
+CORNERS = [
+    (0, 0, 0.9), (1, 0, 0.9), (0, 1, 0.9), (5, 3, 0.9), (64, 0, 0.12), (64, 0, 0.9), (0, 64, 0.9), (900, 100, 0.9),
+    (10**6, 10**5, 0.9), (90_030_000, 9_970_000, 0.9), (89_970_000, 10_030_000, 0.9), (9 * 10**7, 10**7, 0.9),
+    (10**8, 10**8, 0.5), (10**8, 0, 0.9), (0, 10**8, 0.9), (10**8, 3, 1 - 1e-6), (10**8, 10**7, 0.1),
+    (10**8, 10**8, 0.01), (10**8, 0, 1e-3), (3, 10**8, 1e-3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hits", "misses", "bound"), CORNERS)
+def test_evidence_is_exact_at_the_corners(hits, misses, bound):
+    got = log_evidence_below(hits, misses, bound)
+    assert got == pytest.approx(exact_log_evidence(hits, misses, bound), rel=1e-12, abs=1e-6)
+
+
+def test_evidence_is_exact_at_random():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        hits, misses = (int(10 ** rng.uniform(0, 8)) for _ in range(2))
+        total = hits + misses
+        near = hits / total + rng.normal() * math.sqrt(hits * misses / total**3) * rng.choice([1, 10, 40])
+        bound = float(np.clip(rng.choice([near, rng.uniform(0.01, 0.99)]), 1e-4, 1 - 1e-4))
+        want = exact_log_evidence(hits, misses, bound)
+        assert log_evidence_below(hits, misses, bound) == pytest.approx(want, rel=1e-12, abs=1e-6)
+
+
+def test_evidence_joins_where_betainc_gives_up():
+    """The two formulas agree where the code changes from one to the other, and nothing is ever infinite."""
+    values = [log_evidence_below(hits, 100, 0.1) for hits in range(4000)]
+    assert np.isfinite(values).all()
+    assert np.abs(np.diff(values, 3)[200:]).max() < 1e-6  # smooth: no jump on the way through 1e-250
+
+
+@pytest.mark.parametrize("bound", [0.3, 0.9])
+@pytest.mark.parametrize("level", [0.5, 0.05])
+def test_evidence_ever_crosses_with_probability_at_most_the_level(bound, level):
+    """Exactly, by dynamic programming over the counts, looking after each of 300 trials."""
+    alive, crossed = np.array([1.0]), 0.0
+    for total in range(1, 301):
+        alive = np.append(alive * (1 - bound), 0) + np.insert(alive * bound, 0, 0)
+        over = np.array([log_evidence_below(h, total - h, bound) >= -math.log(level) for h in range(total + 1)])
+        crossed += alive[over].sum()
+        alive[over] = 0
+    assert level / 100 < crossed <= level
+
+
+def peek(evidence, p, bound, level, runs=2000, seed=3):
+    """How many of ``runs`` streams of trials ever show evidence >= 1/level at looks that grow by 1.3."""
+    rng, crossed = np.random.default_rng(seed), 0
+    for _ in range(runs):
+        hits, total = 0, 0
+        while total < 20_000:
+            step = max(10, int(0.3 * total))
+            hits, total = hits + int(rng.binomial(step, p)), total + step
+            if evidence(hits, total - hits, bound) >= -math.log(level):
+                crossed += 1
+                break
+    return crossed
+
+
+@pytest.mark.parametrize("p", [0.9, 0.92])
+def test_evidence_holds_its_level_when_looked_at_again_and_again(p):
+    assert peek(log_evidence_below, p, 0.9, level=0.05) <= binom.isf(FALSE_ALARM, 2000, 0.05)
+
+
+def test_the_same_simulation_catches_a_test_that_may_be_looked_at_once():
+    """The broken twin: a p-value of the binomial, looked at again and again."""
+
+    def once(hits, misses, bound):
+        return -binom.logcdf(hits, hits + misses, bound)
+
+    assert peek(once, 0.9, 0.9, level=0.05, runs=400) > binom.isf(FALSE_ALARM, 400, 0.05)
+
+
+@pytest.mark.parametrize("start", [None, 400])
+@pytest.mark.parametrize("name", CURVES)
+def test_claim_holds_against_known_curves(name, start, record_property):
+    """Right in at least 95 % of 200 runs; the bound of a claim that held only just is FALSE_ALARM's."""
+    curve = CURVES[name]
+    results = [search(Trials(curve, seed), GRID, BETA, GAMMA, ERROR, start=start) for seed in range(200)]
+    failures = sum(wrong(result, curve) for result in results)
+    trials = float(np.mean([result.trials_total for result in results]))
+    record_property("mean_trials", trials)
+    print(f"{name}, start {start}: {failures} of 200 wrong, mean trials {trials:.0f}")
+    assert failures <= 0.05 * 200 <= binom.isf(FALSE_ALARM, 200, ERROR)
+    assert trials <= 1.1 * TRIALS[name, start]
+    for result in results:
+        assert not result.undecided
+        assert result.confidence == 1 - ERROR
+        assert GRID.index(result.n_high) == GRID.index(result.n_low) + 1
+
+
+def test_the_same_runs_catch_a_search_that_peeks(monkeypatch):
+    """The broken twin: each visit ends at the first binomial p-value below its share of the error."""
+    monkeypatch.setattr(module, "log_evidence_below", lambda h, m, bound: -binom.logcdf(h, h + m, bound))
+    curve = CURVES["plateau at 1 - beta"]
+    results = [search(Trials(curve, seed), GRID, BETA, GAMMA, ERROR, cap=20_000) for seed in range(100)]
+    assert sum(wrong(result, curve) for result in results) > 0.05 * 100
+
+
+@pytest.mark.parametrize("start", [None, 30, 20_000])
+@pytest.mark.parametrize("name", CURVES)
+def test_claim_holds_with_a_cap_and_the_bracket_widens(name, start):
+    curve = CURVES[name]
+    results = [search(Trials(curve, s), GRID, BETA, GAMMA, ERROR, cap=1500, start=start) for s in range(50)]
+    assert sum(wrong(result, curve) for result in results) <= 0.05 * 50
+    assert any(result.undecided for result in results)
+    assert max(visit.trials for result in results for visit in result.visits) <= 1500
+
+
+@pytest.mark.parametrize("start", [None, 700])
+def test_whole_tiles_are_counted_and_the_claim_still_holds(start):
+    curve = CURVES["probit in sqrt n"]
+    results = [search(Trials(curve, s, tile=500), GRID, BETA, GAMMA, ERROR, start=start) for s in range(100)]
+    assert sum(wrong(result, curve) for result in results) <= 0.05 * 100
+    assert all(visit.trials % 500 == 0 for result in results for visit in result.visits)
+
+
+def test_equal_answers_give_equal_results():
+    one, two = (search(Trials(CURVES["steep logistic"], 5), GRID, BETA, GAMMA, ERROR) for _ in range(2))
+    assert one == two
+    assert one.trials_total == sum(visit.trials for visit in one.visits)
+
+
+def certain(threshold):
+    """Trials that succeed exactly from ``threshold`` on."""
+    return lambda n, trials: (trials if n >= threshold else 0, trials)
+
+
+@pytest.mark.parametrize("start", [None, 1, 300, 10**6])
+def test_ends_of_the_grid_are_said(start):
+    grid = geometric_grid(10, 1000)
+    passing = search(certain(0), grid, BETA, GAMMA, ERROR, start=start)
+    assert (passing.n_low, passing.n_high) == (None, 10)
+    failing = search(certain(10**9), grid, BETA, GAMMA, ERROR, start=start)
+    assert (failing.n_low, failing.n_high) == (1000, None)
+    # 0.8895 refutes neither null within the cap, so nothing is known
+    unknown = search(lambda n, t: (round(0.8895 * t), t), grid, BETA, GAMMA, ERROR, start=start, cap=200)
+    assert (unknown.n_low, unknown.n_high) == (None, None)
+    assert {10, 1000} <= set(unknown.undecided)
+
+
+@pytest.mark.parametrize("start", [None, 1, 40, 333, 10**6])
+def test_every_threshold_is_found_within_the_planned_visits(start):
+    grid = geometric_grid(10, 1000)
+    plan = module._Plan(len(grid), None if start is None else module._nearest(grid, start), 4)
+    most = plan.worst(-1, len(grid), ())
+    if start is None:
+        assert most == math.ceil(math.log2(len(grid) + 1))
+    counts = []
+    for low, high in itertools.pairwise((None, *grid, None)):
+        result = search(certain(math.inf if high is None else high), grid, BETA, GAMMA, ERROR, start=start)
+        assert (result.n_low, result.n_high) == (low, high)
+        counts.append(len(result.visits))
+    assert max(counts) == most
+
+
+@pytest.mark.parametrize(("threshold", "sign"), [(0, -1), (10**9, 1)])
+def test_the_gallop_doubles_its_steps(threshold, sign):
+    result = search(certain(threshold), GRID, BETA, GAMMA, ERROR, start=GRID[48])
+    visited = [GRID.index(visit.n) for visit in result.visits]
+    assert visited[:4] == [48, 48 + sign * 4, 48 + sign * 12, 48 + sign * 28]
+
+
+def test_a_good_start_does_not_visit_large_n():
+    result = search(certain(300), GRID, BETA, GAMMA, ERROR, start=290)
+    assert max(visit.n for visit in result.visits) < 600
+
+
+@pytest.mark.parametrize("cap", [None, 100])
+@pytest.mark.parametrize("start", [None, 16, 1000, 65536])
+def test_whatever_happens_the_shares_add_up_to_no_more_than_the_error(start, cap, monkeypatch):
+    """Random decisions, no monotone truth: the search ends, visits nothing twice, and spends at most its error."""
+    shares, rng = [], np.random.default_rng(6)
+    kinds = ("pass", "fail") if cap is None else ("pass", "fail", "undecided")
+
+    def decide(evaluate, n, beta, gamma, level, *rest):
+        shares.append(level)
+        return Visit(n, 0, 1, str(rng.choice(kinds)))
+
+    monkeypatch.setattr(module, "_decide", decide)
+    for _ in range(300):
+        shares.clear()
+        result = search(certain(1), GRID, BETA, GAMMA, ERROR, start=start, cap=cap)
+        assert min(shares) > 0
+        assert sum(shares) <= ERROR * (1 + 1e-12)
+        by_n = {visit.n: visit.decision for visit in result.visits}
+        assert len(by_n) == len(result.visits)
+        assert result.n_low == max((n for n, d in by_n.items() if d == "fail"), default=None)
+        assert result.n_high == min((n for n, d in by_n.items() if d == "pass"), default=None)
+        low = -1 if result.n_low is None else GRID.index(result.n_low)
+        high = len(GRID) if result.n_high is None else GRID.index(result.n_high)
+        inside = [GRID.index(n) for n in result.undecided]
+        assert high == low + 1 if not inside else (inside[0], inside[-1]) == (low + 1, high - 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ratio"), [(1, 100, 2 ** (1 / 8)), (16, 65536, 2 ** (1 / 8)), (7, 7, 2.0), (3, 1000, 1.5)]
+)
+def test_grid_is_ascending_and_geometric(low, high, ratio):
+    grid = geometric_grid(low, high, ratio)
+    assert grid[0] == low
+    assert grid[-1] == high
+    assert all(isinstance(n, int) for n in grid)
+    assert all(a < b <= max(a + 1, a * ratio + 1) for a, b in itertools.pairwise(grid))
+    assert set(grid[:-1]) <= set(geometric_grid(low, 10 * high, ratio))
+
+
+def test_bracket_lists_the_undecided_inside_it():
+    visits = tuple(Visit(n, 0, 1, d) for n, d in [(4, "undecided"), (1, "fail"), (9, "undecided"), (8, "pass")])
+    assert NStar(1, 8, 0.95, 0.1, 0.02, visits, 4).undecided == (4,)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"beta": 0.0}, "beta"),
+        ({"gamma": 0.95}, "below 1 - beta"),
+        ({"error": 1.0}, "error"),
+        ({"grid": []}, "geometric_grid"),
+        ({"grid": [3, 2]}, "ascending"),
+        ({"grid": [0, 2]}, "ascending"),
+        ({"first": 0}, "first"),
+        ({"growth": 1.0}, "growth"),
+        ({"cap": 10}, "cap"),
+        ({"start": 0}, "start"),
+        ({"stride": 0}, "stride"),
+        ({"evaluate": lambda n, trials: (0, trials - 1)}, "at least 64 trials"),
+        ({"evaluate": lambda n, trials: (trials + 1, trials)}, "65 successes in 64"),
+        ({"evaluate": lambda n, trials: (57, 64) if trials == 64 else (5, trials)}, "cumulative counts"),
+    ],
+)
+def test_bad_input_says_what_to_do(change, says):
+    given = {"evaluate": certain(10), "grid": GRID, "beta": BETA, "gamma": GAMMA, "error": ERROR} | change
+    with pytest.raises(InputError, match=says):
+        search(**given)
+
+
+@pytest.mark.parametrize("arguments", [(0, 5), (5, 4), (1, 5, 1.0)])
+def test_bad_grid_is_refused(arguments):
+    with pytest.raises(InputError):
+        geometric_grid(*arguments)

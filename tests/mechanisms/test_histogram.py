@@ -1,0 +1,196 @@
+"""The stability histogram: exact audits of two cells at once, with the released values."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.mechanisms import stability_histogram, stability_histogram_guarantee
+from dpjax.types import Neighboring
+
+ADD = Neighboring.ADD_OR_REMOVE_ONE
+
+
+def laws(counts, epsilon, delta, **how):
+    """The law of one cell for each count, in float64."""
+    with jax.enable_x64(True):
+        return stability_histogram(jnp.asarray(counts, jnp.int32), jnp.float64(epsilon), jnp.float64(delta), **how)
+
+
+def table(counts, epsilon, delta, bins=16, **how):
+    """Exact probabilities of "not released" and of a partition of the released values, ``float64[counts, cells]``.
+
+    The values are cut at every whole number and ``bins`` times between, so the likelihood ratio of two counts that
+    differ by 1 moves by at most exp(rate / bins) in a cell: what is lost by not looking closer is below that.
+    """
+    with jax.enable_x64(True):
+        law = laws(counts, epsilon, delta, **how)
+        cut, rate = float(law.threshold), float(law.rate)
+        yes, no = (np.exp(np.asarray(x)) for x in law.release_log_probs())
+    edges = np.arange(0, (max(counts) + 1) * bins + 1) / bins  # beyond them likelihood ratios are constant
+    edges = np.concatenate([[cut], edges[edges > cut], [np.inf]])
+    counts = np.asarray(counts)[:, None]
+    z = rate * (edges[None, :] - counts)
+    upper = np.where(z > 0, np.exp(-np.abs(z)) / 2, 1 - np.exp(-np.abs(z)) / 2)
+    cells = np.where(yes[:, None] > 0, upper[:, :-1] - upper[:, 1:], 0)
+    np.testing.assert_allclose(cells.sum(1), yes, rtol=1e-6, atol=1e-15)
+    return np.concatenate([no[:, None], cells], axis=1)
+
+
+def worst(cells, epsilon, moves):
+    """max over moves of the hockey-stick divergence of the product law; a move lists (from, to) for each cell."""
+    found = 0.0
+    for move in moves:
+        p, q = np.ones(1), np.ones(1)
+        for before, after in move:
+            p, q = np.outer(p, cells[before]).ravel(), np.outer(q, cells[after]).ravel()
+        found = max(found, float(np.maximum(p - math.exp(epsilon) * q, 0).sum()))
+    return found
+
+
+def replacements(top):
+    """One row leaves a cell of count a and enters a cell of count b."""
+    return [((a, a - 1), (b, b + 1)) for a, b in itertools.product(range(1, top), range(top))]
+
+
+def additions(top):
+    return [((a, a + s),) for a in range(top) for s in (-1, 1) if a + s >= 0]
+
+
+GRID = [(1.0, 1e-6), (1.0, 0.05), (0.1, 1e-6), (0.1, 0.3), (0.5, 0.6), (0.01, 0.97), (4.0, 0.5), (8.0, 0.9)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), GRID)
+def test_replace_one_is_attained_for_every_delta(epsilon, delta):
+    """Also where delta > 1 - exp(-epsilon / 2): no condition ties the two."""
+    cells = table(range(9), epsilon, delta)
+    found = worst(cells, epsilon, replacements(8))
+    assert delta * (1 - 1e-6) <= found <= delta * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), GRID)
+def test_add_or_remove_one_is_attained_for_every_delta(epsilon, delta):
+    cells = table(range(9), epsilon, delta, neighboring=ADD)
+    found = worst(cells, epsilon, additions(8))
+    assert delta * (1 - 1e-6) <= found <= delta * (1 + 1e-6)
+    if delta < 0.01 and epsilon == 1:
+        cells = table(range(70), epsilon, delta, bins=1, neighboring=ADD)
+        assert worst(cells, epsilon, [((40, 39), (40, 41))]) > 1.5 * delta
+
+
+def test_constants_are_the_stated_ones():
+    with jax.enable_x64(True):
+        assert float(laws([1], 0.5, 1e-6).threshold) == pytest.approx(1 + 4 * math.log(1 / 2e-6))
+        assert float(laws([1], 0.5, 1e-6, neighboring=ADD).threshold) == pytest.approx(1 + 2 * math.log(1 / 2e-6))
+        assert float(jnp.exp(laws([1], 0.5, 0.8).release_log_probs()[0][0])) == pytest.approx(0.8)
+
+
+def printed_leak(epsilon, alpha, n):
+    least = math.floor(alpha * n / 4) + 1
+    cells = table(range(least + 2), epsilon, 1e-6, bins=4, calibration="printed", alpha=alpha, n=n)
+    moves = [((a, a - 1), (b, b + 1)) for a in (least, least + 1) for b in (least - 1, least)]
+    return worst(cells, epsilon, moves)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "epsilon", "last"), [(0.1, 1.0, 1084), (0.1, 0.5, 2129), (0.01, 1.0, 10848), (0.25, 1.0, 433)]
+)
+def test_printed_violates_up_to_the_last_n(alpha, epsilon, last):
+    assert printed_leak(epsilon, alpha, last) > 1e-6
+    assert printed_leak(epsilon, alpha, last + 1) <= 1e-6
+    for n in (last // 2, last, last + 1):
+        truth = stability_histogram_guarantee(epsilon, 1e-6, calibration="printed", alpha=alpha, n=n)
+        assert printed_leak(epsilon, alpha, n) == pytest.approx(truth.delta, rel=1e-6)
+
+
+def test_printed_at_one_hundred_rows():
+    assert printed_leak(1.0, 0.1, 100) == pytest.approx(0.184, abs=5e-4)
+
+
+def test_the_audit_catches_broken_twins():
+    halved = table(range(40), 2.0, 1e-6, bins=2)
+    assert worst(halved, 1.0, [((30, 29), (30, 31))]) > 0.1
+    low_threshold = table([0, 2, 3, 4, 5, 6, 7, 8, 9], 1.0, 0.01)  # every count one higher
+    assert worst(low_threshold, 1.0, replacements(8)) == pytest.approx(0.01 * math.exp(0.5), rel=1e-6)
+
+
+def test_what_is_sampled_is_the_law(audit):
+    counts = jnp.array([0, 1, 5, 9, 30], jnp.int32)
+    law = stability_histogram(counts, 1.0, 1e-2)
+    trials = 200_000
+    run = jax.jit(jax.vmap(law.sample))
+    released, noisy = (np.asarray(x) for x in run(jax.random.split(jax.random.key(3), trials)))
+    chance = np.exp(np.asarray(law.release_log_probs()[0], np.float64))
+    for cell in range(5):
+        audit.assert_frequency(int(released[:, cell].sum()), trials, chance[cell])
+    assert np.all(noisy[~released] == 0)
+    assert np.all(noisy[released] >= float(law.threshold) - 1e-4)
+    above = int((noisy[:, 4] > 32).sum())
+    audit.assert_frequency(above, trials, math.exp(-1) / 2)
+
+
+def test_far_tails_and_float32():
+    for delta in (1e-6, 1e-12, 1e-30):
+        yes, no = stability_histogram(jnp.array([1, 200], jnp.int32), 1.0, delta).release_log_probs()
+        assert float(yes[0]) == pytest.approx(math.log(delta), rel=1e-6)
+        miss = math.log(0.5) - (199 / 2 - math.log(1 / (2 * delta)))
+        assert float(no[1]) == pytest.approx(miss, rel=1e-5)
+    # a cell of count 1 at delta = 1e-10 needs 22.3 scales of noise, which plain float32 samplers never reach
+    law = stability_histogram(jnp.array([1], jnp.int32), 1.0, 1e-10)
+    assert float(law.margin) == pytest.approx(22.33, abs=0.01)
+
+
+def test_density_matches_the_release_probability():
+    with jax.enable_x64(True):
+        law = laws([3, 12], 1.0, 0.01)
+        edges = np.linspace(float(law.threshold), 80, 400_001)
+        middle = jnp.asarray((edges[1:] + edges[:-1]) / 2)
+        density = np.exp(np.asarray(jax.vmap(lambda y: law.log_density(jnp.stack([y, y])))(middle)))
+        mass = density.sum(0) * (edges[1] - edges[0])
+        np.testing.assert_allclose(mass, np.exp(law.release_log_probs()[0]), rtol=1e-6)
+        assert np.all(np.isneginf(law.log_density(jnp.array([0.0, 1.0]))))
+
+
+def test_total_and_padding():
+    for epsilon, delta in itertools.product((1e-6, 1.0, 1e4), (0.0, 1e-30, 0.5, 0.999)):
+        law = stability_histogram(jnp.array([0, 0, 1, 10**6], jnp.int32), epsilon, delta)
+        released, noisy = law.sample(jax.random.key(0))
+        yes, no = law.release_log_probs()
+        assert not np.any(np.isnan(np.concatenate([noisy, yes, no])))
+        assert not released[0] and noisy[0] == 0 and yes[0] == -np.inf and no[0] == 0
+    empty = stability_histogram(jnp.zeros((0,), jnp.int32), 1.0, 1e-6)
+    assert empty.sample(jax.random.key(0))[0].shape == (0,)
+    counts = jnp.array([4, 40, 7], jnp.int32)
+    long = stability_histogram(jnp.concatenate([counts, jnp.zeros(5, jnp.int32)]), 1.0, 0.01).sample(jax.random.key(1))
+    short = stability_histogram(counts, 1.0, 0.01).sample(jax.random.key(1))
+    np.testing.assert_array_equal(long[0][:3], short[0])
+    np.testing.assert_array_equal(long[1][:3], short[1])
+
+
+def test_refusals():
+    counts = jnp.array([1], jnp.int32)
+    for bad in (
+        dict(calibration="printed"),
+        dict(calibration="printed", alpha=0.1, n=10, neighboring=ADD),
+        dict(calibration="loose"),
+    ):
+        with pytest.raises(InputError):
+            stability_histogram(counts, 1.0, 0.1, **bad)
+        with pytest.raises(InputError):
+            stability_histogram_guarantee(1.0, 0.1, **bad)
+    with pytest.raises(InputError, match="whole"):
+        stability_histogram(jnp.array([0.1]), 1.0, 0.1)
+    assert stability_histogram_guarantee(1.0, 0.1, neighboring=ADD).neighboring is ADD
+
+
+def test_n_and_epsilon_are_traced():
+    run = jax.jit(
+        lambda c, e, n: stability_histogram(c, e, 1e-6, calibration="printed", alpha=0.1, n=n).release_log_probs()
+    )
+    for epsilon, n in ((1.0, 100), (0.5, 1000)):
+        run(jnp.array([3, 4], jnp.int32), epsilon, n)
+    assert run._cache_size() == 1

@@ -1,0 +1,257 @@
+"""The house: who may import whom, what nobody may call, and what every file owes its reader."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import dpjax.learners
+import dpjax.mechanisms
+
+PACKAGE = Path(__file__).resolve().parent.parent / "dpjax"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# A layer imports itself and what stands to its left here; `beside` lists what a side building may use.
+ORDER = ("types", "checks", "keys", "random", "laws", "mechanisms", "sanitizers", "learners", "attacks audit",
+         "experiments", "plots", "cli")  # fmt: skip
+RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
+RANK["types"] = RANK["checks"]
+BESIDE = {
+    "wide": {"types", "checks", "keys", "random"},
+    "concepts": {"types", "checks", "keys", "random", "wide", "laws", "mechanisms.intervals"},
+    "accounting": {"types", "checks"},
+    "theory": {"types", "checks"},
+    "dimensions": {"types", "checks"},
+}
+USED_FROM = {"wide": "laws", "concepts": "sanitizers", "accounting": "mechanisms", "theory": "learners",
+             "dimensions": "learners"}  # fmt: skip
+HOST_ONLY = {"numpy", "scipy", "dp_accounting"}
+HOST_LAYERS = ("accounting", "theory", "dimensions")
+FORBIDDEN_DRAWS = {f"jax.random.{name}" for name in (
+    "laplace", "gumbel", "categorical", "exponential", "geometric", "binomial", "PRNGKey"
+)}  # fmt: skip
+STANDARD = set(__import__("sys").stdlib_module_names)
+
+
+def module_of(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer(module):
+    return module.split(".")[0]
+
+
+def imports(path):
+    """Absolute dotted names of everything that a file imports, with what is taken from it: (module, name or None)."""
+    package = ["dpjax", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join(package[: len(package) - node.level + 1] + ([node.module] if node.module else []))
+            yield from ((base, alias.name) for alias in node.names)
+
+
+def internal(path):
+    """Modules of dpjax that a file imports, without the leading dpjax."""
+    for base, name in imports(path):
+        if base == "dpjax" and name:
+            yield name
+        elif base.startswith("dpjax."):
+            yield base.removeprefix("dpjax.")
+
+
+def allowed(source, target):
+    here, there = layer(source), layer(target)
+    if here == there:
+        return True
+    if here in BESIDE:
+        return there in BESIDE[here] or any(target.startswith(name) for name in BESIDE[here] if "." in name)
+    if there in USED_FROM:
+        return RANK[here] >= RANK[USED_FROM[there]]
+    return RANK[there] <= RANK[here]
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_no_import_points_upwards(path):
+    source = module_of(path)
+    if not source:
+        return
+    assert layer(source) in RANK or layer(source) in BESIDE, f"{source}: a new layer needs a place in ORDER or BESIDE"
+    wrong = [target for target in internal(path) if not allowed(source, target)]
+    assert not wrong, f"dpjax.{source} imports upwards: {wrong}"
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if layer(module_of(f)) in HOST_LAYERS], ids=module_of)
+def test_host_layers_need_no_jax(path):
+    outside = {base.split(".")[0] for base, _ in imports(path)} - HOST_ONLY - STANDARD - {"dpjax"}
+    assert not outside, f"{module_of(path)} imports {outside}"
+
+
+def test_the_rules_catch_what_they_forbid():
+    assert not allowed("random", "laws")
+    assert not allowed("mechanisms.median", "learners.kln")
+    assert not allowed("concepts.points", "mechanisms.exponential")
+    assert not allowed("theory.kln", "accounting.profile")
+    assert not allowed("laws", "accounting.profile")
+    assert not allowed("mechanisms.choosing", "theory.kln")
+    assert not allowed("keys", "wide")
+    assert allowed("concepts.points", "mechanisms.intervals")
+    assert allowed("laws", "wide")
+    assert allowed("checks", "types") and allowed("types", "checks")
+
+
+def aliases(tree):
+    """What each local name stands for, fully dotted."""
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                names[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return names
+
+
+def dotted(node, names):
+    """The fully dotted name that an expression reads, or None."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([names.get(node.id, node.id), *reversed(parts)])
+
+
+def at_import(tree):
+    """Nodes that run when the module is imported: everything outside of functions."""
+    pending = list(tree.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        yield node
+        pending.extend(ast.iter_child_nodes(node))
+
+
+def violations(source, module):
+    tree = ast.parse(source)
+    names = aliases(tree)
+    bound = {node.targets[0].id: node.value for node in ast.walk(tree)
+             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}  # fmt: skip
+
+    def reads_gumbel(node, depth=3):
+        for part in ast.walk(node):
+            if isinstance(part, ast.Attribute | ast.Name) and (dotted(part, names) or "").endswith("gumbel"):
+                return True
+            if depth and isinstance(part, ast.Name) and part.id in bound and reads_gumbel(bound[part.id], depth - 1):
+                return True
+        return False
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute | ast.Name):
+            name = dotted(node, names) or ""
+            if name.split(".")[-1] == "fold_in" and module != "keys":
+                yield "fold_in outside keys.py"
+            if name in FORBIDDEN_DRAWS:
+                yield name
+            if name.startswith("numpy.random"):
+                yield "np.random"
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                base = getattr(node, "module", None)
+                name = f"{base}.{alias.name}" if base else alias.name
+                if name in FORBIDDEN_DRAWS or name.startswith("numpy.random") or name.endswith(".fold_in"):
+                    yield f"import of {name}"
+        if isinstance(node, ast.Call) and (dotted(node.func, names) or "").endswith("argmax"):
+            values = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if any(reads_gumbel(value) for value in values):
+                yield "argmax over gumbel"
+    for node in at_import(tree):
+        if isinstance(node, ast.Call) and (dotted(node.func, names) or "").startswith("jax.config."):
+            yield "jax.config at import time"
+        if isinstance(node, ast.Assign) and any((dotted(t, names) or "").startswith("jax.config.") for t in node.targets):
+            yield "jax.config at import time"
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_nothing_forbidden_is_called(path):
+    found = sorted(set(violations(path.read_text(), module_of(path))))
+    assert not found, f"{path.relative_to(PACKAGE.parent)}: {found}"
+
+
+@pytest.mark.parametrize("source", [
+    "import jax\njax.random.fold_in(k, 1)",
+    "from jax.random import fold_in",
+    "import jax\nf = jax.random.PRNGKey",
+    "from jax import random as r\nr.laplace(k)",
+    "import jax.random as jr\njr.categorical(k, w)",
+    "import numpy as np\nnp.random.seed(0)",
+    "from numpy.random import default_rng",
+    "import jax\njax.config.update('jax_enable_x64', True)",
+    "import jax\nclass A:\n    jax.config.jax_enable_x64 = True",
+    "import jax.numpy as jnp\nfrom dpjax import random\ndef f(k, w):\n    return jnp.argmax(w + random.gumbel(k))",
+    "import jax.numpy as jnp\ndef f(k, w):\n    g = random.gumbel(k)\n    h = w + g\n    return jnp.argmax(h)",
+])  # fmt: skip
+def test_the_forbidden_list_has_teeth(source):
+    assert list(violations(source, "laws"))
+
+
+@pytest.mark.parametrize("source", [
+    "from dpjax import random\nrandom.laplace(k)",
+    "import jax\ndef host():\n    jax.config.update('jax_num_cpu_devices', 2)",
+    '"""np.random, fold_in and jax.random.laplace in prose."""',
+])  # fmt: skip
+def test_the_forbidden_list_reads_code_not_text(source):
+    assert not list(violations(source, "laws"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_files_are_short(path):
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def public_definitions(tree):
+    """Public functions and classes of a module, and public methods of public classes."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name, node
+            if isinstance(node, ast.ClassDef):
+                for part in node.body:
+                    if isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
+                        yield f"{node.name}.{part.name}", part
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_everything_public_is_documented(path):
+    tree = ast.parse(path.read_text())
+    silent = [name for name, node in public_definitions(tree) if not ast.get_docstring(node)]
+    assert not silent
+    assert not tree.body or ast.get_docstring(tree), "the module itself"
+
+
+def exported(package):
+    return {name: value for name, value in vars(package).items() if not name.startswith("_") and callable(value)}
+
+
+LEARNERS = {
+    name: value for name, value in exported(dpjax.learners).items()
+    if inspect.isclass(value) and name != "Learner" and hasattr(value, "learn")
+}  # fmt: skip
+MECHANISMS = {
+    name: value for name, value in exported(dpjax.mechanisms).items()
+    if inspect.isfunction(value) and not name.endswith("_guarantee")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ["Privacy:", "Reference:"])
+@pytest.mark.parametrize("name", [*LEARNERS, *MECHANISMS])
+def test_learners_and_mechanisms_state_privacy_and_source(name, line):
+    text = inspect.getdoc((LEARNERS | MECHANISMS)[name])
+    assert any(row.strip().startswith(line) for row in text.splitlines()), f"{name} has no `{line}` line"
