@@ -1,17 +1,20 @@
 """The command line: measure, learn, plan, look."""
 
 import contextlib
+import functools
 import json
+import operator
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
+from dpjax import checks
 from dpjax.checks import InputError
-from dpjax.experiments.config import Curve, load
+from dpjax.experiments.config import Curve, load, read_toml
 
 
 @dataclass
@@ -51,10 +54,11 @@ class LearnCommand:
     errors over keyed random splits beside the non-private learner's (these errors are for study: they are not private).
 
     Example: dpjax learn patients.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
+    Example: dpjax learn patients.csv configs/breast-cancer.toml --epsilon 0.5
     """
 
     table: tyro.conf.Positional[Path]
-    """A CSV file with a header."""
+    """A CSV file with a header. A TOML file beside it may hold any of the values below; flags override it."""
     features: tuple[str, ...] = ()
     """Columns of numbers to learn from."""
     target: tuple[str, ...] = ()
@@ -172,23 +176,32 @@ def _action(command: Any) -> Any:
 
 def _parse(given: list[str]) -> Any:
     """The command, with a TOML file's values as the defaults of its flags."""
-    defaults: dict[str, Any] = {}
-    if given[:1] in (["curve"], ["plan"]):
-        files = [argument for argument in given[1:] if argument.endswith(".toml")]
-        if files:
-            defaults["measure"] = load(files[0])
-    commands = {}
-    for name, kind in COMMANDS.items():
-        default = kind(**defaults) if defaults and name == given[0] else None
-        note = tyro.conf.subcommand(name, default=default) if default else tyro.conf.subcommand(name)
-        commands[name] = Annotated[kind, note]
-    union = commands["curve"]
-    for name in list(commands)[1:]:
-        union = union | commands[name]
+    name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
+    default = None
+    if name in ("curve", "plan") and files:
+        default = COMMANDS[name](measure=load(files[0]))
+    elif name == "learn" and files:
+        given = [word for word in given if word not in files]
+        default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
+    kinds: list[Any] = []
+    for known, kind in COMMANDS.items():
+        own = {"default": default} if default is not None and known == name else {}
+        kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
-        return tyro.cli(union, prog="dpjax", description=_DESCRIPTION, args=given, config=(tyro.conf.FlagCreatePairsOff, tyro.conf.AvoidSubcommands))
-    except ValueError as error:  # pydantic's errors in overriding flags
+        return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+    except ValueError as error:  # a flag that the model refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+
+
+def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
+    """A TOML file's values as fields of LearnCommand; bounds may be a table of name = [low, high]."""
+    values = {}
+    for name, value in data.items():
+        checks.choice("key", name, [entry.name for entry in fields(LearnCommand) if entry.name != "table"])
+        if name == "bounds" and isinstance(value, dict):
+            value = [f"{column}={':'.join(map(str, pair))}" for column, pair in value.items()]
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return values
 
 
 _DESCRIPTION = (

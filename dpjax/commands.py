@@ -107,7 +107,7 @@ def learn(command: "cli.LearnCommand") -> Answer:
             )  # fmt: skip
         console.print(printed)
         console.print(f"errors: means over {command.trials} keyed splits with {test_rows} rows held out; they are not private")
-        console.print(str(guarantee) if guarantee is not None else "no privacy guarantee", markup=False, highlight=False)
+        console.print(str(guarantee) if guarantee is not None else "no privacy guarantee", markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
 
@@ -126,17 +126,17 @@ def plan(command: "cli.PlanCommand") -> Answer:
         for row in rows:
             console.print(f"{row['learner']}, k = {row['k']}: theorem's n = {row['theorem']}", style="bold")
             text = row["text"] if row["guarantee"] is not None else "not private"
-            console.print(text, markup=False, highlight=False)
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     return {"plan": rows}, show
 
 
 def list_(command: "cli.ListCommand") -> Answer:
-    """Learners at epsilon 1, delta 1e-6 and two concepts; mechanisms with the Privacy line of their docstrings."""
+    """Learners at epsilon 1, delta 1e-6 and 100 concepts; mechanisms with the Privacy line of their docstrings."""
     rows = []
     for name in catalog.learner_names():
         kind = "thresholds" if name.startswith("median") else "points"
-        guarantee = catalog.learner(name, catalog.CLASSES[kind](Domain(2**16)), 2).guarantee(Privacy(1.0, 1e-6))
+        guarantee = catalog.learner(name, catalog.CLASSES[kind](Domain(2**16)), 100).guarantee(Privacy(1.0, 1e-6))
         text = "none" if guarantee is None else f"(epsilon, delta), {guarantee.neighboring.value}: {guarantee.why}"
         if guarantee is not None and guarantee.delta == 0:
             text = text.replace("(epsilon, delta)", "(epsilon, 0)")

@@ -4,6 +4,7 @@ import zlib
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.checks import InputError
@@ -43,6 +44,13 @@ def stream(key: Array, name: str) -> Array:
     """The key of a named purpose. Adding a name never moves another one."""
     require_typed(key)
     return jax.random.fold_in(key, zlib.crc32(name.encode()))
+
+
+def streams(key: Array, *names: str) -> Array:
+    """``key[len(names)]``: the same keys as `stream` gives one by one, in one hash that compiles faster."""
+    require_typed(key)
+    codes = jnp.asarray(np.array([zlib.crc32(name.encode()) for name in names], np.uint32))
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, codes)
 
 
 def per_index(key: Array, count: int) -> Array:

@@ -1,7 +1,7 @@
 """Basic, advanced and parallel composition: what several mechanisms on one database spend together."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation, total_rho
@@ -109,7 +109,7 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
     if distance > 1:
         raise InputError("parts", "guarantees at distance 1", f"distance {distance}", "apply group after parallel")
     touched = 2 if by_value and relation is Neighboring.REPLACE_ONE else 1
-    rhos = [part.rho for part in parts]
+    rhos = [part.rho for part in parts if part.rho is not None]
     reason = {
         (False, 1): "parallel composition: a row sits at one position, so the largest part counts",
         (True, 1): "parallel composition: a row has one value, so the largest part counts",
@@ -122,7 +122,7 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
         what,
         why=reason,
         parts=parts,
-        rho=None if None in rhos else _largest(rhos, touched),
+        rho=_largest(rhos, touched) if len(rhos) == len(parts) else None,
         contract=same_contract(parts),
     )
 
@@ -132,5 +132,5 @@ def joint_delta(delta: float, rounds: int, slack: float) -> float:
     return -math.expm1(rounds * math.log1p(-delta) + math.log1p(-slack))
 
 
-def _largest(values, count: int) -> float:
+def _largest(values: Iterable[float], count: int) -> float:
     return math.fsum(sorted(values)[-count:])

@@ -132,8 +132,6 @@ class GaussianNoise:
 class _Atoms:
     """An event whose privacy loss takes finitely many values, the same law in both directions."""
 
-    epsilon: float
-
     def atoms(self) -> Atoms:
         """The privacy losses and their log-masses under P, ``(float64[m], float64[m])``."""
         raise NotImplementedError
@@ -141,7 +139,7 @@ class _Atoms:
     @property
     def loss_scale(self) -> float:
         """See ``Event``."""
-        return self.epsilon
+        return float(np.max(self.atoms()[0]))
 
     def rdp(self, orders: np.ndarray) -> np.ndarray:
         """See ``Event``."""

@@ -142,5 +142,5 @@ def same_contract(parts: tuple[Guarantee, ...]) -> str:
 
 def total_rho(parts: tuple[Guarantee, ...], rounds: int) -> float | None:
     """The zCDP parameter of an adaptive composition, if every part states one."""
-    rhos = [part.rho for part in parts]
-    return None if None in rhos else rounds * math.fsum(rhos)
+    rhos = [part.rho for part in parts if part.rho is not None]
+    return rounds * math.fsum(rhos) if len(rhos) == len(parts) else None

@@ -14,6 +14,8 @@ from dpjax.accounting.guarantee import Guarantee, total_rho
 from dpjax.accounting.ranges import non_negative
 from dpjax.checks import InputError
 
+_ULP = 4e-16
+"""Rounding of the losses themselves, which decides for deltas below it."""
 _SOURCE = "Kairouz, Oh, Viswanath, Theorem 3.3"
 
 
@@ -52,10 +54,10 @@ def optimal_epsilon(epsilon0: float, rounds: int, slack: float) -> float:
         return worst
     log_mass, loss = _losses(epsilon0, rounds)
     guess = float(profile.loss_epsilon(log_mass, loss, slack * (1 - MARGIN)))
-    step = 1e-12
+    step = _ULP
     while guess < worst and profile.loss_delta(log_mass, loss, guess) > slack * (1 - 0.5 * MARGIN):
         guess, step = guess * (1 + step), 2 * step
-    return min(guess, worst)
+    return min(guess * (1 + _ULP), worst)
 
 
 def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 0.0) -> float:
@@ -84,10 +86,11 @@ def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 
             "delta0", f"1 - (1 - delta0)^{rounds} <= {delta}", repr(delta0),
             f"choose delta0 <= {-math.expm1(math.log1p(-delta) / rounds):.6g}",
         )  # fmt: skip
-    slack *= 1 - MARGIN
+    slack *= 1 - 2 * MARGIN  # so that optimal_epsilon, with its own margin, comes back within epsilon
     if slack == 0:
         return basic
-    return largest(lambda epsilon0: optimal_delta(epsilon0, rounds, epsilon) <= slack, basic)
+    safe = epsilon * (1 - 8 * _ULP)
+    return max(basic, largest(lambda epsilon0: optimal_delta(epsilon0, rounds, safe) <= slack, 0.5 * basic))
 
 
 def optimal(part: Guarantee, rounds: int, slack: float, what: str = "optimal composition") -> Guarantee:

@@ -47,7 +47,7 @@ def loss_delta(log_mass: ArrayLike, loss: ArrayLike, epsilon: ArrayLike) -> Floa
     log_mass, loss = np.asarray(log_mass, np.float64), np.asarray(loss, np.float64)
     epsilon = _finite("epsilon", epsilon)[..., None]
     excess = np.minimum(epsilon - loss, 0.0)
-    return np.sum(np.exp(log_mass) * -np.expm1(excess), axis=-1)
+    return np.minimum(np.sum(np.exp(log_mass) * -np.expm1(excess), axis=-1), 1.0)
 
 
 def loss_epsilon(log_mass: ArrayLike, loss: ArrayLike, delta: ArrayLike) -> Floats:

@@ -4,18 +4,17 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from dp_accounting.pld import privacy_loss_distribution
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution, from_two_probability_mass_functions
 from numpy.typing import ArrayLike
 
 from dpjax import checks
 from dpjax.accounting.convolution import composed_epsilon
 from dpjax.accounting.events import Event
-from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation, total_rho
+from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
 from dpjax.accounting.profile import two_laws
 from dpjax.accounting.ranges import positive
 from dpjax.checks import InputError
 
-PLD = privacy_loss_distribution.PrivacyLossDistribution
 Runs = Sequence[tuple[Event, int]]
 
 _CONNECT = "Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Section 3"
@@ -67,7 +66,7 @@ def by_pld(runs: Runs, delta: float, step: float | None = None, what: str = "PLD
     return _whole(runs, parts, epsilon, delta, what, f"PLD: losses add, grid step {step:.3g}", _CONNECT)
 
 
-def pld_of_pmfs(log_p: ArrayLike, log_q: ArrayLike, interval: float = 1e-4) -> PLD:
+def pld_of_pmfs(log_p: ArrayLike, log_q: ArrayLike, interval: float = 1e-4) -> PrivacyLossDistribution:
     """dp_accounting's privacy-loss distribution of two exact laws, both directions, to compose or to compare with.
 
     Args:
@@ -82,7 +81,7 @@ def pld_of_pmfs(log_p: ArrayLike, log_q: ArrayLike, interval: float = 1e-4) -> P
     if log_p.ndim != 1:
         raise InputError("log_p", "one law, float64[m]", f"shape {log_p.shape}", "loop over the pairs")
     upper, lower = dict(enumerate(log_p.tolist())), dict(enumerate(log_q.tolist()))
-    return privacy_loss_distribution.from_two_probability_mass_functions(
+    return from_two_probability_mass_functions(
         lower, upper, value_discretization_interval=positive("interval", interval), symmetric=False
     )
 
@@ -96,11 +95,13 @@ def _parts(runs: Runs, delta: float) -> tuple[Guarantee, ...]:
     return parts
 
 
-def _whole(runs: Runs, parts: tuple[Guarantee, ...], epsilon: float, delta: float, what: str, why: str, source: str):
+def _whole(
+    runs: Runs, parts: tuple[Guarantee, ...], epsilon: float, delta: float, what: str, why: str, source: str
+) -> Guarantee:
     counts = [count for _, count in runs]
     if all(part.delta == 0 for part in parts):
         epsilon = min(epsilon, math.fsum(count * part.epsilon for part, count in zip(parts, counts, strict=True)))
-    rhos = [total_rho((part,), count) for part, count in zip(parts, counts, strict=True)]
+    rhos = [count * part.rho for part, count in zip(parts, counts, strict=True) if part.rho is not None]
     return Guarantee(
         epsilon,
         delta,
@@ -108,7 +109,7 @@ def _whole(runs: Runs, parts: tuple[Guarantee, ...], epsilon: float, delta: floa
         what,
         why=f"{why}; runs {', '.join(map(str, counts))}",
         parts=parts,
-        rho=None if None in rhos else math.fsum(rhos),
+        rho=math.fsum(rhos) if len(rhos) == len(parts) else None,
         source=source,
         contract=same_contract(parts),
     )

@@ -61,7 +61,10 @@ def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, ind
 
 
 def without_replacement_pair(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
-    """(epsilon, delta) of a REPLACE_ONE-private algorithm on a uniform m-subset of n rows.
+    """(epsilon, delta) of a REPLACE_ONE-private algorithm on a uniform m-subset of n rows, in random order.
+
+    **Rows kept in the order of the database break this, unless the algorithm ignores order**: the proof swaps the
+    replaced row for another one in its place, and with sorted rows that moves all rows between.
 
     Args:
       epsilon: >= 0, of the base algorithm on m rows.
@@ -130,7 +133,7 @@ def with_replacement(base: Guarantee, draws: int, rows: int | None = None, mass:
 
 
 def without_replacement(base: Guarantee, draws: int, rows: int) -> Guarantee:
-    """``base`` on a uniform subset of ``draws`` of ``rows`` rows.
+    """``base`` on a uniform subset of ``draws`` of ``rows`` rows, in random order (the start of a permutation).
 
     Privacy: ``without_replacement_pair``; REPLACE_ONE. A subset of an i.i.d. sample is i.i.d., so this is the form
     for PAC learners.

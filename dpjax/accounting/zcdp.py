@@ -130,10 +130,10 @@ def zcdp_rho(epsilon: float, delta: float, form: str = "optimal") -> float:
     checks.delta(delta, positive_for="the conversion from zCDP")
     checks.choice("form", form, FORMS)
     log_inverse = math.log(1 / delta)
-    closed = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2 * (1 - MARGIN)
+    closed = (epsilon / (math.sqrt(log_inverse + epsilon) + math.sqrt(log_inverse))) ** 2 * (1 - 2 * MARGIN)
     if form == "closed":
         return closed
-    return largest(lambda rho: zcdp_delta(rho, epsilon) <= delta * (1 - MARGIN), closed)
+    return largest(lambda rho: zcdp_delta(rho, epsilon) <= delta * (1 - 2 * MARGIN), closed)
 
 
 def exponential_epsilon0(epsilon: float, delta: float, rounds: int, form: str = "optimal") -> float:

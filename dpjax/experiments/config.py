@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from tyro.constructors import PrimitiveConstructorSpec
 
 from dpjax import checks
 from dpjax.checks import InputError
@@ -38,7 +39,11 @@ def whole_number(value: Any) -> Any:
         raise ValueError("a whole number such as 4294967296 or 2**32") from error
 
 
-Whole = Annotated[int, BeforeValidator(whole_number)]
+_FROM_FLAG = PrimitiveConstructorSpec(
+    nargs=1, metavar="WHOLE", instance_from_str=lambda words: whole_number(words[0]),
+    is_instance=lambda value: isinstance(value, int), str_from_instance=lambda value: [str(value)],
+)  # fmt: skip
+Whole = Annotated[int, BeforeValidator(whole_number), _FROM_FLAG]
 
 
 class _Model(BaseModel):
@@ -147,16 +152,19 @@ class Curve(_Model):
         return self
 
 
-def load(path: str | Path) -> Curve:
-    """A configuration from a TOML file. InputError for a missing file, broken TOML, a wrong type or an unknown key."""
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """A TOML file's content. InputError for a missing file and for broken TOML."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        data = tomllib.loads(text)
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError("configuration", "a TOML file", f"{path}: {error.strerror}", "check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError("configuration", "valid TOML", f"{path}: {error}", "correct the line named") from error
-    return parse(data)
+
+
+def load(path: str | Path) -> Curve:
+    """A configuration from a TOML file. InputError also for a wrong type or an unknown key."""
+    return parse(read_toml(path))
 
 
 def parse(data: dict) -> Curve:

@@ -17,7 +17,7 @@ from jax.sharding import SingleDeviceSharding
 
 from dpjax import keys
 from dpjax.checks import InputError
-from dpjax.experiments.experiment import COUNTS, Experiment, Point, Workload
+from dpjax.experiments.experiment import Experiment, Point, Workload
 
 _TILE_CELLS = 1 << 21  # rows x concepts of a tile
 _BLOCK_CELLS = 1 << 16  # rows x concepts worked on at once, about what a core's cache holds
@@ -25,12 +25,16 @@ CAPACITY_LIMIT = 1 << 20
 
 
 def capacity(n: int) -> int:
-    """The buffer for n rows: the next power of two, at least 16. A function of n alone, so part of the point."""
+    """The buffer for n rows: the next power of 4 up to 4096, then of 2. A function of n alone, so part of the point.
+
+    Small buffers cost little and compiling costs much, so there are few of them.
+    """
     if n > CAPACITY_LIMIT:
         raise InputError(
-            "n", f"at most {CAPACITY_LIMIT} rows", str(n), "lower n_max, or relax epsilon, alpha or k so that less is needed"
+            "n", f"at most {CAPACITY_LIMIT} rows", str(n), "lower n or n_max, or relax epsilon, alpha or k"
         )
-    return max(16, 1 << (n - 1).bit_length())
+    exponent = max(4, (n - 1).bit_length())
+    return 1 << (exponent + exponent % 2 if exponent <= 12 else exponent)
 
 
 def tile_shape(experiment: Experiment) -> tuple[int, int]:
@@ -140,5 +144,3 @@ def host_devices(count: int | None) -> None:
     """Splits the CPU into ``count`` devices (by default one a core). Only before JAX has started; programs call it."""
     jax.config.update("jax_num_cpu_devices", count or len(os.sched_getaffinity(0)))
 
-
-__all__ = ["CAPACITY_LIMIT", "COUNTS", "Engine", "capacity", "device_kind", "host_devices", "tile_program", "tile_shape"]

@@ -61,9 +61,10 @@ class Experiment:
 
     def trial(self, key: Array, workload: Workload, point: Point) -> Array:
         """``int32[4]``, the trial's `COUNTS`; an integer result, whatever the batch that it runs in."""
-        target = self._targets(keys.stream(key, "target"), workload)
-        sample = self._sample(keys.stream(key, "sample"), workload, target, point.n)
-        hypothesis = self.learner.learn(keys.stream(key, "learn"), sample, point.privacy, point.goal)
+        of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
+        target = self._targets(of_target, workload)
+        sample = self._sample(of_sample, workload, target, point.n)
+        hypothesis = self.learner.learn(of_learn, sample, point.privacy, point.goal)
         with jax.enable_x64(True):
             error = self.learner.concepts.error(workload.distribution, hypothesis, target)
             good = error <= wide.join(point.limit)

@@ -182,7 +182,7 @@ def _errors(
     def trial(index: Array) -> list[Array]:
         key = keys.of_trial(root, index)
         with jax.enable_x64(True):
-            order = jnp.argsort(wide.word(*random.words(keys.stream(key, "order"), (x.shape[0],))))
+            order = jnp.argsort(wide.word(*random.words(keys.stream(key, "order"), (x.shape[0],)))).astype(jnp.int32)
         test, train = order[:test_rows], order[test_rows:]
         sample = Sample(x[train], y[train], jnp.ones(train.shape, bool))
         found = []

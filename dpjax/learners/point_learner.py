@@ -64,10 +64,11 @@ class PointLearner:
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
         """k hypotheses at once."""
         groups = group_rows(sample, self.concepts.domain.size)
-        released, noisy = self.histogram(groups, privacy).sample(keys.stream(key, "histogram"))
+        of_histogram, of_release = keys.streams(key, "histogram", "release")
+        released, noisy = self.histogram(groups, privacy).sample(of_histogram)
         heavy = released & (noisy >= as_float(goal.alpha) * sample.size.astype(noisy.dtype) / 15)
         test = release(stability_gap(groups, heavy), *_half(privacy), gap_sensitivity=2)
-        answered = jnp.any(heavy) & (test.sample(keys.stream(key, "release")) == 0)
+        answered = jnp.any(heavy) & (test.sample(of_release) == 0)
         concept, positive = _lowest_positive(groups, heavy, sample.y.shape[1])
         silent = jnp.any(heavy) & ~answered
         outcome = jnp.where(silent, jnp.int32(-1), jnp.int32(0))

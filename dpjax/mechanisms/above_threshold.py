@@ -10,6 +10,7 @@ from jax.scipy.special import logsumexp
 
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import pure_rho
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import positive, vector
 from dpjax.mechanisms.exponential import rate
@@ -70,7 +71,7 @@ def above_threshold_guarantee(
     rate(checks.epsilon(epsilon), monotonic=monotonic, neighboring=neighboring)
     why = "half of epsilon for the threshold's noise, half for the halting query's"
     return Guarantee(
-        epsilon, 0.0, neighboring, what, why=why, rho=epsilon**2 / 2, source="Dwork and Roth 2014, Theorem 3.23"
+        epsilon, 0.0, neighboring, what, why=why, rho=pure_rho(epsilon), source="Dwork and Roth 2014, Theorem 3.23"
     )
 
 

@@ -43,8 +43,8 @@ def choosing(
 
     Privacy: (epsilon, delta) under ``neighboring``; exactly delta / (1 + delta) is attained.
     Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / delta) / r, no answer has
-      probability at most exp(-r (max - gate)); an answer always has score >= 1, and with probability 1 - beta
-      at least max - ln(2 m / beta) / r.
+      probability at most exp(-r (max - gate)). An answer always has score >= 1, and one of score below
+      max - ln(m / beta) / r has probability at most beta.
     Reference: Beimel, Nissim and Stemmer 2013, Section 3 (growth-bounded scores); constants derived here.
     """
     scores = vector("scores", scores)

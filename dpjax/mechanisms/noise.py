@@ -6,6 +6,7 @@ from jax import Array
 
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import pure_rho
 from dpjax.checks import InputError
 from dpjax.laws import DiscreteLaplace, Laplace
 from dpjax.mechanisms._inputs import positive
@@ -75,7 +76,7 @@ def laplace_mechanism_guarantee(
     positive("sensitivity", sensitivity)
     return Guarantee(
         checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity:g}, noise of that / epsilon",
-        rho=epsilon**2 / 2, source="Dwork and Roth 2014, Theorem 3.6",
+        rho=pure_rho(epsilon), source="Dwork and Roth 2014, Theorem 3.6",
     )  # fmt: skip
 
 
@@ -90,5 +91,5 @@ def discrete_laplace_mechanism_guarantee(
     checks.integer("sensitivity", sensitivity, 1)
     return Guarantee(
         checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity}, noise of that / epsilon",
-        rho=epsilon**2 / 2, source="Ghosh, Roughgarden and Sundararajan 2009, Section 2", contract="lattice",
+        rho=pure_rho(epsilon), source="Ghosh, Roughgarden and Sundararajan 2009, Section 2", contract="lattice",
     )  # fmt: skip

@@ -14,6 +14,7 @@ from scipy.special import roots_legendre
 
 from dpjax import checks, random
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import pure_rho
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import positive, vector
 from dpjax.mechanisms.exponential import rate
@@ -102,7 +103,7 @@ def permute_and_flip_guarantee(
     rate(checks.epsilon(epsilon), monotonic=monotonic, neighboring=neighboring)
     why = "scores of sensitivity 1 at rate epsilon" + ("" if monotonic else " / 2")
     return Guarantee(
-        epsilon, 0.0, neighboring, what, why=why, rho=epsilon**2 / 2, source="McKenna and Sheldon 2020, Section 3"
+        epsilon, 0.0, neighboring, what, why=why, rho=pure_rho(epsilon), source="McKenna and Sheldon 2020, Section 3"
     )
 
 

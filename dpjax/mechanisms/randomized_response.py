@@ -5,6 +5,7 @@ from jax import Array
 
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import pure_rho
 from dpjax.checks import InputError
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import delta_like
@@ -80,7 +81,8 @@ def _guarantee(epsilon, delta, neighboring, what, why, source) -> Guarantee:
         raise InputError(
             "neighboring", "REPLACE_ONE", neighboring.value, "there is one record, and it is always reported"
         )
-    return Guarantee(checks.epsilon(epsilon), delta, neighboring, what, why=why, source=source)
+    rho = pure_rho(checks.epsilon(epsilon)) if delta == 0 else None
+    return Guarantee(epsilon, delta, neighboring, what, why=why, source=source, rho=rho)
 
 
 def _is_truth(value: Array, categories: int) -> Array:

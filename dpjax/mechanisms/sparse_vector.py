@@ -47,13 +47,20 @@ def sparse_vector(
     of_threshold, of_queries = jax.random.split(key)
     fresh = random.laplace(of_threshold, (count,), factor.dtype)
     noisy = factor * lead.astype(factor.dtype) + ratio * random.laplace(of_queries, lead.shape, factor.dtype)
+    return _ask(noisy, asked, fresh)
 
-    def ask(found: Array, query: tuple[Array, Array]) -> tuple[Array, Array]:
+
+@jax.jit
+def _ask(noisy: Array, asked: Array, fresh: Array) -> Array:
+    """Compares each answer with the threshold noise of its round; the round is the number of answers above so far."""
+    count = fresh.shape[0]
+
+    def step(found: Array, query: tuple[Array, Array]) -> tuple[Array, Array]:
         value, real = query
         above = real & (found < count) & (value >= fresh[jnp.minimum(found, count - 1)])
         return found + above.astype(jnp.int32), above
 
-    return jax.lax.scan(ask, jnp.int32(0), (noisy, asked))[1]
+    return jax.lax.scan(step, jnp.int32(0), (noisy, asked))[1]
 
 
 def sparse_vector_guarantee(

@@ -25,9 +25,10 @@ _STYLE = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "xtick.labelsize": 8,
     "ytick.labelsize": 8, "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6, "axes.edgecolor": "#555555", "axes.linewidth": 0.7, "xtick.color": "#555555",
-    "ytick.color": "#555555", "xtick.labelcolor": "#222222", "ytick.labelcolor": "#222222", "lines.linewidth": 1.4,
-    "lines.scale_dashes": True, "svg.hashsalt": "dpjax", "svg.fonttype": "path", "pdf.fonttype": 42,
+    "grid.linewidth": 0.6, "hatch.linewidth": 0.6, "axes.edgecolor": "#555555", "axes.linewidth": 0.7,
+    "xtick.color": "#555555", "ytick.color": "#555555", "xtick.labelcolor": "#222222", "ytick.labelcolor": "#222222",
+    "lines.linewidth": 1.4, "lines.scale_dashes": True, "svg.hashsalt": "dpjax", "svg.fonttype": "path",
+    "pdf.fonttype": 42,
 }  # fmt: skip
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
@@ -78,7 +79,7 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
     try:
         data = Path(path).read_bytes()
         if data.startswith(b"\x89PNG"):
-            text = Image.open(io.BytesIO(data)).text["Description"]
+            text = Image.open(io.BytesIO(data), formats=["PNG"]).info["Description"]
         elif data.startswith(b"%PDF"):
             text = _pdf_keywords(data)
         else:
@@ -118,7 +119,7 @@ def _pdf_keywords(data: bytes) -> str:
 
 def _pdf_string(data: bytes, position: int) -> tuple[bytes, int]:
     """The literal string whose opening parenthesis ends before ``position``, and the position behind its end."""
-    depth, parts = 1, []
+    depth, parts = 1, list[bytes]()
     for match in re.compile(rb"\\([0-7]{1,3}|\r\n|.)|[()]|[^\\()]+", re.DOTALL).finditer(data, position):
         token, escaped = match[0], match[1]
         depth += (token == b"(") - (token == b")")
@@ -131,4 +132,3 @@ def _pdf_string(data: bytes, position: int) -> tuple[bytes, int]:
         elif escaped not in (b"\n", b"\r", b"\r\n"):
             parts.append(_ESCAPES.get(escaped, escaped))
     raise ValueError("a string without an end")
-

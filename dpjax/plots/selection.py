@@ -1,5 +1,7 @@
 """Which part of a result one figure shows; what it leaves out, it says."""
 
+# ruff: noqa: RUF001 (Greek letters and minus signs are meant)
+
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -36,7 +38,7 @@ class Shown:
 def select(result: Mapping[str, Any]) -> Shown:
     """What to show of a result; InputError if it has neither a point nor a bracket."""
     points, brackets = read_points(result), read_brackets(result)
-    records = [*points, *brackets]
+    records: list[Point | Bracket] = [*points, *brackets]
     if not records:
         raise InputError("result", "at least one point or one n*", "neither", "measure something first")
     notes = []
@@ -53,7 +55,7 @@ def select(result: Mapping[str, Any]) -> Shown:
         if len(counted) > 1:
             notes.append(f"Shown for {name}: δ = {exponent(deltas[name])}, one of {len(counted)} in the data.")
     kept = [r for r in records if r.setting.delta == deltas[r.learner]]
-    points = sorted((r for r in kept if isinstance(r, Point)), key=lambda p: p.n)
+    points = sorted((r for r in kept if isinstance(r, Point)), key=lambda p: (p.n, p.learner, p.k, p.setting, p.rate))
     panels, columns = _panels({(p.k, p.setting.epsilon) for p in points})
     combinations = len({(p.k, p.setting.epsilon) for p in points})
     if combinations > len(panels):
@@ -92,6 +94,8 @@ def _most_common(counted: Counter) -> Any:
 
 def _panels(measured: set[tuple[int, float]]) -> tuple[tuple[tuple[int, float], ...], int]:
     """At most PANELS of the measured (k, epsilon), and in how many columns: one for each k if that is a full grid."""
+    if not measured:
+        return (), 1
     ks, epsilons = {k for k, _ in measured}, {epsilon for _, epsilon in measured}
     if len(measured) > PANELS:
         epsilons = set(spread(epsilons, max(2, PANELS // len(ks))))
@@ -102,5 +106,5 @@ def _panels(measured: set[tuple[int, float]]) -> tuple[tuple[tuple[int, float], 
         return tuple(sorted(chosen, key=lambda pair: pair[::-1])), len(ks)
     if full and len(ks) <= len(epsilons) <= _COLUMNS:
         return tuple(sorted(chosen)), len(epsilons)
-    rows = max(1, -(-len(chosen) // _COLUMNS))
-    return tuple(sorted(chosen, key=lambda pair: pair[::-1])), max(1, -(-len(chosen) // rows))
+    rows = -(-len(chosen) // _COLUMNS)
+    return tuple(sorted(chosen, key=lambda pair: pair[::-1])), -(-len(chosen) // rows)

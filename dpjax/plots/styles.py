@@ -3,6 +3,8 @@
 In grey the colours still differ, by at least 6 in CIE lightness, and so do the markers and the dashes.
 """
 
+# ruff: noqa: RUF001 (Greek letters and minus signs are meant)
+
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +12,26 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Style:
-    """color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style."""
+    """color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style. size: of the marker."""
 
     color: str
     marker: Any
     dashes: Any
+    size: float = 1.0
+
+    def line(self, points: float = 5.0) -> dict[str, Any]:
+        """Keyword arguments of a line with filled markers: what was measured."""
+        return {
+            "color": self.color, "linestyle": self.dashes, "marker": self.marker, "markersize": points * self.size,
+            "markeredgecolor": "white", "markeredgewidth": 0.4,
+        }  # fmt: skip
+
+    def hollow(self, points: float = 5.0) -> dict[str, Any]:
+        """Keyword arguments of a thin line with hollow markers: what a theorem says."""
+        return {
+            "color": self.color, "linestyle": "-", "linewidth": 0.6, "alpha": 0.8, "marker": self.marker,
+            "markersize": points * self.size, "markerfacecolor": "white", "markeredgewidth": 0.9,
+        }  # fmt: skip
 
 
 _KNOWN = {
@@ -22,15 +39,15 @@ _KNOWN = {
     "kln-basic": Style("#e69f00", "s", (0, (1.2, 1.2))),
     "kln-advanced": Style("#3fae5a", "^", (0, (4, 1.5, 1, 1.5))),
     "kln-optimal": Style("#003b80", "D", (0, (6, 1.5))),
-    "kln-zcdp": Style("#006f66", "v", (0, (8, 1.5, 1, 1.5, 1, 1.5))),
-    "median-basic": Style("#8a3507", "p", (0, (1, 2.5))),
-    "median-advanced": Style("#8ccbee", "P", (0, (6, 1.5, 2.5, 1.5))),
-    "median-optimal": Style("#4a0058", "*", (0, (10, 2))),
-    "median-zcdp": Style("#b46ac6", "h", (0, (3, 1.5, 1, 1.5, 1, 1.5))),
-    "erm": Style("#111111", "X", (0, (2.5, 2))),
+    "kln-zcdp": Style("#006a60", "<", (0, (8, 1.5, 1, 1.5, 1, 1.5))),
+    "median-basic": Style("#8c2d04", "p", (0, (1, 2.5))),
+    "median-advanced": Style("#8ccbee", ">", (0, (6, 1.5, 2.5, 1.5))),
+    "median-optimal": Style("#4a0058", "*", (0, (10, 2)), 1.5),
+    "median-zcdp": Style("#b46ac6", "P", (0, (3, 1.5, 1, 1.5, 1, 1.5)), 1.1),
+    "erm": Style("#111111", "v", (0, (2.5, 2))),
 }
 _COLORS = tuple(style.color for style in _KNOWN.values())
-_MARKERS = ("<", ">", "d", "8", (4, 1, 0), (3, 1, 0), (6, 1, 0), (3, 0, 30), (4, 1, 45), (3, 1, 60), (5, 0, 180))
+_MARKERS = (("X", 1.1), ("d", 1.2), ("h", 1.0), ((6, 1, 0), 1.5), ((4, 1, 45), 1.7))
 _DASHES = tuple(style.dashes for style in _KNOWN.values())
 
 _FAMILIES = {"kln": "KLN", "median": "Median"}
@@ -45,7 +62,7 @@ def style(name: str) -> Style:
     digits = zlib.crc32(name.encode())
     digits, color = divmod(digits, len(_COLORS))
     digits, marker = divmod(digits, len(_MARKERS))
-    return Style(_COLORS[color], _MARKERS[marker], _DASHES[digits % len(_DASHES)])
+    return Style(_COLORS[color], _MARKERS[marker][0], _DASHES[digits % len(_DASHES)], _MARKERS[marker][1])
 
 
 def label(name: str) -> str:

@@ -1,8 +1,10 @@
 """One panel of success probability against n, with the bracket of n* and the theorem's n above the curves."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.markers import CARETLEFT, CARETRIGHT
 
 from dpjax.plots.records import Bracket
 from dpjax.plots.selection import Shown, exponent
@@ -27,6 +29,12 @@ def limits(shown: Shown, panels: Iterable[tuple[int, float]]) -> tuple[float, fl
     return low / margin, high * margin
 
 
+def off_scale(shown: Shown, panel: tuple[int, float], span: tuple[float, float]) -> bool:
+    """Whether a theorem's n is too far away to be in the panel, and an arrow at its edge."""
+    theorems = [b.theorem for b in shown.brackets if (b.k, b.setting.epsilon) == panel and b.theorem is not None]
+    return any(not span[0] <= theorem <= span[1] for theorem in theorems)
+
+
 def lanes(shown: Shown) -> list[str]:
     """The learners that get a line of their own above the curves."""
     named = {b.learner for b in shown.brackets if (b.k, b.setting.epsilon) in shown.panels}
@@ -37,7 +45,7 @@ def draw(axes: Axes, shown: Shown, panel: tuple[int, float], span: tuple[float, 
     """Curves, bands, target and brackets of one (k, epsilon), over the n axis ``span``."""
     k, epsilon = panel
     target = 1 - shown.beta
-    log_axis(axes.xaxis, *span)
+    log_axis(axes, "x", *span)
     axes.axhline(target, color="#777777", linewidth=1, dashes=(4, 3), zorder=1.5)
     for name in reversed(shown.learners):
         _curve(axes, [p for p in shown.points if (p.learner, p.k, p.setting.epsilon) == (name, *panel)], name)
@@ -58,21 +66,18 @@ def _curve(axes: Axes, points: list, name: str) -> None:
     axes.fill_between(n, [p.lower for p in points], [p.upper for p in points], color=look.color, alpha=0.2, linewidth=0)
     every = None if len(n) <= _CROWDED else -(-len(n) // _CROWDED)
     axes.plot(n, [p.rate for p in points], color=look.color, linestyle=look.dashes, zorder=3)
-    axes.plot(
-        n[::every], [p.rate for p in points][::every], color=look.color, marker=look.marker, linestyle="none",
-        markersize=4.2, markeredgecolor="white", markeredgewidth=0.4, zorder=3.1,
-    )  # fmt: skip
+    axes.plot(n[::every], [p.rate for p in points][::every], **{**look.line(4.2), "linestyle": "none"}, zorder=3.1)
 
 
 def _bracket(axes: Axes, bracket: Bracket, height: float, target: float, span: tuple[float, float]) -> None:
     look, (left, right) = style(bracket.learner), span
     low, high = bracket.n_low, bracket.n_high
-    faint = {"color": look.color, "linewidth": 0.7, "alpha": 0.45, "zorder": 2}
+    faint: dict[str, Any] = {"color": look.color, "linewidth": 0.7, "alpha": 0.45, "zorder": 2}
     if low is not None or high is not None:
         axes.plot([low or left, high or right], [height] * 2, color=look.color, linewidth=2.2, solid_capstyle="butt")
-        for end, arrow in ((low, 4), (high, 5)):  # carets to the left and to the right
+        for end, edge, arrow in ((low, left, CARETLEFT), (high, right, CARETRIGHT)):
             if end is None:
-                axes.plot(left if arrow == 4 else right, height, marker=arrow, color=look.color, markersize=5)
+                axes.plot(edge, height, marker=arrow, color=look.color, markersize=5)
             else:
                 axes.plot(end, height, marker="|", color=look.color, markersize=6.5, markeredgewidth=1.2)
     if bracket.middle is not None:
@@ -80,9 +85,7 @@ def _bracket(axes: Axes, bracket: Bracket, height: float, target: float, span: t
     if bracket.theorem is not None:
         known = bracket.middle or low or high or bracket.theorem
         axes.plot([known, min(max(bracket.theorem, left), right)], [height] * 2, linestyle="-", **faint)
-        inside = left <= bracket.theorem <= right
-        axes.plot(
-            bracket.theorem if inside else right if bracket.theorem > right else left, height, linestyle="none",
-            marker=look.marker if inside else 5 if bracket.theorem > right else 4, color=look.color, alpha=0.75,
-            markersize=4.5, markerfacecolor="white", markeredgewidth=0.9, zorder=2.5,
-        )  # fmt: skip
+        mark = look.hollow(4.5)
+        if not left <= bracket.theorem <= right:
+            mark["marker"] = CARETLEFT if bracket.theorem < left else CARETRIGHT
+        axes.plot(min(max(bracket.theorem, left), right), height, **mark, zorder=2.5)

@@ -2,34 +2,38 @@
 
 import math
 from collections.abc import Iterable
+from typing import Literal
 
-from matplotlib.axis import Axis
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 _STEPS = ((1, 2, 5), (1, 3), (1,))
 
 
-def log_axis(axis: Axis, low: float, high: float, most: int = 4) -> None:
+def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float, most: int = 5) -> None:
     """Makes an axis logarithmic over [low, high] with about ``most`` ticks at most."""
-    at_values(axis, _round_values(low, high, most))
-    axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
+    at_values(axes, which, _round_values(low, high, most))
+    axes.set(**{f"{which}lim": (low, high)})
 
 
-def at_values(axis: Axis, values: Iterable[float]) -> None:
+def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float]) -> None:
     """Makes an axis logarithmic with ticks exactly at these values."""
-    axis._set_scale("log") if False else getattr(axis.axes, f"set_{axis.axis_name}scale")("log")
-    axis.set_major_locator(FixedLocator(list(values)))
+    places = list(values)
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    powers = any(value >= 1e5 for value in places)
+    axis.set_major_locator(FixedLocator(places))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _text(value, powers)))
 
 
-def number(value: float) -> str:
-    """Plain up to 99999, then a power of ten."""
-    if 1e-3 <= value < 1e5:
+def _text(value: float, powers: bool) -> str:
+    """A number in full, or as a power of ten where its axis needs them."""
+    if not powers:
         return f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
     power = math.floor(math.log10(value) + 1e-9)
     factor = f"{value / 10**power:.3g}"
-    return f"$10^{{{power}}}$" if factor == "1" else f"${factor}·10^{{{power}}}$"
+    return f"$10^{{{power}}}$" if factor == "1" else f"${factor}\\cdot 10^{{{power}}}$"
 
 
 def _round_values(low: float, high: float, most: int) -> list[float]:

@@ -69,9 +69,16 @@ def _compiled(law, numbers):
     return jax.jit(jax.vmap(lambda d, *args: law(d, *args).log_probs(), (0,) + (None,) * numbers))
 
 
+def both_sides(law, pairs, *numbers):
+    """The laws of the two sides of all pairs, each distinct database looked at once."""
+    rows, place = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)
+    both = log_probs(law, rows, *numbers)[place]
+    return both[: len(pairs[0])], both[len(pairs[0]) :]
+
+
 def delta(law, pairs, epsilon, *numbers):
     """The largest hockey-stick divergence at ``epsilon`` over the given ordered pairs, and the pair that attains it."""
-    old, new = (log_probs(law, side, *numbers) for side in pairs)
+    old, new = both_sides(law, pairs, *numbers)
     each = hockey_stick(old, new, epsilon)
     worst = int(np.argmax(each))
     return float(each[worst]), (pairs[0][worst].tolist(), pairs[1][worst].tolist())
@@ -79,7 +86,7 @@ def delta(law, pairs, epsilon, *numbers):
 
 def loss(law, pairs, *numbers):
     """The largest |log-ratio| of any outcome over the given pairs."""
-    old, new = (log_probs(law, side, *numbers) for side in pairs)
+    old, new = both_sides(law, pairs, *numbers)
     assert np.array_equal(np.isneginf(old), np.isneginf(new))
     return float(np.max(np.abs(np.where(np.isneginf(old), 0, old) - np.where(np.isneginf(new), 0, new))))
 
@@ -96,7 +103,7 @@ def assert_law(outcomes, probabilities, no_answer=False):
     outcomes = np.asarray(outcomes)
     if no_answer:
         outcomes = np.where(outcomes == -1, len(probabilities) - 1, outcomes)
-    assert np.all((0 <= outcomes) & (outcomes < len(probabilities)))
+    assert np.all((outcomes >= 0) & (outcomes < len(probabilities)))
     seen = np.bincount(outcomes, minlength=len(probabilities)).astype(np.float64)
     assert not np.any(seen[probabilities == 0])
     expected = probabilities * len(outcomes)

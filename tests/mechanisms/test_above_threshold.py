@@ -94,7 +94,7 @@ def test_pure_privacy_by_enumeration(audit, epsilon):
         return np.ones(len(old), bool)
 
     far = round(8 / min(epsilon, 1))
-    queries = np.array(list(itertools.product((-far, -1, 0, 2, far), repeat=3)), np.int32)
+    queries = np.array(list(itertools.product((-far, 0, 2, far), repeat=3)), np.int32)
     near = audit.moved(queries, list(itertools.product((-1, 0, 1), repeat=3)), any_queries)
     up = audit.moved(queries, list(itertools.product((0, 1), repeat=3)), any_queries)
     general, monotonic = audit.loss(plain, near, epsilon), audit.loss(monotone, up, epsilon)
@@ -108,8 +108,8 @@ def test_the_bound_is_approached(audit):
     """Many queries far above and one far below, which is the first above: all noises are in their tails."""
     old = np.array([[40] * 40 + [-40]], np.int32)
     new = old + np.array([1] * 40 + [-1], np.int32)
-    assert 0.99 < audit.loss(plain, (old, new), 1.0) <= 1
-    assert 0.99 < audit.loss(monotone, (old, old + 1), 1.0) <= 1
+    assert 0.99 < audit.loss(plain, (old, new), 1.0) <= 1 + 1e-9
+    assert 0.99 < audit.loss(monotone, (old, old + (old > 0)), 1.0) <= 1 + 1e-9
 
 
 def test_integers_are_exact_and_thresholds_shift():
@@ -157,8 +157,8 @@ def test_law_and_sampler_agree(audit):
     queries = jnp.array([-2, 1, 0, 3, -1], jnp.int32)
     exact = above_threshold(queries, 0, 1.0)
     chances = np.exp(np.asarray(exact.log_probs()))
-    audit.assert_law(audit.draws(exact.sample, 200_000), chances, no_answer=True)
-    above = audit.draws(lambda key: sparse_vector(key, queries, 0, 1.0, count=1), 200_000)
+    audit.assert_law(audit.draws(exact.sample, 100_000), chances, no_answer=True)
+    above = audit.draws(lambda key: sparse_vector(key, queries, 0, 1.0, count=1), 100_000)
     assert above.sum(1).max() == 1
     first = np.where(above.any(1), above.argmax(1), -1)
     audit.assert_law(first, chances, no_answer=True)
@@ -177,7 +177,7 @@ def two_answers(queries, epsilon):
 
 def test_sparse_vector_restarts_with_fresh_noise(audit):
     queries = np.array([1, -1, 2, 0], np.int32)
-    above = audit.draws(lambda key: sparse_vector(key, jnp.asarray(queries), 0, 2.0, count=2), 200_000)
+    above = audit.draws(lambda key: sparse_vector(key, jnp.asarray(queries), 0, 2.0, count=2), 100_000)
     assert above.sum(1).max() == 2
     padded = np.concatenate([above, np.ones((len(above), 1), bool)], axis=1)
     i = padded.argmax(1)
@@ -188,12 +188,16 @@ def test_sparse_vector_restarts_with_fresh_noise(audit):
 
 
 def test_sparse_vector_is_private_by_enumeration(audit):
-    queries = np.array(list(itertools.product((-16, 0, 16), repeat=4)), np.int32)
-    moves = list(itertools.product((-1, 1), repeat=4))
+    queries = np.array(list(itertools.product((-16, 0, 16), repeat=3)), np.int32)
+    moves = list(itertools.product((-1, 1), repeat=3))
     pairs = audit.moved(queries, moves, lambda old, new: np.ones(len(old), bool))
-    assert 0.6 < audit.loss(two_answers, pairs, 1.0) <= 1
+    assert 0.3 < audit.loss(two_answers, pairs, 1.0) <= 1
+    old = np.array([[80] * 8 + [-80] + [80] * 8 + [-80]], np.int32)  # the worst case of AboveThreshold, twice
+    pair = (old, old + np.sign(old))
+    assert 0.95 < audit.loss(two_answers, pair, 1.0) <= 1 + 1e-9
+    assert audit.loss(two_answers, pair, 2.0) > 1.9  # half the noise
     guarantee = sparse_vector_guarantee(1.0, count=4)
-    assert guarantee.epsilon == 1.0 and guarantee.delta == 0 and guarantee.parts[0].epsilon == 0.25
+    assert (guarantee.epsilon, guarantee.delta, guarantee.parts[0].epsilon) == (1.0, 0.0, 0.25)
     with pytest.raises(InputError, match="count"):
         sparse_vector_guarantee(1.0, count=0)
 

@@ -98,7 +98,7 @@ def test_float32_reaches_far_tails(audit, delta):
 
 def test_what_is_sampled_is_the_law(audit):
     law = choosing(jnp.array([14, 12, 0, 15]), 0.8, 1e-3)
-    outcomes = audit.draws(law.sample, 200_000)
+    outcomes = audit.draws(law.sample, 100_000)
     audit.assert_law(outcomes, np.exp(law.log_probs()), no_answer=True)
     assert np.min(outcomes) == -1
     rare = choosing(jnp.array([1]), 1.0, 1e-10)
@@ -106,6 +106,15 @@ def test_what_is_sampled_is_the_law(audit):
     common = choosing(jnp.array([94]), 0.5, 0.1)  # no answer about 1e-10 here
     np.testing.assert_allclose(common.sampler_probabilities(), np.exp(common.log_probs()), rtol=1e-6)
     assert common.sampler_probabilities()[1] < 1e-8
+
+
+def test_utility_line(audit):
+    scores, epsilon, delta = np.array([60, 55, 31, 48], np.int32), 1.0, 1e-6
+    law = np.exp(audit.log_probs(choosing, scores[None], epsilon, delta))[0]
+    gate = 1 + 2 * math.log(1 / delta)
+    assert law[-1] <= math.exp(-epsilon / 2 * (60 - gate))
+    for beta in (0.5, 0.1, 1e-3):
+        assert law[:-1][scores < 60 - 2 * math.log(4 / beta)].sum() <= beta
 
 
 def test_degenerate_inputs(audit):

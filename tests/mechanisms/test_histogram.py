@@ -121,7 +121,7 @@ def test_the_audit_catches_broken_twins():
 def test_what_is_sampled_is_the_law(audit):
     counts = jnp.array([0, 1, 5, 9, 30], jnp.int32)
     law = stability_histogram(counts, 1.0, 1e-2)
-    trials = 200_000
+    trials = 100_000
     run = jax.jit(jax.vmap(law.sample))
     released, noisy = (np.asarray(x) for x in run(jax.random.split(jax.random.key(3), trials)))
     chance = np.exp(np.asarray(law.release_log_probs()[0], np.float64))
@@ -161,7 +161,7 @@ def test_total_and_padding():
         released, noisy = law.sample(jax.random.key(0))
         yes, no = law.release_log_probs()
         assert not np.any(np.isnan(np.concatenate([noisy, yes, no])))
-        assert not released[0] and noisy[0] == 0 and yes[0] == -np.inf and no[0] == 0
+        assert (bool(released[0]), float(noisy[0]), float(yes[0]), float(no[0])) == (False, 0, -np.inf, 0)
     empty = stability_histogram(jnp.zeros((0,), jnp.int32), 1.0, 1e-6)
     assert empty.sample(jax.random.key(0))[0].shape == (0,)
     counts = jnp.array([4, 40, 7], jnp.int32)

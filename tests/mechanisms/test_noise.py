@@ -70,7 +70,7 @@ def test_laplace_profile(epsilon):
 def test_laplace_vectors_share_one_budget():
     value, moved = jnp.array([3, 4, 5], jnp.int32), jnp.array([4, 3, 5], jnp.int32)  # L1 distance 2
     p, q = (laplace_mechanism(x, 0.7, sensitivity=2) for x in (value, moved))
-    far = jnp.array([90.0, -90.0, 5.0])
+    far = jnp.array([90.0, -90.0, 5.0], jnp.float32)
     assert float(jnp.sum(q.log_density(far) - p.log_density(far))) == pytest.approx(0.7, rel=1e-4)
     assert p.sample(jax.random.key(0)).shape == (3,)
 

@@ -79,11 +79,11 @@ def test_pure_privacy_is_attained(audit, epsilon):
 
 
 def test_it_is_not_bounded_range(audit):
-    """Which is why its zCDP is epsilon**2 / 2 and not an eighth."""
+    """Which is why its zCDP is that of any pure mechanism."""
     old, new = audit.log_probs(permute_and_flip, np.array([[0, 0], [1, -1], [0, 1]], np.int32), 0.1)[:2]
     assert np.ptp(old - new) > 0.1
     assert permute_and_flip_guarantee(0.1).bounded_range is None
-    assert permute_and_flip_guarantee(0.1).rho == pytest.approx(0.005)
+    assert permute_and_flip_guarantee(0.1).rho == pytest.approx(0.005, rel=0.01)
 
 
 def test_refusals():
@@ -104,8 +104,8 @@ def test_both_samplers_draw_from_the_law(audit):
     scores = jnp.array([10, 8, 10, 3, 0, 9], jnp.int32)
     law = permute_and_flip(scores, 0.9)
     chances = np.exp(np.asarray(law.log_probs()))
-    audit.assert_law(audit.draws(law.sample, 200_000), chances)
-    audit.assert_law(audit.draws(lambda key: permute_and_flip_sample(key, scores, 0.9), 200_000), chances)
+    audit.assert_law(audit.draws(law.sample, 100_000), chances)
+    audit.assert_law(audit.draws(lambda key: permute_and_flip_sample(key, scores, 0.9), 100_000), chances)
 
 
 def test_far_tails():
@@ -115,7 +115,7 @@ def test_far_tails():
     np.testing.assert_allclose(law.sampler_probabilities(), [1 - q / 2, q / 2], rtol=1e-5)
 
 
-def test_masks_and_padding():
+def test_masks_and_padding(audit):
     scores = jnp.array([7, 99, 5, 6], jnp.int32)
     where = jnp.array([True, False, True, True])
     masked = np.asarray(permute_and_flip(scores, 1.0, where=where).log_probs())
@@ -124,8 +124,8 @@ def test_masks_and_padding():
     nothing = jnp.zeros(4, bool)
     assert permute_and_flip(scores, 1.0, where=nothing).sample(jax.random.key(0)) == -1
     assert permute_and_flip_sample(jax.random.key(0), scores, 1.0, where=nothing) == -1
-    drawn = {int(permute_and_flip_sample(jax.random.key(i), scores, 0.1, where=where)) for i in range(40)}
-    assert drawn == {0, 2, 3}
+    drawn = audit.draws(lambda key: permute_and_flip_sample(key, scores, 0.1, where=where), 100)
+    assert set(drawn.tolist()) == {0, 2, 3}
 
 
 _jitted = jax.jit(lambda s, w, e: permute_and_flip(s, e, where=w).log_weights)

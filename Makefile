@@ -1,0 +1,49 @@
+# Every target makes the environment that it needs, in $(VENV), with pip.
+PYTHON ?= python3
+VENV ?= .venv
+OUT ?= out/demo
+JOBS ?= 2
+
+.PHONY: demo test test-slow lint bench figures clean
+
+demo: $(VENV)/.run
+	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT)
+
+test: $(VENV)/.test
+	$(VENV)/bin/python -m pytest -q -n $(JOBS)
+
+test-slow: $(VENV)/.test
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) -m "slow or not slow"
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+bench: $(VENV)/.bench
+	$(VENV)/bin/dpjax bench
+
+figures: $(VENV)/.run
+	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats png svg pdf
+
+clean:
+	rm -rf $(VENV) out
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test]"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
+	touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[bench]"
+	touch $@

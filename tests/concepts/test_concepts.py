@@ -1,0 +1,131 @@
+"""Predictions and exact errors of the three classes against brute force."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Finite, Hypothesis, Points, Thresholds
+from dpjax.concepts import distributions as make
+
+GENERATOR = np.random.default_rng(17)
+MATRIX = GENERATOR.random((6, 9)) < 0.5
+SMALL = [Points(Domain(9)), Thresholds(Domain(9)), Finite.of(MATRIX)]
+
+
+def name(concepts):
+    return f"{type(concepts).__name__}-{concepts.domain.size}"
+
+
+def label(concepts, concept, zero, x):
+    if zero:
+        return False
+    if isinstance(concepts, Points):
+        return x == concept
+    if isinstance(concepts, Thresholds):
+        return x <= concept
+    return bool(concepts.matrix()[concept, x])
+
+
+def hypotheses(numbers, zeros):
+    count = len(numbers)
+    concept = jnp.asarray(wide.encode(numbers).reshape(count, 2))
+    return Hypothesis(concept, jnp.asarray(zeros), jnp.zeros(count, jnp.int32))
+
+
+def test_a_plain_hypothesis_is_an_answer():
+    one = Hypothesis.of(jnp.zeros((3, 2), jnp.uint32))
+    assert not np.any(one.zero) and not np.any(one.outcome) and one.outcome.dtype == jnp.int32
+
+
+@pytest.mark.parametrize("concepts", SMALL, ids=name)
+def test_predictions(concepts):
+    numbers = [c for c in range(concepts.size)] * 2
+    zeros = [False] * concepts.size + [True] * concepts.size
+    x = jnp.asarray(concepts.domain.encode(range(9)))
+    got = jax.jit(concepts.predict)(hypotheses(numbers, zeros), x)
+    expected = [[label(concepts, c, z, x) for c, z in zip(numbers, zeros, strict=True)] for x in range(9)]
+    assert got.dtype == jnp.bool_
+    np.testing.assert_array_equal(got, expected)
+    stacked = concepts.predict(hypotheses(numbers, zeros), x.reshape(3, 3, -1))
+    np.testing.assert_array_equal(stacked, np.reshape(expected, (3, 3, -1)))
+
+
+@pytest.mark.parametrize("size", [2**32, 2**32 + 1, 2**63, 2**64])
+@pytest.mark.parametrize("kind", [Points, Thresholds])
+def test_predictions_on_huge_domains(kind, size):
+    concepts = kind(Domain(size))
+    values = sorted({v for v in (0, 1, 2**32 - 1, 2**32, 2**63 - 1, 2**63, size - 2, size - 1) if v < size})
+    got = concepts.predict(hypotheses(values, [False] * len(values)), jnp.asarray(concepts.domain.encode(values)))
+    np.testing.assert_array_equal(got, [[label(concepts, c, False, x) for c in values] for x in values])
+
+
+@pytest.mark.parametrize("concepts", SMALL, ids=name)
+def test_errors_against_brute_force(concepts):
+    weights = GENERATOR.integers(0, 50, 9)
+    weights[[2, 5]] = 0
+    distributions = [make.from_weights(concepts.domain, range(9), weights),
+                     make.from_segments(concepts.domain, [(0, 3, 2), (5, 8, 7)])]  # fmt: skip
+    pairs = [(a, za, b, zb) for a in range(concepts.size) for b in range(concepts.size)
+             for za in (False, True) for zb in (False, True)]  # fmt: skip
+    ours = hypotheses([p[0] for p in pairs], [p[1] for p in pairs])
+    theirs = hypotheses([p[2] for p in pairs], [p[3] for p in pairs])
+    for distribution in distributions:
+        with jax.enable_x64(True):
+            masses = [int(distribution.mass_at(jnp.uint64(x))) for x in range(9)]
+            got = jax.jit(concepts.error)(distribution, ours, theirs)
+        expected = [
+            sum(m for x, m in enumerate(masses) if label(concepts, a, za, x) != label(concepts, b, zb, x))
+            for a, za, b, zb in pairs
+        ]  # fmt: skip
+        assert got.dtype == jnp.uint64 and [int(e) for e in got] == expected
+
+
+@pytest.mark.parametrize("size", [2**32, 2**63, 2**64])
+def test_errors_on_huge_domains(size):
+    """Uniform, and heavy atoms, by arithmetic on Python integers."""
+    values = [0, 1, size // 2, size // 2 + 1, size - 2, size - 1]
+    pairs = [(a, b) for a in values for b in values]
+    ours, theirs = (hypotheses([p[i] for p in pairs], [False] * len(pairs)) for i in (0, 1))
+    zeros = hypotheses([0] * len(pairs), [True] * len(pairs))
+    with jax.enable_x64(True):
+        uniform = make.uniform(Domain(size))
+        points = Points(Domain(size)).error(uniform, ours, theirs)
+        thresholds = Thresholds(Domain(size)).error(uniform, ours, theirs)
+        against_zero = Thresholds(Domain(size)).error(uniform, ours, zeros)
+    assert [int(e) for e in points] == [0 if a == b else 2 for a, b in pairs]
+    assert [int(e) for e in against_zero] == [min(a + 1, 2**64 - 1) for a, _ in pairs]
+    assert [int(e) for e in thresholds] == [abs(a - b) for a, b in pairs]
+
+
+def error_of(concepts, distribution, ours, theirs):
+    with jax.enable_x64(True):
+        return int(concepts.error(distribution, ours, theirs)[0])
+
+
+def test_an_error_of_the_whole_mass_does_not_wrap_to_zero():
+    """A total mass of 2**64 is allowed: errors that large must not pass for none."""
+    halves = make.from_weights(Domain(4), [0, 1], [2**63, 2**63])
+    assert error_of(Points(Domain(4)), halves, hypotheses([0], [False]), hypotheses([1], [False])) >= 2**63
+    quarters = make.from_weights(Domain(4), range(4), [2**62] * 4)
+    table = Finite.of([[0, 0, 0, 0], [1, 1, 1, 1]])
+    assert error_of(table, quarters, hypotheses([0], [False]), hypotheses([1], [False])) >= 2**63
+
+
+@pytest.mark.parametrize("matrix", [
+    [], [[]], [[0, 2]], [0, 1], [[[0, 1]]], [[0.5, 0.5]], np.zeros((0, 3)), np.zeros((3, 0)),
+], ids=str)  # fmt: skip
+def test_what_is_no_class_matrix_is_refused(matrix):
+    with pytest.raises(InputError, match="class matrix"):
+        Finite.of(matrix)
+
+
+def test_finite_classes_are_equal_by_value_and_keep_their_matrix():
+    again = Finite.of(MATRIX.astype(int))
+    assert again == Finite.of(MATRIX) and hash(again) == hash(Finite.of(MATRIX))
+    assert again != Finite.of(~MATRIX)
+    assert (again.size, again.width, again.domain) == (6, 9, Domain(9))
+    np.testing.assert_array_equal(again.matrix(), MATRIX)
+    assert Finite.of(np.zeros((2, 6))) != Finite.of(np.zeros((3, 4)))

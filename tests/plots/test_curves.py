@@ -1,0 +1,250 @@
+"""Any result gives a figure: the same bytes each time, complete, with nothing on top of anything else."""
+
+import copy
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from dpjax.checks import InputError
+from dpjax.plots import curves, plot_curve
+from dpjax.plots.files import FORMATS, house_style
+from dpjax.plots.styles import _KNOWN
+
+REPOSITORY = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+def drawn(result) -> Figure:
+    with house_style():
+        return curves._figure(result)[0]
+
+
+def axes_titles(figure):
+    return [axes.get_title() for part in figure.subfigs for axes in part.axes]
+
+
+def texts(figure):
+    """All that can be read in a figure."""
+    ticks = [tick for part in figure.subfigs for axes in part.axes for axis in (axes.xaxis, axes.yaxis)
+             for tick in axis.get_major_ticks()]  # fmt: skip
+    unseen = {label for tick in ticks for label in (tick.label1, tick.label2) if not _is_seen(tick, label)}
+    written = [t for t in figure.findobj(matplotlib.text.Text) if t.get_text().strip() and t.get_visible()]
+    return [t for t in written if t not in unseen]
+
+
+def _is_seen(tick, label):
+    low, high = sorted(tick.get_view_interval())
+    return label.get_visible() and low <= tick.get_loc() <= high
+
+
+def test_files_are_named_and_returned(small, tmp_path):
+    paths = plot_curve(small, tmp_path / "new" / "curve.v2")
+    assert [path.name for path in paths] == ["curve.v2.png", "curve.v2.svg", "curve.v2.pdf"]
+    assert sorted(tmp_path.joinpath("new").iterdir()) == sorted(paths)
+    assert [path.read_bytes()[:4] for path in paths] == [b"\x89PNG", b"<?xm", b"%PDF"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_equal_results_give_equal_bytes(format, small, tmp_path):
+    (first,) = plot_curve(copy.deepcopy(small), tmp_path / "first", format)
+    others = plot_curve(small, tmp_path / "second", FORMATS)
+    with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": None, "savefig.dpi": 10}):
+        (third,) = plot_curve(small, tmp_path / "third", (format,))
+    second = others[FORMATS.index(format)]
+    assert first.read_bytes() == second.read_bytes() == third.read_bytes()
+
+
+def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path):
+    source = (
+        "import json, sys, matplotlib\n"
+        "read = lambda: {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != 'backend'}\n"
+        "before = read()\n"
+        "from dpjax.plots import plot_curve\n"
+        "plot_curve(json.load(sys.stdin), sys.argv[1])\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+        "assert read() == before\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", source, tmp_path / "there"], input=json.dumps(small), text=True, check=True,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": "5", "SOURCE_DATE_EPOCH": "0"},
+    )  # fmt: skip
+    for path in plot_curve(small, tmp_path / "here"):
+        assert path.read_bytes() == path.with_stem("there").read_bytes()
+
+
+def test_the_panels_of_a_whole_result(result):
+    epsilon = "\N{GREEK SMALL LETTER EPSILON}"
+    pairs = [f"k = {k}, {epsilon} = {e}" for e in ("0.5", "1") for k in (1, 4, 16)]
+    below = [f"n* against k, {epsilon} = 0.5", f"n* against k, {epsilon} = 1", f"n* against {epsilon}, k = 16"]
+    figure = drawn(result)
+    assert axes_titles(figure) == pairs + below
+    words = [t.get_text() for t in texts(figure)]
+    assert words.count("k^0.90 [0.80, 1.00] (claimed 1)") == 2
+    assert words.count("k^0.90 [0.80, 1.00]") == 2
+    assert {"success probability", "examples n", "n* (examples)", "number of concepts k"} <= set(words)
+
+
+def test_one_epsilon_shows_ratios(small):
+    assert axes_titles(drawn(small))[-1] == "slack of the theorems"
+
+
+@pytest.mark.parametrize(
+    ("ks", "epsilons"),
+    [((1, 4, 16), (0.5, 1.0)), ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)),
+     ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0)), ((1, 10_000), (0.001, 0.002))],
+)  # fmt: skip
+@pytest.mark.parametrize("learners", [("point",), ("point", "kln-basic", "erm", "other"), tuple(_KNOWN)])
+def test_letters_are_large_enough_and_nothing_overlaps(learners, ks, epsilons, make):
+    figure = drawn(make(learners, ks, epsilons))
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    written = texts(figure)
+    assert min(t.get_fontsize() for t in written) >= 8
+    boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in written]
+    page = figure.bbox.padded(1)
+    for text, box in boxes:
+        assert page.contains(box.x0, box.y0), text
+        assert page.contains(box.x1, box.y1), text
+    for (one, left), (other, right) in itertools.combinations(boxes, 2):
+        assert not left.padded(-0.5).overlaps(right.padded(-0.5)), (one, other)
+
+
+def _no_brackets(result):
+    result["n_star"] = []
+
+
+def _no_points(result):
+    result["points"] = []
+
+
+def _without(*names):
+    def change(result):
+        for bracket in result["n_star"]:
+            bracket.update(dict.fromkeys(names))
+
+    return change
+
+
+def _mixed(result):
+    result["n_star"][0]["n_low"] = result["n_star"][1]["n_high"] = None
+    result["n_star"][2].update(n_low=None, n_high=None)
+    result["n_star"][3]["theorem"] = 10**12
+    result["n_star"][4]["theorem"] = None
+    result["n_star"][5]["n_low"] //= 4  # undecided n lie between
+
+
+def _equal_ends(result):
+    for bracket in result["n_star"]:
+        bracket["n_low"] = bracket["n_high"] = bracket["theorem"] = 1
+    for point in result["points"]:
+        point["n"] = 1
+
+
+def _bare(result):
+    del result["exponents"], result["device"]
+    result["title"] = None
+    for bracket in result["n_star"]:
+        del bracket["confidence"], bracket["gamma"], bracket["theorem"]
+
+
+def _odd_names(result):
+    result["title"] = "100 $ or _more_ $\\alpha$ " + "long " * 60
+    for record in [*result["points"], *result["n_star"], *result["exponents"]]:
+        record["learner"] = {"point": "cost $x$ {", "erm": "a " + "very " * 12 + "long_name"}[record["learner"]]
+
+
+def _unfitted(result):
+    result["exponents"][0].update(low=None, high=None)
+    result["exponents"][1].update(slope=None)
+
+
+def _no_trials(result):
+    result["points"][0].update(trials=0, successes=0, lower=0.0, upper=1.0)
+
+
+def _twice(result):
+    result["n_star"] += copy.deepcopy(result["n_star"])
+    result["points"] += copy.deepcopy(result["points"])
+
+
+CHANGES = [
+    _no_brackets, _no_points, _without("n_low"), _without("n_high"), _without("n_low", "n_high"), _without("theorem"),
+    _without("n_low", "n_high", "theorem"), _mixed, _equal_ends, _bare, _odd_names, _unfitted, _no_trials,
+    _twice,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("epsilons", [(1.0,), (0.5, 1.0)])
+@pytest.mark.parametrize("ks", [(4,), (1, 4)])
+def test_partial_results(change, ks, epsilons, make):
+    result = make(("point", "erm"), ks, epsilons)
+    if change is _mixed:
+        result = make(("point", "erm", "kln-basic"), (1, 4), epsilons)
+    if change is _unfitted and not result["exponents"]:
+        pytest.skip("one k has no exponent")
+    change(result)
+    assert axes_titles(drawn(result))
+
+
+def test_parts_without_data_are_left_out(result):
+    without = copy.deepcopy(result)
+    without["n_star"] = []
+    assert len(axes_titles(drawn(without))) == 6
+    result["points"] = []
+    assert len(axes_titles(drawn(result))) == 3
+
+
+def test_an_empty_result_is_refused(small, tmp_path):
+    small["points"], small["n_star"] = [], []
+    with pytest.raises(InputError, match="at least one point"):
+        plot_curve(small, tmp_path / "curve")
+
+
+@pytest.mark.parametrize("formats", [["gif"], ["png", "PNG"], "jpeg", [3]])
+def test_an_unknown_format_is_refused(formats, small, tmp_path):
+    with pytest.raises(InputError, match="formats: expected one of pdf, png, svg"):
+        plot_curve(small, tmp_path / "curve", formats)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_that_cannot_be_written_is_refused(small, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "curve.png").mkdir()
+    for place in (tmp_path / "file" / "curve", tmp_path / "curve"):
+        with pytest.raises(InputError) as caught:
+            plot_curve(small, place, ["png"])
+        assert caught.value.name == "figure"
+        assert caught.value.advice
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".tmp")]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda r: r.pop("seed"), "result.seed"),
+        (lambda r: r.update(versions="0.1.0"), "result.versions"),
+        (lambda r: r.update(points={}), "result.points"),
+        (lambda r: r["points"].append(3), r"result.points\[16\]"),
+        (lambda r: r["points"][1].pop("n"), r"result.points\[1\].n"),
+        (lambda r: r["points"][1].update(n=0), r"result.points\[1\].n"),
+        (lambda r: r["points"][1].update(successes=10**6), r"result.points\[1\].successes"),
+        (lambda r: r["points"][1].update(upper=1.5), r"result.points\[1\].upper"),
+        (lambda r: r["points"][1].update(learner=None), r"result.points\[1\].learner"),
+        (lambda r: r["n_star"][0].update(n_low=10**9), r"result.n_star\[0\].n_low"),
+        (lambda r: r["n_star"][0].update(epsilon=float("nan")), r"result.n_star\[0\].epsilon"),
+        (lambda r: r["n_star"][0].update(theorem=2.5), r"result.n_star\[0\].theorem"),
+    ],
+)
+def test_a_malformed_result_is_refused_by_the_name_of_the_value(change, name, small, tmp_path):
+    change(small)
+    with pytest.raises(InputError, match=f"^{name}:"):
+        plot_curve(small, tmp_path / "curve")
+    assert not list(tmp_path.iterdir())
