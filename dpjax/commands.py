@@ -96,7 +96,8 @@ def learn(command: "cli.LearnCommand") -> Answer:
     }  # fmt: skip
 
     def show() -> None:
-        console, printed = Console(), Printed(title=f"{command.learner} on {rows} rows, {k} concept{'s' if k > 1 else ''}")
+        title = f"{command.learner} on {rows} rows, {k} concept{'s' if k > 1 else ''}"
+        console, printed = Console(), Printed(title=title)
         for heading in ("concept", "hypothesis (all rows)", "held-out error", "5% - 95%", "not private", "5% - 95%"):
             printed.add_column(heading)
         for row in found:
@@ -106,8 +107,11 @@ def learn(command: "cli.LearnCommand") -> Answer:
                 f"{other['mean']:.3f}", f"{other['q05']:.3f} - {other['q95']:.3f}",
             )  # fmt: skip
         console.print(printed)
-        console.print(f"errors: means over {command.trials} keyed splits with {test_rows} rows held out; they are not private")
-        console.print(str(guarantee) if guarantee is not None else "no privacy guarantee", markup=False, highlight=False, soft_wrap=True)
+        console.print(
+            f"errors: means over {command.trials} keyed splits, {test_rows} rows held out; they are not private"
+        )
+        text = str(guarantee) if guarantee is not None else "no privacy guarantee"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
 

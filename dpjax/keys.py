@@ -28,7 +28,7 @@ def require_typed(key: Array) -> None:
             "key", "a threefry2x32 key", implementation,
             "use jax.random.key(seed, impl='threefry2x32'): other generators are not batch-invariant",
         )  # fmt: skip
-    if not jax.config.jax_threefry_partitionable:
+    if not jax.config.read("jax_threefry_partitionable"):
         raise InputError(
             "jax_threefry_partitionable", "True (JAX's default)", "False",
             "remove the setting: without it padding a draw changes the numbers before the padding",
@@ -59,7 +59,7 @@ def per_index(key: Array, count: int) -> Array:
     return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count, dtype=jnp.uint32))
 
 
-def of_point(root_key: Array, point: Array) -> Array:
+def of_point(root_key: Array, point: Array | np.ndarray) -> Array:
     """The key of one point of a sweep; ``point`` is ``uint32[2]``, the hash of what the point is."""
     require_typed(root_key)
     return jax.random.fold_in(jax.random.fold_in(root_key, point[0]), point[1])

@@ -53,13 +53,13 @@ class Categorical:
             total = columns[-1].astype(jnp.uint64)
 
             def attempt(state):
-                tries, _, _ = state
+                tries = state[0]
                 high, low = random.words(key, (2,), start=2 * tries)
                 index, accept = table.propose(high[0], low[0], columns, total)
                 uniform = high[1].astype(jnp.float64) * 2.0**-32 + low[1].astype(jnp.float64) * 2.0**-64
                 return tries + jnp.uint32(1), index, uniform < accept
 
-            tries, index, done = jax.lax.while_loop(
+            _, index, done = jax.lax.while_loop(
                 lambda state: ~state[2] & table.possible & (state[0] < _ATTEMPTS),
                 attempt,
                 (jnp.uint32(0), jnp.int32(-1), jnp.bool_(False)),

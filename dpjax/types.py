@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+
+Scalar = Array | float  # NumPy's scalars will do
 
 
 class Neighboring(Enum):
@@ -50,8 +54,8 @@ class Sample:
 class Privacy:
     """A total budget: epsilon > 0 and 0 <= delta < 1, traced scalars."""
 
-    epsilon: Array | float
-    delta: Array | float = 0.0
+    epsilon: Scalar
+    delta: Scalar = 0.0
 
 
 @register_dataclass
@@ -59,11 +63,11 @@ class Privacy:
 class Goal:
     """Accuracy alpha in (0, 1) and failure probability beta in (0, 1), traced scalars."""
 
-    alpha: Array | float
-    beta: Array | float
+    alpha: Scalar
+    beta: Scalar
 
 
-def as_float(value: Array | float, like: Array | None = None) -> Array:
+def as_float(value: Scalar, like: Array | None = None) -> Array:
     """``value`` as a scalar of its own float dtype; Python numbers become float32.
 
     An explicit float64 array keeps its precision, so exact audits run the same code in float64.
@@ -72,3 +76,9 @@ def as_float(value: Array | float, like: Array | None = None) -> Array:
         return value
     dtype = jnp.float32 if like is None else like.dtype
     return jnp.asarray(value, dtype)
+
+
+def at_most(value: float) -> Any:
+    """The largest float32 that is at most ``value``: a budget is never rounded up on its way to a program."""
+    rounded = np.float32(value)
+    return rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(-np.inf))

@@ -12,8 +12,9 @@ from jax import Array
 LIMBS = 2
 
 
-def join(limbs: Array) -> Array:
+def join(limbs: Array | np.ndarray) -> Array:
     """``uint32[..., 1 or 2]`` -> ``uint64[...]``."""
+    limbs = jnp.asarray(limbs)
     low = limbs[..., -1].astype(jnp.uint64)
     if limbs.shape[-1] == 1:
         return low

@@ -107,10 +107,10 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
             "distribution", "at least one segment and a total mass of at most 2**64", f"total {total}",
             "use smaller whole-number weights",
         )  # fmt: skip
-    start, end, weight = (wide.encode([segment[i] for segment in segments]) for i in range(3))
+    columns = (*zip(*segments, strict=True), last)
+    starts, ends, weights, lasts = (jnp.asarray(wide.encode(column)) for column in columns)
     atoms = all(segment[0] == segment[1] for segment in segments)
-    arrays = (jnp.asarray(part) for part in (start, end, weight, wide.encode(last)))
-    return Distribution(*arrays, limbs=domain.limbs, atoms=atoms)
+    return Distribution(starts, ends, weights, lasts, limbs=domain.limbs, atoms=atoms)
 
 
 def uniform(domain: Domain) -> Distribution:

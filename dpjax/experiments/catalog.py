@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,9 +15,9 @@ from dpjax.experiments.experiment import Workload
 from dpjax.learners import ERM, KLN, Independent, Learner, PointLearner, ThresholdMedian
 from dpjax.learners.budget import COMPOSITIONS
 
-CLASSES = {"points": Points, "thresholds": Thresholds}
-_SINGLE = {"kln": KLN, "median": ThresholdMedian}
-_WHOLE = {"point": PointLearner, "erm": ERM}
+CLASSES: dict[str, Callable[[Domain], Points | Thresholds]] = {"points": Points, "thresholds": Thresholds}
+_SINGLE: dict[str, Callable[[Any], KLN | ThresholdMedian]] = {"kln": KLN, "median": ThresholdMedian}
+_WHOLE: dict[str, Callable[[Any], Learner]] = {"point": PointLearner, "erm": ERM}
 _TARGETS = 64
 
 

@@ -102,7 +102,7 @@ class Search(_Model):
     n_max: Whole = 2**17
     """Largest sample size considered."""
     gamma: float = 0.05
-    """Resolution in success probability: n_low succeeds with less than 1 - beta, n_high with more than 1 - beta - gamma."""
+    """Resolution: n_low succeeds with less than 1 - beta, n_high with more than 1 - beta - gamma."""
     confidence: float = 0.95
     """Of each bracket, and of each curve's simultaneous band."""
     steps_per_doubling: int = 8
@@ -148,7 +148,7 @@ class Curve(_Model):
         checks.probability("search.gamma", self.search.gamma)
         checks.probability("search.confidence", self.search.confidence)
         if not self.search.enabled and not self.sweep.n:
-            raise InputError("sweep.n", "sample sizes, as there is no search", "none", "give n, or search.enabled = true")
+            raise InputError("sweep.n", "sample sizes, as there is no search", "none", "give n, or enable the search")
         return self
 
 

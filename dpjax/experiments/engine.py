@@ -6,7 +6,7 @@ and in which order, changes only when a number is computed, never what it is.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 import jax
@@ -78,7 +78,7 @@ class Engine:
 
     def tiles(
         self, experiment: Experiment, workload: Workload, point: Point, seed: int, first: int, last: int
-    ) -> Iterator[np.ndarray]:
+    ) -> Generator[np.ndarray, None, None]:
         """Yields the counts ``int64[4]`` of tiles first, ..., last - 1, in order."""
         root = jax.random.key_data(keys.root(seed))
         arguments = (np.asarray(root), jax.tree.map(np.asarray, workload), point)
@@ -143,4 +143,3 @@ def tile_program(experiment: Experiment) -> Callable:
 def host_devices(count: int | None) -> None:
     """Splits the CPU into ``count`` devices (by default one a core). Only before JAX has started; programs call it."""
     jax.config.update("jax_num_cpu_devices", count or len(os.sched_getaffinity(0)))
-

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jax.tree_util import register_dataclass
 from dpjax import checks, keys, random, wide
 from dpjax.concepts import Distribution, Hypothesis
 from dpjax.learners import Learner
-from dpjax.types import Goal, Privacy, Sample
+from dpjax.types import Goal, Privacy, Sample, at_most
 
 COUNTS = ("trials", "successes", "no_answers", "good_concepts")
 
@@ -36,11 +37,11 @@ class Workload:
 class Point:
     """The numbers of one point of a sweep, all traced: scalars, and ``limit``, alpha in units of the distribution."""
 
-    identity: Array  # uint32[2], the hash of what the point is
-    n: Array  # int32
+    identity: Array | np.ndarray  # uint32[2], the hash of what the point is
+    n: Any  # int32
     privacy: Privacy
     goal: Goal
-    limit: Array  # uint32[2]
+    limit: Array | np.ndarray  # uint32[2]
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def point(
     return Point(
         np.frombuffer(identity[:8], ">u4").astype(np.uint32),
         np.int32(n),
-        Privacy(np.float32(checks.epsilon(epsilon)), np.float32(checks.delta(delta))),
-        Goal(np.float32(alpha), np.float32(checks.probability("beta", beta))),
+        Privacy(at_most(checks.epsilon(epsilon)), at_most(checks.delta(delta))),
+        Goal(at_most(alpha), at_most(checks.probability("beta", beta))),
         wide.encode(limit),
     )

@@ -4,12 +4,19 @@ import sys
 import time
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bars
 
 
 class Progress:
-    """A context manager with two callbacks: `step` for `sweep.run`, `trials` for `Cells`. Silent if not on a terminal."""
+    """A context manager with two callbacks: `step` for `sweep.run`, `trials` for `Cells`. Silent off a terminal."""
 
     def __init__(self, enabled: bool | None = None):
         self._bars = Bars(

@@ -30,7 +30,9 @@ class Evaluate(Protocol):
     where a store holds them. Trials at different n must be independent.
     """
 
-    def __call__(self, n: int, trials: int, /) -> tuple[int, int]: ...
+    def __call__(self, n: int, trials: int, /) -> tuple[int, int]:
+        """(successes, trials_done) at n."""
+        ...
 
 
 @dataclass(frozen=True)

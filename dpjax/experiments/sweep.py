@@ -32,9 +32,7 @@ class Line:
     def theorem(self) -> int:
         """The theorem's sample size, for all k concepts at once."""
         setting = self.setting
-        return setting.learner.sample_size(
-            Privacy(setting.epsilon, setting.delta), Goal(setting.alpha, setting.beta)
-        )
+        return setting.learner.sample_size(Privacy(setting.epsilon, setting.delta), Goal(setting.alpha, setting.beta))
 
     def labels(self) -> dict[str, Any]:
         """The fields by which a result names the curve."""
@@ -111,7 +109,7 @@ def sizes(config: Curve, star: NStar | None) -> tuple[int, ...]:
     if config.sweep.n:
         return tuple(sorted(set(config.sweep.n)))
     if star is None:
-        raise InputError("sweep.n", "sample sizes, as there is no search", "none", "give n, or search.enabled = true")
+        raise InputError("sweep.n", "sample sizes, as there is no search", "none", "give n, or enable the search")
     middle = star.n_high or star.n_low or config.search.n_min
     half = (config.sweep.points - 1) / 2
     chosen = {round(middle * 2 ** ((i - half) / 2)) for i in range(config.sweep.points)}
@@ -135,10 +133,17 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
         claimed = _CLAIMED.get(name, _CLAIMED.get(name.rpartition("-")[2]))
         rows.append(
             {
-                "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
-                "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
-                "theorem": fit_exponent(k, theorem, theorem).slope, "claimed": claimed,
-            }  # fmt: skip
+                "learner": name,
+                "epsilon": epsilon,
+                "k_from": int(k.min()),
+                "k_to": int(k.max()),
+                "slope": fit.slope,
+                "low": fit.low,
+                "high": fit.high,
+                "confidence": fit.confidence,
+                "theorem": fit_exponent(k, theorem, theorem).slope,
+                "claimed": claimed,
+            }
         )
     return rows
 

@@ -18,7 +18,7 @@ from dpjax import checks, keys, random, wide
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Points, Thresholds
 from dpjax.learners import Independent, Learner
-from dpjax.types import Goal, Privacy, Sample
+from dpjax.types import Goal, Privacy, Sample, at_most
 
 _BLOCK_CELLS = 1 << 18
 
@@ -37,7 +37,7 @@ class Grid:
     flip: bool = False
 
     def place(self, name: str, values: np.ndarray, clip: bool) -> np.ndarray:
-        """``uint64[n]`` cells. InputError for a value outside the bounds, unless ``clip`` moves it to the nearest one."""
+        """``uint64[n]`` cells. InputError for a value outside the bounds, unless ``clip`` moves it to the nearest."""
         if clip:
             values = np.clip(values, self.low, self.high)
         outside = ~((values >= self.low) & (values <= self.high))
@@ -93,7 +93,7 @@ def grids(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Seque
     if missing:
         raise InputError(
             "bounds", f"bounds for every feature ({len(features)})", f"none for {', '.join(map(repr, missing))}",
-            "give --bounds 'name=low:high' from what is known of the quantity; bounds and grid are public and are never "
+            "give --bounds 'name=low:high' from what is known of the quantity; bounds and grid are public and never "
             "read from the data, because that would leak it",
         )  # fmt: skip
     return {name: Grid(*parsed[name], bits, name in flip) for name in features}
@@ -111,15 +111,13 @@ def read(
     try:
         table = pa.csv.read_csv(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError("table", "a CSV file with a header", f"{path}: {error}", "check the path and the file") from error
+        raise InputError("table", "a CSV file with a header", f"{path}: {error}", "check path and file") from error
     for name in (*features, *targets):
         checks.choice("column", name, table.column_names)
     if table.num_rows == 0:
         raise InputError("table", "at least one row", f"{path} has none", "check the file")
     domain = Domain(2 ** next(iter(placed.values())).bits)
-    columns = [
-        wide.encode(placed[name].place(name, _numbers(table, name), clip), domain.limbs) for name in features
-    ]
+    columns = [wide.encode(placed[name].place(name, _numbers(table, name), clip), domain.limbs) for name in features]
     labels = np.stack([_labels(table, name) for name in targets], axis=1)
     if len(features) == 1:
         return Table(columns[0], labels, tuple(targets), (placed[features[0]],) * len(targets))
@@ -145,9 +143,8 @@ def _labels(table: pa.Table, name: str) -> np.ndarray:
     wrong = ~np.isin(values, (0.0, 1.0))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"target {name!r}", "labels 0 or 1", f"{values[row]:g} in row {row + 1}", "encode the two classes as 0 and 1"
-        )
+        given = f"{values[row]:g} in row {row + 1}"
+        raise InputError(f"target {name!r}", "labels 0 or 1", given, "encode the two classes as 0 and 1")
     return values.astype(bool)
 
 
@@ -172,12 +169,21 @@ def held_out(
     x, y = jnp.asarray(table.x), jnp.asarray(table.y)
     run = jax.jit(partial(_errors, tuple(learners.values()), test_rows, block))
     padded = -(-trials // block) * block
-    counts = run(keys.stream(keys.root(seed), "split"), x, y, *_traced(privacy, goal), jnp.arange(padded, dtype=jnp.uint32))
+    ids = jnp.arange(padded, dtype=jnp.uint32)
+    counts = run(keys.stream(keys.root(seed), "split"), x, y, *_traced(privacy, goal), ids)
     return {name: np.asarray(counts[i])[:trials] for i, name in enumerate(learners)}
 
 
 def _errors(
-    learners: tuple, test_rows: int, block: int, root: Array, x: Array, y: Array, privacy: Privacy, goal: Goal, ids: Array
+    learners: tuple,
+    test_rows: int,
+    block: int,
+    root: Array,
+    x: Array,
+    y: Array,
+    privacy: Privacy,
+    goal: Goal,
+    ids: Array,
 ) -> list[Array]:
     def trial(index: Array) -> list[Array]:
         key = keys.of_trial(root, index)
@@ -204,7 +210,7 @@ def _predict(learner: Learner, hypothesis: Hypothesis, x: Array) -> Array:
 
 def _traced(privacy: Privacy, goal: Goal) -> tuple[Privacy, Goal]:
     return (
-        Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta)),
+        Privacy(at_most(float(privacy.epsilon)), at_most(float(privacy.delta))),
         Goal(jnp.float32(goal.alpha), jnp.float32(goal.beta)),
     )
 

@@ -74,8 +74,9 @@ def database(domain: Domain, values, labels, capacity: int | None = None) -> Sam
     labels = labels[:, None] if labels.ndim == 1 else labels
     rows = len(labels)
     capacity = checks.integer("capacity", rows if capacity is None else capacity, max(rows, 1))
-    if not np.isin(labels, (0, 1)).all():
-        raise InputError("labels", "0 or 1", f"{labels[~np.isin(labels, (0, 1))][0]!r}", "encode the two classes as 0/1")
+    wrong = labels[~np.isin(labels, (0, 1))]
+    if wrong.size:
+        raise InputError("labels", "0 or 1", repr(wrong[0]), "encode the two classes as 0 and 1")
     x = np.zeros((capacity, domain.limbs), np.uint32)
     y = np.zeros((capacity, labels.shape[1]), bool)
     x[:rows], y[:rows] = domain.encode(list(values)).reshape(rows, domain.limbs), labels.astype(bool)
@@ -83,7 +84,7 @@ def database(domain: Domain, values, labels, capacity: int | None = None) -> Sam
 
 
 def flipped_label_pairs(domain: Domain, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
-    """Neighbours that differ in one row: all rows alike but one, moved across the domain or relabelled in all columns."""
+    """Neighbours that differ in one row: all rows alike but one, moved or relabelled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1
     pairs = []

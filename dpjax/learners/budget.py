@@ -21,7 +21,7 @@ def per_run(privacy: Privacy, rounds: int, composition: str, *, pure: bool = Tru
     """The (epsilon0, delta0) with which ``rounds`` runs stay within ``privacy``.
 
     composition: "basic"; "advanced" (tight Dwork-Rothblum-Vadhan); "optimal" (Kairouz-Oh-Viswanath);
-        "zcdp" (epsilon0**2 / 8 each, for bounded-range mechanisms only).
+        "zcdp" (epsilon0**2 / 8 each, for bounded-range mechanisms only; converted as Canonne, Kamath, Steinke).
     pure: whether a run uses delta; if so half of delta goes to the runs (equally) and half to the composition.
     """
     working = as_float(privacy.epsilon).dtype
@@ -32,13 +32,8 @@ def per_run(privacy: Privacy, rounds: int, composition: str, *, pure: bool = Tru
     with jax.enable_x64(True):
         epsilon = jnp.asarray(privacy.epsilon, jnp.float64)
         slack = jnp.asarray(privacy.delta, jnp.float64) * (1.0 if pure else 0.5)
-        if composition == "zcdp":
-            log_inverse = -jnp.log(slack)
-            root = epsilon / (jnp.sqrt(log_inverse + epsilon) + jnp.sqrt(log_inverse))
-            share = jnp.where(slack > 0, jnp.maximum(root * (8 / rounds) ** 0.5, epsilon / rounds), epsilon / rounds)
-        else:
-            fits = _advanced_fits if composition == "advanced" else _optimal_fits
-            share = _largest(lambda e: fits(e, rounds, epsilon, slack), epsilon / rounds, epsilon)
+        fits = {"advanced": _advanced_fits, "optimal": _optimal_fits, "zcdp": _zcdp_fits}[composition]
+        share = _largest(lambda e: fits(e, rounds, epsilon, slack), epsilon / rounds, epsilon)
         return Privacy((share * _DOWN).astype(working), ((privacy.delta - slack) / rounds * _DOWN).astype(working))
 
 
@@ -66,3 +61,11 @@ def _optimal_fits(share: Array, rounds: int, epsilon: Array, slack: Array) -> Ar
     excess = (2 * truths - rounds) * share - epsilon
     gain = jnp.where(excess > 0, jnp.log(-jnp.expm1(-jnp.where(excess > 0, excess, 1.0))), -jnp.inf)
     return jax.scipy.special.logsumexp(log_mass + gain) <= jnp.log(slack)
+
+
+def _zcdp_fits(share: Array, rounds: int, epsilon: Array, slack: Array) -> Array:
+    """rho = rounds share**2 / 8 converts to (epsilon, slack) at some order on a grid; any order gives a valid bound."""
+    order = 1 + np.geomspace(1e-2, 1e6, 400)
+    constant = order * np.log1p(-1 / order) - np.log(order - 1)
+    log_delta = (order - 1) * (order * rounds * share**2 / 8 - epsilon) + constant
+    return jnp.min(log_delta) <= jnp.log(slack)

@@ -17,7 +17,7 @@ from dpjax.learners import budget
 from dpjax.learners.base import ConceptClass, flipped_label_pairs
 from dpjax.learners.kln import KLN
 from dpjax.learners.threshold_median import ThresholdMedian
-from dpjax.types import Goal, Neighboring, Privacy, Sample
+from dpjax.types import Goal, Neighboring, Privacy, Sample, at_most
 
 _CELLS = 1 << 22  # rows x concepts that are worked on at once
 
@@ -79,7 +79,7 @@ class Independent:
 
     def share(self, privacy: Privacy) -> Privacy:
         """The budget of one run, on the host: exactly the numbers with which `learn` runs."""
-        traced = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
+        traced = Privacy(at_most(float(privacy.epsilon)), at_most(float(privacy.delta)))
         share = jax.jit(lambda p: budget.per_run(p, self.k, self.composition))(traced)
         return Privacy(float(share.epsilon), float(share.delta))
 
@@ -96,7 +96,7 @@ class Independent:
         elif self.composition == "optimal":
             whole = optimal(part, self.k, delta, what=what)
         else:
-            whole = zcdp((part,), delta, self.k, form="closed", what=what)
+            whole = zcdp((part,), delta, self.k, what=what)
         return plain if plain.epsilon <= whole.epsilon else whole
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:

@@ -25,11 +25,11 @@ _NONE = jnp.iinfo(jnp.int32).max
 class Groups(NamedTuple):
     """The rows by value, ascending; slot r belongs to the r-th distinct value, slots beyond are empty.
 
-    count ``int32[n]``: rows with the value. mode, second ``int32[n]``: the two largest multiplicities of a label vector
+    rows ``int32[n]``: rows with the value. mode, second ``int32[n]``: the two largest multiplicities of a label vector
     among them. value ``uint32[n, 2]``. labels ``uint32[n, words]``: the vector of multiplicity ``mode`` (the smallest).
     """
 
-    count: Array
+    rows: Array
     mode: Array
     second: Array
     value: Array
@@ -76,7 +76,7 @@ class PointLearner:
 
     def histogram(self, groups: Groups, privacy: Privacy) -> HistogramLaw:
         """The law of the first half: which values are released, with which noisy counts."""
-        return stability_histogram(groups.count, *_half(privacy), neighboring=self.neighboring)
+        return stability_histogram(groups.rows, *_half(privacy), neighboring=self.neighboring)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
@@ -86,16 +86,14 @@ class PointLearner:
         """Two halves of the budget."""
         half = float(privacy.epsilon) / 2, float(privacy.delta) / 2
         parts = (
-            stability_histogram_guarantee(*half, neighboring=self.neighboring, what="heavy points (stability histogram)"),
+            stability_histogram_guarantee(*half, neighboring=self.neighboring, what="heavy points (histogram)"),
             stability_guarantee(*half, gap_sensitivity=2, what="their label vectors (A_dist)"),
         )
         return basic(parts, "PointLearner")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """`theory.points.point_learner`."""
-        return theory.point_learner(
-            float(privacy.epsilon), float(privacy.delta), float(goal.alpha), float(goal.beta)
-        )
+        return theory.point_learner(float(privacy.epsilon), float(privacy.delta), float(goal.alpha), float(goal.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""
@@ -109,10 +107,10 @@ def group_rows(sample: Sample, size: int) -> Groups:
     real = index < sample.size
     with jax.enable_x64(True):
         columns = tuple(words[:, i] for i in range(words.shape[1]))
-        values, *columns = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size)
+        values, *vectors = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size)
         limbs = wide.split(values)
         new_value = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
-    labels = jnp.stack(columns, axis=-1)
+    labels = jnp.stack(vectors, axis=-1)
     changed = jnp.concatenate([jnp.ones(1, bool), jnp.any(labels[1:] != labels[:-1], axis=-1)])
     new_run = new_value | (real & changed)
     slot = jnp.where(real, jnp.cumsum(new_value, dtype=jnp.int32) - 1, count)  # padding falls off the end

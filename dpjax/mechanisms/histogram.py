@@ -104,7 +104,7 @@ def stability_histogram(
     rate = epsilon / 2 if replaced else epsilon
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
         return HistogramLaw(counts, jnp.int32(1), rate, upper_quantile(delta_like(delta, epsilon)))
-    _require_printed(neighboring, alpha, n)
+    alpha, n = _printed(neighboring, alpha, n)
     share = as_float(alpha, epsilon).astype(epsilon.dtype) * jnp.asarray(n).astype(epsilon.dtype)
     least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)
     return HistogramLaw(counts, least, rate, rate * (share / 2 - least.astype(epsilon.dtype)))
@@ -129,7 +129,7 @@ def stability_histogram_guarantee(
             cells = "one cell moves by 1: noise Lap(1 / epsilon)"
         why = f"{cells}, a count of 1 is released with probability delta"
         return Guarantee(epsilon, delta, neighboring, what, why=why, source="Bun, Nissim and Stemmer, Proposition 2.20")
-    _require_printed(neighboring, alpha, n)
+    alpha, n = _printed(neighboring, alpha, n)
     least = math.floor(checks.probability("alpha", alpha) * checks.integer("n", n, 1) / 4) + 1
     return Guarantee(
         epsilon, survival(epsilon / 2 * (alpha * n / 2 - least)), neighboring, f"{what} as printed",
@@ -138,7 +138,8 @@ def stability_histogram_guarantee(
     )  # fmt: skip
 
 
-def _require_printed(neighboring: Neighboring, alpha, n) -> None:
+def _printed(neighboring: Neighboring, alpha, n) -> tuple:
+    """alpha and n, which the printed thresholds need."""
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError(
             "neighboring", "REPLACE_ONE for calibration='printed'", neighboring.value,
@@ -148,3 +149,4 @@ def _require_printed(neighboring: Neighboring, alpha, n) -> None:
         raise InputError(
             "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds are theirs"
         )
+    return alpha, n

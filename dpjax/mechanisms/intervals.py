@@ -74,7 +74,7 @@ class IntervalLaw:
             value = wide.join(element)
             first, last = wide.join(self.pieces.first), wide.join(self.pieces.last)
             inside = self.pieces.alive & (first <= value) & (value <= last)
-            if self.pieces.holes is not None:
+            if self.pieces.holes is not None and self.pieces.hole is not None:
                 at_hole = jnp.any(self.pieces.hole & (wide.join(self.pieces.holes) == value))
                 inside = inside.at[-1].set(inside[-1] & ~at_hole)
             width = _log_width(self.pieces, jnp.float64)
@@ -113,7 +113,7 @@ def _log_width(pieces: Pieces, dtype) -> Array:
 
 
 def _holes_of(pieces: Pieces, index: Array) -> tuple[Array, Array] | None:
-    if pieces.holes is None:
+    if pieces.holes is None or pieces.hole is None:
         return None
     is_last = index == pieces.alive.shape[0] - 1
     return wide.join(pieces.holes), pieces.hole & is_last

@@ -6,7 +6,7 @@ from dpjax import checks
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
-    """n with which the exponential mechanism is an (alpha, beta)-PAC learner: ln(C/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})).
+    """n of an (alpha, beta)-PAC learner by the exponential mechanism: ln(C/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})).
 
     Proof. The target has no errors, so a concept h is chosen with probability at most exp(-epsilon errors(h) / 2).
     Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C of them.

@@ -153,6 +153,7 @@ def test_total(queries, epsilon, threshold):
     assert np.sum(np.exp(found)) == pytest.approx(1)
 
 
+@pytest.mark.statistical
 def test_law_and_sampler_agree(audit):
     queries = jnp.array([-2, 1, 0, 3, -1], jnp.int32)
     exact = above_threshold(queries, 0, 1.0)
@@ -175,6 +176,7 @@ def two_answers(queries, epsilon):
     return SimpleNamespace(log_probs=lambda: cells.reshape(-1))
 
 
+@pytest.mark.statistical
 def test_sparse_vector_restarts_with_fresh_noise(audit):
     queries = np.array([1, -1, 2, 0], np.int32)
     above = audit.draws(lambda key: sparse_vector(key, jnp.asarray(queries), 0, 2.0, count=2), 100_000)

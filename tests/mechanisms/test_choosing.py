@@ -96,6 +96,7 @@ def test_float32_reaches_far_tails(audit, delta):
     assert exact[0, 0] == pytest.approx(math.log(delta), rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
     law = choosing(jnp.array([14, 12, 0, 15]), 0.8, 1e-3)
     outcomes = audit.draws(law.sample, 100_000)

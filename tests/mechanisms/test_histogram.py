@@ -118,6 +118,7 @@ def test_the_audit_catches_broken_twins():
     assert worst(low_threshold, 1.0, replacements(8)) == pytest.approx(0.01 * math.exp(0.5), rel=1e-6)
 
 
+@pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
     counts = jnp.array([0, 1, 5, 9, 30], jnp.int32)
     law = stability_histogram(counts, 1.0, 1e-2)

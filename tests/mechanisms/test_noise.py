@@ -38,6 +38,7 @@ def test_discrete_laplace_is_private_and_tight(epsilon, sensitivity):
         assert found == pytest.approx(exact, rel=1e-4)
 
 
+@pytest.mark.statistical
 def test_discrete_laplace_draws(audit):
     law = discrete_laplace_mechanism(jnp.array([5, -2], jnp.int32), 0.8, sensitivity=1)
     with jax.numpy_rank_promotion("allow"):

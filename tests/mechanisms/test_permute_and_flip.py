@@ -100,6 +100,7 @@ def test_refusals():
             permute_and_flip(jnp.array([1, 2]), 1.0, sensitivity=sensitivity)
 
 
+@pytest.mark.statistical
 def test_both_samplers_draw_from_the_law(audit):
     scores = jnp.array([10, 8, 10, 3, 0, 9], jnp.int32)
     law = permute_and_flip(scores, 0.9)

@@ -48,6 +48,7 @@ def test_approximate_is_attained(audit, categories, epsilon, delta):
     assert audit.delta(law, both, epsilon, 1.1 * epsilon, delta)[0] > delta
 
 
+@pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
     law = revealing_randomized_response(jnp.int32(1), 1.0, 0.05, categories=3)
     audit.assert_law(audit.draws(law.sample, 100_000), np.exp(law.log_probs()))

@@ -117,6 +117,7 @@ def test_both_tails_are_exact_in_float32():
     assert votes.sampler_probabilities()[0] == pytest.approx(1e-10, rel=1e-4)
 
 
+@pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
     law = stability(jnp.array([3, 41, 12], jnp.int32), 1.0, 1e-6)
     outcomes = audit.draws(law.sample, 100_000)
