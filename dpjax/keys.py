@@ -28,7 +28,7 @@ def require_typed(key: Array) -> None:
             "key", "a threefry2x32 key", implementation,
             "use jax.random.key(seed, impl='threefry2x32'): other generators are not batch-invariant",
         )  # fmt: skip
-    if not jax.config.read("jax_threefry_partitionable"):
+    if not jax.config.jax_threefry_partitionable:
         raise InputError(
             "jax_threefry_partitionable", "True (JAX's default)", "False",
             "remove the setting: without it padding a draw changes the numbers before the padding",

@@ -34,7 +34,7 @@ def words(key: Array, shape: tuple[int, ...] = (), start: Array | int = 0) -> tu
     XLA then fuses it with what consumes it, which is two to three times faster on a CPU.
     """
     require_typed(key)
-    if jax.config.read("jax_debug_key_reuse"):  # the checker sees jax's own draws only; XLA drops this one
+    if jax.config.jax_debug_key_reuse:  # the checker sees jax's own draws only; XLA drops this one
         jax.random.bits(key)
     size = prod(shape)
     if size >= 2**32:

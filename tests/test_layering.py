@@ -14,7 +14,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A layer imports itself and what stands to its left here; `beside` lists what a side building may use.
 ORDER = ("types", "checks", "keys", "random", "laws", "mechanisms", "sanitizers", "learners", "attacks audit",
-         "experiments", "plots", "cli")  # fmt: skip
+         "experiments", "plots", "cli commands")  # fmt: skip
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
 RANK["types"] = RANK["checks"]
 BESIDE = {

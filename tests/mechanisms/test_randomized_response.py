@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,16 @@ from dpjax.mechanisms import (
 from dpjax.types import Neighboring
 
 
+@lru_cache
+def pure(categories):
+    return lambda value, e: randomized_response(value, e, categories=categories)
+
+
+@lru_cache
+def approximate(categories):
+    return lambda value, e, d: revealing_randomized_response(value, e, d, categories=categories)
+
+
 def pairs(categories):
     both = np.array(list(itertools.permutations(range(categories), 2)), np.int32)
     return both[:, 0], both[:, 1]
@@ -27,9 +38,7 @@ def pairs(categories):
 @pytest.mark.parametrize("categories", [2, 3, 10])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.5, 3.0, 50.0])
 def test_pure_is_attained(audit, categories, epsilon):
-    def law(value, e):
-        return randomized_response(value, e, categories=categories)
-
+    law = pure(categories)
     assert audit.loss(law, pairs(categories), epsilon) == pytest.approx(epsilon, rel=1e-9)
     truth = math.exp(epsilon) / (math.exp(epsilon) + categories - 1)
     assert np.exp(audit.log_probs(law, np.array([1], np.int32), epsilon)[0, 1]) == pytest.approx(truth)
@@ -38,9 +47,7 @@ def test_pure_is_attained(audit, categories, epsilon):
 @pytest.mark.parametrize("categories", [2, 5])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 0.3), (4.0, 1e-12)])
 def test_approximate_is_attained(audit, categories, epsilon, delta):
-    def law(value, e, d):
-        return revealing_randomized_response(value, e, d, categories=categories)
-
+    law = approximate(categories)
     both = pairs(categories)
     assert audit.delta(law, both, epsilon, epsilon, delta)[0] == pytest.approx(delta, rel=1e-9, abs=1e-15)
     p, q = (audit.log_probs(law, side, epsilon, delta) for side in both)

@@ -95,7 +95,7 @@ def test_what_the_guarantee_says_of_the_printed_constants_is_exact(audit, eighty
 def test_the_audit_catches_broken_twins(audit, eighty):
     for broken in (
         lambda s, e, d: stability(s, 2 * e, d),
-        lambda s, e, d: stability(s, e, d, gap_sensitivity=1),
+        one,
         lambda s, e, d: stability(s + (s == jnp.max(s)).astype(jnp.int32), e, d),
     ):
         assert audit.delta(broken, eighty, 1.0, 1.0, 1e-6)[0] > 1.5e-6
