@@ -1,0 +1,151 @@
+"""The same configuration gives the same bytes, however it was computed."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+TOML = """
+[problem]
+domain_size = "2**20"
+[sweep]
+learners = ["kln-basic", "point", "erm"]
+k = [2]
+n = [48, 60, 40]
+trials = {trials}
+[search]
+enabled = {search}
+n_min = 2
+n_max = 64
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("config") / "small.toml"
+    path.write_text(TOML.format(trials=6000, search="false"))
+    return path
+
+
+def command(config, out, cache, *flags):
+    base = [sys.executable, "-m", "dpjax.cli", "curve", str(config), "--out", str(out), "--formats", "--json"]
+    return [*base, "--compile-cache", str(cache), *flags]
+
+
+def environment(x64="0"):
+    return {**os.environ, "JAX_ENABLE_X64": x64, "PYTHONWARNINGS": "default"}
+
+
+def run(config, out, cache, *flags, x64="0"):
+    done = subprocess.run(command(config, out, cache, *flags), capture_output=True, text=True, env=environment(x64))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def digest(out):
+    """Every cell's name and bytes."""
+    files = sorted((out / "cells").glob("*/*.parquet"))
+    assert files
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture(scope="module")
+def reference(config, cache, tmp_path_factory):
+    out = tmp_path_factory.mktemp("reference")
+    answer = run(config, out, cache, "--devices", "1")
+    assert answer["computed"]["trials"] > 0
+    return digest(out), answer
+
+
+@pytest.mark.parametrize(
+    ("flags", "x64"),
+    [
+        (("--devices", "1", "--in-flight", "4"), "0"),
+        (("--devices", "2", "--in-flight", "16"), "0"),
+        (("--devices", "8"), "0"),
+        (("--devices", "1"), "1"),
+    ],
+    ids=["in flight 4", "two devices, in flight 16", "eight devices", "x64"],
+)
+def test_same_bytes_for_any_tiles_in_flight_devices_and_x64(flags, x64, config, cache, reference, tmp_path):
+    answer = run(config, tmp_path, cache, *flags, x64=x64)
+    assert digest(tmp_path) == reference[0]
+    assert answer["points"] == reference[1]["points"]
+
+
+def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
+    run(config, tmp_path / "alone", cache, "--sweep.learners", "point", "--sweep.n", "60")
+    alone = digest(tmp_path / "alone")
+    assert len(alone) == 1
+    assert alone.items() <= reference[0].items()
+    run(config, tmp_path / "order", cache, "--sweep.learners", "erm", "point", "kln-basic", "--sweep.n", "60", "40", "48")
+    assert digest(tmp_path / "order") == reference[0]
+
+
+def test_a_finished_sweep_computes_nothing(config, cache, reference, tmp_path):
+    first = run(config, tmp_path, cache)
+    again = run(config, tmp_path, cache)
+    assert again["computed"] == {"trials": 0, "programs": 0}
+    assert {**again, "computed": 0} == {**first, "computed": 0}
+
+
+def test_killed_five_times_and_run_again(config, cache, reference, tmp_path):
+    moments = random.Random(20)
+    start = time.monotonic()
+    run(config, tmp_path / "timing", cache, "--sweep.learners", "point")
+    usual = time.monotonic() - start
+    for _ in range(5):
+        process = subprocess.Popen(
+            command(config, tmp_path / "killed", cache), env=environment(), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(usual * moments.uniform(0.2, 1.0))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    run(config, tmp_path / "killed", cache)
+    assert digest(tmp_path / "killed") == reference[0]
+    assert not list((tmp_path / "killed").rglob(".tmp-*"))
+
+
+def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_path):
+    flags = ("--sweep.learners", "point", "--sweep.n", "60", "--sweep.trials", "100000000")
+    process = subprocess.Popen(
+        command(config, tmp_path, cache, *flags), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not list(tmp_path.glob("cells/*/*.parquet")):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "run the same command to go on" in errors
+    done = subprocess.run(
+        [sys.executable, "-m", "dpjax.cli", "status", str(tmp_path), "--json"], capture_output=True, text=True
+    )
+    status = json.loads(done.stdout)
+    assert status["trials"] > 0
+    assert status["broken"] == []
+
+
+def test_search_and_curve_share_no_trial_and_resume_to_the_same_bytes(cache, tmp_path):
+    path = tmp_path / "search.toml"
+    path.write_text(TOML.format(trials=1000, search="true"))
+    flags = ("--sweep.learners", "erm")
+    first = run(path, tmp_path / "a", cache, *flags)
+    assert first["n_star"][0]["n_low"] < first["n_star"][0]["n_high"]
+    run(path, tmp_path / "b", cache, *flags, "--devices", "2", "--in-flight", "7")
+    assert digest(tmp_path / "a") == digest(tmp_path / "b")
+    again = run(path, tmp_path / "a", cache, *flags)
+    assert again["computed"]["trials"] == 0

@@ -1,0 +1,147 @@
+"""The command line as a person meets it: teaching help, one JSON object, clear errors with status 2."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dpjax import cli
+
+
+def dpjax(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "dpjax.cli", *map(str, arguments)], capture_output=True, text=True, **options
+    )
+
+
+def small(out, *flags):
+    return (
+        "curve", "--out", out, "--sweep.learners", "erm", "--sweep.k", 1, "--sweep.n", 12, "--sweep.trials", 100,
+        "--no-search.enabled", "--formats", *flags,
+    )  # fmt: skip
+
+
+def test_help_teaches():
+    for words in ((), *((name,) for name in cli.COMMANDS)):
+        done = dpjax(*words, "--help")
+        assert done.returncode == 0
+        assert "usage: dpjax" in done.stdout
+    assert "Example:" in dpjax("curve", "--help").stdout
+
+
+def test_list_names_everything_with_its_guarantee(capsys):
+    assert cli.main(["list", "--json"]) == 0
+    entries = json.loads(capsys.readouterr().out)["entries"]
+    names = {entry["name"] for entry in entries}
+    assert {"point", "erm", "kln-optimal", "median-zcdp", "exponential", "stability", "choosing"} <= names
+    assert all(entry["guarantee"] for entry in entries)
+
+
+def test_plan_prints_theorems_and_trees(capsys):
+    assert cli.main(["plan", "--sweep.k", "2", "--problem.domain-size", "2**20", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["plan"]
+    assert [row["learner"] for row in rows] == ["point", "kln-basic", "kln-optimal", "erm"]
+    assert rows[0]["guarantee"]["parts"]
+    assert rows[-1]["guarantee"] is None
+
+
+def test_curve_json_is_one_object_with_the_promised_fields(tmp_path):
+    done = dpjax(*small(tmp_path, "--json"))
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    promised = {"learner", "k", "n", "epsilon", "delta", "trials", "successes", "lower", "upper"}
+    assert promised <= answer["points"][0].keys()
+    status = json.loads(dpjax("status", tmp_path, "--json").stdout)
+    assert status["cells"] == 1
+    assert status["trials"] == answer["points"][0]["trials"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--sweep.epsilon", "0"], "sweep.epsilon: expected a number > 0, got 0.0"),
+        (["--sweep.epsilon", "nan"], "expected a finite number"),
+        (["--sweep.epsilon", "inf"], "expected a finite number"),
+        (["--sweep.delta", "1"], "sweep.delta: expected a number in [0, 1)"),
+        (["--sweep.delta", "0", "--sweep.learners", "point"], "pure differential privacy"),
+        (["--sweep.beta", "1"], "sweep.beta: expected a number in (0, 1)"),
+        (["--sweep.n", "0"], "sweep.n"),
+        (["--sweep.n", "2000000"], "at most 1048576 rows"),
+        (["--sweep.learners", "kln-basik"], "did you mean kln-basic"),
+        (["--formats", "jpg"], "formats"),
+        (["--devices", "0"], "devices"),
+    ],
+)
+def test_bad_numbers_and_names(tmp_path, capsys, flags, words):
+    arguments = [str(part) for part in small(tmp_path / "new")]
+    assert cli.main([*arguments, *flags]) == 2
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_misspelt_key_in_toml(tmp_path, capsys):
+    path = tmp_path / "bad.toml"
+    path.write_text("[sweep]\nepsilo = [1.0]\n")
+    assert cli.main(["curve", str(path)]) == 2
+    assert "did you mean epsilon" in capsys.readouterr().err
+    path.write_text("[sweep\n")
+    assert cli.main(["curve", str(path)]) == 2
+    assert "valid TOML" in capsys.readouterr().err
+    path.write_text("epsilo = 1.0\n")
+    assert cli.main(["learn", "table.csv", str(path)]) == 2
+    assert "did you mean epsilon" in capsys.readouterr().err
+
+
+def test_unwritable_output_directory(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = dpjax(*small(tmp_path / "file" / "below"))
+    assert done.returncode == 2
+    assert "a directory that can be written to" in done.stderr
+
+
+def test_broken_store_file_is_named_and_left_alone(tmp_path):
+    assert dpjax(*small(tmp_path)).returncode == 0
+    (cell,) = tmp_path.glob("cells/*/*.parquet")
+    whole = cell.read_bytes()
+    cell.write_bytes(whole[: len(whole) // 2])
+    done = dpjax(*small(tmp_path))
+    assert done.returncode == 2
+    assert cell.name in done.stderr
+    assert "move the file away or delete it" in done.stderr
+    assert cell.read_bytes() == whole[: len(whole) // 2]
+    assert json.loads(dpjax("status", tmp_path, "--json").stdout)["broken"]
+    cell.unlink()
+    assert dpjax(*small(tmp_path)).returncode == 0
+    assert cell.read_bytes() == whole
+
+
+def test_two_processes_on_one_store(tmp_path):
+    from dpjax.experiments.store import Store
+
+    with Store(tmp_path):
+        done = dpjax(*small(tmp_path))
+    assert done.returncode == 2
+    assert "another process is writing to this store" in done.stderr
+
+
+def test_full_disk(tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    assert dpjax(*small(tmp_path)).returncode == 0
+    before = {path: path.read_bytes() for path in tmp_path.glob("cells/*/*.parquet")}
+    more = dpjax(*small(tmp_path, "--sweep.n", 13), preexec_fn=limit)
+    assert more.returncode == 2
+    assert "free some space" in more.stderr
+    assert {path: path.read_bytes() for path in tmp_path.glob("cells/*/*.parquet")} == before
+
+
+def test_output_that_nobody_reads(tmp_path):
+    command = f"{sys.executable} -m dpjax.cli list | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ)
+    assert "Traceback" not in done.stderr
