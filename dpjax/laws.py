@@ -33,10 +33,11 @@ class Categorical:
     no_answer: bool = field(default=False, metadata={"static": True})
 
     def log_probs(self) -> Array:
-        """Normalised log-probabilities, ``float64[m]`` (call it with 64-bit types enabled to keep them so)."""
+        """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
         with jax.enable_x64(True):
             weights = self.log_weights.astype(jnp.float64)
-            return weights - jax.scipy.special.logsumexp(weights)
+            total = jax.scipy.special.logsumexp(weights)
+            return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
     def sample(self, key: Array) -> Array:
         """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
@@ -178,8 +179,9 @@ class Laplace:
 class DiscreteLaplace:
     """The two-sided geometric law on integers, P(Z = z) proportional to exp(-|z - loc| / scale).
 
-    loc: ``int32[...]``. scale: ``float[]``, the number that the table was made from.
-    The sampler uses integers only: the same bits on every backend.
+    loc: ``int32[...]``. scale: ``float[]``, the number that the table was made from (float64 where 64-bit types are
+    enabled). The sampler uses integers only: the same bits on every backend. Its thresholds have 64 bits, so below a
+    scale of 1/44 it always returns loc.
     """
 
     loc: Array
@@ -190,7 +192,8 @@ class DiscreteLaplace:
     def of(loc: Array, scale: float, levels: int | None = None) -> "DiscreteLaplace":
         """Builds the table on the host; ``scale`` > 0 is a plain number."""
         table = random.geometric_table(scale, levels)
-        return DiscreteLaplace(jnp.asarray(loc, jnp.int32), jnp.asarray(scale, jnp.float32), table)
+        dtype = jax.dtypes.canonicalize_dtype(jnp.float64)
+        return DiscreteLaplace(jnp.asarray(loc, jnp.int32), jnp.asarray(scale, dtype), table)
 
     def sample(self, key: Array) -> Array:
         """One draw an element of loc, ``int32``."""

@@ -148,7 +148,8 @@ def geometric_table(scale: float, levels: int | None = None) -> GeometricTable:
 
 
 def _below(high: Array, low: Array, threshold: Array) -> Array:
-    return (high < threshold[..., 0]) | ((high == threshold[..., 0]) & (low < threshold[..., 1]))
+    top, rest = (jnp.broadcast_to(threshold[..., i], high.shape) for i in range(2))
+    return (high < top) | ((high == top) & (low < rest))
 
 
 def _digits_value(high: Array, low: Array, table: GeometricTable) -> Array:

@@ -40,9 +40,13 @@ def capacity(n: int) -> int:
 def tile_shape(experiment: Experiment) -> tuple[int, int]:
     """(trials of a tile, trials of a block inside it): functions of the experiment, part of a result's identity."""
     cells = experiment.capacity * experiment.k
-    tile = min(1024, max(16, _TILE_CELLS // cells))
-    tile = 1 << (tile.bit_length() - 1)
-    return tile, min(tile, max(1, _BLOCK_CELLS // cells))
+    tile = _power_of_two(_TILE_CELLS // cells, 16, 1024)
+    return tile, _power_of_two(_BLOCK_CELLS // cells, 1, tile)  # a block that divides the tile: one program, not two
+
+
+def _power_of_two(value: int, low: int, high: int) -> int:
+    """The largest power of two up to ``value``, within [low, high]."""
+    return 1 << (min(high, max(low, value)).bit_length() - 1)
 
 
 def device_kind() -> str:

@@ -1,0 +1,45 @@
+"""What a row of the table is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Two numbers of one run, and how many times better ours is."""
+
+    value: float
+    peer_value: float
+    ratio: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison.
+
+    Args:
+      name: as on the command line.
+      peer: what dpjax is compared with, in words.
+      unit: of the two numbers.
+      goal: the least ratio that passes; None for information.
+      measure: seconds to spend -> Measured.
+      needs: optional packages, of the extra dpjax[bench].
+    """
+
+    name: str
+    peer: str
+    unit: str
+    goal: float | None
+    measure: Callable[[float], Measured]
+    needs: tuple[str, ...] = ()
+
+    def run(self, seconds: float) -> dict[str, Any]:
+        """The row as plain values; ``passed`` is None where there is no goal."""
+        found = self.measure(seconds)
+        passed = None if self.goal is None else bool(found.ratio >= self.goal)
+        return {
+            "name": self.name, "value": float(found.value), "peer": self.peer, "peer_value": float(found.peer_value),
+            "ratio": float(found.ratio), "goal": self.goal, "unit": self.unit, "passed": passed, "note": found.note,
+        }  # fmt: skip

@@ -1,0 +1,76 @@
+"""One instance, or a few, of every exported learner: the only place to touch when a learner is added."""
+
+import inspect
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import dpjax.learners
+from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.learners import ERM, KLN, Independent, PointLearner, ThresholdMedian
+
+MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
+TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner as it is used, and the number of concepts that it learns."""
+
+    learner: object
+    k: int = 1
+
+    @property
+    def name(self):
+        inner = getattr(self.learner, "learner", None)
+        parts = [type(self.learner).__name__, *([type(inner).__name__, self.learner.composition] if inner else [])]
+        return "-".join([*parts, type(self.learner.concepts).__name__, str(self.learner.concepts.size), str(self.k)])
+
+
+# Huge domains, for everything that runs.
+INSTANCES = {
+    ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(Thresholds(Domain(2**64))))],
+    Independent: [
+        Case(Independent(KLN(Points(Domain(2**64))), 4, "optimal"), 4),
+        Case(Independent(ThresholdMedian(Thresholds(Domain(2**40))), 3, "zcdp"), 3),
+    ],
+    KLN: [Case(KLN(Points(Domain(2**64)))), Case(KLN(Thresholds(Domain(2**64)))), Case(KLN(Finite.of(MATRIX)))],
+    PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
+    ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(2**64))))],
+}
+
+# Domains of two or three elements, for the exact audit of every database.
+TINY_INSTANCES = {
+    Independent: [
+        Case(Independent(KLN(Thresholds(Domain(2))), 2, "basic"), 2),
+        Case(Independent(KLN(Points(Domain(2))), 2, "optimal"), 2),
+        Case(Independent(KLN(Thresholds(Domain(2))), 2, "advanced"), 2),
+        Case(Independent(ThresholdMedian(Thresholds(Domain(2))), 2, "zcdp"), 2),
+    ],
+    KLN: [Case(KLN(Points(Domain(3)))), Case(KLN(Thresholds(Domain(3)))), Case(KLN(Finite.of(TINY)))],
+    PointLearner: [Case(PointLearner(Points(Domain(3)))), Case(PointLearner(Points(Domain(2))), 2)],
+    ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(3))))],
+}
+
+
+def exported():
+    """Every learner that dpjax.learners exports."""
+    found = vars(dpjax.learners).values()
+    return {part for part in found if inspect.isclass(part) and hasattr(part, "learn") and part is not dpjax.learners.Learner}
+
+
+def cases(table):
+    return [case for group in table.values() for case in group]
+
+
+def pytest_generate_tests(metafunc):
+    for argument, table in (("case", INSTANCES), ("tiny", TINY_INSTANCES)):
+        if argument in metafunc.fixturenames:
+            metafunc.parametrize(argument, cases(table), ids=lambda case: case.name)
+
+
+@pytest.fixture(scope="session")
+def instances():
+    """(exported learners, those with an instance, those with a tiny instance)."""
+    return exported(), set(INSTANCES), set(TINY_INSTANCES)

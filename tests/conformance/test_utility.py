@@ -1,0 +1,100 @@
+"""At the theorem's sample size every learner succeeds as often as it says, where learning is as hard as it gets."""
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import wide
+from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.concepts import distributions as make
+from dpjax.experiments import engine
+from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.learners import ERM, KLN, Independent, PointLearner, ThresholdMedian
+from dpjax.types import Goal, Privacy
+
+TRIALS = 256
+MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
+
+# learner, k, epsilon, delta, alpha, beta
+HARD = [
+    (KLN(Thresholds(Domain(2**20))), 1, 1.0, 0.0, 0.1, 0.1),
+    (KLN(Points(Domain(2**16))), 1, 2.0, 0.0, 0.1, 0.1),
+    (KLN(Finite.of(MATRIX)), 1, 0.5, 0.0, 0.1, 0.1),
+    (ThresholdMedian(Thresholds(Domain(2**64))), 1, 2.0, 0.0, 0.1, 0.1),
+    (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
+    (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),
+    (Independent(ThresholdMedian(Thresholds(Domain(2**20))), 3, "zcdp"), 3, 4.0, 1e-6, 0.1, 0.1),
+    (ERM(Thresholds(Domain(2**32))), 1, 1.0, 0.0, 0.1, 0.2),
+    (ERM(Points(Domain(2**16))), 3, 1.0, 0.0, 0.1, 0.2),
+    (ERM(Finite.of(MATRIX)), 1, 1.0, 0.0, 0.1, 0.2),
+]
+
+
+def hard_workload(concepts, alpha):
+    """The distributions of the lower bounds, with targets whose neighbours are alpha-bad."""
+    domain = concepts.domain
+    if isinstance(concepts, Thresholds):
+        distribution, targets = make.adversarial_thresholds(domain, alpha), [domain.size // 2 - 1]
+    elif isinstance(concepts, Points):
+        distribution = make.adversarial_points(domain, alpha)
+        starts, ends = (wide.decode(part) for part in (distribution.start, distribution.end))
+        targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]
+    else:
+        distribution, targets = make.adversarial_finite(domain, alpha), range(concepts.size)
+    return Workload(distribution, jnp.asarray(wide.encode(list(targets))))
+
+
+@lru_cache(maxsize=None)
+def program(experiment):
+    def run(keys, workload, at):
+        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=16)
+
+    return jax.jit(run)
+
+
+def counts(experiment, workload, at, trials=TRIALS):
+    found = np.asarray(program(experiment)(jax.random.split(jax.random.key(77), trials), workload, at)).sum(axis=0)
+    return dict(zip(COUNTS, found.tolist(), strict=True))
+
+
+def name(row):
+    learner, k, *_ = row
+    inner = getattr(learner, "learner", None)
+    parts = [type(learner).__name__, *([type(inner).__name__] if inner else []), type(learner.concepts).__name__]
+    return "-".join([*parts, str(k)])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("row", HARD, ids=name)
+def test_success_at_the_sample_size(row, stats):
+    learner, k, epsilon, delta, alpha, beta = row
+    n = learner.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
+    workload = hard_workload(learner.concepts, alpha)
+    experiment = Experiment(learner, k, engine.capacity(n))
+    at = point(b"at the theorem's n", n, epsilon, delta, alpha, beta, workload.distribution)
+    found = counts(experiment, workload, at)
+    assert found["trials"] == TRIALS
+    stats.mostly(found["successes"], TRIALS, beta)
+    # and the problem is one: with few rows it fails
+    few = point(b"with hardly any", max(1, n // 60), epsilon, delta, alpha, beta, workload.distribution)
+    assert counts(experiment, workload, few)["successes"] < (1 - beta) * TRIALS
+
+
+def test_every_exported_learner_is_put_to_the_test(instances):
+    exported, _, _ = instances
+    assert exported == {type(row[0]) for row in HARD}
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("row", HARD, ids=name)
+def test_success_at_the_sample_size_long(row, stats):
+    learner, k, epsilon, delta, alpha, beta = row
+    n = learner.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
+    workload = hard_workload(learner.concepts, alpha)
+    at = point(b"at the theorem's n", n, epsilon, delta, alpha, beta, workload.distribution)
+    found = counts(Experiment(learner, k, engine.capacity(n)), workload, at, trials=8 * TRIALS)
+    stats.mostly(found["successes"], 8 * TRIALS, beta)

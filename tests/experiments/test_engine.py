@@ -1,0 +1,288 @@
+"""Trials and the engine: a trial is a function of what it is, and nothing about how it is run changes a count."""
+
+import inspect
+import itertools
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import keys, wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Thresholds
+from dpjax.concepts import distributions as make
+from dpjax.experiments import engine
+from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.learners import KLN, Independent, PointLearner
+from dpjax.types import Privacy
+
+TILES, SEED = 6, 7
+
+
+def problem():
+    """A sweep's point with mixed outcomes, and a workload; imports are its own because other processes run it too."""
+    import jax.numpy as jnp
+
+    from dpjax import wide
+    from dpjax.concepts import Domain, Points, distributions
+    from dpjax.experiments.experiment import Experiment, Workload, point
+    from dpjax.learners import PointLearner
+
+    domain = Domain(2**40)
+    distribution = distributions.adversarial_points(domain, 0.2)
+    workload = Workload(distribution, jnp.asarray(wide.encode(distributions.spread(domain, 4))))
+    # 60 rows: released or not, answered or not, right or not
+    where = point(b"identity of it", 60, 6.0, 1e-3, 0.2, 0.1, distribution)
+    return Experiment(PointLearner(Points(domain)), 3, 64), workload, where
+
+
+def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=1000):
+    concepts = Thresholds(Domain(domain))
+    distribution = make.uniform(concepts.domain)
+    workload = Workload(distribution, jnp.asarray(wide.encode(range(100, 900, 50))))
+    learner = Independent(KLN(concepts), 2, "optimal")
+    return Experiment(learner, 2, 32), workload, point(identity, n, epsilon, 1e-6, alpha, 0.1, distribution)
+
+
+def run(machine, experiment, workload, where, first=0, last=TILES):
+    return [tile.tolist() for tile in machine.tiles(experiment, workload, where, SEED, first, last)]
+
+
+@pytest.fixture(scope="module")
+def machine():
+    with engine.Engine(in_flight=1) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def reference(machine):
+    """The counts of the first tiles, one at a time."""
+    return run(machine, *problem())
+
+
+# --- one trial ---------------------------------------------------------------------------------------------------
+
+
+def test_a_trial_is_what_it_says():
+    """Target, sample, hypothesis and error, worked out again from the trial's named streams."""
+    experiment, workload, where = median_problem()
+    learner, domain = experiment.learner, experiment.learner.concepts.domain
+
+    @jax.jit
+    def parts(key):
+        target = experiment._targets(keys.stream(key, "target"), workload)
+        sample = experiment._sample(keys.stream(key, "sample"), workload, target, where.n)
+        found = learner.learn(keys.stream(key, "learn"), sample, where.privacy, where.goal)
+        return experiment.trial(key, workload, where), target, sample, found
+
+    seen = []
+    for key in jax.random.split(jax.random.key(2), 12):
+        trial, target, sample, found = parts(key)
+        counts = dict(zip(COUNTS, np.asarray(trial).tolist(), strict=True))
+        assert all(int(v) in range(100, 900, 50) for v in wide.decode(target.concept))
+        x = domain.decode(sample.x).astype(int)
+        assert int(sample.size) == 30 and x.max() < 1000
+        np.testing.assert_array_equal(sample.y, x[:, None] <= wide.decode(target.concept).astype(int))
+        errors = np.abs(wide.decode(found.concept).astype(int) - wide.decode(target.concept).astype(int))
+        good = errors <= 100  # alpha = 0.1 of a uniform domain of 1000
+        assert counts == {"trials": 1, "successes": int(good.all()), "no_answers": 0, "good_concepts": int(good.sum())}
+        seen.append(counts["good_concepts"])
+    assert len(set(seen)) > 1
+
+
+def test_a_trial_depends_on_its_key_alone():
+    experiment, workload, where = problem()
+    trial_keys = jax.random.split(jax.random.key(0), 40)
+    batch = jax.jit(jax.vmap(experiment.trial, (0, None, None)))
+    together = np.asarray(batch(trial_keys, workload, where))
+    np.testing.assert_array_equal(batch(trial_keys[::-1], workload, where), together[::-1])
+    alone = jax.jit(experiment.trial)
+    for i in (0, 17, 39):
+        np.testing.assert_array_equal(alone(trial_keys[i], workload, where), together[i])
+    assert together.dtype == np.int32 and np.all(together[:, 0] == 1)
+    assert 0 < together[:, 1].sum() < 40, "mixed outcomes, so that equality means something"
+
+
+def test_the_limit_is_alpha_in_whole_units():
+    uniform = make.uniform(Domain(10))
+    for alpha, units in ((0.1, 1), (0.3, 3), (0.7, 7), (0.99, 9), (0.05, 0)):
+        assert int(wide.decode(point(b"identity", 5, 1.0, 0.0, alpha, 0.1, uniform).limit)) == units
+    full = point(b"identity", 5, 1.0, 0.0, 0.5, 0.1, make.uniform(Domain(2**64)))
+    assert int(wide.decode(full.limit)) == 2**63
+
+
+@pytest.mark.parametrize("bad", [
+    {"n": 0}, {"n": 1.5}, {"epsilon": 0.0}, {"delta": 1.0}, {"delta": -1e-9}, {"alpha": 0.0}, {"alpha": 1.0}, {"beta": 1.0},
+], ids=str)  # fmt: skip
+def test_points_that_are_none_are_refused(bad):
+    numbers = {"n": 5, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1} | bad
+    with pytest.raises(InputError):
+        point(b"identity", distribution=make.uniform(Domain(10)), **numbers)
+
+
+def test_experiments_are_equal_by_value():
+    assert problem()[0] == problem()[0] and hash(problem()[0]) == hash(problem()[0])
+    assert problem()[0] != median_problem()[0]
+
+
+# --- tiles -------------------------------------------------------------------------------------------------------
+
+
+def test_a_tile_is_the_sum_of_its_trials(machine, reference):
+    """Tile t of size B holds the trials t B, ..., t B + B - 1 of the point's key."""
+    experiment, workload, where = problem()
+    size, _ = engine.tile_shape(experiment)
+    of_point = keys.of_point(keys.root(SEED), jnp.asarray(where.identity))
+    trials = jnp.arange(2 * size, 3 * size, dtype=jnp.uint32)
+    trial_keys = jax.vmap(keys.of_trial, (None, 0))(of_point, trials)
+    counts = jax.jit(jax.vmap(experiment.trial, (0, None, None)))(trial_keys, workload, where)
+    assert np.asarray(counts).sum(axis=0).tolist() == reference[2]
+    assert reference[2][0] == size
+
+
+def test_the_reference_is_mixed(reference):
+    total = np.sum(reference, axis=0)
+    assert 0.05 < total[1] / total[0] < 0.95 and total[2] > 0
+    assert len({tuple(tile) for tile in reference}) == TILES
+
+
+@pytest.mark.parametrize("in_flight", [4, 16])
+def test_tiles_in_flight_change_nothing(in_flight, reference):
+    with engine.Engine(in_flight=in_flight) as one:
+        assert run(one, *problem()) == reference
+        assert one.programs == 1 and one.trials == TILES * engine.tile_shape(problem()[0])[0]
+
+
+def test_the_order_of_tiles_changes_nothing(machine, reference):
+    order = np.random.default_rng(3).permutation(TILES)
+    found = {int(t): run(machine, *problem(), first=int(t), last=int(t) + 1)[0] for t in order}
+    assert [found[t] for t in range(TILES)] == reference
+    assert run(machine, *problem(), first=2, last=5) == reference[2:5]
+    assert run(machine, *problem(), first=3, last=3) == []
+
+
+def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
+    """Without the engine: the tile's program with its first trial as an argument, in a shuffled order."""
+    experiment, workload, where = problem()
+    size, _ = engine.tile_shape(experiment)
+    program = jax.jit(engine.tile_program(experiment))
+    root = jax.random.key_data(keys.root(SEED))
+    for tile in np.random.default_rng(4).permutation(TILES):
+        counts = program(root, workload, where, jnp.uint32(tile * size))
+        assert np.asarray(counts).tolist() == reference[tile]
+
+
+def test_points_have_streams_of_their_own(machine, reference):
+    """Another identity is other trials; the same identity at another epsilon has the same samples."""
+    experiment, workload, where = problem()
+    moved = point(b"another identity", 60, 6.0, 1e-3, 0.2, 0.1, workload.distribution)
+    assert run(machine, experiment, workload, moved) != reference
+    other_seed = [tile.tolist() for tile in machine.tiles(experiment, workload, where, SEED + 1, 0, TILES)]
+    assert other_seed != reference
+
+
+PROGRAM = """
+import json, os
+from dpjax.experiments import engine
+engine.host_devices({devices})
+import jax
+{source}
+assert len(jax.local_devices()) == {devices}
+assert jax.config.jax_enable_x64 == (os.environ["JAX_ENABLE_X64"] == "1")
+with engine.Engine(in_flight={in_flight}) as machine:
+    found = [tile.tolist() for tile in machine.tiles(*problem(), {seed}, 0, {tiles})]
+    print(json.dumps([found, machine.programs, engine.device_kind()]))
+"""
+
+
+@pytest.mark.parametrize(("devices", "in_flight", "x64"), [(1, 1, "1"), (2, 4, "0"), (8, 16, "1")])
+def test_devices_and_64_bit_types_change_nothing(devices, in_flight, x64, reference, fresh):
+    source = textwrap.dedent(inspect.getsource(problem))
+    program = PROGRAM.format(devices=devices, in_flight=in_flight, source=source, seed=SEED, tiles=TILES)
+    found, programs, kind = fresh(program, JAX_ENABLE_X64=x64)
+    assert found == reference
+    assert programs == min(devices, TILES) and kind == engine.device_kind()
+
+
+# --- nothing is compiled twice -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compiled():
+    """Names of the programs that XLA compiles while the test runs."""
+    events = []
+
+    def listen(event, duration, **details):
+        if "backend_compile" in event:
+            events.append(details.get("fun_name", event))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield events
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def test_new_numbers_compile_nothing(compiled):
+    with engine.Engine(in_flight=2) as one:
+        run(one, *median_problem(), last=2)
+        assert one.programs == 1 and compiled, "the listener hears compilations"
+        # everything that a point is made of, on the host, and another workload of the same shape
+        points = [median_problem(n, epsilon, alpha, identity) for n, epsilon, alpha, identity in (
+            (17, 0.5, 0.1, b"second id"), (32, 8.0, 0.05, b"third, id"), (1, 1.0, 0.2, b"fourth id"),
+        )]  # fmt: skip
+        compiled.clear()
+        for experiment, workload, where in points:
+            run(one, experiment, workload, where, last=3)
+        assert one.programs == 1 and compiled == []
+        run(one, Experiment(experiment.learner, 2, 64), workload, where, last=1)  # another capacity is another program
+        assert one.programs == 2
+
+
+# --- small things ------------------------------------------------------------------------------------------------
+
+
+def test_capacities_are_few_and_hardly_too_large():
+    sizes = [*range(1, 3000), 4095, 4096, 4097, 8192, 8193, 2**19 + 1, 2**20]
+    found = [engine.capacity(n) for n in sizes]
+    assert all(n <= c <= max(16, 4 * n) and c & (c - 1) == 0 for n, c in zip(sizes, found, strict=True))
+    assert all(c < 2 * n for n, c in zip(sizes, found, strict=True) if n > 4096)
+    assert found == sorted(found) and len(set(found)) <= 8
+    with pytest.raises(InputError, match="at most"):
+        engine.capacity(2**20 + 1)
+
+
+def test_tiles_are_powers_of_two_and_blocks_divide_them():
+    learner = Independent(KLN(Thresholds(Domain(10))), 1)
+    for capacity, k in itertools.product((16, 100, 2**10, 2**20), (1, 3, 64, 1024)):
+        size, block = engine.tile_shape(Experiment(learner, k, capacity))
+        assert 16 <= size <= 1024 and size & (size - 1) == 0 and size % block == 0
+
+
+def test_what_is_wrong_with_an_experiment_is_said(machine):
+    """An error inside a worker reaches the caller."""
+    _, workload, where = median_problem()
+    wrong = Experiment(KLN(Thresholds(Domain(1000))), 2, 32)
+    with pytest.raises(InputError, match="one concept"):
+        run(machine, wrong, workload, where)
+
+
+def test_tiles_can_be_given_up(machine, reference):
+    """Stopping after the first tile leaves the engine usable."""
+    for tile in machine.tiles(*problem(), SEED, 0, 1000):
+        assert tile.tolist() == reference[0]
+        break
+    assert run(machine, *problem()) == reference
+
+
+def test_a_point_says_what_the_learner_is_given():
+    where = point(b"12345678", 5, 0.1, 1e-12, 0.1, 0.2, make.uniform(Domain(10)))
+    assert where.identity.tolist() == [0x31323334, 0x35363738] and where.identity.dtype == np.uint32
+    assert isinstance(where.privacy, Privacy)
+    # never more than what was asked for, though float32 holds neither 0.1 nor 1e-12
+    assert float(where.privacy.epsilon) <= 0.1 and float(where.privacy.delta) <= 1e-12
+    assert float(where.privacy.epsilon) > 0.1 * (1 - 1e-6) and float(where.privacy.delta) > 1e-12 * (1 - 1e-6)
+
+
+def test_the_learner_is_part_of_the_experiment():
+    assert isinstance(problem()[0].learner, PointLearner)

@@ -1,0 +1,105 @@
+"""k concepts one by one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import keys
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Thresholds
+from dpjax.learners import KLN, Independent, ThresholdMedian, independent
+from dpjax.types import Goal, Privacy, Sample
+
+DOMAIN = Domain(2**40)
+GOAL = Goal(0.1, 0.1)
+
+
+def data(k, n=20, capacity=32):
+    generator = np.random.default_rng(4)
+    values = generator.integers(0, 2**40, capacity, dtype=np.uint64)
+    targets = generator.integers(0, 2**40, 64, dtype=np.uint64)[:k]
+    labels = values[:, None] <= targets[None, :]
+    return Sample(jnp.asarray(DOMAIN.encode(values)), jnp.asarray(labels), jnp.arange(capacity) < n)
+
+
+def learn(learner, sample, epsilon, delta=1e-6, seed=3):
+    run = jax.jit(learner.learn)
+    return run(jax.random.key(seed), sample, Privacy(jnp.float32(epsilon), jnp.float32(delta)), GOAL)
+
+
+def same(left, right):
+    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("one", [KLN(Thresholds(DOMAIN)), ThresholdMedian(Thresholds(DOMAIN))], ids=lambda o: type(o).__name__)
+def test_the_first_concepts_do_not_depend_on_how_many_follow(one):
+    """At the same share of one run: basic composition of 4 and 8 runs at epsilons 4 and 8."""
+    few, many = learn(Independent(one, 4), data(4), 4.0, 0.0), learn(Independent(one, 8), data(8), 8.0, 0.0)
+    same(few, jax.tree.map(lambda part: part[:4], many))
+
+
+def test_each_run_is_the_learner_with_its_key_and_share():
+    one = KLN(Thresholds(DOMAIN))
+    learner, sample = Independent(one, 3, "optimal"), data(3)
+    whole = learn(learner, sample, 2.0)
+    share = learner.share(Privacy(2.0, 1e-6))
+    part_keys = keys.per_index(jax.random.key(3), 3)
+    run = jax.jit(one.learn)
+    for j in range(3):
+        own = Sample(sample.x, sample.y[:, j : j + 1], sample.mask)
+        alone = run(part_keys[j], own, Privacy(jnp.float32(share.epsilon), jnp.float32(share.delta)), GOAL)
+        same(alone, jax.tree.map(lambda part, j=j: part[j : j + 1], whole))
+
+
+def test_columns_worked_on_in_turns_give_the_same(monkeypatch):
+    learner, sample = Independent(KLN(Thresholds(DOMAIN)), 7), data(7)
+    together = learn(learner, sample, 3.0)
+    monkeypatch.setattr(independent, "_CELLS", 3 * sample.capacity)
+    same(together, learn(learner, sample, 3.0))
+
+
+def test_concepts_may_have_points_of_their_own(monkeypatch):
+    """Equal columns of points give what shared points give."""
+    learner, sample = Independent(KLN(Thresholds(DOMAIN)), 5), data(5)
+    own = Sample(jnp.broadcast_to(sample.x[:, None, :], (32, 5, 2)), sample.y, sample.mask)
+    same(learn(learner, sample, 3.0), learn(learner, own, 3.0))
+    monkeypatch.setattr(independent, "_CELLS", 2 * sample.capacity)
+    same(learn(learner, sample, 3.0), learn(learner, own, 3.0))
+
+
+def test_wrong_numbers_of_concepts_are_refused():
+    with pytest.raises(InputError, match="labels: expected 3 concepts, got 2"):
+        learn(Independent(KLN(Thresholds(DOMAIN)), 3), data(2), 1.0)
+    for k in (0, -1, 2.0, True):
+        with pytest.raises(InputError, match="^k"):
+            Independent(KLN(Thresholds(DOMAIN)), k)
+    with pytest.raises(InputError, match="did you mean optimal"):
+        Independent(KLN(Thresholds(DOMAIN)), 2, "optimum")
+
+
+def test_the_share_is_what_runs():
+    """The guarantee's part is the very float32 with which `learn` calls the learner."""
+    seen = []
+
+    class Spy(KLN):
+        def learn(self, key, sample, privacy, goal):
+            jax.debug.callback(lambda e, d: seen.append((float(e), float(d))), privacy.epsilon, privacy.delta)
+            return KLN.learn(self, key, sample, privacy, goal)
+
+    for composition in ("basic", "advanced", "optimal", "zcdp"):
+        learner = Independent(Spy(Thresholds(DOMAIN)), 3, composition)
+        seen.clear()
+        jax.block_until_ready(learn(learner, data(3), 1.3))
+        jax.effects_barrier()
+        share = learner.share(Privacy(1.3, 1e-6))
+        assert set(seen) == {(share.epsilon, share.delta)}
+        assert learner.guarantee(Privacy(1.3, 1e-6)).parts[0].epsilon == share.epsilon
+
+
+def test_the_sample_size_is_the_learners_at_the_share():
+    one = KLN(Thresholds(DOMAIN))
+    learner = Independent(one, 4, "zcdp")
+    share = learner.share(Privacy(1.0, 1e-6))
+    assert learner.sample_size(Privacy(1.0, 1e-6), GOAL) == one.sample_size(share, Goal(0.1, 0.025))

@@ -1,0 +1,126 @@
+"""The generic learner: its law is the exponential mechanism over the whole class, and it is what runs."""
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import log_softmax
+
+from dpjax import wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.learners import KLN, database
+from dpjax.mechanisms import exponential
+from dpjax.types import Goal, Privacy, Sample
+
+GOAL = Goal(0.1, 0.1)
+MATRIX = np.random.default_rng(2).random((8, 6)) < 0.5
+CLASSES = [Points(Domain(6)), Thresholds(Domain(6)), Finite.of(MATRIX), Points(Domain(1)), Thresholds(Domain(1))]
+CAPACITY = 8
+
+
+def name(concepts):
+    return f"{type(concepts).__name__}-{concepts.domain.size}"
+
+
+def label(concepts, concept, x):
+    if isinstance(concepts, Finite):
+        return bool(MATRIX[concept, x])
+    return x == concept if isinstance(concepts, Points) else x <= concept
+
+
+def errors_of(concepts, rows):
+    return np.array([sum(label(concepts, c, x) != y for x, y in rows) for c in range(concepts.size)])
+
+
+@lru_cache
+def databases(concepts, count=40):
+    generator = np.random.default_rng(concepts.size)
+    size = concepts.domain.size
+    return [[(int(generator.integers(size)), bool(generator.integers(2))) for _ in range(i % (CAPACITY + 1))]
+            for i in range(count)]  # fmt: skip
+
+
+def stack(concepts):
+    samples = [database(concepts.domain, [x for x, _ in r], np.array([[y] for _, y in r]).reshape(-1, 1), CAPACITY)
+               for r in databases(concepts)]  # fmt: skip
+    return jax.tree.map(lambda *parts: jnp.stack(parts), *samples)
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=name)
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilon):
+    learner = KLN(concepts)
+    with jax.enable_x64(True):
+        law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), GOAL).log_probs(), (0, None)))
+        got = np.asarray(law(stack(concepts), jnp.float64(epsilon)))
+    for rows, row in zip(databases(concepts), got, strict=True):
+        errors = errors_of(concepts, rows)
+        np.testing.assert_allclose(row, log_softmax(-epsilon / 2 * errors), rtol=0, atol=1e-12)
+        with jax.enable_x64(True):
+            plain = exponential(jnp.asarray(-errors, jnp.int32), jnp.float64(epsilon)).log_probs()
+        np.testing.assert_allclose(row, plain, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
+def test_float32_changes_the_law_by_rounding_only(concepts):
+    learner = KLN(concepts)
+    law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), GOAL).log_probs(), (0, None)))
+    got = np.asarray(law(stack(concepts), jnp.float32(1.7)))
+    for rows, row in zip(databases(concepts), got, strict=True):
+        np.testing.assert_allclose(row, log_softmax(-np.float32(1.7) / 2 * errors_of(concepts, rows)), rtol=0, atol=3e-6)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
+def test_what_is_learned_follows_the_law(key, stats, concepts):
+    learner = KLN(concepts)
+    learn = jax.jit(jax.vmap(lambda k, s: learner.learn(k, s, Privacy(jnp.float32(1.0)), GOAL).concept[0], (0, None)))
+    law = jax.jit(lambda s: learner.law(s, Privacy(jnp.float32(1.0)), GOAL).log_probs())
+    for which, stream in zip((5, 17), jax.random.split(key), strict=True):
+        sample = jax.tree.map(lambda part, i=which: part[i], stack(concepts))
+        drawn = wide.decode(learn(jax.random.split(stream, 10_000), sample))
+        stats.chi_square(np.bincount(drawn.astype(int), minlength=concepts.size), np.exp(law(sample)))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("kind", "size"), [(Points, 2**64), (Thresholds, 2**64), (Points, 2**33), (Thresholds, 2**32)])
+def test_on_a_huge_domain_the_regions_have_their_probabilities(key, stats, kind, size):
+    """Each value that occurs or each gap, and inside a gap both halves."""
+    concepts, epsilon = kind(Domain(size)), 60.0
+    values = [size // 4, size // 4, size // 2, size - 1]
+    rows = list(zip(values, [1, 1, 1, 0], strict=True))
+    sample = database(concepts.domain, values, [1, 1, 1, 0])
+    if kind is Points:
+        marks = sorted({size // 4, size // 4 + 1, size // 2, size // 2 + 1, size - 1})
+    else:
+        marks = [size // 4, size // 2, 3 * (size // 4), size - 1]
+    starts = [0, *marks]
+    ends = [*(m - 1 for m in marks), size - 1]
+    widths = np.array([float(e - s + 1) for s, e in zip(starts, ends, strict=True)])
+    errors = np.array([sum(label(concepts, s, x) != y for x, y in rows) for s in starts])
+    law = np.exp(log_softmax(np.log(widths) - epsilon / 2 * errors))
+    learner = KLN(concepts)
+    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(jnp.float32(epsilon)), GOAL).concept[0]))
+    drawn = wide.decode(learn(jax.random.split(key, 4_000)))
+    assert np.all(drawn.astype(object) < size)
+    found = np.searchsorted(np.array(starts, np.uint64), drawn, "right") - 1
+    stats.chi_square(np.bincount(found, minlength=len(starts)), law)
+
+
+def test_more_concepts_than_one_are_refused():
+    sample = database(Domain(6), [1, 2], [[0, 1], [1, 1]])
+    with pytest.raises(InputError, match="Independent"):
+        KLN(Points(Domain(6))).learn(jax.random.key(0), sample, Privacy(1.0), GOAL)
+
+
+def test_points_need_not_be_in_the_first_rows(key):
+    """The mask says which rows are real."""
+    concepts = Thresholds(Domain(50))
+    one = database(concepts.domain, [10, 20, 30], [1, 1, 0], 6)
+    order = jnp.asarray([5, 0, 4, 2, 3, 1])
+    moved = Sample(one.x[order], one.y[order], one.mask[order])
+    law = jax.jit(lambda s: KLN(concepts).law(s, Privacy(jnp.float32(1.0)), GOAL).log_probs())
+    np.testing.assert_array_equal(law(one), law(moved))

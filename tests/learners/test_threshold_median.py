@@ -1,0 +1,157 @@
+"""The median learner: depths against brute force, its law, and how many records it takes."""
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_softmax
+
+from dpjax import wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.learners import ThresholdMedian, database
+from dpjax.theory import thresholds as theory
+from dpjax.types import Goal, Privacy, Sample
+
+CAPACITY = 10
+SIZES = [1, 2, 5, 9, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64]
+
+
+def depth(rows, m, size, z):
+    """min(records <= z, records >= z): the m largest positives and m smallest negatives, these one step down, padded."""
+    ones = sorted((x for x, y in rows if y), reverse=True)[:m]
+    zeros = sorted(max(x, 1) - 1 for x, y in rows if not y)[:m]
+    records = [-1] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
+    return min(sum(r <= z for r in records), sum(r >= z for r in records))
+
+
+@lru_cache
+def pieces_of(size):
+    learner = ThresholdMedian(Thresholds(Domain(size)))
+    return jax.jit(jax.vmap(lambda s, m: learner._depth_pieces(s, s.y[:, 0], m)))
+
+
+def interesting(size):
+    marks = [0, 1, 2, size // 2 - 1, size // 2, size - 3, size - 2, size - 1, 2**32 - 1, 2**32, 2**63]
+    return sorted({m for m in marks if 0 <= m < size})
+
+
+def random_rows(generator, size, n):
+    pool = interesting(size)
+    wide_value = lambda: int(generator.integers(0, size - 1, dtype=np.uint64, endpoint=True)) if size > 1 else 0  # noqa: E731
+    return [(pool[generator.integers(len(pool))] if generator.random() < 0.6 else wide_value(), bool(generator.integers(2)))
+            for _ in range(n)]  # fmt: skip
+
+
+def buffer(size, rows, generator):
+    """Real rows scattered over the buffer, garbage in the rest."""
+    domain = Domain(size)
+    x = generator.integers(0, 2**32, (CAPACITY, domain.limbs)).astype(np.uint32)
+    y, mask = generator.random((CAPACITY, 1)) < 0.5, np.zeros(CAPACITY, bool)
+    for place, (value, positive) in zip(generator.permutation(CAPACITY), rows, strict=False):
+        x[place], y[place, 0], mask[place] = domain.encode([value])[0], positive, True
+    return Sample(x, y, mask)
+
+
+def assert_depths(pieces, i, rows, m, size):
+    first, last = (wide.decode(np.asarray(part)[i]) for part in (pieces.first, pieces.last))
+    alive, errors = np.asarray(pieces.alive)[i], np.asarray(pieces.errors)[i]
+    found = sorted((int(first[j]), int(last[j]), int(errors[j])) for j in np.flatnonzero(alive))
+    assert found[0][0] == 0 and found[-1][1] == size - 1
+    assert all(a[1] + 1 == b[0] for a, b in zip(found, found[1:], strict=False)), "a partition of the domain"
+    for start, end, lost in found:
+        for z in {start, end, (start + end) // 2}:
+            assert lost == m - depth(rows, m, size, z), (z, start, end)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_depths_against_brute_force(size):
+    generator = np.random.default_rng(size % 997)
+    cases = [(random_rows(generator, size, n), m) for m in (1, 2, 3, 6, 40) for n in range(CAPACITY + 1)]
+    cases += [([(size - 1, True)] * 5 + [(0, False)] * 5, m) for m in (1, 3, 5)]  # no threshold agrees with these
+    cases += [([(0, False)] * 4, 2), ([(size - 1, True)] * 4, 2), ([(0, True)] * 3, 5)]
+    samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, generator) for rows, _ in cases))
+    pieces = pieces_of(size)(samples, jnp.asarray([m for _, m in cases], jnp.int32))
+    for i, (rows, m) in enumerate(cases):
+        assert_depths(pieces, i, rows, m, size)
+
+
+@pytest.mark.parametrize("size", [5, 2**64])
+def test_depths_of_any_database(size):
+    value = st.one_of(st.integers(0, size - 1), st.sampled_from(interesting(size)))
+
+    @settings(max_examples=80, deadline=None, derandomize=True, database=None)
+    @given(st.lists(st.tuples(value, st.booleans()), max_size=CAPACITY), st.integers(1, 12))
+    def check(rows, m):
+        samples = jax.tree.map(lambda part: jnp.asarray(part)[None], buffer(size, rows, np.random.default_rng(m)))
+        assert_depths(pieces_of(size)(samples, jnp.asarray([m], jnp.int32)), 0, rows, m, size)
+
+    check()
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_one_replaced_row_moves_a_depth_by_two_at_most_and_does(size):
+    """The sensitivity of the exponential mechanism, over every database of three rows and every neighbour."""
+    rows = [(x, y) for x in range(size) for y in (False, True)]
+    worst = 0
+    for m in (1, 2, 3):
+        for a in rows:
+            for b in rows:
+                table = [[depth([a, b, c], m, size, z) for z in range(size)] for c in rows]
+                worst = max(worst, int(np.max(np.ptp(table, axis=0))))
+    assert worst == 2
+
+
+@pytest.mark.parametrize("size", [1, 5, 9])
+@pytest.mark.parametrize(("epsilon", "beta"), [(0.5, 0.1), (4.0, 0.5), (20.0, 0.9)])
+def test_the_law_is_the_exponential_mechanism_on_depths(size, epsilon, beta):
+    learner = ThresholdMedian(Thresholds(Domain(size)))
+    generator = np.random.default_rng(size)
+    cases = [random_rows(generator, size, n) for n in range(CAPACITY + 1)]
+    samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, generator) for rows in cases))
+    elements = jnp.asarray(wide.encode(range(size)))
+
+    def law(sample, e):
+        output = learner.output_law(sample, Privacy(e), Goal(0.1, beta))
+        return jax.vmap(output.log_probability)(elements)
+
+    with jax.enable_x64(True):
+        got = np.asarray(jax.jit(jax.vmap(law, (0, None)))(samples, jnp.float64(epsilon)))
+        m = int(learner.records(jnp.float64(epsilon), beta))
+    assert m == theory.median_records(size, epsilon, beta)
+    for rows, row in zip(cases, got, strict=True):
+        scores = np.array([depth(rows, m, size, z) for z in range(size)])
+        np.testing.assert_allclose(row, log_softmax(epsilon / 4 * scores), rtol=0, atol=1e-11)
+
+
+def test_the_number_of_records_is_the_theorems():
+    """Traced in float32, at most one off where the ceiling falls between the two roundings."""
+    for size in (1, 2, 1000, 2**64):
+        learner = ThresholdMedian(Thresholds(Domain(size)))
+        records = jax.jit(learner.records)
+        for epsilon in (1e-3, 0.1, 1.0, 7.3, 1e4):
+            for beta in (1e-9, 0.05, 0.9):
+                m = int(records(jnp.float32(epsilon), jnp.float32(beta)))
+                assert abs(m - theory.median_records(size, epsilon, beta)) <= 1 + 1e-6 * m and m >= 1
+    assert int(records(jnp.float32(1e-30), jnp.float32(0.1))) == 2**30
+
+
+def test_an_interior_point_has_few_errors_on_both_sides(key):
+    """With a large budget the answer lies between the two classes, up to m - 1 records."""
+    domain = Domain(2**64)
+    learner = ThresholdMedian(Thresholds(domain))
+    positives, negatives = [2**50 + i for i in range(200)], [2**50 + 2**20 + i for i in range(200)]
+    sample = database(domain, positives + negatives, [1] * 200 + [0] * 200)
+    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(2.0), Goal(0.1, 1e-6)).concept[0]))
+    m = theory.median_records(2**64, 2.0, 1e-6)
+    answers = wide.decode(learn(jax.random.split(key, 100))).astype(object)
+    assert np.all(answers >= 2**50 + 200 - m) and np.all(answers < 2**50 + 2**20 + m)
+
+
+def test_only_thresholds():
+    with pytest.raises(InputError, match="Thresholds"):
+        ThresholdMedian(Points(Domain(5)))

@@ -1,0 +1,247 @@
+"""Sample sizes: the inequalities they solve, exact failure probabilities on small problems, simulations, bad input."""
+
+from functools import lru_cache
+from math import comb, exp, log
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+
+from dpjax import wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Finite, Points
+from dpjax.concepts import distributions as make
+from dpjax.experiments.experiment import Experiment, Workload, point
+from dpjax.learners import ERM, KLN
+from dpjax.theory import erm, kln, points, search, thresholds
+from dpjax.types import Goal, Privacy, Sample
+
+BINDINGS = {
+    "kln.realizable": lambda e, a, b: kln.realizable(1000, e, a, b),
+    "kln.realizable_printed": lambda e, a, b: kln.realizable_printed(1000, e, a, b),
+    "kln.agnostic": lambda e, a, b: kln.agnostic(1000, e, a, b),
+    "thresholds.median": lambda e, a, b: thresholds.median(1000, e, a, b),
+    "thresholds.median_records": lambda e, a, b: thresholds.median_records(1000, e, b),
+    "points.point_learner": lambda e, a, b: points.point_learner(e, 1e-6, a, b),
+    "erm.finite": lambda e, a, b: erm.finite(1000, a, b),
+    "erm.points": lambda e, a, b: erm.points(a, b),
+    "erm.thresholds": lambda e, a, b: erm.thresholds(a, b),
+}
+PRIVATE = [name for name in BINDINGS if not name.startswith("erm")]
+
+
+@pytest.mark.parametrize("name", BINDINGS)
+def test_more_is_asked_for_more(name):
+    size = BINDINGS[name]
+    grid = [(e, a, b) for e in (0.1, 1.0, 5.0) for a in (0.02, 0.1, 0.3) for b in (1e-6, 0.05, 0.5)]
+    table = np.array([size(*row) for row in grid]).reshape(3, 3, 3)
+    assert all(isinstance(size(*row), int) for row in grid[:3]) and table.min() >= 1
+    for axis in range(3):
+        assert np.all(np.diff(table, axis=axis) <= 0)
+
+
+@pytest.mark.parametrize("name", BINDINGS)
+@pytest.mark.parametrize(("epsilon", "alpha", "beta"), [
+    (0.0, 0.1, 0.1), (-1.0, 0.1, 0.1), (float("nan"), 0.1, 0.1), (float("inf"), 0.1, 0.1),
+    (1.0, 0.0, 0.1), (1.0, 1.0, 0.1), (1.0, -0.1, 0.1), (1.0, float("nan"), 0.1),
+    (1.0, 0.1, 0.0), (1.0, 0.1, 1.0), (1.0, 0.1, 2.0), (1.0, 0.1, float("nan")),
+])  # fmt: skip
+def test_numbers_that_are_none(name, epsilon, alpha, beta):
+    if (epsilon != 1.0 and name not in PRIVATE) or (alpha != 0.1 and name == "thresholds.median_records"):
+        return  # it does not take that number
+    with pytest.raises(InputError):
+        BINDINGS[name](epsilon, alpha, beta)
+
+
+@pytest.mark.parametrize("attempt", [
+    lambda: kln.realizable(0, 1.0, 0.1, 0.1), lambda: kln.realizable(1.5, 1.0, 0.1, 0.1),
+    lambda: kln.agnostic(0, 1.0, 0.1, 0.1), lambda: kln.realizable_printed(-1, 1.0, 0.1, 0.1),
+    lambda: erm.finite(0, 0.1, 0.1), lambda: thresholds.median(0, 1.0, 0.1, 0.1),
+    lambda: thresholds.median(2**64 + 1, 1.0, 0.1, 0.1), lambda: points.point_learner(1.0, 0.0, 0.1, 0.1),
+    lambda: points.point_learner(1.0, 1.0, 0.1, 0.1), lambda: points.point_learner(1.0, -1e-9, 0.1, 0.1),
+])  # fmt: skip
+def test_sizes_and_deltas_that_are_none(attempt):
+    with pytest.raises(InputError):
+        attempt()
+
+
+# --- each is the least n of its inequality -----------------------------------------------------------------------
+
+
+def assert_least(n, holds):
+    assert holds(n)
+    assert n == 1 or not holds(n - 1)
+
+
+GRID = [(e, a, b) for e in (0.05, 1.0, 6.0) for a in (0.01, 0.2) for b in (1e-6, 0.3)]
+
+
+@pytest.mark.parametrize("concepts", [1, 2, 10**6, 2**64])
+def test_kln_is_the_union_bound_over_all_concepts(concepts):
+    for epsilon, alpha, beta in GRID:
+        assert_least(
+            kln.realizable(concepts, epsilon, alpha, beta),
+            lambda n: log(concepts) + n * np.log1p(-alpha * (1 - exp(-epsilon / 2))) <= log(beta) + 1e-12,  # noqa: B023
+        )
+        if concepts > 1:
+            assert kln.realizable(concepts, epsilon, alpha, beta) <= kln.realizable_printed(concepts, epsilon, alpha, beta)
+
+
+def test_printed_and_agnostic_kln_are_their_formulas():
+    for epsilon, alpha, beta in GRID:
+        n = kln.realizable_printed(50, epsilon, alpha, beta)
+        assert n == int(np.ceil(max(8 / alpha, 4 / (alpha * epsilon)) * log(100 / beta)))
+        n = kln.agnostic(50, epsilon, alpha, beta)
+        # uniform convergence to alpha/4 and the mechanism's loss of alpha/2, by the two inequalities of the proof
+        assert 2 * 50 * exp(-n * alpha**2 / 8) <= 2 * beta / 3 * (1 + 1e-9)
+        assert 50 * exp(-epsilon * n * alpha / 4) <= beta / 3 * (1 + 1e-9)
+
+
+def test_erm_solves_its_inequalities():
+    for _, alpha, beta in GRID:
+        assert_least(erm.finite(20, alpha, beta), lambda n: 20 * (1 - alpha) ** n <= beta * (1 + 1e-9))  # noqa: B023
+        assert_least(erm.thresholds(alpha, beta), lambda n: 2 * (1 - alpha) ** n <= beta * (1 + 1e-9))  # noqa: B023
+        assert_least(erm.points(alpha, beta), lambda n: 2 / alpha * (1 - alpha / 2) ** n <= beta * (1 + 1e-9))  # noqa: B023
+
+
+def binomial_below(count, n, p):
+    """P[Bin(n, p) <= count], summed."""
+    return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(count + 1))
+
+
+def test_median_solves_its_inequality_by_direct_sums():
+    for size, epsilon, alpha, beta in ((4, 4.0, 0.3, 0.2), (100, 8.0, 0.2, 0.3), (2**64, 20.0, 0.25, 0.1)):
+        m = thresholds.median_records(size, epsilon, beta)
+        assert_least(m, lambda r: size * exp(-epsilon * r / 4) <= beta / 2 * (1 + 1e-12))  # noqa: B023
+        assert_least(
+            thresholds.median(size, epsilon, alpha, beta),
+            lambda n: 2 * binomial_below(m - 1, n, alpha) <= beta / 2 * (1 + 1e-9),  # noqa: B023
+        )
+
+
+def test_point_learner_solves_its_inequalities():
+    """All four conditions hold at n, and one of them fails below."""
+    for epsilon, delta, alpha, beta in ((1.0, 1e-6, 0.1, 0.1), (4.0, 1e-12, 0.25, 0.01), (0.3, 0.1, 0.05, 0.3)):
+        def holds(n, epsilon=epsilon, delta=delta, alpha=alpha, beta=beta):
+            d = log(1 / delta)
+            return all((
+                binom.cdf(9 * alpha * n / 60, n, alpha) / alpha <= beta / 4,
+                (4 / epsilon) * log(4 * n / beta) <= alpha * n / 30,
+                1 + (4 / epsilon) * d <= 7 * alpha * n / 60,
+                2 + (4 / epsilon) * (d + log(1 / beta)) <= alpha * n / 30,
+            ))  # fmt: skip
+
+        assert_least(points.point_learner(epsilon, delta, alpha, beta), holds)
+
+
+@pytest.mark.parametrize("answer", [1, 2, 3, 1000, 2**40 + 1])
+def test_smallest_finds_the_least(answer):
+    assert search.smallest(lambda n: n >= answer) == answer
+
+
+def test_a_condition_that_never_holds_is_refused():
+    with pytest.raises(InputError, match="relax"):
+        search.smallest(lambda n: False)
+
+
+# --- exact failure probabilities on small problems ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("epsilon", "alpha", "beta"), [(1.0, 0.1, 0.1), (0.3, 0.2, 0.05), (5.0, 0.05, 0.3)])
+def test_kln_fails_with_at_most_beta_by_an_exact_sum(epsilon, alpha, beta):
+    """Two concepts that differ on mass just above alpha: the wrong one is taken with E[1 / (1 + e^(epsilon e / 2))]."""
+    n = kln.realizable(2, epsilon, alpha, beta)
+    errors = np.arange(n + 1)
+    failure = np.sum(binom.pmf(errors, n, alpha) * expit(-epsilon / 2 * errors))
+    assert failure <= beta
+    few = max(1, n // 20)
+    errors = np.arange(few + 1)
+    assert np.sum(binom.pmf(errors, few, alpha) * expit(-epsilon / 2 * errors)) > beta
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (0.3, 0.01)])
+def test_erm_fails_with_at_most_beta_by_exact_sums(alpha, beta):
+    """Points: all elements of mass alpha/2 must occur. Thresholds: both atoms next to the target must."""
+    n = erm.points(alpha, beta)
+    atoms = int(2 / alpha)
+    missing = sum((-1) ** (i + 1) * comb(atoms, i) * max(0.0, 1 - i * alpha / 2) ** n for i in range(1, atoms + 1))
+    assert missing <= beta * (1 + 1e-6)
+    n = erm.thresholds(alpha, beta)
+    assert 2 * (1 - alpha) ** n - (1 - 2 * alpha) ** n <= beta
+
+
+# --- simulations -------------------------------------------------------------------------------------------------
+
+TRIALS = 300
+MATRIX = np.eye(9, 40, 1, dtype=bool)
+
+
+@lru_cache(maxsize=None)
+def program(experiment):
+    def run(keys, workload, at):
+        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=16)
+
+    return jax.jit(run)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("formula", [kln.realizable, kln.realizable_printed], ids=lambda f: f.__name__)
+def test_kln_learns_at_either_sample_size(formula, stats):
+    """The packing: every other concept is bad."""
+    epsilon, alpha, beta = 1.0, 0.1, 0.1
+    concepts = Finite.of(MATRIX)
+    n = formula(concepts.size, epsilon, alpha, beta)
+    distribution = make.adversarial_finite(concepts.domain, alpha)
+    workload = Workload(distribution, jnp.asarray(wide.encode(range(concepts.size))))
+    experiment = Experiment(KLN(concepts), 1, 1024)
+    at = point(b"sample size", n, epsilon, 0.0, alpha, beta, distribution)
+    found = np.asarray(program(experiment)(jax.random.split(jax.random.key(5), TRIALS), workload, at)).sum(axis=0)
+    stats.mostly(int(found[1]), TRIALS, beta)
+
+
+@pytest.mark.statistical
+def test_kln_learns_noisy_labels_at_the_agnostic_sample_size(stats):
+    """Walsh functions disagree on half of the domain, and a fifth of the labels are flipped: every other concept is bad."""
+    epsilon, alpha, beta, noise, target = 1.0, 0.25, 0.2, 0.2, 5
+    walsh = np.array([[bin(a & x).count("1") % 2 for x in range(16)] for a in range(16)], bool)
+    concepts = Finite.of(walsh)
+    excess = (1 - 2 * noise) * np.mean(walsh != walsh[target], axis=1)
+    assert np.all(np.delete(excess, target) > alpha)
+    learner, capacity = KLN(concepts), 1024
+
+    @jax.jit
+    def errors(keys, n):
+        def trial(key):
+            key_x, key_flip, key_learn = jax.random.split(key, 3)
+            x = jax.random.randint(key_x, (capacity,), 0, 16, jnp.int32)
+            label = jnp.asarray(walsh[target])[x] ^ (jax.random.uniform(key_flip, (capacity,), jnp.float32) < noise)
+            sample = Sample(x.astype(jnp.uint32)[:, None], label[:, None], jnp.arange(capacity) < n)
+            found = learner.learn(key_learn, sample, Privacy(jnp.float32(epsilon)), Goal(alpha, beta))
+            return found.concept[0, 1]
+
+        return jax.lax.map(trial, keys, batch_size=16)
+
+    n = kln.agnostic(concepts.size, epsilon, alpha, beta)
+    assert n <= capacity
+    good = [np.sum(excess[np.asarray(errors(jax.random.split(jax.random.key(6), TRIALS), rows))] <= alpha) for rows in (n, 10)]
+    stats.mostly(int(good[0]), TRIALS, beta)
+    assert good[1] < (1 - beta) * TRIALS
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("concepts", [Finite.of(MATRIX), Points(Domain(2**20))], ids=lambda c: type(c).__name__)
+def test_erm_learns_at_its_sample_size(concepts, stats):
+    alpha, beta = 0.1, 0.1
+    learner = ERM(concepts)
+    n = learner.sample_size(Privacy(1.0), Goal(alpha, beta))
+    hard = make.adversarial_points if isinstance(concepts, Points) else make.adversarial_finite
+    distribution = hard(concepts.domain, alpha)
+    targets = [1, 2, 3] if isinstance(concepts, Finite) else make.spread(concepts.domain, 9)[3:5]
+    workload = Workload(distribution, jnp.asarray(wide.encode(targets)))
+    at = point(b"sample size", n, 1.0, 0.0, alpha, beta, distribution)
+    experiment = Experiment(learner, 2, 128)
+    found = np.asarray(program(experiment)(jax.random.split(jax.random.key(8), TRIALS), workload, at)).sum(axis=0)
+    stats.mostly(int(found[1]), TRIALS, beta)
