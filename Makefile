@@ -10,10 +10,10 @@ demo: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT)
 
 test: $(VENV)/.test
-	$(VENV)/bin/python -m pytest -q -n $(JOBS)
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadgroup
 
 test-slow: $(VENV)/.test
-	$(VENV)/bin/python -m pytest -q -n $(JOBS) -m "slow or not slow"
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadgroup -m "slow or not slow"
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

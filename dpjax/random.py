@@ -10,44 +10,46 @@ This is a simulator. Floating-point noise is for study, never for the release of
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from math import ceil, log2, prod
+from math import ceil, isfinite, log2, prod
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.extend.random import threefry2x32_p
 from jax.tree_util import register_dataclass
 
 from dpjax.checks import InputError
 from dpjax.keys import require_typed
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_UNROLL = 64  # draws from which writing the hash out pays; below, JAX's own loop compiles faster
 
 
-def words(key: Array, shape: tuple[int, ...] = (), start: Array | int = 0) -> tuple[Array, Array]:
+def words(key: Array, shape: tuple[int, ...] = ()) -> tuple[Array, Array]:
     """64 random bits an element, as (high, low) ``uint32[shape]``; ``key`` is consumed.
 
-    start: where in the key's stream to begin, uint32; a loop that may need more words reads on from there.
-    The bits are those of ``jax.random.bits(key, shape, "uint64")``. The hash of a large draw is written out because
-    XLA then fuses it with what consumes it, which is two to three times faster on a CPU.
+    The bits are those of ``jax.random.bits(key, shape, "uint64")``. The hash is written out because XLA then fuses it
+    with what consumes it, which is two to three times faster on a CPU.
     """
+    return words_from(stream_of(key), shape)
+
+
+def stream_of(key: Array) -> Array:
+    """The raw stream of a key, ``uint32[2]``, for a loop that may read on; ``key`` is consumed."""
     require_typed(key)
     if jax.config.jax_debug_key_reuse:  # the checker sees jax's own draws only; XLA drops this one
         jax.random.bits(key)
+    return jax.random.key_data(key)
+
+
+def words_from(stream: Array, shape: tuple[int, ...] = (), start: Array | int = 0) -> tuple[Array, Array]:
+    """`words` of a stream from its element number ``start`` (uint32) on; each element is to be read once."""
     size = prod(shape)
     if size >= 2**32:
         raise InputError("shape", "fewer than 2**32 draws from one key", str(shape), "split the key")
-    data = jax.random.key_data(key)
-    k0, k1 = data[0], data[1]
-    x0 = jnp.zeros(shape, jnp.uint32)
-    x1 = jax.lax.iota(jnp.uint32, size).reshape(shape) + jnp.asarray(start, jnp.uint32)
-    if size < _UNROLL:
-        k0, k1 = jnp.broadcast_to(k0, shape), jnp.broadcast_to(k1, shape)
-        return tuple(threefry2x32_p.bind(k0, k1, x0, x1))
+    k0, k1 = stream[0], stream[1]
     schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
-    x0, x1 = x0 + k0, x1 + k1
+    x0 = jnp.broadcast_to(k0, shape)
+    x1 = jax.lax.iota(jnp.uint32, size).reshape(shape) + (jnp.asarray(start, jnp.uint32) + k1)
     for group in range(5):
         for rotation in _ROTATIONS[group % 2]:
             x0 = x0 + x1
@@ -91,7 +93,11 @@ def exponential(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> A
     """Standard exponential with both tails exact: values from about 2**-64 to 44 in float32."""
     upper, u = _sign_and_unit(key, shape, dtype)
     half = u * jnp.asarray(0.5, dtype)
-    return jnp.where(upper, -jnp.log(half), -jnp.log1p(-half))
+    # log1p(-half) = log(rest) half / (1 - rest), where the quotient makes up for the rounding of rest = 1 - half
+    rest = jnp.asarray(1, dtype) - half
+    lost = jnp.asarray(1, dtype) - rest
+    value = -jnp.log(jnp.where(upper, half, rest))
+    return jnp.where(upper, value, jnp.where(lost > 0, value * (half / lost), half))
 
 
 def gumbel(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
@@ -126,9 +132,13 @@ def geometric_table(scale: float, levels: int | None = None) -> GeometricTable:
     """The table of ratio q = exp(-1/scale), computed on the host to 60 digits.
 
     scale: > 0, the scale of the discrete Laplace law (sensitivity / epsilon).
+    The survival function is right to 1e-3 up to 36 scales, as for the other samplers.
+
     levels: digits kept, at most 31. By default all whose threshold is not 0, so nothing is cut. Static:
         give it explicitly to sweep scales without compiling again. A digit left out has its tail cut.
     """
+    if not (isfinite(scale) and scale > 0):
+        raise InputError("scale", "a finite number > 0", repr(scale), "use sensitivity / epsilon")
     needed = max(1, ceil(log2(45.0 * scale)) + 1)
     levels = needed if levels is None else levels
     if levels > 31:

@@ -50,7 +50,7 @@ def assert_frequency(hits, trials, probability):
 
 
 def assert_mostly(successes, trials, failure):
-    """Fails if so few successes have probability below FALSE_ALARM when each trial fails with probability ``failure``."""
+    """Fails if so few successes have probability below FALSE_ALARM where a trial fails with probability ``failure``."""
     assert binom.sf(trials - successes - 1, trials, failure) >= FALSE_ALARM, f"{successes} of {trials}"
 
 

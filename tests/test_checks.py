@@ -45,11 +45,11 @@ def test_ranges(check, good, bad):
 
 
 def test_the_names_of_parameters_are_in_the_message():
-    with pytest.raises(InputError, match="^epsilon0: expected a number > 0, got -2"):
+    with pytest.raises(InputError, match=r"^epsilon0: expected a number > 0, got -2"):
         checks.epsilon(-2, "epsilon0")
     with pytest.raises(InputError, match="for A_dist"):
         checks.delta(0, positive_for="A_dist")
-    with pytest.raises(InputError, match="^beta: "):
+    with pytest.raises(InputError, match=r"^beta: "):
         checks.probability("beta", 1)
 
 
@@ -57,7 +57,7 @@ def test_integers():
     for value, low, high in ((0, 0, None), (5, 1, 5), (2**64, 1, 2**64), (-3, -3, None)):
         assert checks.integer("n", value, low, high) == value
     for value, low, high in ((0, 1, None), (6, 1, 5), (1.0, 0, None), (True, 0, None), ("3", 0, None), (None, 0, 9)):
-        with pytest.raises(InputError, match="^n: expected a whole number"):
+        with pytest.raises(InputError, match=r"^n: expected a whole number"):
             checks.integer("n", value, low, high)
 
 

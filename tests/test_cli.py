@@ -21,7 +21,7 @@ def dpjax(*arguments, **options):
 def small(out, *flags):
     return (
         "curve", "--out", out, "--sweep.learners", "erm", "--sweep.k", 1, "--sweep.n", 12, "--sweep.trials", 100,
-        "--no-search.enabled", "--formats", *flags,
+        "--search.no-enabled", "--formats", *flags,
     )  # fmt: skip
 
 

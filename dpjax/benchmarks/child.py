@@ -35,8 +35,11 @@ class Child:
 
     def ask(self, tiles: int) -> dict[str, float]:
         """{"trials", "seconds", "peak_mib"} of one request; the peak is that of the process so far."""
-        self._process.stdin.write(f"{tiles}\n")
-        answer = self._process.stdout.readline()
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
+        requests.write(f"{tiles}\n")
+        answer = answers.readline()
         if not answer:
             raise RuntimeError(f"the benchmark's process ended with status {self._process.wait()}")
         return json.loads(answer)

@@ -1,7 +1,9 @@
 """Fair timing: short repetitions in turn, and the best of each."""
 
+import contextlib
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from dpjax.benchmarks.row import Measured
 
@@ -14,13 +16,24 @@ _LEAST_ROUNDS = 5
 def race(ours: Work, peer: Work, seconds: float) -> Measured:
     """Units a second of both, from the best of many repetitions that alternate, so that other load hits both alike.
 
-    The first call of each, which may compile, does not count. The note says how many cores our side kept busy.
+    The first call of each, which may compile, does not count. Both take the cores that they take by themselves; where
+    the system allows it, the note says the ratio on one core.
     """
-    best = {ours: 0.0, peer: 0.0}
-    wall = cpu = 0.0
-    for work in best:
+    for work in (ours, peer):
         work()
-    rounds, end = 0, time.perf_counter() + seconds
+    value, peer_value, cores = _best(ours, peer, seconds)
+    note = f"dpjax on {cores:.2g} cores"
+    with _one_core() as pinned:
+        if pinned:
+            alone, peer_alone, _ = _best(ours, peer, seconds / 2)
+            note = f"{note}; on one core {alone:.3g} against {peer_alone:.3g}, {alone / peer_alone:.3g} times"
+    return Measured(value, peer_value, value / peer_value, note)
+
+
+def _best(ours: Work, peer: Work, seconds: float) -> tuple[float, float, float]:
+    """The best rates, and the cores that our side kept busy."""
+    best = {ours: 0.0, peer: 0.0}
+    rounds, wall, cpu, end = 0, 0.0, 0.0, time.perf_counter() + seconds
     while rounds < _LEAST_ROUNDS or time.perf_counter() < end:
         for work in best:
             busy, start = time.process_time(), time.perf_counter()
@@ -30,5 +43,23 @@ def race(ours: Work, peer: Work, seconds: float) -> Measured:
             if work is ours:
                 wall, cpu = wall + took, cpu + time.process_time() - busy
         rounds += 1
-    value, peer_value = best[ours], best[peer]
-    return Measured(value, peer_value, value / peer_value, f"dpjax on {cpu / wall:.2g} cores, best of {rounds}")
+    return best[ours], best[peer], cpu / wall
+
+
+@contextlib.contextmanager
+def _one_core() -> Iterator[bool]:
+    """Keeps all threads of the process on one core meanwhile; False where that cannot be done."""
+    try:
+        before = {int(task): os.sched_getaffinity(int(task)) for task in os.listdir("/proc/self/task")}
+        core = max(os.sched_getaffinity(0))
+        for task in before:
+            os.sched_setaffinity(task, {core})
+    except (AttributeError, OSError):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        for task, cores in before.items():
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(task, cores)

@@ -13,12 +13,13 @@ def _measure(seconds: float) -> Measured:
     """One device as it comes, which may use several cores; the note says what it does on one core."""
     with Child(1) as one, Child(2) as two, Child(1, cores=1) as alone:
         best = dict.fromkeys((one, two, alone), 0.0)
-        rounds, end = 0, None
+        for child in best:
+            child.ask(1)  # waits until it has started
+        rounds, end = 0, time.perf_counter() + seconds
         while rounds < _LEAST_ROUNDS or time.perf_counter() < end:
             for child in best:
                 answer = child.ask(_TILES)
                 best[child] = max(best[child], answer["trials"] / answer["seconds"])
-            end = end or time.perf_counter() + seconds  # the first round waits for the processes to start
             rounds += 1
     note = f"one device on one core: {best[alone]:.3g} trials/s, so two are {best[two] / best[alone]:.2f} times that"
     return Measured(best[two], best[one], best[two] / best[one], note)

@@ -1,4 +1,4 @@
-"""A private learner of thresholds end to end: draw 200 labelled examples, learn, once a trial."""
+"""A private learner of thresholds end to end: in every trial draw 200 labelled examples and learn."""
 
 import functools
 import itertools
@@ -19,26 +19,33 @@ from dpjax.types import Goal, Privacy, Sample
 _BLOCK, _TRIALS = 64, 1024
 
 
-@functools.cache
-def thresholds(size: int) -> Work:
-    """The exponential mechanism over all thresholds of {0, ..., size-1}, by intervals; the middle one is the target."""
+def learned(size: int, trials: int) -> Callable[[Array], Array]:
+    """First trial -> ``uint32[trials, 1, 2]``, thresholds of {0, ..., size-1}; the middle one is the target.
+
+    The learner is the exponential mechanism over all thresholds, by intervals.
+    """
     domain = Domain(size)
     distribution, learner = distributions.uniform(domain), KLN(Thresholds(domain))
     target = Hypothesis.of(jnp.asarray(wide.encode([size // 2 - 1])))
     privacy, goal = Privacy(jnp.float32(peers.EPSILON)), Goal(jnp.float32(0.1), jnp.float32(0.1))
     mask = jnp.ones(peers.ROWS, bool)
 
+    def one(trial: Array) -> Array:
+        key = keys.of_trial(keys.root(0), trial)
+        x = distribution.draw(keys.stream(key, "sample"), peers.ROWS)
+        sample = Sample(x, learner.concepts.predict(target, x), mask)
+        return learner.learn(keys.stream(key, "learn"), sample, privacy, goal).concept
+
     @jax.jit
     def tile(first: Array) -> Array:
-        def one(trial: Array) -> Array:
-            key = keys.of_trial(keys.root(0), trial)
-            x = distribution.draw(keys.stream(key, "sample"), peers.ROWS)
-            sample = Sample(x, learner.concepts.predict(target, x), mask)
-            return learner.learn(keys.stream(key, "learn"), sample, privacy, goal).concept
+        return jax.lax.map(one, first + jnp.arange(trials, dtype=jnp.uint32), batch_size=_BLOCK)
 
-        return jax.lax.map(one, first + jnp.arange(_TRIALS, dtype=jnp.uint32), batch_size=_BLOCK)
+    return tile
 
-    turn = itertools.count()
+
+@functools.cache
+def _ours(size: int) -> Work:
+    tile, turn = learned(size, _TRIALS), itertools.count()
 
     def work() -> int:
         tile(jnp.uint32(next(turn) * _TRIALS)).block_until_ready()
@@ -47,26 +54,27 @@ def thresholds(size: int) -> Work:
     return work
 
 
-def _against(peer: Callable[[], Work]) -> Callable[[float], Measured]:
-    def measure(seconds: float) -> Measured:
-        return race(thresholds(peers.THRESHOLDS), peer(), seconds)
-
-    return measure
+def _against_opendp(whole: bool, seconds: float) -> Measured:
+    return race(_ours(peers.THRESHOLDS), peers.opendp_thresholds(whole), seconds)
 
 
-def _large_domain(seconds: float) -> Measured:
-    return race(thresholds(1 << 60), thresholds(1 << 10), seconds)
+def _against_numpy(learn: Callable, trials: int, seconds: float) -> Measured:
+    return race(_ours(peers.THRESHOLDS), peers.numpy_thresholds(learn, trials), seconds)
+
+
+def _against_a_small_domain(seconds: float) -> Measured:
+    return race(_ours(1 << 60), _ours(1 << 10), seconds)
 
 
 _UNIT = "trials/s"
 ROWS = (
-    Row("thresholds-opendp", "OpenDP noisy max over 1024 thresholds, scores as a list of floats", _UNIT, 100.0,
-        _against(peers.opendp_thresholds), ("opendp",)),
-    Row("thresholds-opendp-int", "OpenDP noisy max over 1024 thresholds, scores as an int64 array", _UNIT, None,
-        _against(peers.opendp_thresholds_from_integers), ("opendp",)),
-    Row("thresholds-numpy", "NumPy, batched inverse CDF over 1024 thresholds", _UNIT, 2.0,
-        _against(peers.numpy_thresholds)),
-    Row("thresholds-numpy-intervals", "NumPy, batched, our algorithm over intervals", _UNIT, None,
-        _against(peers.numpy_thresholds_by_intervals)),
-    Row("thresholds-2^60", "dpjax over 2^10 thresholds", _UNIT, 0.8, _large_domain),
+    Row("thresholds-opendp", "OpenDP noisy max of 1024, scores as a list", _UNIT, 100.0,
+        functools.partial(_against_opendp, False), ("opendp",)),
+    Row("thresholds-opendp-array", "OpenDP noisy max of 1024, scores as an int64 array", _UNIT, None,
+        functools.partial(_against_opendp, True), ("opendp",)),
+    Row("thresholds-numpy", "NumPy, batched, inverse CDF of 1024", _UNIT, 2.0,
+        functools.partial(_against_numpy, peers.thresholds, 2000)),
+    Row("thresholds-numpy-intervals", "NumPy, batched, by intervals as dpjax", _UNIT, None,
+        functools.partial(_against_numpy, peers.thresholds_by_intervals, 256)),
+    Row("thresholds-2^60", "dpjax over 2^10 thresholds", _UNIT, 0.8, _against_a_small_domain),
 )  # fmt: skip

@@ -17,45 +17,43 @@ from dpjax.mechanisms.exponential import exponential
 
 _BLOCK = 1 << 16  # candidates worked on at once
 _SHARE = 1 << 23  # candidates of one repetition
+_SMALL, _LARGE = 1 << 10, 1 << 16
 
 
-def fresh_scores(base: Array, trial: Array) -> Array:
-    """The scores of a trial, ``int32[m]``: the same as `peers.fresh_scores`, made where they are used."""
-    return base ^ (trial & jnp.uint32(15)).astype(jnp.int32)
+def choices(draw: Callable[[Array, Array], Array], candidates: int, trials: int) -> Callable[[Array], Array]:
+    """First trial -> ``int32[trials]``: in each trial ``draw(key, scores)``, with scores made where they are used."""
+    base = jnp.asarray(peers.base_scores(candidates))
+
+    def one(trial: Array) -> Array:
+        fresh = base ^ (trial & jnp.uint32(15)).astype(jnp.int32)  # as `peers.fresh_scores`
+        return draw(keys.of_trial(keys.root(0), trial), fresh)
+
+    @jax.jit
+    def tile(first: Array) -> Array:
+        numbers = first + jnp.arange(trials, dtype=jnp.uint32)
+        return jax.lax.map(one, numbers, batch_size=max(1, _BLOCK // candidates))
+
+    return tile
 
 
-@functools.cache
-def exponential_mechanism(candidates: int) -> Work:
-    """Scores, law and one draw a trial."""
-    return _over_trials(candidates, _SHARE, lambda key, scores: _law(scores).sample(key))
+def by_sample(key: Array, scores: Array) -> Array:
+    """dpjax: the exponential mechanism by inverse CDF."""
+    return _law(scores).sample(key)
 
 
-def exponential_race(candidates: int) -> Work:
-    """The same by the exponential race."""
-    return _over_trials(candidates, _SHARE // 8, lambda key, scores: _law(scores).sample_race(key))
-
-
-def jax_categorical(candidates: int) -> Work:
-    """The same by ``jax.random.categorical``, vmapped in the same blocks."""
-    return _over_trials(candidates, _SHARE // 32, peers.jax_categorical)
+def by_race(key: Array, scores: Array) -> Array:
+    """dpjax: the exponential mechanism by the exponential race."""
+    return _law(scores).sample_race(key)
 
 
 def _law(scores: Array) -> Categorical:
     return exponential(scores, 2 * peers.RATE)
 
 
-def _over_trials(candidates: int, share: int, draw: Callable[[Array, Array], Array]) -> Work:
-    base, trials = jnp.asarray(peers.base_scores(candidates)), max(1, share // candidates)
-
-    @jax.jit
-    def tile(first: Array) -> Array:
-        def one(trial: Array) -> Array:
-            return draw(keys.of_trial(keys.root(0), trial), fresh_scores(base, trial))
-
-        numbers = first + jnp.arange(trials, dtype=jnp.uint32)
-        return jax.lax.map(one, numbers, batch_size=max(1, _BLOCK // candidates))
-
-    turn = itertools.count()
+@functools.cache
+def _work(draw: Callable[[Array, Array], Array], candidates: int, share: int) -> Work:
+    trials, turn = max(1, share // candidates), itertools.count()
+    tile = choices(draw, candidates, trials)
 
     def work() -> int:
         tile(jnp.uint32(next(turn) * trials)).block_until_ready()
@@ -64,26 +62,30 @@ def _over_trials(candidates: int, share: int, draw: Callable[[Array, Array], Arr
     return work
 
 
-def _against(peer: Callable[[int], Work], candidates: int) -> Callable[[float], Measured]:
-    def measure(seconds: float) -> Measured:
-        return race(exponential_mechanism(candidates), peer(candidates), seconds)
+def _against_numpy(candidates: int, seconds: float) -> Measured:
+    return race(_work(by_sample, candidates, _SHARE), peers.numpy_one_by_one(candidates), seconds)
 
-    return measure
+
+def _against_chunks(seconds: float) -> Measured:
+    return race(_work(by_sample, _SMALL, _SHARE), peers.numpy_in_chunks(peers.inverse_cdf_in_chunks, _SMALL), seconds)
+
+
+def _against_jax(candidates: int, seconds: float) -> Measured:
+    categorical = _work(peers.jax_categorical, candidates, _SHARE // 32)
+    return race(_work(by_sample, candidates, _SHARE), categorical, seconds)
 
 
 def _race_against_numpy(seconds: float) -> Measured:
-    return race(exponential_race(1 << 10), peers.numpy_race(1 << 10), seconds)
+    return race(_work(by_race, _SMALL, _SHARE // 8), peers.numpy_in_chunks(peers.race_in_chunks, _SMALL), seconds)
 
 
 _UNIT = "candidates/s"
+_NUMPY, _JAX = "NumPy, inverse CDF a trial, float64", "jax.random.categorical, vmapped"
 ROWS = (
-    Row("exponential-1k-numpy", "NumPy, inverse CDF a trial, float64", _UNIT, 8.0,
-        _against(peers.numpy_inverse_cdf, 1 << 10)),
-    Row("exponential-64k-numpy", "NumPy, inverse CDF a trial, float64", _UNIT, 8.0,
-        _against(peers.numpy_inverse_cdf, 1 << 16)),
-    Row("exponential-1k-numpy-chunks", "NumPy, inverse CDF of 64 trials at once, float64", _UNIT, None,
-        _against(peers.numpy_inverse_cdf_in_chunks, 1 << 10)),
-    Row("exponential-1k-jax", "jax.random.categorical, vmapped", _UNIT, 20.0, _against(jax_categorical, 1 << 10)),
-    Row("exponential-64k-jax", "jax.random.categorical, vmapped", _UNIT, 20.0, _against(jax_categorical, 1 << 16)),
-    Row("race-1k-numpy", "NumPy, exponential race in chunks, float32, without keys", _UNIT, None, _race_against_numpy),
+    Row("exponential-1k-numpy", _NUMPY, _UNIT, 8.0, functools.partial(_against_numpy, _SMALL)),
+    Row("exponential-64k-numpy", _NUMPY, _UNIT, 8.0, functools.partial(_against_numpy, _LARGE)),
+    Row("exponential-1k-numpy-chunks", "NumPy, inverse CDF in chunks, float64", _UNIT, None, _against_chunks),
+    Row("exponential-1k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, _SMALL)),
+    Row("exponential-64k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, _LARGE)),
+    Row("race-1k-numpy", "NumPy, exponential race in chunks, float32, no keys", _UNIT, None, _race_against_numpy),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from jax import Array
 
 from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
 from dpjax.checks import InputError
-from dpjax.laws import Categorical
+from dpjax.laws import Categorical, fold_max
 from dpjax.types import Neighboring, as_float
 
 
@@ -57,11 +57,13 @@ def exponential(
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
-    exists = jnp.ones(scores.shape, bool) if where is None else where
-    best = jnp.max(jnp.where(exists, scores, jnp.asarray(lowest, scores.dtype)))
-    weights = factor * jnp.where(exists, scores - best, 0).astype(factor.dtype)
+    existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))
+    best = fold_max(existing)
+    weights = factor * (existing - best).astype(factor.dtype)
+    largest = factor * (best - best).astype(factor.dtype)
     if log_base is not None:
-        weights = weights + log_base.astype(factor.dtype)
+        weights, largest = weights + log_base.astype(factor.dtype), None
     if where is not None:
         weights = jnp.where(where, weights, -jnp.inf)
-    return Categorical(weights)
+        largest = None if largest is None else jnp.where(jnp.any(where), largest, -jnp.inf)
+    return Categorical(weights, largest=largest)

@@ -55,8 +55,10 @@ def random_rows(generator, size, n):
         if generator.random() < 0.5:
             x = int(generator.choice(np.array(pool, object)))
         else:
-            x = int(generator.integers(0, size, dtype=np.uint64, endpoint=False)) if size < 2**64 else int(
-                generator.integers(0, 2**64 - 1, dtype=np.uint64, endpoint=True)
+            x = (
+                int(generator.integers(0, size, dtype=np.uint64, endpoint=False))
+                if size < 2**64
+                else int(generator.integers(0, 2**64 - 1, dtype=np.uint64, endpoint=True))
             )
         rows.append((x, bool(generator.integers(2))))
     return rows

@@ -1,14 +1,15 @@
 """No guarantee is exceeded: every database over a tiny domain, every neighbour, exactly, in float64.
 
 All databases of one, two and three rows, row by row; for the point learner, whose thresholds so few rows never reach,
-also all of eight or twelve rows as histograms (its law does not depend on the order of rows, see tests/learners). The law of whatever `learn` returns, in full, is composed from the laws that it draws from: their samplers are replaced
-by forced outcomes, so the learner's own code says what each outcome leads to. A broken twin, the same learner with
+also all of eight or twelve rows as histograms (its law does not depend on the order of rows, see tests/learners).
+The law of whatever `learn` returns, in full, is composed from the laws that it draws from: their samplers are replaced
+by forced outcomes, so the learner's own code says what each outcome leads to. A broken twin, the same learner with its
 noise halved, must be caught by the same audit.
 """
 
 import itertools
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from unittest import mock
 
 import jax
@@ -38,15 +39,24 @@ def row_types(case):
             for labels in itertools.product((False, True), repeat=case.k)]  # fmt: skip
 
 
-@lru_cache(maxsize=None)
-def databases(case, n):
-    """Every database of n rows, and every ordered pair of neighbours as indices."""
+@cache
+def databases(case, n=3):
+    """All databases in one batch of buffers, and every ordered pair of neighbours as indices.
+
+    n = 3: of one, two and three rows. Larger: of exactly n rows, as histograms.
+    """
     types = row_types(case)
-    rows, pairs = (sequences if n <= 3 else histograms)(n, len(types))
-    x = np.array([t[0] for t in types], np.uint64)[rows]
-    y = np.array([t[1] for t in types])[rows]
-    mask = np.ones(rows.shape, bool)
-    return Sample(*(jnp.asarray(part) for part in (case.learner.concepts.domain.encode(x), y, mask))), pairs
+    values, labels = np.array([t[0] for t in types], np.uint64), np.array([t[1] for t in types])
+    x, y, mask, pairs = [], [], [], []
+    for count in (1, 2, 3) if n == 3 else (n,):
+        rows, near = (sequences if n == 3 else histograms)(count, len(types))
+        pairs.append(near + sum(len(part) for part in mask))
+        rows = np.pad(rows, ((0, 0), (0, n - count)))
+        x.append(values[rows])
+        y.append(labels[rows])
+        mask.append(np.broadcast_to(np.arange(n) < count, rows.shape))
+    x, y, mask, pairs = (np.concatenate(parts) for parts in (x, y, mask, pairs))
+    return Sample(jnp.asarray(case.learner.concepts.domain.encode(x)), jnp.asarray(y), jnp.asarray(mask)), pairs
 
 
 def sequences(n, types):
@@ -71,25 +81,24 @@ def histograms(n, types):
 
 
 def sizes(case):
-    """How many rows the audited databases have."""
+    """Which batches of databases are audited."""
     if not isinstance(case.learner, PointLearner):
-        return (1, 2, 3)
-    return (1, 2, 3, 12 if len(row_types(case)) <= 6 else 8)
+        return (3,)
+    return (3, 12 if len(row_types(case)) <= 6 else 8)
 
 
-def code(hypothesis, size, raw):
-    """What is returned as one number. raw: every field as it is; otherwise what a prediction can see of it."""
+def codes_of(hypothesis, size):
+    """What is returned as one number: what a prediction can see of it, and every field as it is."""
     with jax.enable_x64(True):
         number = jnp.minimum(wide.join(hypothesis.concept), jnp.uint64(size)).astype(jnp.int64)
-        if not raw:
-            number = jnp.where(hypothesis.zero, 0, number)
-        digit = (number * 2 + hypothesis.zero.astype(jnp.int64)) * 2 + (hypothesis.outcome < 0).astype(jnp.int64)
+        seen = jnp.stack([jnp.where(hypothesis.zero, 0, number), number])
+        digit = (seen * 2 + hypothesis.zero.astype(jnp.int64)) * 2 + (hypothesis.outcome < 0).astype(jnp.int64)
         base = 4 * (size + 1)
-        return jnp.sum(digit * base ** jnp.arange(digit.shape[0]))
+        return jnp.sum(digit * base ** jnp.arange(digit.shape[1]), axis=1)
 
 
-def interval_law(learner, size, raw):
-    """[(log-probability, code)] of a learner that draws from one IntervalLaw."""
+def interval_law(learner, size):
+    """[(log-probability, codes)] of a learner that draws from one IntervalLaw."""
 
     def law(sample, privacy):
         def forced(element):
@@ -102,14 +111,14 @@ def interval_law(learner, size, raw):
             with mock.patch.object(IntervalLaw, "sample", sample_of):
                 found = learner.learn(jax.random.key(0), sample, privacy, GOAL)
             assert len(seen) == 1, "one draw"
-            return seen[0], code(found, size, raw)
+            return seen[0], codes_of(found, size)
 
         return jax.vmap(forced)(jnp.asarray(wide.encode(range(size))))
 
     return law
 
 
-def point_learner_law(learner, size, raw):
+def point_learner_law(learner, size):
     """All subsets of released values, times released or not."""
 
     def law(sample, privacy):
@@ -130,26 +139,28 @@ def point_learner_law(learner, size, raw):
                 seen["release"] = self.log_probs()[jnp.where(answer, 0, 1)]
                 return jnp.where(answer, jnp.int32(0), jnp.int32(-1))
 
-            with mock.patch.object(HistogramLaw, "sample", histogram_sample):
-                with mock.patch.object(Categorical, "sample", release_sample):
-                    found = learner.learn(jax.random.key(0), sample, privacy, GOAL)
-            return seen["histogram"] + seen["release"], code(found, size, raw)
+            with (
+                mock.patch.object(HistogramLaw, "sample", histogram_sample),
+                mock.patch.object(Categorical, "sample", release_sample),
+            ):
+                found = learner.learn(jax.random.key(0), sample, privacy, GOAL)
+            return seen["histogram"] + seen["release"], codes_of(found, size)
 
         subsets = jnp.asarray(list(itertools.product((False, True), repeat=min(size, sample.capacity))))
         answers = jnp.asarray([False, True])
         log_p, codes = jax.vmap(jax.vmap(forced, (None, 0)), (0, None))(subsets, answers)
-        return log_p.reshape(-1), codes.reshape(-1)
+        return log_p.reshape(-1), codes.reshape(-1, 2)
 
     return law
 
 
-@lru_cache(maxsize=None)
-def compiled(learner, raw):
+@cache
+def compiled(learner):
     law = point_learner_law if isinstance(learner, PointLearner) else interval_law
-    return jax.jit(jax.vmap(law(learner, learner.concepts.size, raw), (0, None)))
+    return jax.jit(jax.vmap(law(learner, learner.concepts.size), (0, None)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def exact_law(case, n, epsilon, delta, raw):
     """log-probabilities ``[databases, outcomes]`` of what `learn` returns at this budget."""
     learner, (sample, _) = case.learner, databases(case, n)
@@ -167,7 +178,8 @@ def exact_law(case, n, epsilon, delta, raw):
 def column_law(learner, sample, epsilon, delta, raw=True, dtype=jnp.float64):
     with jax.enable_x64(True):
         privacy = Privacy(jnp.asarray(epsilon, dtype), jnp.asarray(delta, dtype))
-        log_p, codes = (np.asarray(part) for part in compiled(learner, raw)(sample, privacy))
+        log_p, codes = (np.asarray(part) for part in compiled(learner)(sample, privacy))
+    codes = codes[..., int(raw)]
     outcomes, slot = np.unique(codes, return_inverse=True)
     table = np.full((len(log_p), len(outcomes)), -np.inf)
     rows = np.arange(len(log_p))[:, None]
@@ -206,11 +218,10 @@ def test_float32_costs_little(tiny):
         return  # its parts are here
     for epsilon, delta in budgets(tiny)[1:3]:
         claim = tiny.learner.guarantee(Privacy(epsilon, delta))
-        for n in (1, 2):
-            sample, pairs = databases(tiny, n)
-            law = column_law(tiny.learner, sample, epsilon, delta, raw=False, dtype=jnp.float32)
-            found = np.max(hockey_stick(law[pairs[:, 0]], law[pairs[:, 1]], claim.epsilon * (1 + 2e-5)))
-            assert found <= claim.delta * (1 + 1e-5)
+        sample, pairs = databases(tiny)
+        law = column_law(tiny.learner, sample, epsilon, delta, raw=False, dtype=jnp.float32)
+        found = np.max(hockey_stick(law[pairs[:, 0]], law[pairs[:, 1]], claim.epsilon * (1 + 2e-5)))
+        assert found <= claim.delta * (1 + 1e-5)
 
 
 @dataclass(frozen=True)
@@ -246,16 +257,16 @@ def test_the_composed_law_is_what_runs(tiny, stats):
         return  # tests/learners: each run is its learner with its key and its share
     epsilon, delta, count = 2.0, 0.3, 4_000
     size = tiny.learner.concepts.size
-    sample, _ = databases(tiny, 3)
+    sample, _ = databases(tiny)
     privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    draw = jax.jit(jax.vmap(lambda k, s: code(tiny.learner.learn(k, s, privacy, GOAL), size, False), (0, None)))
-    for which in (0, 1, len(sample.mask) // 2):
+    draw = jax.jit(jax.vmap(lambda k, s: codes_of(tiny.learner.learn(k, s, privacy, GOAL), size)[0], (0, None)))
+    with jax.enable_x64(True):
+        log_ps, all_codes = compiled(tiny.learner)(sample, Privacy(jnp.float64(epsilon), jnp.float64(delta)))
+    last = len(sample.mask) - 1
+    for which in (last, last // 2, last // 3):
         one = jax.tree.map(lambda part, i=which: part[i], sample)
         drawn = np.asarray(draw(jax.random.split(jax.random.key(which), count), one))
-        with jax.enable_x64(True):
-            wide_privacy = Privacy(jnp.float64(epsilon), jnp.float64(delta))
-            law_of = compiled(tiny.learner, False)
-            log_p, codes = (np.asarray(p)[0] for p in law_of(jax.tree.map(lambda p: p[None], one), wide_privacy))
+        log_p, codes = np.asarray(log_ps)[which], np.asarray(all_codes)[which, :, 0]
         outcomes = np.unique(codes)
         assert np.all(np.isin(drawn, outcomes))
         law = [np.exp(log_p[codes == c]).sum() for c in outcomes]

@@ -1,6 +1,6 @@
 """At the theorem's sample size every learner succeeds as often as it says, where learning is as hard as it gets."""
 
-from functools import lru_cache
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +47,7 @@ def hard_workload(concepts, alpha):
     return Workload(distribution, jnp.asarray(wide.encode(list(targets))))
 
 
-@lru_cache(maxsize=None)
+@cache
 def program(experiment):
     def run(keys, workload, at):
         return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=16)

@@ -18,7 +18,7 @@ from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.learners import KLN, Independent, PointLearner
 from dpjax.types import Privacy
 
-TILES, SEED = 6, 7
+TILES, SEED = 4, 7
 
 
 def problem():
@@ -114,7 +114,8 @@ def test_the_limit_is_alpha_in_whole_units():
 
 
 @pytest.mark.parametrize("bad", [
-    {"n": 0}, {"n": 1.5}, {"epsilon": 0.0}, {"delta": 1.0}, {"delta": -1e-9}, {"alpha": 0.0}, {"alpha": 1.0}, {"beta": 1.0},
+    {"n": 0}, {"n": 1.5}, {"epsilon": 0.0}, {"delta": 1.0}, {"delta": -1e-9}, {"alpha": 0.0}, {"alpha": 1.0},
+    {"beta": 1.0},
 ], ids=str)  # fmt: skip
 def test_points_that_are_none_are_refused(bad):
     numbers = {"n": 5, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1} | bad
@@ -149,17 +150,18 @@ def test_the_reference_is_mixed(reference):
 
 
 @pytest.mark.parametrize("in_flight", [4, 16])
-def test_tiles_in_flight_change_nothing(in_flight, reference):
+def test_tiles_in_flight_change_nothing(in_flight, machine, reference):
     with engine.Engine(in_flight=in_flight) as one:
+        one._programs = machine._programs  # compiled once for all of these tests
         assert run(one, *problem()) == reference
-        assert one.programs == 1 and one.trials == TILES * engine.tile_shape(problem()[0])[0]
+        assert one.trials == TILES * engine.tile_shape(problem()[0])[0] and one.programs == 0
 
 
 def test_the_order_of_tiles_changes_nothing(machine, reference):
     order = np.random.default_rng(3).permutation(TILES)
     found = {int(t): run(machine, *problem(), first=int(t), last=int(t) + 1)[0] for t in order}
     assert [found[t] for t in range(TILES)] == reference
-    assert run(machine, *problem(), first=2, last=5) == reference[2:5]
+    assert run(machine, *problem(), first=1, last=3) == reference[1:3]
     assert run(machine, *problem(), first=3, last=3) == []
 
 

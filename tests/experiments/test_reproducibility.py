@@ -11,11 +11,13 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("reproducibility")  # the tests share a reference and compiled programs
+
 TOML = """
 [problem]
 domain_size = "2**20"
 [sweep]
-learners = ["kln-basic", "point", "erm"]
+learners = ["kln-basic", "point"]
 k = [2]
 n = [48, 60, 40]
 trials = {trials}
@@ -73,15 +75,17 @@ def reference(config, cache, tmp_path_factory):
     [
         (("--devices", "1", "--in-flight", "4"), "0"),
         (("--devices", "2", "--in-flight", "16"), "0"),
-        (("--devices", "8"), "0"),
+        (("--devices", "8", "--sweep.learners", "point"), "0"),  # a program is compiled for each device
         (("--devices", "1"), "1"),
     ],
     ids=["in flight 4", "two devices, in flight 16", "eight devices", "x64"],
 )
 def test_same_bytes_for_any_tiles_in_flight_devices_and_x64(flags, x64, config, cache, reference, tmp_path):
     answer = run(config, tmp_path, cache, *flags, x64=x64)
-    assert digest(tmp_path) == reference[0]
-    assert answer["points"] == reference[1]["points"]
+    found = digest(tmp_path)
+    assert found.items() <= reference[0].items()
+    assert all(point in reference[1]["points"] for point in answer["points"])
+    assert len(found) == (3 if "point" in flags else 6)
 
 
 def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
@@ -89,7 +93,7 @@ def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
     alone = digest(tmp_path / "alone")
     assert len(alone) == 1
     assert alone.items() <= reference[0].items()
-    run(config, tmp_path / "order", cache, "--sweep.learners", "erm", "point", "kln-basic", "--sweep.n", "60", "40", "48")
+    run(config, tmp_path / "order", cache, "--sweep.learners", "point", "kln-basic", "--sweep.n", "60", "40", "48")
     assert digest(tmp_path / "order") == reference[0]
 
 

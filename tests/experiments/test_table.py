@@ -113,7 +113,9 @@ def cancer(tmp_path_factory):
 def test_a_real_table_one_feature_and_all_thirty(cancer):
     config = "configs/breast-cancer.toml"
     base = [sys.executable, "-m", "dpjax.cli", "learn", str(cancer), config, "--json"]
-    one = subprocess.run([*base, "--features", "mean radius", "--bounds", "mean radius=0:50"], capture_output=True, text=True)
+    one = subprocess.run(
+        [*base, "--features", "mean radius", "--bounds", "mean radius=0:50"], capture_output=True, text=True
+    )
     assert one.returncode == 0, one.stderr
     (row,) = json.loads(one.stdout)["concepts"]
     assert 12 < row["value"] < 18

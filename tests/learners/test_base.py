@@ -13,7 +13,8 @@ def test_a_database_holds_what_it_was_given():
     domain = Domain(2**64)
     one = database(domain, [3, 2**64 - 1], [0, 1], capacity=4)
     assert [int(v) for v in domain.decode(one.x)][:2] == [3, 2**64 - 1]
-    assert np.asarray(one.y).tolist()[:2] == [[False], [True]] and np.asarray(one.mask).tolist() == [True, True, False, False]
+    assert np.asarray(one.y).tolist()[:2] == [[False], [True]]
+    assert np.asarray(one.mask).tolist() == [True, True, False, False]
     assert (one.capacity, int(one.size)) == (4, 2)
     many = database(domain, [3, 4], [[0, 1, 1], [1, 0, 0]])
     assert many.capacity == 2 and many.y.shape == (2, 3)
@@ -48,9 +49,10 @@ def test_values_and_labels_must_be_as_many(given):
 def test_hard_pairs_differ_in_exactly_one_row(size, rows, k):
     for one, other in base.flipped_label_pairs(Domain(size), rows, k):
         assert int(one.size) == int(other.size) == rows and one.y.shape == (rows, k)
-        differs = np.any(np.asarray(one.x) != np.asarray(other.x), axis=1) | np.any(np.asarray(one.y) != other.y, axis=1)
+        differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
         assert differs.sum() == 1
 
 
 def test_everything_exported_is_named():
-    assert {"ERM", "Independent", "KLN", "Learner", "PointLearner", "ThresholdMedian", "database"} <= set(vars(learners))
+    names = {"ERM", "Independent", "KLN", "Learner", "PointLearner", "ThresholdMedian", "database"}
+    assert names <= set(vars(learners))

@@ -70,7 +70,9 @@ def test_float32_changes_the_law_by_rounding_only(concepts):
     law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), GOAL).log_probs(), (0, None)))
     got = np.asarray(law(stack(concepts), jnp.float32(1.7)))
     for rows, row in zip(databases(concepts), got, strict=True):
-        np.testing.assert_allclose(row, log_softmax(-np.float32(1.7) / 2 * errors_of(concepts, rows)), rtol=0, atol=3e-6)
+        np.testing.assert_allclose(
+            row, log_softmax(-np.float32(1.7) / 2 * errors_of(concepts, rows)), rtol=0, atol=3e-6
+        )
 
 
 @pytest.mark.statistical

@@ -61,7 +61,9 @@ def test_groups_against_brute_force(size, k):
     generator = np.random.default_rng(size % 991 + k)
     capacity = 14
     cases = [random_rows(generator, size, k, n) for n in [*range(capacity + 1)] * 2]
-    samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, k, capacity, generator) for rows in cases))
+    samples = jax.tree.map(
+        lambda *parts: jnp.stack(parts), *(buffer(size, rows, k, capacity, generator) for rows in cases)
+    )
     groups = jax.tree.map(np.asarray, grouped(size)(samples))
     for i, rows in enumerate(cases):
         expected = by_value(rows)
@@ -83,7 +85,9 @@ def brute_gap(rows, heavy, k):
     if not heavy:
         return 0
     every = list(itertools.product(*[list(itertools.product((False, True), repeat=k))] * len(heavy)))
-    scores = sorted((min(groups[v][labels] for v, labels in zip(heavy, choice, strict=True)) for choice in every), reverse=True)
+    scores = sorted(
+        (min(groups[v][labels] for v, labels in zip(heavy, choice, strict=True)) for choice in every), reverse=True
+    )
     return scores[0] - scores[1]
 
 
@@ -122,7 +126,9 @@ def test_each_concept_gets_the_lowest_heavy_value_that_has_its_bit(k):
     generator = np.random.default_rng(k)
     size, capacity = 2**64, 12
     cases = [random_rows(generator, size, k, n, vectors=4) for n in [*range(capacity + 1)] * 3]
-    samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, k, capacity, generator) for rows in cases))
+    samples = jax.tree.map(
+        lambda *parts: jnp.stack(parts), *(buffer(size, rows, k, capacity, generator) for rows in cases)
+    )
     groups = grouped(size)(samples)
     heavy = generator.random((len(cases), capacity)) < 0.6
     for i, rows in enumerate(cases):

@@ -1,6 +1,7 @@
 """The median learner: depths against brute force, its law, and how many records it takes."""
 
 from functools import lru_cache
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +23,7 @@ SIZES = [1, 2, 5, 9, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64]
 
 
 def depth(rows, m, size, z):
-    """min(records <= z, records >= z): the m largest positives and m smallest negatives, these one step down, padded."""
+    """min(records <= z, records >= z): the m largest positives, the m smallest negatives one step down, padded."""
     ones = sorted((x for x, y in rows if y), reverse=True)[:m]
     zeros = sorted(max(x, 1) - 1 for x, y in rows if not y)[:m]
     records = [-1] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
@@ -42,9 +43,13 @@ def interesting(size):
 
 def random_rows(generator, size, n):
     pool = interesting(size)
-    wide_value = lambda: int(generator.integers(0, size - 1, dtype=np.uint64, endpoint=True)) if size > 1 else 0  # noqa: E731
-    return [(pool[generator.integers(len(pool))] if generator.random() < 0.6 else wide_value(), bool(generator.integers(2)))
-            for _ in range(n)]  # fmt: skip
+    rows = []
+    for _ in range(n):
+        value = int(generator.integers(0, size - 1, dtype=np.uint64, endpoint=True)) if size > 1 else 0
+        if generator.random() < 0.6:
+            value = pool[generator.integers(len(pool))]
+        rows.append((value, bool(generator.integers(2))))
+    return rows
 
 
 def buffer(size, rows, generator):
@@ -62,7 +67,7 @@ def assert_depths(pieces, i, rows, m, size):
     alive, errors = np.asarray(pieces.alive)[i], np.asarray(pieces.errors)[i]
     found = sorted((int(first[j]), int(last[j]), int(errors[j])) for j in np.flatnonzero(alive))
     assert found[0][0] == 0 and found[-1][1] == size - 1
-    assert all(a[1] + 1 == b[0] for a, b in zip(found, found[1:], strict=False)), "a partition of the domain"
+    assert all(a[1] + 1 == b[0] for a, b in pairwise(found)), "a partition of the domain"
     for start, end, lost in found:
         for z in {start, end, (start + end) // 2}:
             assert lost == m - depth(rows, m, size, z), (z, start, end)
