@@ -51,7 +51,8 @@ def curve(command: "cli.CurveCommand") -> Answer:
             rows.add_row(*map(str, (*cells_of_row, star["theorem"], star["trials"])))
         if result["n_star"]:
             console.print(rows)
-        for fit in result["exponents"]:
+        everywhere = result["exponents_all_k"] if command.measure.sweep.fit_from > 1 else []
+        for fit in (*result["exponents"], *everywhere):
             claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
             console.print(
                 f"{fit['learner']}, epsilon {fit['epsilon']:g}: n* grows like k^{fit['slope']:.3f} "

@@ -2,8 +2,6 @@
 
 import json
 import os
-import resource
-import signal
 import subprocess
 import sys
 
@@ -129,13 +127,15 @@ def test_two_processes_on_one_store(tmp_path):
 
 
 def test_full_disk(tmp_path):
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
+    limited = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); "
+        "from dpjax.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     assert dpjax(*small(tmp_path)).returncode == 0
     before = {path: path.read_bytes() for path in tmp_path.glob("cells/*/*.parquet")}
-    more = dpjax(*small(tmp_path, "--sweep.n", 13), preexec_fn=limit)
+    words = [str(part) for part in small(tmp_path, "--sweep.n", 13)]
+    more = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True)
     assert more.returncode == 2
     assert "free some space" in more.stderr
     assert {path: path.read_bytes() for path in tmp_path.glob("cells/*/*.parquet")} == before

@@ -145,5 +145,15 @@ def tile_program(experiment: Experiment) -> Callable:
 
 
 def host_devices(count: int | None) -> None:
-    """Splits the CPU into ``count`` devices (by default one a core). Only before JAX has started; programs call it."""
-    jax.config.update("jax_num_cpu_devices", count or len(os.sched_getaffinity(0)))
+    """Splits the CPU into ``count`` devices, by default one a core; for programs, before JAX has started.
+
+    Where JAX has started already, the default leaves its devices as they are, and another count is an InputError.
+    """
+    try:
+        jax.config.update("jax_num_cpu_devices", count or len(os.sched_getaffinity(0)))
+    except RuntimeError as error:
+        if count is not None and count != jax.local_device_count("cpu"):
+            raise InputError(
+                "devices", f"{jax.local_device_count('cpu')}, as JAX has started with so many", str(count),
+                "leave it out, or ask for it in a new process",
+            ) from error  # fmt: skip

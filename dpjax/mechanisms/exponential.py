@@ -60,7 +60,7 @@ def exponential(
     existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))
     best = fold_max(existing)
     weights = factor * (existing - best).astype(factor.dtype)
-    largest = factor * (best - best).astype(factor.dtype)
+    largest: Array | None = factor * (best - best).astype(factor.dtype)
     if log_base is not None:
         weights, largest = weights + log_base.astype(factor.dtype), None
     if where is not None:

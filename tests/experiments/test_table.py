@@ -43,7 +43,7 @@ def test_a_threshold_predicts_what_its_rule_says():
 
 def test_clip_or_refuse():
     grid = table.Grid(0.0, 1.0, 2)
-    with pytest.raises(InputError, match="1.5 in row 2"):
+    with pytest.raises(InputError, match=r"1\.5 in row 2"):
         grid.place("v", np.array([0.5, 1.5]), False)
     np.testing.assert_array_equal(grid.place("v", np.array([0.5, 1.5]), True), [2, 3])
 
