@@ -7,7 +7,7 @@ JOBS ?= 2
 .PHONY: demo test test-slow lint bench figures clean
 
 demo: $(VENV)/.run
-	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT)
+	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
 
 test: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadgroup

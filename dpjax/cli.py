@@ -34,7 +34,8 @@ class CurveCommand:
     out: Path = Path("results")
     """Directory of the store, the result and the figure."""
     devices: int | None = None
-    """Split the CPU into so many devices; by default one a core. Never changes a result."""
+    """Split the CPU into so many devices; by default one a core. Never changes a result. Each device compiles its own
+    programs, so a short run is quicker with 1."""
     in_flight: int | None = None
     """Tiles under way at once; by default one a device. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
