@@ -75,6 +75,60 @@ def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
             assert accepted > 0.5, (name, nats, accepted)
 
 
+def leaves(levels, index, columns):
+    """The columns below a node, in the order in which a running sum meets them."""
+    if not levels:
+        return [index]
+    rows, width = levels[-1].shape
+    below = levels[-2].shape[1] if len(levels) > 1 else columns  # more children than these are padding
+    children = [row * width + index for row in range(rows) if row * width + index < below]
+    return [leaf for child in children for leaf in leaves(levels[:-1], child, columns)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 150, 3000])
+def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size):
+    """At every boundary of the cumulated units, one target on either side: no unit is lost or counted twice."""
+    generator = np.random.default_rng(size)
+    weights = (generator.random(size) * 30).astype(np.float32)
+    weights[::5] = -np.inf if size > 1 else 0
+    with jax.enable_x64(True):
+        table = laws._Bounds.of(make(weights, np.float32))
+        units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
+        bounds, width = np.asarray(table.bounds), table.cells.shape[1]
+        order = [leaf for node in range(table.top.shape[0]) for leaf in leaves(table.levels, node, width)]
+        assert sorted(order) == list(range(width))
+        targets, cells, accepts, start = [], [], [], 0
+        for column in order:
+            ends = start + np.cumsum(units[:, column]).astype(int)
+            for row, (first, end) in enumerate(zip([start, *ends[:-1]], ends, strict=True)):
+                targets += [first, int(end) - 1]
+                cells += [row * width + column] * 2
+                accepts += [exact_weights[row, column] / units[row, column]] * 2
+            start += int(bounds[column])
+            if ends[-1] < start:  # what the candidates do not fill
+                targets += [int(ends[-1]), start - 1]
+                cells += [None, None]
+                accepts += [0.0, 0.0]
+        words = [-(-int(target) * 2**64 // start) for target in targets]  # the least word mapped to the target
+        assert [(w * start) >> 64 for w in words] == targets
+        high = jnp.asarray([w >> 32 for w in words], jnp.uint32)
+        low = jnp.asarray([w & 0xFFFFFFFF for w in words], jnp.uint32)
+        index, accept = (np.asarray(part) for part in jax.jit(jax.vmap(table.propose))(high, low))
+    np.testing.assert_allclose(accept, accepts, rtol=1e-14)
+    assert all(cell is None or cell == i for cell, i in zip(cells, index.tolist(), strict=True))
+
+
+def test_the_fast_power_is_as_close_as_the_bounds_need():
+    """Relative error 1.2e-4 and half a unit, over a fine grid and the corners."""
+    grid = np.concatenate(
+        [-np.linspace(0, 30, 300_001), -np.arange(200) * np.log(2), [-100, -1e4, -3e38, -np.inf, -1e-38]]
+    )
+    logs = np.asarray(grid, np.float32)
+    got = np.asarray(jax.jit(laws._rounded_units)(jnp.asarray(logs))).astype(np.int64) - 0x4B000000
+    exact_units = np.exp(logs.astype(np.float64)) * 2.0**22
+    assert np.all(np.abs(got - exact_units) <= 1.2e-4 * exact_units + 0.501)
+
+
 def sample_counts(law, key, count, method="sample"):
     draw = jax.jit(jax.vmap(lambda k: getattr(law, method)(k)))
     drawn = np.asarray(draw(jax.random.split(key, count)))

@@ -50,16 +50,19 @@ def _best(ours: Work, peer: Work, seconds: float) -> tuple[float, float, float]:
 def _one_core() -> Iterator[bool]:
     """Keeps all threads of the process on one core meanwhile; False where that cannot be done."""
     try:
-        before = {int(task): os.sched_getaffinity(int(task)) for task in os.listdir("/proc/self/task")}
-        core = max(os.sched_getaffinity(0))
+        whole, before = os.sched_getaffinity(0), {task: os.sched_getaffinity(task) for task in _tasks()}
         for task in before:
-            os.sched_setaffinity(task, {core})
+            os.sched_setaffinity(task, {max(whole)})
     except (AttributeError, OSError):
         yield False
         return
     try:
         yield True
     finally:
-        for task, cores in before.items():
+        for task in _tasks():  # those that began meanwhile, too
             with contextlib.suppress(OSError):
-                os.sched_setaffinity(task, cores)
+                os.sched_setaffinity(task, before.get(task, whole))
+
+
+def _tasks() -> list[int]:
+    return [int(task) for task in os.listdir("/proc/self/task")]

@@ -15,12 +15,15 @@ from dpjax.benchmarks.row import Measured, Row
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential
 
-_BLOCK = 1 << 16  # candidates worked on at once
 _SHARE = 1 << 23  # candidates of one repetition
 _SMALL, _LARGE = 1 << 10, 1 << 16
+_TRIALS = {_SMALL: 256, _LARGE: 1}  # worked on at once, where each side is fastest
+_TRIALS_OF_JAX = {_SMALL: 64, _LARGE: 1}
 
 
-def choices(draw: Callable[[Array, Array], Array], candidates: int, trials: int) -> Callable[[Array], Array]:
+def choices(
+    draw: Callable[[Array, Array], Array], candidates: int, trials: int, at_once: int = 256
+) -> Callable[[Array], Array]:
     """First trial -> ``int32[trials]``: in each trial ``draw(key, scores)``, with scores made where they are used."""
     base = jnp.asarray(peers.base_scores(candidates))
 
@@ -31,7 +34,7 @@ def choices(draw: Callable[[Array, Array], Array], candidates: int, trials: int)
     @jax.jit
     def tile(first: Array) -> Array:
         numbers = first + jnp.arange(trials, dtype=jnp.uint32)
-        return jax.lax.map(one, numbers, batch_size=max(1, _BLOCK // candidates))
+        return jax.lax.map(one, numbers, batch_size=at_once)
 
     return tile
 
@@ -51,9 +54,9 @@ def _law(scores: Array) -> Categorical:
 
 
 @functools.cache
-def _work(draw: Callable[[Array, Array], Array], candidates: int, share: int) -> Work:
+def _work(draw: Callable[[Array, Array], Array], candidates: int, share: int, at_once: int) -> Work:
     trials, turn = max(1, share // candidates), itertools.count()
-    tile = choices(draw, candidates, trials)
+    tile = choices(draw, candidates, trials, at_once)
 
     def work() -> int:
         tile(jnp.uint32(next(turn) * trials)).block_until_ready()
@@ -62,21 +65,26 @@ def _work(draw: Callable[[Array, Array], Array], candidates: int, share: int) ->
     return work
 
 
+def _ours(candidates: int) -> Work:
+    return _work(by_sample, candidates, _SHARE, _TRIALS[candidates])
+
+
 def _against_numpy(candidates: int, seconds: float) -> Measured:
-    return race(_work(by_sample, candidates, _SHARE), peers.numpy_one_by_one(candidates), seconds)
+    return race(_ours(candidates), peers.numpy_one_by_one(candidates), seconds)
 
 
 def _against_chunks(seconds: float) -> Measured:
-    return race(_work(by_sample, _SMALL, _SHARE), peers.numpy_in_chunks(peers.inverse_cdf_in_chunks, _SMALL), seconds)
+    return race(_ours(_SMALL), peers.numpy_in_chunks(peers.inverse_cdf_in_chunks, _SMALL), seconds)
 
 
 def _against_jax(candidates: int, seconds: float) -> Measured:
-    categorical = _work(peers.jax_categorical, candidates, _SHARE // 32)
-    return race(_work(by_sample, candidates, _SHARE), categorical, seconds)
+    categorical = _work(peers.jax_categorical, candidates, _SHARE // 32, _TRIALS_OF_JAX[candidates])
+    return race(_ours(candidates), categorical, seconds)
 
 
 def _race_against_numpy(seconds: float) -> Measured:
-    return race(_work(by_race, _SMALL, _SHARE // 8), peers.numpy_in_chunks(peers.race_in_chunks, _SMALL), seconds)
+    ours = _work(by_race, _SMALL, _SHARE // 8, _TRIALS_OF_JAX[_SMALL])
+    return race(ours, peers.numpy_in_chunks(peers.race_in_chunks, _SMALL), seconds)
 
 
 _UNIT = "candidates/s"

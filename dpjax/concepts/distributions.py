@@ -13,6 +13,7 @@ from dpjax import checks, random, wide
 from dpjax.checks import InputError
 from dpjax.concepts.domain import Domain
 
+_BACKGROUND = 1 << 60
 _FEW = 64  # up to so many segments a lookup compares with all of them; beyond, it searches
 
 
@@ -68,15 +69,17 @@ class Distribution:
         return jnp.where(inside, wide.join(self.weight)[segment], jnp.uint64(0))
 
     def mass_up_to(self, element: Array) -> Array:
-        """Mass of {0, ..., element}, saturating at 2**64 - 1; ``uint64[...]``. 64-bit types enabled."""
+        """Mass of {0, ..., element} modulo 2**64, ``uint64[...]``. 64-bit types enabled."""
         start, end = wide.join(self.start), wide.join(self.end)
         below = self._count_below(start, element, strict=False)
         segment = jnp.maximum(below - 1, 0)
-        covered = jnp.minimum(element, end[segment]) - start[segment]  # one less than the points covered
-        weight = wide.join(self.weight)[segment]
-        last = self._before()[segment] + covered * weight + (weight - jnp.uint64(1))
-        mass = jnp.where(last == jnp.uint64(2**64 - 1), last, last + jnp.uint64(1))
+        covered = jnp.minimum(element, end[segment]) - start[segment] + jnp.uint64(1)
+        mass = self._before()[segment] + covered * wide.join(self.weight)[segment]
         return jnp.where(below == 0, jnp.uint64(0), mass)
+
+    def reaches(self, element: Array) -> Array:
+        """Whether {0, ..., element} has any mass, ``bool[...]``. 64-bit types enabled."""
+        return element >= wide.join(self.start[0])
 
     def _before(self) -> Array:
         last = wide.join(self.last)
@@ -95,9 +98,9 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
     """From (start, end inclusive, weight a point), disjoint, ascending, weights >= 1; total mass at most 2**64."""
     total, previous, last = 0, -1, []
     for start, end, weight in segments:
-        if not previous < start <= end < domain.size or weight < 1:
+        if not previous < start <= end < domain.size or not 1 <= weight < 2**64:
             raise InputError(
-                "distribution segment", f"ascending disjoint segments in [0, {domain.size}) of weight >= 1",
+                "distribution segment", f"ascending disjoint segments in [0, {domain.size}) of weight in [1, 2**64)",
                 repr((start, end, weight)), "sort the segments and merge those that overlap",
             )  # fmt: skip
         previous, total = end, total + (end - start + 1) * weight
@@ -120,6 +123,10 @@ def uniform(domain: Domain) -> Distribution:
 
 def from_weights(domain: Domain, positions, weights) -> Distribution:
     """Atoms at the given distinct positions with whole-number weights; weight 0 is left out."""
+    weights = list(weights)
+    for weight in weights:
+        if int(weight) != weight or weight < 0:
+            raise InputError("weight", "whole numbers >= 0", repr(weight), "multiply all weights by a common factor")
     pairs = sorted((int(p), int(w)) for p, w in zip(positions, weights, strict=True) if int(w) != 0)
     return from_segments(domain, [(p, p, w) for p, w in pairs])
 
@@ -136,12 +143,14 @@ def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
     Args:
       atoms: >= 1, fewer than the domain's size.
       mass: in (0, 1/atoms); a decimal such as 0.1 is taken exactly.
+
+    Beyond 2**60 elements the rest is the lowest 2**60, so that whole-number weights suffice.
     """
     share = _decimal("mass", mass)
     positions = spread(domain, atoms)
     if atoms * share >= 1:
         raise InputError("mass", f"less than 1/{atoms} for {atoms} atoms", repr(mass), "use fewer or lighter atoms")
-    background = domain.size - atoms
+    background = min(domain.size - atoms, _BACKGROUND)
     weight = -(-share * background // (1 - atoms * share))
     return _atoms_over_background(domain, {p: max(1, int(weight)) for p in positions})
 
@@ -190,14 +199,15 @@ def adversarial_finite(domain: Domain, alpha: float) -> Distribution:
 
 
 def _atoms_over_background(domain: Domain, atoms: dict[int, int]) -> Distribution:
-    segments, cursor = [], 0
-    for position, weight in sorted(atoms.items()):
-        if position > cursor:
-            segments.append((cursor, position - 1, 1))
-        segments.append((position, position, weight))
+    segments, cursor, left = [], 0, _BACKGROUND
+    for position, weight in [*sorted(atoms.items()), (domain.size, 0)]:
+        covered = min(position - cursor, left)
+        if covered:
+            segments.append((cursor, cursor + covered - 1, 1))
+            left -= covered
+        if weight:
+            segments.append((position, position, weight))
         cursor = position + 1
-    if cursor < domain.size:
-        segments.append((cursor, domain.size - 1, 1))
     return from_segments(domain, segments)
 
 

@@ -26,7 +26,7 @@ class Domain:
         """Host: integers in [0, size) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
         whole = np.asarray(values, dtype=object)
         for value in whole.reshape(-1):
-            if not 0 <= int(value) < self.size or int(value) != value:
+            if not 0 <= value < self.size or int(value) != value:
                 raise InputError(
                     "domain element", f"a whole number in [0, {self.size})", repr(value),
                     "widen the domain or clip the value before",

@@ -57,7 +57,9 @@ class Finite:
         ours = table[self._rows(hypothesis)] & ~hypothesis.zero[:, None]
         theirs = table[self._rows(target)] & ~target.zero[:, None]
         mass = distribution.mass_at(jnp.arange(self.width, dtype=jnp.uint64))
-        return jnp.sum(jnp.where(ours != theirs, mass, jnp.uint64(0)), axis=-1)
+        wrong = jnp.where(ours != theirs, mass, jnp.uint64(0))
+        total = jnp.sum(wrong, axis=-1)
+        return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Every concept is a piece of its own; errors by one pass over the domain's cells.

@@ -39,7 +39,8 @@ class Points:
         same = (ours == theirs) & ~hypothesis.zero & ~target.zero
         wrong = jnp.where(hypothesis.zero, zero, distribution.mass_at(ours))
         missed = jnp.where(target.zero, zero, distribution.mass_at(theirs))
-        return jnp.where(same, zero, wrong + missed)
+        both = jnp.where(wrong + missed < wrong, jnp.uint64(2**64 - 1), wrong + missed)  # 2**64 would wrap to 0
+        return jnp.where(same, zero, both)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: each value that occurs, then all that do not. n + 1 pieces.

@@ -34,14 +34,14 @@ class Thresholds:
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
-        ours = self._positive_mass(distribution, hypothesis)
-        theirs = self._positive_mass(distribution, target)
-        return jnp.maximum(ours, theirs) - jnp.minimum(ours, theirs)
-
-    @staticmethod
-    def _positive_mass(distribution: Distribution, hypothesis: Hypothesis) -> Array:
-        mass = distribution.mass_up_to(wide.join(hypothesis.concept))
-        return jnp.where(hypothesis.zero, jnp.uint64(0), mass)
+        ours, theirs = wide.join(hypothesis.concept), wide.join(target.concept)
+        upper = jnp.where(hypothesis.zero | (~target.zero & (theirs > ours)), theirs, ours)
+        lower = jnp.where(upper == ours, theirs, ours)
+        between = distribution.mass_up_to(upper) - distribution.mass_up_to(lower)
+        alone = distribution.mass_up_to(upper)  # one of the two is the zero function
+        alone = jnp.where((alone == 0) & distribution.reaches(upper), jnp.uint64(2**64 - 1), alone)  # 2**64 wraps to 0
+        error = jnp.where(hypothesis.zero | target.zero, alone, between)
+        return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: the n + 1 half-open gaps between sorted rows.

@@ -72,14 +72,16 @@ def database(domain: Domain, values, labels, capacity: int | None = None) -> Sam
     """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``."""
     labels = np.asarray(labels)
     labels = labels[:, None] if labels.ndim == 1 else labels
-    rows = len(labels)
+    rows, values = len(labels), list(values)
+    if len(values) != rows:
+        raise InputError("values", f"one for each of {rows} rows of labels", str(len(values)), "give as many of both")
     capacity = checks.integer("capacity", rows if capacity is None else capacity, max(rows, 1))
     wrong = labels[~np.isin(labels, (0, 1))]
     if wrong.size:
         raise InputError("labels", "0 or 1", repr(wrong[0]), "encode the two classes as 0 and 1")
     x = np.zeros((capacity, domain.limbs), np.uint32)
     y = np.zeros((capacity, labels.shape[1]), bool)
-    x[:rows], y[:rows] = domain.encode(list(values)).reshape(rows, domain.limbs), labels.astype(bool)
+    x[:rows], y[:rows] = domain.encode(values).reshape(rows, domain.limbs), labels.astype(bool)
     return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
 
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax import wide
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
@@ -37,7 +38,8 @@ class ERM:
             errors = jnp.where(pieces.alive, pieces.errors, jnp.iinfo(jnp.int32).max)
             index = jnp.arange(errors.shape[0], dtype=jnp.int32)
             best = jnp.min(jnp.where(errors == jnp.min(errors), index, errors.shape[0]))
-            return pieces.first[best]
+            with jax.enable_x64(True):
+                return wide.split(pieces.element(best, jnp.uint64(0)))
 
         by_concept = sample.x.ndim == 3
         return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, sample.y))

@@ -36,6 +36,17 @@ class Pieces:
     holes: Array | None = None
     hole: Array | None = None
 
+    def element(self, index: Array, offset: Array) -> Array:
+        """Element number ``offset`` (``uint64[]``, from 0) of piece ``index``, ``uint64[]``. 64-bit types enabled."""
+        element = wide.join(self.first[index]) + offset
+        holes = _holes_of(self, index)
+        if holes is None:
+            return element
+        # the j-th hole lies at or below the answer iff hole_j - j <= first + offset
+        values, real = holes
+        rank = jnp.cumsum(real.astype(jnp.uint64)) - jnp.uint64(1)
+        return element + jnp.sum(real & (values - rank <= element), dtype=jnp.uint64)
+
 
 @register_dataclass
 @dataclass(frozen=True)
@@ -51,8 +62,7 @@ class IntervalLaw:
         index = jnp.maximum(self.choice.sample(of_piece), 0)
         pieces = self.pieces
         with jax.enable_x64(True):
-            first = wide.join(pieces.first[index])
-            span = wide.join(pieces.last[index]) - first
+            span = wide.join(pieces.last[index]) - wide.join(pieces.first[index])
             holes = _holes_of(pieces, index)
             if holes is not None:
                 span = span - jnp.sum(holes[1], dtype=jnp.uint64)
@@ -60,13 +70,7 @@ class IntervalLaw:
             count = wide.split(span + jnp.uint64(1))
             full = (span == jnp.uint64(2**64 - 1)).astype(jnp.uint32)
             offset = wide.join(random.randint_below(inside, jnp.concatenate([full[None], count]))[1:])
-            element = first + offset
-            if holes is not None:
-                # the j-th hole lies at or below the answer iff hole_j - j <= first + offset
-                values, real = holes
-                rank = jnp.cumsum(real.astype(jnp.uint64)) - jnp.uint64(1)
-                element = element + jnp.sum(real & (values - rank <= element), dtype=jnp.uint64)
-            return wide.split(element)
+            return wide.split(pieces.element(index, offset))
 
     def log_probability(self, element: Array) -> Array:
         """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every piece. 64-bit types to be enabled."""
