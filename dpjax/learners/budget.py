@@ -56,7 +56,7 @@ def _advanced_fits(share: Array, rounds: int, epsilon: Array, slack: Array) -> A
 
 def _optimal_fits(share: Array, rounds: int, epsilon: Array, slack: Array) -> Array:
     """The hockey stick of ``rounds`` randomized responses at epsilon is at most slack, in log space."""
-    truths = np.arange(rounds // 2 + 1, rounds + 1)
+    truths = np.arange(rounds // 2 + 1, rounds + 1, dtype=np.float64)
     log_count = np.array([lgamma(rounds + 1) - lgamma(i + 1) - lgamma(rounds - i + 1) for i in truths])
     log_mass = log_count - rounds * jnp.logaddexp(share, 0.0) + truths * share
     excess = (2 * truths - rounds) * share - epsilon

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import wide
+from dpjax import keys, wide
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
@@ -32,6 +32,7 @@ class ERM:
 
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
         """k concepts; the key and the budget are not used."""
+        keys.require_typed(key)
 
         def one(x: Array, column: Array) -> Array:
             pieces = self.concepts.pieces(x, column, sample.mask)

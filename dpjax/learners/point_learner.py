@@ -72,7 +72,9 @@ class PointLearner:
         concept, positive = _lowest_positive(groups, heavy, sample.y.shape[1])
         silent = jnp.any(heavy) & ~answered
         outcome = jnp.where(silent, jnp.int32(-1), jnp.int32(0))
-        return Hypothesis(concept, ~(positive & answered), jnp.broadcast_to(outcome, positive.shape))
+        zero = ~(positive & answered)
+        concept = jnp.where(zero[:, None], jnp.uint32(0), concept)  # a value that was not released must not be seen
+        return Hypothesis(concept, zero, jnp.broadcast_to(outcome, positive.shape))
 
     def histogram(self, groups: Groups, privacy: Privacy) -> HistogramLaw:
         """The law of the first half: which values are released, with which noisy counts."""

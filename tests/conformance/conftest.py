@@ -66,7 +66,8 @@ def cases(table):
 
 
 def pytest_generate_tests(metafunc):
-    for argument, table in (("case", INSTANCES), ("tiny", TINY_INSTANCES)):
+    of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
+    for argument, table in (("case", INSTANCES), ("first", of_each_kind), ("tiny", TINY_INSTANCES)):
         if argument in metafunc.fixturenames:
             metafunc.parametrize(argument, cases(table), ids=lambda case: case.name)
 

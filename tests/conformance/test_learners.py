@@ -120,7 +120,6 @@ def test_no_key_is_used_twice(case):
     with jax.debug_key_reuse(True):
         learner = case.learner
         run = jax.jit(lambda k: learner.learn(k, sample, Privacy(1.0, 1e-6), Goal(0.1, 0.1)).outcome)
-        run.lower(jax.random.key(0)).compile()
         run(jax.random.key(0))
 
 
@@ -134,11 +133,11 @@ def test_the_answer_depends_on_the_key(case):
 # --- results do not depend on how they are computed --------------------------------------------------------------
 
 
-def test_jit_changes_no_decision(case):
+def test_jit_changes_no_decision(first):
     """In a small buffer, because without jit every operation is compiled by itself."""
-    sample, key = data(case, 12, capacity=16), jax.random.key(1)
+    sample, key, learn_one = data(first, 12, capacity=16), jax.random.key(1), first.learner.learn
     numbers = (Privacy(jnp.float32(4.0), jnp.float32(1e-6)), Goal(jnp.float32(0.1), jnp.float32(0.1)))
-    assert_same(case.learner.learn(key, sample, *numbers), jax.jit(case.learner.learn)(key, sample, *numbers))
+    assert_same(learn_one(key, sample, *numbers), jax.jit(learn_one)(key, sample, *numbers))
 
 
 def test_the_batch_changes_nothing(case):
@@ -202,15 +201,15 @@ def test_nothing_leans_on_implicit_promotion(case):
         jax.eval_shape(case.learner.learn, jax.random.key(0), sample, Privacy(1.0, 1e-6), Goal(0.1, 0.1))
 
 
-def test_the_first_concepts_do_not_depend_on_how_many_follow(case):
+def test_the_first_concepts_do_not_depend_on_how_many_follow(first):
     """Where the share of one run is the same; a learner of all concepts at once has no such thing."""
-    if not isinstance(case.learner, Independent):
+    if not isinstance(first.learner, Independent):
         return
-    one, k = case.learner.learner, 2
-    few, many = (type(case)(Independent(one, j, "basic"), j) for j in (k, 2 * k))
+    one, k = first.learner.learner, 2
+    few, many = (type(first)(Independent(one, j, "basic"), j) for j in (k, 2 * k))
     sample = data(many)
-    first = Sample(sample.x, sample.y[:, :k], sample.mask)
-    found = learn(few, first, epsilon=float(k), delta=0.0, batch=7)
+    columns = Sample(sample.x, sample.y[:, :k], sample.mask)
+    found = learn(few, columns, epsilon=float(k), delta=0.0, batch=7)
     assert_same(found, jax.tree.map(lambda part: part[:, :k], learn(many, sample, epsilon=2.0 * k, delta=0.0, batch=7)))
 
 
