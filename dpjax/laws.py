@@ -94,7 +94,7 @@ class Categorical:
         ends = np.minimum(np.cumsum(units, axis=0), bounds)
         realised = np.diff(ends, axis=0, prepend=0) * weights / units
         size = self.log_weights.shape[0]
-        return np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
+        return np.asarray((realised / realised.sum()).T.reshape(-1)[:size], np.float64)
 
     def _outcome(self, index: Array) -> Array:
         if self.no_answer:
@@ -106,7 +106,7 @@ class Categorical:
 class _Bounds:
     """Columns of 8 candidates under whole-number bounds of their weight, and a tree of sums above them."""
 
-    cells: Array  # float[8, columns], candidate = row * columns + column; -inf in the padding
+    cells: Array  # float[8, columns], candidate = 8 column + row; -inf in the padding
     largest: Array
     possible: Array  # bool[], some weight is finite and none is NaN
     bounds: Array  # int64[columns]
@@ -123,7 +123,8 @@ class _Bounds:
         # 8 halves for the rounding to whole numbers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
         # the sum for the relative error, 1e-4, of the float32 arithmetic
         bounds = units + (units >> jnp.uint32(12)) + jnp.uint32(_CELLS + _CELLS // 2 + 2)
-        bounds = bounds.astype(jnp.int64)
+        exists = jnp.max(cells, axis=0) > -jnp.inf
+        bounds = jnp.where(exists, bounds, jnp.uint32(0)).astype(jnp.int64)
         levels, top = [], bounds
         while top.shape[0] > _BRANCHES:
             levels.append(_in_rows(top, _BRANCHES, 0))
@@ -142,12 +143,12 @@ class _Bounds:
         column, target = _descend(self.top, target)
         for level in reversed(self.levels):
             row, target = _descend(_column(level, column), target)
-            column = row * jnp.int32(level.shape[1]) + column
+            column = column * jnp.int32(_BRANCHES) + row
         units, exact = self.weights(_column(self.cells, column))
         row, _ = _descend(units, target.astype(jnp.float64))
         inside = jnp.minimum(row, jnp.int32(_CELLS - 1))
         accept = jnp.where(row < _CELLS, _item(exact, inside) / _item(units, inside), 0.0)
-        return inside * jnp.int32(self.cells.shape[1]) + column, accept
+        return column * jnp.int32(_CELLS) + inside, accept
 
 
 @jax.jit
@@ -189,7 +190,7 @@ def _in_rows(values: Array, rows: int, filler: float) -> Array:
     padding = -values.shape[0] % rows
     if padding:
         values = jnp.concatenate([values, jnp.full(padding, filler, values.dtype)])
-    return values.reshape(rows, -1)
+    return values.reshape(-1, rows).T  # in order, so that candidates of weight 0 at the end change nothing
 
 
 def _column(table: Array, column: Array) -> Array:

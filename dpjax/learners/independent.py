@@ -79,7 +79,7 @@ class Independent:
 
     def share(self, privacy: Privacy) -> Privacy:
         """The budget of one run, on the host: exactly the numbers with which `learn` runs."""
-        traced = Privacy(at_most(float(privacy.epsilon)), at_most(float(privacy.delta)))
+        traced = Privacy(at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta))))
         share = jax.jit(lambda p: budget.per_run(p, self.k, self.composition))(traced)
         return Privacy(float(share.epsilon), float(share.delta))
 
@@ -101,7 +101,8 @@ class Independent:
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """The learner's theorem at the share of one run, each concept failing with probability beta / k."""
-        return self.learner.sample_size(self.share(privacy), Goal(goal.alpha, float(goal.beta) / self.k))
+        beta = checks.probability("beta", float(goal.beta))
+        return self.learner.sample_size(self.share(privacy), Goal(goal.alpha, beta / self.k))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one relabelled in every column at once."""
