@@ -20,6 +20,7 @@ from dpjax.random import GeometricTable
 _ATTEMPTS = 1 << 16
 _CELLS = 8  # candidates of a column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32
 _BRANCHES = 16  # children of every node above the columns
+_LANES = 8  # neighbouring columns whose sums a CPU makes at once
 _BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
 # 2**f on [0, 1], relative error below 7.5e-5
@@ -91,10 +92,10 @@ class Categorical:
         with jax.enable_x64(True):
             parts = _realised_units(Categorical(jnp.asarray(self.log_weights), largest=self.largest))
         bounds, units, weights = (np.asarray(part, np.longdouble) for part in parts)
-        ends = np.minimum(np.cumsum(units, axis=0), bounds)
-        realised = np.diff(ends, axis=0, prepend=0) * weights / units
+        ends = np.minimum(np.cumsum(units, axis=1), bounds.reshape(-1, 1, _LANES))
+        realised = np.diff(ends, axis=1, prepend=0) * weights / units
         size = self.log_weights.shape[0]
-        return np.asarray((realised / realised.sum()).T.reshape(-1)[:size], np.float64)
+        return np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
 
     def _outcome(self, index: Array) -> Array:
         if self.no_answer:
@@ -104,31 +105,37 @@ class Categorical:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Columns of 8 candidates under whole-number bounds of their weight, and a tree of sums above them."""
+    """Columns of 8 candidates under whole-number bounds of their weight, and a tree of sums above them.
 
-    cells: Array  # float[8, columns], candidate = 8 column + row; -inf in the padding
+    A table of it is an array [blocks, rows, lanes] in the order of its entries; its columns are what has the same
+    block and the same lane. The order in which a running sum meets the candidates does not depend on how many of
+    weight 0 there are at the end: the two lowest tables have a fixed shape of block, those above have one lane.
+    """
+
+    cells: Array  # float[., 8, 8], log-weights; -inf in the padding
     largest: Array
     possible: Array  # bool[], some weight is finite and none is NaN
-    bounds: Array  # int64[columns]
-    levels: tuple[Array, ...]  # int64[16, .], from the columns upwards
+    bounds: Array  # uint32[columns], below 2**26
+    levels: tuple[Array, ...]  # integers [., 16, 8] over the columns, [., 16, 1] over these, and so on
     top: Array  # int64[at most 16]
 
     @staticmethod
     def of(law: Categorical) -> "_Bounds":
-        cells = _in_rows(law.log_weights, _CELLS, -jnp.inf)
+        cells = _blocks(law.log_weights, _CELLS, _LANES, -jnp.inf)
         largest = fold_max(law.log_weights) if law.largest is None else law.largest
         possible = jnp.isfinite(largest)
         largest = jnp.where(possible, largest, jnp.zeros_like(largest))
-        units = jnp.sum(_rounded_units(cells - largest), axis=0, dtype=jnp.uint32) - jnp.uint32(_CELLS * _ONE % 2**32)
+        units = jnp.sum(_rounded_units(cells - largest), axis=1, dtype=jnp.uint32) - jnp.uint32(_CELLS * _ONE % 2**32)
         # 8 halves for the rounding to whole numbers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
         # the sum for the relative error, 1e-4, of the float32 arithmetic
         bounds = units + (units >> jnp.uint32(12)) + jnp.uint32(_CELLS + _CELLS // 2 + 2)
-        exists = jnp.max(cells, axis=0) > -jnp.inf
-        bounds = jnp.where(exists, bounds, jnp.uint32(0)).astype(jnp.int64)
-        levels, top = [], bounds
+        exists = jnp.max(cells, axis=1) > -jnp.inf
+        bounds = jnp.where(exists, bounds, jnp.uint32(0)).reshape(-1)
+        levels = [_blocks(bounds, _BRANCHES, _LANES, 0)]
+        top = jnp.sum(levels[0], axis=1, dtype=jnp.uint32).reshape(-1).astype(jnp.int64)
         while top.shape[0] > _BRANCHES:
-            levels.append(_in_rows(top, _BRANCHES, 0))
-            top = jnp.sum(levels[-1], axis=0)
+            levels.append(_blocks(top, _BRANCHES, 1, 0))
+            top = jnp.sum(levels[-1], axis=1).reshape(-1)
         return _Bounds(cells, largest, possible, bounds, tuple(levels), top)
 
     def weights(self, cells: Array) -> tuple[Array, Array]:
@@ -142,13 +149,13 @@ class _Bounds:
         target = jax.lax.mulhi(wide.word(high, low), total).astype(jnp.int64)
         column, target = _descend(self.top, target)
         for level in reversed(self.levels):
-            row, target = _descend(_column(level, column), target)
-            column = column * jnp.int32(_BRANCHES) + row
+            row, target = _descend(_column(level, column).astype(jnp.int64), target)
+            column = _entry(level, column, row)
         units, exact = self.weights(_column(self.cells, column))
         row, _ = _descend(units, target.astype(jnp.float64))
         inside = jnp.minimum(row, jnp.int32(_CELLS - 1))
         accept = jnp.where(row < _CELLS, _item(exact, inside) / _item(units, inside), 0.0)
-        return column * jnp.int32(_CELLS) + inside, accept
+        return _entry(self.cells, column, inside), accept
 
 
 @jax.jit
@@ -186,15 +193,23 @@ def _rounded_units(logs: Array) -> Array:
     return jax.lax.bitcast_convert_type(value * jnp.float32(2.0**_BITS) + jnp.float32(2.0**23), jnp.uint32)
 
 
-def _in_rows(values: Array, rows: int, filler: float) -> Array:
-    padding = -values.shape[0] % rows
+def _blocks(values: Array, rows: int, lanes: int, filler: float) -> Array:
+    padding = -values.shape[0] % (rows * lanes)
     if padding:
         values = jnp.concatenate([values, jnp.full(padding, filler, values.dtype)])
-    return values.reshape(-1, rows).T  # in order, so that candidates of weight 0 at the end change nothing
+    return values.reshape(-1, rows, lanes)
 
 
 def _column(table: Array, column: Array) -> Array:
-    return jax.lax.dynamic_index_in_dim(table, column, 1, keepdims=False)
+    _, rows, lanes = table.shape
+    start = (column // lanes, jnp.int32(0), column % lanes)
+    return jax.lax.dynamic_slice(table, start, (1, rows, 1)).reshape(rows)
+
+
+def _entry(table: Array, column: Array, row: Array) -> Array:
+    """The place of an entry among those of the table."""
+    _, rows, lanes = table.shape
+    return (column // lanes * rows + row) * lanes + column % lanes
 
 
 def _item(values: Array, index: Array) -> Array:

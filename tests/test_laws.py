@@ -68,21 +68,27 @@ def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
                 units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
                 bounds, top = np.asarray(table.bounds), np.asarray(table.top)
             assert np.all((exact_weights >= 0) & (exact_weights <= units)), (name, nats)
-            assert np.all(units.sum(axis=0) <= bounds), (name, nats)
+            used = bounds > 0  # a column without a candidate has no bound
+            assert np.all(units.sum(axis=1).reshape(-1)[used] <= bounds[used]), (name, nats)
+            assert np.all(exact_weights.sum(axis=1).reshape(-1)[~used] == 0), (name, nats)
             assert top.sum() == bounds.sum() < 2**53
             accepted = exact_weights.sum() / bounds.sum()
             assert accepted > 0.9 - size / 2**21 or size == LARGE, (name, nats, accepted)
             assert accepted > 0.5, (name, nats, accepted)
 
 
+def below(table, index):
+    """The entries under an index of the table's columns, in order."""
+    blocks, rows, lanes = table.shape
+    return np.arange(blocks * rows * lanes).reshape(table.shape)[index // lanes, :, index % lanes].tolist()
+
+
 def leaves(levels, index, columns):
     """The columns below a node, in the order in which a running sum meets them."""
     if not levels:
-        return [index]
-    rows, width = levels[-1].shape
-    below = levels[-2].shape[1] if len(levels) > 1 else columns  # more children than these are padding
-    children = [row * width + index for row in range(rows) if row * width + index < below]
-    return [leaf for child in children for leaf in leaves(levels[:-1], child, columns)]
+        return [index] if index < columns else []  # the others are padding
+    size = levels[-2].shape[0] * levels[-2].shape[2] if len(levels) > 1 else columns
+    return [leaf for child in below(levels[-1], index) if child < size for leaf in leaves(levels[:-1], child, columns)]
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 150, 3000])
@@ -94,16 +100,19 @@ def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size):
     with jax.enable_x64(True):
         table = laws._Bounds.of(make(weights, np.float32))
         units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
-        bounds, width = np.asarray(table.bounds), table.cells.shape[1]
+        bounds, width = np.asarray(table.bounds), table.bounds.shape[0]
         order = [leaf for node in range(table.top.shape[0]) for leaf in leaves(table.levels, node, width)]
         assert sorted(order) == list(range(width))
         targets, cells, accepts, start = [], [], [], 0
         for column in order:
-            ends = start + np.cumsum(units[:, column]).astype(int)
+            if bounds[column] == 0:
+                continue
+            inside = below(table.cells, column)
+            ends = start + np.cumsum(units.reshape(-1)[inside]).astype(int)
             for row, (first, end) in enumerate(zip([start, *ends[:-1]], ends, strict=True)):
                 targets += [first, int(end) - 1]
-                cells += [row * width + column] * 2
-                accepts += [exact_weights[row, column] / units[row, column]] * 2
+                cells += [inside[row]] * 2
+                accepts += [exact_weights.reshape(-1)[inside[row]] / units.reshape(-1)[inside[row]]] * 2
             start += int(bounds[column])
             if ends[-1] < start:  # what the candidates do not fill
                 targets += [int(ends[-1]), start - 1]
@@ -354,3 +363,18 @@ def test_two_draws_from_one_key_are_caught(method):
     law = make([0.0, -1.0, -2.0], np.float32)
     with jax.debug_key_reuse(True), pytest.raises(jax.errors.KeyReuseError):
         jax.jit(lambda k: getattr(law, method)(k) + getattr(law, method)(k))(jax.random.key(0))
+
+
+@pytest.mark.parametrize("size", [1, 63, 1024, 1500])
+def test_impossible_candidates_at_the_end_change_no_draw(size):
+    """The law does not show the capacity of an array: the same key names the same candidate under any padding."""
+    weights = (np.random.default_rng(size).random(size) * 3).astype(np.float32)
+    key_array = jax.random.split(jax.random.key(5), 200)
+    drawn = []
+    for padding in (0, 1, 64, 3000, 40_000):
+        padded = jnp.concatenate([jnp.asarray(weights), jnp.full(padding, -jnp.inf, jnp.float32)])
+        draw = jax.jit(jax.vmap(lambda k, logs=padded: laws.Categorical(logs).sample(k)))
+        drawn.append(np.asarray(draw(key_array)))
+    assert size == 1 or len(set(drawn[0].tolist())) > 20
+    for other in drawn[1:]:
+        np.testing.assert_array_equal(other, drawn[0])
