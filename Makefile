@@ -10,10 +10,10 @@ demo: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
 
 test: $(VENV)/.test
-	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadgroup
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile
 
 test-slow: $(VENV)/.test
-	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadgroup -m "slow or not slow"
+	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "slow or not slow"
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

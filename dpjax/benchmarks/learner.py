@@ -16,7 +16,7 @@ from dpjax.concepts import Domain, Hypothesis, Thresholds, distributions
 from dpjax.learners import KLN
 from dpjax.types import Goal, Privacy, Sample
 
-_BLOCK, _TRIALS = 64, 1024
+_BLOCK, _TRIALS = 256, 4096  # the engine, too, works on 256 samples of this size at once
 
 
 def learned(size: int, trials: int) -> Callable[[Array], Array]:

@@ -17,7 +17,7 @@ from dpjax.mechanisms.exponential import exponential
 
 _SHARE = 1 << 23  # candidates of one repetition
 _SMALL, _LARGE = 1 << 10, 1 << 16
-_TRIALS = {_SMALL: 256, _LARGE: 1}  # worked on at once, where each side is fastest
+_TRIALS = {_SMALL: 1024, _LARGE: 1}  # worked on at once, where each side is fastest
 _TRIALS_OF_JAX = {_SMALL: 64, _LARGE: 1}
 
 

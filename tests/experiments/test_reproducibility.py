@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("reproducibility")  # the tests share a reference and compiled programs
 
 TOML = """
 [problem]
