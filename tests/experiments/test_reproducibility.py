@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-
 TOML = """
 [problem]
 domain_size = "2**20"
