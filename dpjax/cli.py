@@ -37,7 +37,7 @@ class CurveCommand:
     """Split the CPU into so many devices; by default one a core. Never changes a result. Each device compiles its own
     programs, so a short run is quicker with 1."""
     in_flight: int | None = None
-    """Tiles under way at once; by default one a device. Never changes a result."""
+    """Tiles under way at once; by default two a device. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
     compile_cache: Path | None = None

@@ -59,7 +59,7 @@ class Engine:
     """Compiles each experiment once a device and streams its tiles. Use as a context manager.
 
     Args:
-      in_flight: tiles under way at once, by default one a device.
+      in_flight: tiles under way at once, by default two a device, so that none waits for the host.
       devices: by default all local ones.
 
     ``programs`` and ``trials`` count what this engine compiled and computed.
@@ -67,7 +67,7 @@ class Engine:
 
     def __init__(self, in_flight: int | None = None, devices: list | None = None):
         self.devices = list(devices or jax.local_devices())
-        self.in_flight = in_flight or len(self.devices)
+        self.in_flight = in_flight or 2 * len(self.devices)
         self.programs = 0
         self.trials = 0
         self._lock = threading.Lock()
