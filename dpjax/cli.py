@@ -5,6 +5,7 @@ import functools
 import json
 import operator
 import sys
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -141,14 +142,55 @@ class BenchCommand:
     """Print one JSON object on standard output and nothing else there."""
 
 
+@dataclass
+class AuditCommand:
+    """Check a privacy claim: exactly where the output law is finite, else by a test with a stated confidence.
+
+    Says what is claimed, what was found, on which evidence, and shows the two databases that tell most. Ends with
+    status 0 if the evidence is consistent with the claim, 1 if it refutes it, 2 if the target cannot be audited.
+
+    Example: dpjax audit stability --calibration printed
+    Example: dpjax audit my_module:MyLearner --method statistical --trials 10000000
+    Example: dpjax audit --all --out results/audit
+    """
+
+    target: tyro.conf.Positional[str | None] = None
+    """A mechanism or learner from `dpjax list`, or module:object of your own (a dpjax.audit.Target or a Learner)."""
+    all: bool = False
+    """Audit everything that dpjax exports."""
+    calibration: str = "corrected"
+    """corrected, or printed for a paper's own constants."""
+    epsilon: float = 1.0
+    """Budget at which the claim is made."""
+    delta: float = 1e-6
+    """The other half of the budget."""
+    method: str = "auto"
+    """exact, statistical, sequential (a statistical test that stops as soon as it is certain), or auto: exact where
+    the law is finite."""
+    trials: int = 1_000_000
+    """Runs on each database, for statistical audits."""
+    confidence: float = 0.95
+    """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence."""
+    relation: str = "replace-one"
+    """Neighbouring relation: replace-one or add-or-remove-one."""
+    distance: int = 1
+    """Neighbouring steps between the compared databases; the claim is amplified accordingly."""
+    seed: int = 0
+    """Root of every random number."""
+    out: Path | None = None
+    """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
 COMMANDS = {
     "curve": CurveCommand, "learn": LearnCommand, "plan": PlanCommand,
-    "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit status: 0 done, 2 unusable input, 130 interrupted."""
+    """Runs one command and returns its status: 0 done, 1 claim refuted, 2 bad input, 3 a fault, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         command = _parse(given)
@@ -156,6 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"dpjax: {error}", file=sys.stderr)
         return 2
+    except Exception:  # a fault of ours; Python's own status for it, 1, means a refuted claim here
+        traceback.print_exc()
+        return 3
     except KeyboardInterrupt:
         print("dpjax: interrupted; what was computed is stored, run the same command to go on", file=sys.stderr)
         return 130
@@ -165,13 +210,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             show()
         sys.stdout.flush()
-    return 0
+    return 1 if answer.get("violated") else 0
 
 
 def _action(command: Any) -> Any:
-    from dpjax import commands  # imports JAX, which --help does not need
+    from dpjax import audit_command, commands  # import JAX, which --help does not need
 
     name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
+    if name == "audit":
+        return audit_command.audit_
     return getattr(commands, {"list": "list_"}.get(name, name))
 
 

@@ -15,6 +15,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax import random, wide
+from dpjax.draws import drawn
 from dpjax.random import GeometricTable
 
 _ATTEMPTS = 1 << 16
@@ -48,6 +49,7 @@ class Categorical:
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
+    @drawn
     def sample(self, key: Array) -> Array:
         """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
 
@@ -75,6 +77,7 @@ class Categorical:
             )
         return self._outcome(jnp.where(done, index, jnp.int32(-1)))
 
+    @drawn
     def sample_race(self, key: Array) -> Array:
         """One draw by the exponential race, an independent path: the least E_i / exp(w_i) wins.
 
@@ -244,6 +247,7 @@ class Laplace:
     loc: Array
     scale: Array
 
+    @drawn
     def sample(self, key: Array) -> Array:
         """One draw an element, tails exact (see `random.laplace`)."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
@@ -285,6 +289,7 @@ class DiscreteLaplace:
         dtype = jax.dtypes.canonicalize_dtype(jnp.float64)
         return DiscreteLaplace(jnp.asarray(loc, jnp.int32), jnp.asarray(scale, dtype), table)
 
+    @drawn
     def sample(self, key: Array) -> Array:
         """One draw an element of loc, ``int32``."""
         return self.loc + random.discrete_laplace(key, self.table, jnp.shape(self.loc))

@@ -31,11 +31,12 @@ def per_run(privacy: Privacy, rounds: int, composition: str, *, pure: bool = Tru
         return Privacy(as_float(privacy.epsilon) / rounds * _DOWN, as_float(privacy.delta) / rounds * _DOWN)
     with jax.enable_x64(True):
         epsilon = jnp.asarray(privacy.epsilon, jnp.float64)
-        slack = jnp.asarray(privacy.delta, jnp.float64) * (1.0 if pure else 0.5)
+        delta = jnp.asarray(privacy.delta, jnp.float64)
+        slack = delta * (1.0 if pure else 0.5)
         fits = {"advanced": _advanced_fits, "optimal": _optimal_fits, "zcdp": _zcdp_fits}[composition]
         most = epsilon + 100.0  # a large delta pays for more than epsilon a run
         share = _largest(lambda e: fits(e, rounds, epsilon, slack), epsilon / rounds, most)
-        return Privacy((share * _DOWN).astype(working), ((privacy.delta - slack) / rounds * _DOWN).astype(working))
+        return Privacy((share * _DOWN).astype(working), ((delta - slack) / rounds * _DOWN).astype(working))
 
 
 def _largest(fits, low: Array, high: Array) -> Array:

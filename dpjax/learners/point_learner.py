@@ -159,7 +159,7 @@ def _pack(y: Array) -> Array:
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:
     """For each concept the lowest heavy value whose vector has its bit: ``uint32[k, 2]``, and whether there is one."""
     concept = jnp.arange(k, dtype=jnp.int32)
-    bit = (groups.labels[:, concept // 32] >> (concept % 32).astype(jnp.uint32)) & jnp.uint32(1)
+    bit = (groups.labels[:, concept // 32] >> (concept % 32).astype(jnp.uint32)[None, :]) & jnp.uint32(1)
     slot = jnp.arange(heavy.shape[0], dtype=jnp.int32)
     first = jnp.min(jnp.where((bit == 1) & heavy[:, None], slot[:, None], _NONE), axis=0)
     return groups.value[jnp.clip(first, 0, heavy.shape[0] - 1)], first != _NONE

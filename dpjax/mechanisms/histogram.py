@@ -10,6 +10,7 @@ from jax.tree_util import register_dataclass
 from dpjax import checks, random
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.checks import InputError
+from dpjax.draws import drawn
 from dpjax.laws import Laplace
 from dpjax.mechanisms._inputs import delta_like, vector
 from dpjax.mechanisms.noise import upper_quantile
@@ -37,6 +38,7 @@ class HistogramLaw:
         """Noisy counts of at least this are released, ``float[]``."""
         return self.least.astype(self.rate.dtype) + self.margin / self.rate
 
+    @drawn
     def sample(self, key: Array) -> tuple[Array, Array]:
         """(released ``bool[m]``, noisy count ``float[m]``, 0 where not released)."""
         noise = random.laplace(key, self.counts.shape, self.rate.dtype)

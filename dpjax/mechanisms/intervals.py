@@ -12,6 +12,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax import random, wide
+from dpjax.draws import drawn
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential
 from dpjax.types import Neighboring, as_float
@@ -56,6 +57,7 @@ class IntervalLaw:
     choice: Categorical
     pieces: Pieces
 
+    @drawn
     def sample(self, key: Array) -> Array:
         """One element, ``uint32[2]``. Where no piece is alive, element 0 (a fixed, data-independent default)."""
         of_piece, inside = jax.random.split(key)

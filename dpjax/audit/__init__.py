@@ -1,0 +1,24 @@
+"""Privacy audits: what is claimed, and the evidence for or against it.
+
+`exact` goes through every small database where the output law is finite; `statistical` runs anything that can be run.
+"""
+
+from .databases import Universe as Universe
+from .databases import histograms as histograms
+from .databases import samples as samples
+from .databases import vectors as vectors
+from .exact import exact as exact
+from .exact import table_of as table_of
+from .learner_targets import learner_target as learner_target
+from .mechanism_targets import mechanism_names as mechanism_names
+from .mechanism_targets import mechanism_target as mechanism_target
+from .mechanism_targets import relations as relations
+from .outcomes import NotListable as NotListable
+from .ratio_test import delta_lower as delta_lower
+from .ratio_test import epsilon_lower as epsilon_lower
+from .ratio_test import p_value as p_value
+from .report import Report as Report
+from .statistical import statistical as statistical
+from .target import Pair as Pair
+from .target import Target as Target
+from .thresholds import epsilon_of_scores as epsilon_of_scores

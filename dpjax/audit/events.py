@@ -1,0 +1,217 @@
+"""Events to test: sets of outputs, chosen on a training split, whose probabilities on two databases differ most."""
+
+import functools
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.tree_util import register_dataclass
+from scipy.special import ndtri
+
+from dpjax.audit.thresholds import Threshold, best_threshold, excess, promise
+
+_MOST_NUMBERS = 64  # coordinates of an output that are looked at one by one
+_MOST_CELLS = 4096  # different outputs that are counted one by one
+_FIT_STEPS = 200
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Features:
+    """What events see of outputs: code ``uint32[t]``, equal for equal outputs, and numbers ``float32[t, f]``."""
+
+    code: Array
+    numbers: Array
+
+
+def features(output: Any) -> Features:
+    """Of one output; vmap it."""
+    leaves = [jnp.asarray(leaf).reshape(-1) for leaf in jax.tree.leaves(output)]
+    words = jnp.concatenate([_words(leaf) for leaf in leaves])
+    place = jax.lax.iota(jnp.uint32, words.shape[0])
+    code = jnp.sum(_mixed(words ^ (place * jnp.uint32(0x9E3779B9))), dtype=jnp.uint32)
+    return Features(code, jnp.concatenate([leaf.astype(jnp.float32) for leaf in leaves])[:_MOST_NUMBERS])
+
+
+def _words(leaf: Array) -> Array:
+    if leaf.dtype == jnp.bool_:
+        return leaf.astype(jnp.uint32)
+    if leaf.dtype.itemsize < 4:
+        leaf = leaf.astype(jnp.float32 if jnp.issubdtype(leaf.dtype, jnp.floating) else jnp.int32)
+    return jax.lax.bitcast_convert_type(leaf, jnp.uint32).reshape(-1)
+
+
+def _mixed(word: Array) -> Array:
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        word = (word ^ (word >> jnp.uint32(shift))) * jnp.uint32(factor)
+    return word ^ (word >> jnp.uint32(16))
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Event:
+    """score(output) >= threshold, or its complement.
+
+    kind: static; "cells" (score is a table's entry, 0 for outputs not in it), "coordinate" or "classifier".
+    codes ``uint32[c]`` ascending with scores ``float32[c]``; weights ``float32[f, 3]`` for 1, x and x^2 of standardised
+    numbers, shift and scale ``float32[f]``; threshold ``float32[]``; complement ``bool[]``.
+    """
+
+    codes: Array
+    scores: Array
+    weights: Array
+    shift: Array
+    scale: Array
+    threshold: Array
+    complement: Array
+    kind: str = field(metadata={"static": True})
+
+    def contains(self, seen: Features) -> Array:
+        """``bool[t]``."""
+        return (self.score(seen) >= self.threshold) ^ self.complement
+
+    def score(self, seen: Features) -> Array:
+        """``float32[t]``."""
+        if self.kind == "cells":
+            at = jnp.minimum(jnp.searchsorted(self.codes, seen.code), self.codes.shape[0] - 1)
+            return jnp.where(self.codes[at] == seen.code, self.scores[at], jnp.float32(0))
+        x = (seen.numbers - self.shift[None, :]) / self.scale[None, :]
+        terms = jnp.stack([jnp.ones_like(x), x, x * x], axis=-1)
+        return jnp.sum(terms * self.weights[None], axis=(1, 2))
+
+    def words(self, count: int) -> str:
+        """For a person; count: numbers of an output."""
+        sign = "<" if bool(self.complement) else ">="
+        if self.kind == "cells":
+            rest = bool(self.complement) != (float(self.threshold) <= 0)
+            inside = int(np.sum((np.asarray(self.scores) >= float(self.threshold)) ^ bool(self.complement)))
+            return f"{inside} of the {len(self.codes)} outputs seen in training{', or an unseen one' if rest else ''}"
+        if self.kind == "coordinate":
+            which = int(np.argmax(np.abs(np.asarray(self.weights)[:, 1])))
+            name = "output" if count == 1 else f"number {which} of the output"
+            return f"{name} {sign} {float(self.threshold):.9g}"
+        return f"classifier's log-odds {sign} {float(self.threshold):.4g}"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An event with the direction in which it is likelier, and the merit by which it was chosen."""
+
+    event: Event
+    swapped: bool  # likelier on the second database
+    merit: float
+
+
+def choose(
+    first: Features, second: Features, epsilon: float, delta: float, fresh: int, confidence: float
+) -> tuple[Chosen, Chosen]:
+    """Two events, from training trials on both databases, equally many.
+
+    The first promises the largest bound on epsilon, the second exceeds the claim (epsilon, delta) by most standard
+    errors. Thresholds of single numbers are chosen on all trials. What is fitted, a table of outputs and a classifier,
+    is fitted on one half and its threshold chosen on the other.
+    """
+    sides = [jax.tree.map(np.asarray, part) for part in (first, second)]
+    numbers = [jnp.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence))]
+    half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
+    halves = slice(half), slice(half, None)
+    fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)
+    found = [(_linear(_only(index, count), "coordinate"), sides) for index in range(count)]
+    cells = _fit_cells(fitted)
+    if cells is not None:
+        found.append((cells, held))
+    if count > 1:
+        found.append((_fit_classifier(fitted), held))
+    options = [_best(event, trials, numbers) for event, trials in found]
+    return max((pair[0] for pair in options), key=_merit), max((pair[1] for pair in options), key=_merit)
+
+
+def _merit(chosen: Chosen) -> float:
+    return chosen.merit
+
+
+def _best(event: Event, sides: list[Features], numbers: list[Array]) -> tuple[Chosen, Chosen]:
+    """The best thresholds of an event's score, either tail, either direction."""
+    scores = (jnp.asarray(event.score(side), jnp.float32) for side in sides)
+    found = []
+    for one in _best_thresholds(*scores, *numbers):
+        chosen = replace(event, threshold=one.value, complement=one.complement)
+        found.append(Chosen(chosen, bool(one.swapped), float(one.merit)))
+    return found[0], found[1]
+
+
+@jax.jit
+def _best_thresholds(
+    first: Array, second: Array, epsilon: Array, delta: Array, fresh: Array, deviations: Array
+) -> tuple[Threshold, Threshold]:
+    of_bound = functools.partial(promise, delta=delta, fresh=fresh, deviations=deviations)
+    of_claim = functools.partial(excess, delta=delta, epsilon=epsilon)
+    return best_threshold(first, second, of_bound), best_threshold(first, second, of_claim)
+
+
+def _only(index: int, count: int) -> np.ndarray:
+    weights = np.zeros((count, 3), np.float32)
+    weights[index, 1] = 1
+    return weights
+
+
+def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None) -> Event:
+    count = len(weights)
+    shift = np.zeros(count, np.float32) if shift is None else shift
+    scale = np.ones(count, np.float32) if scale is None else scale
+    none = jnp.zeros(0, jnp.uint32), jnp.zeros(0, jnp.float32)
+    return Event(*none, jnp.asarray(weights), jnp.asarray(shift), jnp.asarray(scale), jnp.float32(0), jnp.bool_(False),
+                 kind)  # fmt: skip
+
+
+def _fit_cells(sides: list[Features]) -> Event | None:
+    """Outputs that came twice or more, scored by their smoothed log-ratio; None if there are none."""
+    codes, place, seen = np.unique(
+        np.concatenate([side.code for side in sides]), return_inverse=True, return_counts=True
+    )
+    cut = len(sides[0].code)
+    x, y = (np.bincount(part, minlength=len(codes)) for part in (place[:cut], place[cut:]))
+    keep = np.sort(np.argsort(-seen, kind="stable")[:_MOST_CELLS])
+    keep = keep[seen[keep] > 1]
+    if not len(keep):
+        return None
+    codes, x, y = codes[keep], x[keep], y[keep]
+    scores = np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
+    count = sides[0].numbers.shape[-1]
+    blank = _linear(np.zeros((count, 3), np.float32), "cells")
+    return replace(blank, codes=jnp.asarray(codes), scores=jnp.asarray(scores))
+
+
+def _fit_classifier(sides: list[Features]) -> Event:
+    """Logistic regression on the numbers and their squares, by Adam for a fixed number of steps."""
+    x = np.concatenate([side.numbers for side in sides])
+    label = np.concatenate([np.ones(len(sides[0].numbers)), np.zeros(len(sides[1].numbers))]).astype(np.float32)
+    centre, width = np.median(x, axis=0), np.std(np.clip(x, -1e18, 1e18), axis=0)
+    scale = np.where(width > 0, width, 1).astype(np.float32)
+    start = _linear(np.zeros((x.shape[1], 3), np.float32), "classifier", centre.astype(np.float32), scale)
+    with jax.numpy_dtype_promotion("standard"):  # optax raises a float to the power of its counter
+        weights = _logistic(start, jnp.asarray(x), jnp.asarray(label))
+    return replace(start, weights=weights)
+
+
+@jax.jit
+def _logistic(start: Event, x: Array, label: Array) -> Array:
+    optimiser = optax.adam(0.1)
+
+    def loss(weights: Array) -> Array:
+        odds = replace(start, weights=weights).score(
+            Features(jnp.zeros(x.shape[0], jnp.uint32), jnp.clip(x, -1e18, 1e18))
+        )
+        return jnp.mean(optax.sigmoid_binary_cross_entropy(odds, label))
+
+    def step(state: tuple, _: None) -> tuple:
+        weights, memory = state
+        change, memory = optimiser.update(jax.grad(loss)(weights), memory)
+        return (optax.apply_updates(weights, change), memory), None
+
+    state = (start.weights, optimiser.init(start.weights))
+    return jax.lax.scan(step, state, None, length=_FIT_STEPS)[0][0]

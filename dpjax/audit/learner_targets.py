@@ -1,0 +1,74 @@
+"""Learners as targets: everything that `learn` returns, over every small sample."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.databases import Universe, samples, show_sample
+from dpjax.audit.outcomes import exact_table
+from dpjax.audit.target import Pair, Target
+from dpjax.checks import InputError
+from dpjax.learners import Independent, Learner, PointLearner
+from dpjax.types import Goal, Privacy, Sample
+
+GOAL = Goal(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
+_ROWS = 3
+_HISTOGRAM_ROWS = {1: 12, 2: 8}  # of a learner with thresholds that three rows never reach, by the number of labels
+_HARD_ROWS = 24
+
+
+def learner_target(learner: Learner, name: str, k: int) -> Target:
+    """A learner of k concepts as a target.
+
+    Its exact audit goes through all samples of up to three rows over its domain, which should have two to four
+    elements; for PointLearner also through all of eight or twelve rows without regard to order.
+    """
+    if learner.guarantee(Privacy(1.0, 1e-6)) is None:
+        raise InputError("target", "a learner that claims privacy", name, "audit another one: this one promises none")
+
+    def claim(epsilon: float, delta: float) -> Guarantee:
+        promised = learner.guarantee(Privacy(epsilon, delta))
+        assert promised is not None
+        return promised
+
+    def run(key: Array, sample: Any, privacy: Privacy) -> Any:
+        return learner.learn(key, sample, privacy, GOAL)
+
+    def universes() -> list[Universe]:
+        domain = learner.concepts.domain
+        found = [samples(domain, k, _ROWS, learner.neighboring)]
+        if isinstance(learner, PointLearner):
+            found.append(samples(domain, k, _HISTOGRAM_ROWS.get(k, 6), learner.neighboring, ordered=False))
+        return found
+
+    def pairs() -> list[Pair]:
+        hard = [pair for rows in (1, _ROWS, _HARD_ROWS) for pair in learner.hard_neighbors(rows)]
+        return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
+
+    caveat = "released noisy counts not told apart" if isinstance(learner, PointLearner) else ""
+    table = lambda databases, privacy: _table(learner, databases, privacy)  # noqa: E731
+    covers = [f"dpjax.learners.{type(part).__name__}" for part in (learner, getattr(learner, "learner", None)) if part]
+    return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers))
+
+
+def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:
+    if isinstance(learner, Independent):  # a direct sum: the product of its columns
+        share = learner.share(privacy)  # the numbers with which learn runs
+        one_by_one = (Sample(databases.x, databases.y[..., [j]], databases.mask) for j in range(learner.k))
+        joint = np.zeros((len(databases.mask), 1))
+        for column in one_by_one:
+            part = _table(learner.learner, column, share)
+            joint = (joint[:, :, None] + part[:, None, :]).reshape(len(joint), -1)
+        return joint
+    with jax.enable_x64(True):
+        exactly = Privacy(jnp.float64(privacy.epsilon), jnp.float64(privacy.delta))
+        goal = Goal(jnp.float64(GOAL.alpha), jnp.float64(GOAL.beta))
+
+        def run(sample: Sample) -> Any:
+            return learner.learn(jax.random.key(0), sample, exactly, goal)
+
+        return exact_table(run, databases, learner.concepts.size)

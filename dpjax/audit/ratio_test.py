@@ -1,0 +1,169 @@
+"""Is p <= e^epsilon q + delta, given x of n successes for p and y of m for q? Valid at every sample size.
+
+For each possible q two exact binomial tails, one for x at the largest allowed p and one for y at q, are combined by
+Stouffer's method with weights that depend on q alone: their shares in the variance of p - e^epsilon q. The p-value is
+the largest over q in a Clopper-Pearson interval of level significance / 100, which is paid for (Berger and Boos 1994).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaincc, betaincinv, ndtr, ndtri, xlogy
+
+from dpjax import checks
+from dpjax.checks import InputError
+
+Floats = NDArray[np.float64]
+_CELLS = 128  # of the interval for q
+_STEPS = 60  # at most, to a bound
+_RESOLUTION = 1e-6  # of a bound
+_LARGEST = 60.0  # no lower bound on epsilon is reported above
+_CLIP = 40.0  # standard deviations
+_UNDERFLOW = 1e-290
+
+
+def p_value(
+    x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, epsilon: ArrayLike, delta: ArrayLike,
+    *, significance: float = 0.05, cells: int = _CELLS,
+) -> Floats:  # fmt: skip
+    """P-value of H0: p <= e^epsilon q + delta, elementwise; at most ``significance`` with that probability under H0.
+
+    Args:
+      x, n: successes and trials for p, whole numbers with 0 <= x <= n, n >= 1.
+      y, m: the same for q; the two samples are independent.
+      epsilon: >= 0. delta: in [0, 1).
+      significance: in (0, 1); the level at which the p-value will be read.
+      cells: static; a finer partition of q costs time and gives a slightly smaller p-value. All are valid.
+
+    Reference: Berger and Boos 1994, Section 2; Stouffer et al. 1949.
+    """
+    checks.probability("significance", significance)
+    x, n, y, m = _counts(x, n, y, m)
+    x, n, y, m, epsilon, delta = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float), np.asarray(delta, float))
+    x, n, y, m, epsilon, delta = (part[..., None] for part in (x, n, y, m, epsilon, delta))
+    spare = significance / 100
+    scale = np.exp(epsilon)
+    low, high = _lower(y, m, spare / 2), _upper(y, m, spare / 2)
+    # Borders that do not depend on the data: where q < 1 / m, y says next to nothing and x alone decides; where
+    # p > 1 - 1 / n, y alone. Between them both count.
+    rare, sure = 1 / m, np.maximum((1 - 1 / n - delta) / scale, 1 / m)
+    begin, end = np.clip(rare, low, high), np.clip(sure, low, high)
+    edges = _edges(begin, end, scale, delta, cells)
+    left, right = edges[..., :-1], edges[..., 1:]
+    z_x = _deviations(_at_least(x, n, scale * right + delta), x, n, scale * right + delta)
+    z_y = _deviations(_at_most(y, m, left), y, m, left)
+    parts = [_combined(z_x, z_y, q, n, m, scale, delta) for q in (left, right)]
+    worst = np.where(begin < end, np.max(ndtr(-np.minimum(*parts)), axis=-1, keepdims=True), 0.0)
+    of_x = np.where(low < rare, _at_least(x, n, scale * np.minimum(rare, high) + delta), 0.0)
+    of_y = np.where(high > sure, _at_most(y, m, np.maximum(sure, low)), 0.0)
+    worst = np.maximum(worst, np.maximum(of_x, of_y))[..., 0]
+    return np.minimum(worst + spare, 1.0)
+
+
+def _edges(begin: Floats, end: Floats, scale: Floats, delta: Floats, cells: int) -> Floats:
+    """A partition of [begin, end], in which half of the edges are even steps in standard deviations of q, half of p."""
+    steps = np.linspace(0, 1, cells // 2 + 1)
+
+    def even(first: Floats, last: Floats) -> Floats:
+        first, last = np.arcsin(np.sqrt(np.clip(first, 0, 1))), np.arcsin(np.sqrt(np.clip(last, 0, 1)))
+        return np.sin(first + (last - first) * steps) ** 2
+
+    of_q, of_p = even(begin, end), (even(scale * begin + delta, scale * end + delta) - delta) / scale
+    return np.sort(np.clip(np.concatenate([of_q, of_p], axis=-1), begin, end), axis=-1)
+
+
+def epsilon_lower(
+    x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, delta: ArrayLike = 0.0,
+    *, significance: float = 0.05, cells: int = _CELLS,
+) -> Floats:  # fmt: skip
+    """A lower bound on every epsilon for which p <= e^epsilon q + delta, at confidence 1 - significance.
+
+    Arguments as in `p_value`. Returns ``float64[...]`` >= 0, at most 60; 0 where nothing is certain.
+    """
+    x, n, y, m = _counts(x, n, y, m)
+    x, n, y, m, delta = np.broadcast_arrays(x, n, y, m, np.asarray(delta, float))
+    rejected = lambda epsilon: p_value(x, n, y, m, epsilon, delta, significance=significance, cells=cells)  # noqa: E731
+    guess = np.log(np.maximum((x / n - delta), 1 / n) / np.maximum(y / m, 0.5 / m))
+    return _largest(rejected, np.clip(guess + 1, 1.0, _LARGEST), significance)
+
+
+def delta_lower(
+    x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, epsilon: ArrayLike,
+    *, significance: float = 0.05, cells: int = _CELLS,
+) -> Floats:  # fmt: skip
+    """A lower bound on every delta for which p <= e^epsilon q + delta, at confidence 1 - significance; >= 0."""
+    x, n, y, m = _counts(x, n, y, m)
+    x, n, y, m, epsilon = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float))
+    rejected = lambda delta: p_value(x, n, y, m, epsilon, delta, significance=significance, cells=cells)  # noqa: E731
+    return _largest(rejected, np.minimum(x / n + 1e-12, 1.0), significance)
+
+
+def _largest(value: Callable[[Floats], Floats], high: Floats, significance: float) -> Floats:
+    """The largest number in [0, high] up to which the p-value stays at most ``significance``; 0 where it never does.
+
+    By false position on normal quantiles (Illinois), from below: what is returned was rejected itself.
+    """
+    aim = ndtri(significance)
+    low, of_low = np.zeros(high.shape), ndtri(value(np.zeros(high.shape))) - aim
+    nothing, of_high = of_low > 0, ndtri(np.minimum(value(high), 1 - 1e-12)) - aim
+    low = np.where(of_high <= 0, high, low)
+    for step in range(_STEPS):
+        open_ = (high - low > _RESOLUTION) & ~nothing
+        if not open_.any():
+            break
+        share = of_low / np.minimum(of_low - of_high, -1e-9)
+        share = np.full(high.shape, 0.5) if step % 4 == 3 else np.clip(share, 0.02, 0.98)
+        middle = low + share * (high - low)
+        found = ndtri(np.minimum(value(middle), 1 - 1e-12)) - aim
+        fails = found <= 0
+        of_high = np.where(fails, of_high / 2, found)
+        of_low = np.where(fails, found, of_low / 2)
+        low, high = np.where(fails & open_, middle, low), np.where(~fails & open_, middle, high)
+    return np.where(nothing, 0.0, low)
+
+
+def _counts(x, n, y, m) -> list[Floats]:
+    counts = [np.asarray(part, np.float64) for part in (x, n, y, m)]
+    for name, some, all_ in (("x", counts[0], counts[1]), ("y", counts[2], counts[3])):
+        if np.any(all_ < 1) or np.any(some < 0) or np.any(some > all_) or np.any(some != np.floor(some)):
+            raise InputError(name, "whole successes of at least one trial", f"{some} of {all_}", "count the event")
+    return counts
+
+
+def _at_least(x: Floats, n: Floats, p: Floats) -> Floats:
+    """P(Bin(n, p) >= x); 1 for p >= 1."""
+    inside = betainc(np.maximum(x, 1), n - x + 1, np.clip(p, 0, 1))
+    return np.where((x <= 0) | (p >= 1), 1.0, inside)
+
+
+def _at_most(y: Floats, m: Floats, q: Floats) -> Floats:
+    """P(Bin(m, q) <= y)."""
+    return np.where(y >= m, 1.0, betaincc(y + 1, np.maximum(m - y, 1), q))
+
+
+def _lower(y: Floats, m: Floats, level: float) -> Floats:
+    return np.where(y > 0, betaincinv(np.maximum(y, 1), m - y + 1, level), 0.0)
+
+
+def _upper(y: Floats, m: Floats, level: float) -> Floats:
+    return np.where(y < m, betaincinv(y + 1, np.maximum(m - y, 1), 1 - level), 1.0)
+
+
+def _deviations(tail: Floats, count: Floats, trials: Floats, p: Floats) -> Floats:
+    """A z with P(N(0, 1) >= z) >= tail: the quantile, or for tails that underflow sqrt(2 I) - 1 with I from Chernoff.
+
+    P(N >= z) >= z phi(z) / (1 + z^2) exceeds exp(-I) there, because z^2 / 2 = I - z - 1/2.
+    """
+    p, share = np.clip(p, 1e-300, 1), count / trials
+    information = trials * (xlogy(share, share / p) + xlogy(1 - share, (1 - share) / np.maximum(1 - p, 1e-300)))
+    far = np.sqrt(2 * np.maximum(information, 0)) - 1
+    return np.where(tail > _UNDERFLOW, np.maximum(-ndtri(tail), -_CLIP), far)
+
+
+def _combined(z_x: Floats, z_y: Floats, q: Floats, n: Floats, m: Floats, scale: Floats, delta: Floats) -> Floats:
+    """At fixed tails this is concave in the weights where it is positive, so the ends of a cell bound it."""
+    p = np.minimum(scale * q + delta, 1)
+    of_x, of_y = np.sqrt(p * (1 - p) / n), scale * np.sqrt(q * (1 - q) / m)
+    total = np.hypot(of_x, of_y)
+    return np.where(total > 0, (of_x * z_x + of_y * z_y) / np.maximum(total, 1e-300), -_CLIP)

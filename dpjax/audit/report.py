@@ -1,0 +1,78 @@
+"""What an audit says: never a bare number."""
+
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from dpjax.accounting.guarantee import Guarantee
+
+CONSISTENT, VIOLATED = "consistent with the claim", "VIOLATED"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One claim and the evidence for or against it.
+
+    Args:
+      target, calibration: what was audited.
+      claim: epsilon, delta and the neighbouring relation that are promised.
+      method: "exact" or "statistical".
+      evidence: on which databases, or at which confidence, in words.
+      epsilon_found: the smallest epsilon at the claimed delta that the evidence allows; "statistical": a lower bound.
+      delta_found: the smallest delta at the claimed epsilon that it allows; likewise.
+      confidence: of the statement; 1 for an exact one.
+      witness: the two databases with the largest delta, in words; the first is the likelier one for the event.
+      violated: whether the claim is refuted.
+      curve: [(epsilon, delta)] of the witness.
+      details: trials on each side, event, direction, corrections, key, seconds: what the method has to say.
+    """
+
+    target: str
+    calibration: str
+    claim: Guarantee
+    method: str
+    evidence: str
+    epsilon_found: float
+    delta_found: float
+    confidence: float
+    witness: dict[str, Any]
+    violated: bool
+    curve: list[tuple[float, float]]
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """`VIOLATED` with a witness, or consistent on this evidence: no audit proves more."""
+        return VIOLATED if self.violated else CONSISTENT
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        claim = {"epsilon": self.claim.epsilon, "delta": self.claim.delta, "relation": self.claim.neighboring.value}
+        finite = lambda x: x if np.isfinite(x) else None  # noqa: E731
+        return {
+            "target": self.target, "calibration": self.calibration, "claim": claim, "method": self.method,
+            "evidence": self.evidence, "epsilon_found": finite(self.epsilon_found), "delta_found": self.delta_found,
+            "confidence": self.confidence, "witness": self.witness, "verdict": self.verdict,
+            "curve": [[epsilon, delta] for epsilon, delta in self.curve], **self.details, "versions": versions(),
+        }  # fmt: skip
+
+    def __str__(self) -> str:
+        claim, relation = self.claim, self.claim.neighboring.value
+        lines = [
+            f"{self.target} ({self.calibration}): {self.verdict}",
+            f"  claimed   epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}, {relation}",
+            f"  found     epsilon {self.epsilon_found:.6g} at that delta, delta {self.delta_found:.6g} at that epsilon",
+            f"  method    {self.method}, confidence {self.confidence:g}: {self.evidence}",
+        ]
+        lines += [f"  {name:<9} {value}" for name, value in self.witness.items()]
+        lines += [f"  {name:<9} {value}" for name, value in self.details.items() if not isinstance(value, dict | list)]
+        return "\n".join(lines)
+
+
+def versions() -> dict[str, str]:
+    """What a number may depend on besides the code of a target."""
+    packages = {name: version(name) for name in ("dpjax", "jax", "numpy", "scipy")}
+    return {**packages, "python": platform.python_version()}

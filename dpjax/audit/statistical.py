@@ -1,0 +1,248 @@
+"""Statistical audits: run the algorithm on two neighbours many times, and test its claim with a stated confidence."""
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, keys
+from dpjax.accounting.distance import group
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.events import Chosen, Event, Features, choose, features
+from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
+from dpjax.audit.report import Report
+from dpjax.audit.target import Pair, Target
+from dpjax.checks import InputError
+from dpjax.types import Privacy
+
+_TRAINING = 0.2  # share of the trials that choose pair, event and direction
+_MOST_TRAINING = 1 << 20  # outputs held in memory, a side
+_TILE, _BLOCK = 1 << 16, 1 << 10
+_CHECKED = 64  # trials that look for impure targets
+
+
+def statistical(
+    target: Target, privacy: Privacy, *, trials: int = 1_000_000, confidence: float = 0.95, seed: int = 0,
+    distance: int = 1, sequential: bool = False,
+) -> Report:  # fmt: skip
+    """Tests the claim of ``target`` at this budget on its ``pairs``.
+
+    A fifth of the trials chooses a pair and two events with their directions: the one that promises the largest bound,
+    and the one that speaks most against the claim. The rest, fresh and with independent keys on the two sides, tests
+    each once at half of 1 - confidence; so a correct claim is refuted with probability at most 1 - confidence.
+
+    Args:
+      trials: on each side, 1000 to 2**32 in all.
+      distance: databases of the pairs are this many neighbouring steps apart; the claim is amplified.
+      sequential: test after every 65536 trials with a bet that may be watched, and stop at the first refutation. The
+        bounds then come from the bet alone.
+
+    Raises InputError for a target that is not a pure function of (key, database, budget) into arrays of fixed shapes,
+    or that returns NaN.
+    """
+    checks.integer("trials", trials, 1000, 2**32)
+    checks.probability("confidence", confidence)
+    checks.integer("seed", seed, 0, 2**32 - 1)
+    claim = target.claim(float(privacy.epsilon), float(privacy.delta))
+    claim = claim if distance == 1 else group(claim, distance)
+    begin, level = time.perf_counter(), 1 - confidence
+    pairs = target.pairs()
+    if not pairs:
+        raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
+    training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * len(pairs)) // len(pairs))
+    fresh = max(trials - training * len(pairs), 100)
+    machine = _Machine(target, privacy, seed, fresh)
+    options = []
+    for number, pair in enumerate(pairs):
+        sides = machine.outputs(pair, number, training)
+        options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), pair))
+    of_bound, of_claim = (max(options, key=lambda option: option[0][which].merit) for which in range(2))
+    results = []
+    for (chosen, _), pair in (of_bound, ((of_claim[0][1], None), of_claim[1])):
+        counts = machine.count(chosen, pair, fresh)
+        whole = _bet(counts, claim, level / 2) if sequential else _fixed(_sum(counts), claim, level / 2)
+        results.append((whole, chosen, pair))
+    result, chosen, pair = min(results, key=lambda entry: (entry[0].p_value > level / 2, -entry[0].epsilon))
+    evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {len(pairs)} pair(s)"
+    x, y = result.counts
+    details = {
+        "event": chosen.event.words(machine.numbers), "trials": result.trials, "successes": [x, y],
+        "p_value": min(1.0, 2 * result.p_value),
+        "direction": "second over first" if chosen.swapped else "first over second",
+        "corrections": "two events, each tested once at half the level" + (" by a bet, valid at any time" * sequential),
+        "seed": seed, "distance": distance, "seconds": round(time.perf_counter() - begin, 2),
+    }  # fmt: skip
+    return Report(
+        target.name, target.calibration, claim, "statistical" + (", sequential" if sequential else ""), evidence,
+        result.epsilon, result.delta, confidence, pair.witness(chosen.swapped), result.p_value <= level / 2,
+        result.curve(claim), details,
+    )  # fmt: skip
+
+
+def _sum(counts: Iterator[np.ndarray]) -> np.ndarray:
+    return sum(counts, np.zeros(4, np.int64))
+
+
+@dataclass(frozen=True)
+class _Result:
+    counts: tuple[int, int]
+    trials: int
+    p_value: float
+    epsilon: float
+    delta: float
+    level: float
+
+    def curve(self, claim: Guarantee) -> list[tuple[float, float]]:
+        """Lower bounds on delta over a grid of epsilons, each at the confidence of the report."""
+        grid = np.linspace(0, 2 * claim.epsilon, 9)
+        (x, y), n = self.counts, self.trials
+        found = delta_lower(x, n, y, n, grid, significance=self.level)
+        return [(float(e), float(d)) for e, d in zip(grid, found, strict=True)]
+
+
+def _fixed(joint: np.ndarray, claim: Guarantee, level: float) -> _Result:
+    x, y, n = int(joint[2] + joint[3]), int(joint[1] + joint[3]), int(joint.sum())
+    value = p_value(x, n, y, n, claim.epsilon, claim.delta, significance=level)
+    epsilon = epsilon_lower(x, n, y, n, claim.delta, significance=level)
+    delta = delta_lower(x, n, y, n, claim.epsilon, significance=level)
+    return _Result((x, y), n, float(value), float(epsilon), float(delta), level)
+
+
+def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> _Result:
+    """The bet prod(1 + lambda (X - e^epsilon Y - delta)) grows only if the claim is wrong; lambda is from the past."""
+    joint, log_wealth, highest = np.zeros(4, np.int64), 0.0, 0.0
+    scale = math.exp(claim.epsilon)
+    gains = np.array([-claim.delta, -scale - claim.delta, 1 - claim.delta, 1 - scale - claim.delta])
+    for tile in counts:
+        share = _kelly(joint, gains, 0.99 / (scale + claim.delta))
+        log_wealth += float(np.sum(tile * np.log1p(share * gains)))
+        highest = max(highest, log_wealth)
+        joint = joint + tile
+        if log_wealth >= -math.log(level):
+            break
+    x, y, n = int(joint[2] + joint[3]), int(joint[1] + joint[3]), int(joint.sum())
+    refuted = highest >= -math.log(level)
+    # bounds at a stopping time chosen by the data: the bet's own verdict, and nothing beyond it
+    epsilon, delta = (claim.epsilon, claim.delta) if refuted else (0.0, 0.0)
+    return _Result((x, y), n, min(1.0, math.exp(-highest)), epsilon, delta, level)
+
+
+def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
+    """The stake that would have grown fastest on the past, with one imagined trial of each kind; 0 without a past."""
+    if not joint.sum():
+        return 0.05 * most
+    shares = most * np.linspace(0, 1, 101)[1:]
+    growth = np.sum((joint + 0.25) * np.log1p(shares[:, None] * gains), axis=1)
+    return float(shares[np.argmax(growth)]) if growth.max() > 0 else 0.05 * most
+
+
+class _Machine:
+    """Runs the target on tiles of trials, on all local devices in turn."""
+
+    def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int):
+        self.target, self.root = target, keys.root(seed)
+        self.tile = min(_TILE, 1 << (trials - 1).bit_length())
+        self.privacy = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
+        self.numbers = 0
+        self._seen = jax.jit(self._features, static_argnames="count")
+        self._counted = jax.jit(self._joint)
+
+    def _outputs(self, key: Array, data: Any, first: Array, count: int, privacy: Privacy) -> Any:
+        def one(trial: Array) -> Any:
+            return self.target.run(keys.of_trial(key, trial), data, privacy)
+
+        trials = first + jnp.arange(count, dtype=jnp.uint32)
+        return jax.lax.map(one, trials, batch_size=min(_BLOCK, count))
+
+    def _features(self, key: Array, data: Any, first: Array, privacy: Privacy, *, count: int) -> tuple[Features, Array]:
+        output = self._outputs(key, data, first, count, privacy)
+        floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
+        bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
+        return jax.vmap(features)(output), bad
+
+    def _joint(self, event: Event, of_keys: Array, pair: tuple, first: Array, stop: Array, privacy: Privacy) -> Array:
+        """How many trials below ``stop`` had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int32[4]``."""
+        x, y = (
+            event.contains(jax.vmap(features)(self._outputs(of_keys[side], pair[side], first, self.tile, privacy)))
+            for side in range(2)
+        )
+        code = 2 * x.astype(jnp.int32) + y.astype(jnp.int32)
+        real = jax.lax.iota(jnp.uint32, self.tile) < stop - first
+        return jnp.sum(
+            (code[:, None] == jnp.arange(4, dtype=jnp.int32)[None, :]) & real[:, None], axis=0, dtype=jnp.int32
+        )
+
+    def outputs(self, pair: Pair, number: int, count: int) -> tuple[Features, Features]:
+        """Training trials on both sides."""
+        self._check(pair, repeats=number == 0)
+        found = []
+        for side, data in enumerate((pair.first, pair.second)):
+            key = keys.stream(self.root, f"training {number} {side}")
+            seen, bad = self._call(self._seen, key, data, jnp.uint32(0), self.privacy, count=count)
+            if int(bad):
+                raise InputError(
+                    "target", "outputs without NaN", f"NaN in {int(bad)} places of {count} trials on {pair.show(data)}",
+                    "return -1 or another code where there is no answer",
+                )  # fmt: skip
+            found.append(seen)
+        self.numbers = found[0].numbers.shape[-1]
+        return found[0], found[1]
+
+    def count(self, chosen: Chosen, pair: Pair, trials: int) -> Iterator[np.ndarray]:
+        """Joint counts of fresh trials, tile by tile, as they are ready; a few tiles are under way at once."""
+        order = (pair.second, pair.first) if chosen.swapped else (pair.first, pair.second)
+        of_keys = jnp.stack([keys.stream(self.root, f"fresh {side}") for side in ("likelier", "other")])
+        devices = itertools.cycle(jax.local_devices())
+        waiting: list[Array] = []
+        for first in range(0, trials, self.tile):
+            with jax.default_device(next(devices)):
+                stop = jnp.uint32(min(trials, first + self.tile) % 2**32)
+                waiting.append(self._counted(chosen.event, of_keys, order, jnp.uint32(first), stop, self.privacy))
+            if len(waiting) > 2 * len(jax.local_devices()):
+                yield np.asarray(waiting.pop(0), np.int64)
+        for tile in waiting:
+            yield np.asarray(tile, np.int64)
+
+    def _check(self, pair: Pair, repeats: bool) -> None:
+        """Refuses a target whose output changes its shape with the data, or that does not repeat itself."""
+        key = keys.stream(self.root, "check")
+        shapes = []
+        for data in (pair.first, pair.second):
+            run = lambda key, data: self.target.run(key, data, self.privacy)  # noqa: E731
+            shapes.append(self._call(jax.eval_shape, run, key, data))
+        if str(shapes[0]) != str(shapes[1]):
+            raise InputError(
+                "target", "outputs of one shape on all databases", f"{shapes[0]} and {shapes[1]}",
+                "pad the output: its shape would tell the databases apart",
+            )  # fmt: skip
+        if not repeats:
+            return
+        first = [
+            self._call(jax.jit(lambda k, d: self._features(k, d, jnp.uint32(0), self.privacy, count=_CHECKED)[0]),
+                       key, pair.first)
+            for _ in range(2)
+        ]  # fmt: skip
+        if not np.array_equal(first[0].code, first[1].code):
+            raise InputError(
+                "target", "a pure function: the same key, the same output", "two different outputs for one key",
+                "draw all randomness from the key",
+            )  # fmt: skip
+
+    @staticmethod
+    def _call(function: Any, *arguments: Any, **how: Any) -> Any:
+        try:
+            return function(*arguments, **how)
+        except InputError:
+            raise
+        except Exception as error:  # whatever a person's own code raises
+            raise InputError(
+                "target", "a jittable function (key, database, privacy) -> arrays", f"{type(error).__name__}: {error}",
+                "run it once by hand under jax.jit; a host function needs an adapter",
+            ) from error  # fmt: skip

@@ -1,0 +1,53 @@
+"""What is audited: an algorithm, its claim, and databases worth looking at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jax import Array
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.databases import Universe
+from dpjax.types import Privacy
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring databases, both pytrees of arrays of the same shapes, and what to call them."""
+
+    first: Any
+    second: Any
+    show: Callable[[Any], Any]
+
+    def witness(self, swapped: bool = False) -> dict[str, Any]:
+        """Both in words, the one with the larger probability of the event first."""
+        one, other = (self.second, self.first) if swapped else (self.first, self.second)
+        return {"database": self.show(one), "neighbour": self.show(other)}
+
+
+@dataclass(frozen=True)
+class Target:
+    """An algorithm under audit.
+
+    Args:
+      name: how a person asks for it.
+      claim: (epsilon, delta) -> what is promised at this budget.
+      run: (key, database, Privacy) -> output, any pytree of arrays; pure, jittable and total.
+      universes: what an exact audit goes through.
+      table: (databases, Privacy) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
+      pairs: neighbours for a statistical audit.
+      calibration: "corrected", or "printed" for a paper's constants.
+      caveat: what the exact law does not tell apart, in words.
+      covers: public objects of dpjax whose ``Privacy:`` line this target audits.
+    """
+
+    name: str
+    claim: Callable[[float, float], Guarantee]
+    run: Callable[[Array, Any, Privacy], Any]
+    universes: Callable[[], list[Universe]]
+    pairs: Callable[[], list[Pair]]
+    table: Callable[[Any, Privacy], np.ndarray] | None = None
+    calibration: str = "corrected"
+    caveat: str = ""
+    covers: tuple[str, ...] = ()

@@ -1,0 +1,123 @@
+"""The best threshold of a score, chosen on training trials; and audits of scores that are there already."""
+
+import functools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.special import ndtri
+
+from dpjax import checks
+from dpjax.audit.ratio_test import epsilon_lower
+from dpjax.checks import InputError
+
+_TRAINING = 0.2
+_CALLBACK_CELLS = 32  # of the ratio test inside a program, where many bounds are asked for at once
+
+
+class Threshold(NamedTuple):
+    """The event score >= value, or its complement; likelier on the second side if ``swapped``; all of shape ``[]``.
+
+    merit: by which it was chosen; -inf where nothing tells.
+    """
+
+    value: Array
+    complement: Array
+    swapped: Array
+    merit: Array
+
+
+def best_threshold(first: Array, second: Array, merit: Callable[[Array, Array, int], Array]) -> Threshold:
+    """The threshold, tail and direction of most merit for scores ``float32[t]`` of t training trials a side. No NaN.
+
+    merit(p, q, t): of an event with these estimated probabilities on the likelier and the other side.
+    """
+    trained = first.shape[0]
+    with jax.enable_x64(True):
+        one = jnp.uint64(1)
+        packed = jnp.concatenate([_sortable(first) << one | one, _sortable(second) << one])  # one operand sorts fastest
+        packed = jnp.sort(packed)[::-1]
+        from_first = (packed & one).astype(jnp.int32)
+        ends = packed[:-1] >> one != packed[1:] >> one  # every tie on one side
+        value = _score(packed >> one)[:-1]
+    x = jnp.cumsum(from_first, dtype=jnp.int32)[:-1]
+    y = jnp.arange(1, 2 * trained, dtype=jnp.int32) - x
+    cases = [(c, s) for c in (False, True) for s in (False, True)]
+    options = []
+    for complement, swapped in cases:
+        pair = (trained - y, trained - x) if complement else (y, x)
+        p, q = ((part.astype(jnp.float32) + 0.5) / (trained + 1) for part in (pair if swapped else pair[::-1]))
+        options.append(jnp.where(ends, merit(p, q, trained), -jnp.inf))
+    table = jnp.stack(options)
+    best = jnp.argmax(table)
+    case, at = best // (2 * trained - 1), best % (2 * trained - 1)
+    of_case = jnp.asarray(np.array(cases))[case]
+    return Threshold(value[at], of_case[0], of_case[1], table.reshape(-1)[best])
+
+
+def promise(p: Array, q: Array, trained: int, *, delta: Array, fresh: Array, deviations: Array) -> Array:
+    """The bound on epsilon that ``fresh`` trials should certify: its estimate less ``deviations`` standard errors.
+
+    And less sqrt(ln t) of those over the t training trials: the best of many thresholds looks better than it is.
+    """
+    gain = jnp.maximum(p - delta, jnp.float32(1e-30))
+    spread = jnp.sqrt(p * (1 - p) / (gain * gain) + (1 - q) / q)
+    margin = deviations / jnp.sqrt(fresh) + jnp.float32(np.sqrt(np.log(trained + 1) / trained))
+    return jnp.where(p > delta, jnp.log(gain / q) - margin * spread, -jnp.inf)
+
+
+def excess(p: Array, q: Array, trained: int, *, delta: Array, epsilon: Array) -> Array:
+    """By how many standard errors of one trial p exceeds e^epsilon q + delta."""
+    scale = jnp.exp(epsilon)
+    return (p - delta - scale * q) / jnp.sqrt(p * (1 - p) + scale * scale * q * (1 - q))
+
+
+def _sortable(score: Array) -> Array:
+    """float32 -> uint64 in the same order."""
+    bits = jax.lax.bitcast_convert_type(score + jnp.float32(0), jnp.uint32)  # -0 is 0
+    return jnp.where(_negative(bits), ~bits, bits | jnp.uint32(1 << 31)).astype(jnp.uint64)
+
+
+def _score(key: Array) -> Array:
+    bits = key.astype(jnp.uint32)
+    bits = jnp.where(_negative(bits), bits ^ jnp.uint32(1 << 31), ~bits)
+    return jax.lax.bitcast_convert_type(bits, jnp.float32)
+
+
+def _negative(bits: Array) -> Array:
+    return bits >= jnp.uint32(1 << 31)
+
+
+def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confidence: float = 0.95) -> Array:
+    """A lower bound on epsilon, at the stated confidence, from scores of independent runs on two neighbours.
+
+    A fifth of the scores chooses threshold, tail and direction; the others test this one event.
+
+    Args:
+      first, second: ``float32[n]``, n >= 50, without NaN; in no order that depends on the scores.
+      delta: static, in [0, 1). confidence: static.
+
+    Returns: ``float64[]`` (float32 without 64-bit types) >= 0. Jittable; vmap or map it over many audits: the test
+      itself runs on the host.
+    """
+    checks.delta(delta)
+    level = 1 - checks.probability("confidence", confidence)
+    n = first.shape[-1]
+    if first.shape != second.shape or n < 50:
+        raise InputError("scores", "equally many, at least 50", f"{first.shape} and {second.shape}", "run more trials")
+    training = int(_TRAINING * n)
+    numbers = {"delta": jnp.float32(delta), "fresh": jnp.float32(n - training)}
+    merit = functools.partial(promise, **numbers, deviations=jnp.float32(ndtri(confidence)))
+    chosen = best_threshold(first[:training], second[:training], merit)
+    x, y = (jnp.sum((part[training:] >= chosen.value) ^ chosen.complement, dtype=jnp.int32) for part in (first, second))
+    x, y = jnp.where(chosen.swapped, y, x), jnp.where(chosen.swapped, x, y)
+
+    def host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        total = n - training
+        return epsilon_lower(x, total, y, total, delta, significance=level, cells=_CALLBACK_CELLS).astype(kind)
+
+    kind = jax.dtypes.canonicalize_dtype(np.float64)
+    return jax.pure_callback(host, jax.ShapeDtypeStruct((), kind), x, y, vmap_method="broadcast_all")

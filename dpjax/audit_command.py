@@ -1,0 +1,162 @@
+"""`dpjax audit`: a target by name, or everything."""
+
+import importlib
+import json
+from collections.abc import Callable
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table as Printed
+
+from dpjax import audit, checks
+from dpjax.audit import Report, Target
+from dpjax.checks import InputError
+from dpjax.concepts import Domain
+from dpjax.experiments import catalog
+from dpjax.experiments.store import replace_file
+from dpjax.types import Neighboring, Privacy
+
+if TYPE_CHECKING:
+    from dpjax import cli
+
+METHODS = ("auto", "exact", "statistical", "sequential")
+_ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
+_RELATIONS = {relation.value: relation for relation in Neighboring}
+
+
+def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+    """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
+    checks.choice("method", command.method, METHODS)
+    privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
+    relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
+    if command.all == (command.target is not None):
+        raise InputError(
+            "target", "a name, module:object, or --all", repr(command.target), "see `dpjax list` for the names"
+        )
+    if command.target is not None:
+        checks.choice("calibration", command.calibration, ("corrected", "printed"))
+        reports = [_run(find(command.target, relation, command.calibration), privacy, command)]
+        answer = reports[0].to_dict()
+    else:
+        reports = [_run(target, privacy, command) for target in everything()]
+        answer = {"reports": [report.to_dict() for report in reports]}
+    answer["violated"] = any(report.violated for report in reports)
+    if command.out is not None:
+        from dpjax.plots import plot_privacy
+
+        replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
+        replace_file(command.out / "audit.md", markdown(reports).encode())
+        answer["figures"] = [] if command.all else [str(p) for p in plot_privacy(answer, command.out / "audit")]
+
+    def show() -> None:
+        console = Console()
+        if command.all:
+            printed = Printed()
+            for heading in _HEADINGS:
+                printed.add_column(heading)
+            for report in reports:
+                printed.add_row(*_row(report))
+            console.print(printed)
+        else:
+            console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
+
+    return answer, show
+
+
+def find(name: str, relation: Neighboring, calibration: str) -> Target:
+    """A mechanism, a learner as in `dpjax list`, or ``module:object``.
+
+    The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
+    """
+    if ":" in name:
+        return _own(name)
+    if name in audit.mechanism_names():
+        return audit.mechanism_target(name, relation, calibration)
+    checks.choice("target", name, [*audit.mechanism_names(), *catalog.learner_names()])
+    if calibration != "corrected":
+        raise InputError("calibration", f"corrected for {name}", calibration, "no paper prints other constants for it")
+    target = _learner(name, _ELEMENTS)
+    if relation is not Neighboring.REPLACE_ONE:
+        raise InputError("relation", Neighboring.REPLACE_ONE.value, relation.value, f"{name} promises nothing under it")
+    return target
+
+
+def everything() -> list[Target]:
+    """Everything exported with a claim, under each relation that it is made for."""
+    found = []
+    for name, relation in product(audit.mechanism_names(), Neighboring):
+        if relation in audit.relations(name):
+            found.append(audit.mechanism_target(name, relation))
+    return found + [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name != "erm"]
+
+
+def markdown(reports: list[Report]) -> str:
+    """One row a claim."""
+    lines = ["# Privacy audit", "", "| " + " | ".join(_HEADINGS) + " | evidence |", "|---" * (len(_HEADINGS) + 1) + "|"]
+    lines += ["| " + " | ".join([*_row(report), report.evidence]) + " |" for report in reports]
+    return "\n".join(lines) + "\n"
+
+
+_HEADINGS = ("target", "relation", "claimed", "found: epsilon", "delta", "method", "verdict", "seconds")
+
+
+def _row(report: Report) -> tuple[str, ...]:
+    name = report.target if report.calibration == "corrected" else f"{report.target} ({report.calibration})"
+    claim = f"({report.claim.epsilon:g}, {report.claim.delta:g})"
+    found = f"{report.epsilon_found:.6g}", f"{report.delta_found:.6g}"
+    method = report.method if report.confidence == 1 else f"{report.method}, {report.confidence:g}"
+    seconds = f"{report.details['seconds']:.2f}"
+    return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
+
+
+def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Report:
+    method, why = command.method, ""
+    if method == "auto":
+        method = "exact" if target.table is not None else "statistical"
+    if method == "exact":
+        try:
+            return audit.exact(target, privacy)
+        except audit.NotListable as error:
+            if command.method == "exact":
+                raise
+            why = str(error)
+    report = audit.statistical(
+        target, privacy, trials=command.trials, confidence=command.confidence, seed=command.seed,
+        distance=command.distance, sequential=method == "sequential",
+    )  # fmt: skip
+    if why:
+        report.details["not_exact"] = why
+    return report
+
+
+def _learner(name: str, elements: int) -> Target:
+    kind = "thresholds" if name.startswith("median") else "points"
+    concepts = catalog.CLASSES[kind](Domain(elements))
+    return audit.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)
+
+
+def _own(name: str) -> Target:
+    module, _, path = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), path)
+        if callable(found) and not hasattr(found, "learn"):
+            try:
+                found = found()
+            except TypeError:
+                found = found(catalog.CLASSES["points"](Domain(_ELEMENTS)), _CONCEPTS)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            "target", "module:object that can be imported", repr(name),
+            f"put the module on the path and check the name ({type(error).__name__}: {error})",
+        ) from error  # fmt: skip
+    if isinstance(found, Target):
+        return found
+    if not (hasattr(found, "learn") and hasattr(found, "guarantee") and hasattr(found, "hard_neighbors")):
+        raise InputError(
+            "target", "a dpjax.audit.Target or a Learner", type(found).__name__,
+            "make a Target of it: name, claim, run, universes, pairs",
+        )  # fmt: skip
+    return audit.learner_target(found, name, getattr(found, "k", 1))

@@ -1,0 +1,262 @@
+"""Statistical audits: power without being told the event, false alarms, planted bugs, and targets that are none."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpjax import audit, laws, random
+from dpjax import mechanisms as m
+from dpjax.accounting import Guarantee
+from dpjax.audit.databases import show_numbers
+from dpjax.checks import InputError
+from dpjax.types import Neighboring, Privacy
+
+REPLACE = Neighboring.REPLACE_ONE
+PRIVACY = Privacy(1.0, 1e-6)
+
+
+def target(run, pair=(0, 1), epsilon=1.0, delta=0.0, name="planted"):
+    one, other = (np.asarray(part, np.int32) for part in pair)
+    claim = Guarantee(epsilon, delta, REPLACE, name)
+    return audit.Target(name, lambda e, d: claim, run, list, lambda: [audit.Pair(one, other, show_numbers)])
+
+
+# --- power and false alarms of the bound on scores --------------------------------------------------------------------
+
+
+def bounds(draw, n, runs, **how):
+    """Bounds of ``runs`` audits of n scores a side; draw(key, side, n)."""
+
+    def one(key):
+        first, second = jax.random.split(key)
+        return audit.epsilon_of_scores(draw(first, 0, n), draw(second, 1, n), **how)
+
+    every = jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=max(1, min(100, 10**6 // n))))
+    return np.asarray(every(jax.random.split(jax.random.key(n), runs)))
+
+
+def laplace(key, side, n):
+    return random.laplace(key, (n,)) + jnp.float32(1 - side)
+
+
+def randomized(key, side, n):
+    law = m.randomized_response(jnp.int32(side), 1.0)
+    return jax.vmap(law.sample)(jax.random.split(key, n)).astype(jnp.float32)
+
+
+def exponential(key, side, n):
+    law = m.exponential(jnp.array([30, 31], jnp.int32)[:: 1 - 2 * side], 1.0)
+    return jax.vmap(law.sample)(jax.random.split(key, n)).astype(jnp.float32)
+
+
+def choosing(key, side, n):
+    law = m.choosing(jnp.array([1 - side, side], jnp.int32), 1.0, 0.1)
+    return jax.vmap(law.sample)(jax.random.split(key, n)).astype(jnp.float32)
+
+
+@pytest.mark.parametrize(("n", "runs", "least"), [(1000, 300, 0.80), (10**4, 100, 0.93), (10**5, 20, 0.978)])
+def test_power_without_being_told_the_event(n, runs, least):
+    """Mean bound on Laplace at epsilon 1; a mean of bounds spreads by less than 0.004 here."""
+    found = bounds(laplace, n, runs)
+    assert found.mean() >= least
+    assert binom.sf(np.sum(found > 1) - 1, runs, 0.05) > 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "least"), [(1000, 0.80), (10**4, 0.93), (10**5, 0.978), (10**6, 0.992)])
+def test_power_long(n, least):
+    assert bounds(laplace, n, max(20, 10**7 // n)).mean() >= least
+
+
+TIGHT = [(laplace, 0.0), (randomized, 0.0), (exponential, 0.0), (choosing, 0.1)]
+
+
+@pytest.mark.parametrize(("draw", "delta"), TIGHT, ids=lambda part: getattr(part, "__name__", ""))
+def test_false_alarms(draw, delta):
+    """At most 5%: rejected only if the number of alarms has probability below 1e-6."""
+    alarms = np.sum(bounds(draw, 400, 200, delta=delta) > 1 + 1e-6)
+    assert binom.sf(alarms - 1, 200, 0.05) > 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("draw", "delta"), TIGHT, ids=lambda part: getattr(part, "__name__", ""))
+def test_false_alarms_long(draw, delta):
+    alarms = np.sum(bounds(draw, 2000, 1000, delta=delta) > 1 + 1e-6)
+    assert binom.sf(alarms - 1, 1000, 0.05) > 1e-6
+
+
+# --- planted bugs: the trials that suffice ----------------------------------------------------------------------------
+
+
+def scale_too_small(key, data, p):
+    return data.astype(jnp.float32) + jnp.float32(0.8) / p.epsilon * random.laplace(key)
+
+
+def without_the_half(key, data, p):
+    return m.exponential(jnp.stack([27 + data, 31 - data]), 2 * p.epsilon).sample(key)
+
+
+def wrong_sensitivity(key, data, p):
+    return m.laplace_mechanism(2 * data, p.epsilon, sensitivity=1).sample(key)
+
+
+def low_threshold(key, data, p):
+    """The tight threshold, lowered by 1: a count of 1 is treated like one of 2."""
+    return m.stability_histogram((data + jnp.sign(data))[None], p.epsilon, 0.01).sample(key)[0]
+
+
+def skips_its_noise(key, data, p):
+    skip, noise = jax.random.split(key)
+    exact = random.uniform(skip) < jnp.float32(1e-3)
+    return jnp.where(exact, data.astype(jnp.float32), m.laplace_mechanism(data, p.epsilon, sensitivity=1).sample(noise))
+
+
+def row_order(key, data, p):
+    """data: two rows. Ties are broken by their order."""
+    return jnp.where(data[0] == data[1], m.randomized_response(data[0], p.epsilon).sample(key), data[0])
+
+
+PLANTED = [
+    (scale_too_small, (0, 1), 0.0, 10_000), (without_the_half, (0, 1), 0.0, 5_000),
+    (wrong_sensitivity, (0, 1), 0.0, 5_000), (low_threshold, (1, 0), 0.01, 40_000),
+    (skips_its_noise, (0, 1), 0.0, 200_000), (row_order, ([0, 1], [1, 1]), 0.0, 5_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "pair", "delta", "trials"), PLANTED, ids=lambda part: getattr(part, "__name__", ""))
+def test_planted_bugs_are_caught(run, pair, delta, trials):
+    report = audit.statistical(target(run, pair, delta=delta), PRIVACY, trials=trials)
+    assert report.violated, str(report)
+    assert report.epsilon_found > 1 and report.delta_found > delta
+    assert report.details["trials"] + 0.2 * trials <= trials + 1
+
+
+@pytest.mark.parametrize("run", [without_the_half, wrong_sensitivity], ids=lambda run: run.__name__)
+def test_a_sequential_audit_stops_early(run):
+    report = audit.statistical(target(run), PRIVACY, trials=2_000_000, sequential=True)
+    assert report.violated and report.details["trials"] < 200_000
+    assert report.details["p_value"] <= 0.05
+
+
+# --- the five classic wrong sparse vectors (Lyu, Su and Li 2017) ------------------------------------------------------
+
+
+def svt(threshold_noise, query_noise, shows, stops=True):
+    """AboveThreshold on queries 0, ..., with noises in scales of 1/epsilon; shows: bits, noisy answers or gaps."""
+
+    def run(key, data, p):
+        of_threshold, of_queries = jax.random.split(key)
+        values = data.astype(jnp.float32)
+        noise = random.laplace(of_queries, values.shape) * (jnp.float32(query_noise) / p.epsilon)
+        bar = random.laplace(of_threshold) * (jnp.float32(threshold_noise) / p.epsilon)
+        above = values + noise >= bar
+        asked = jnp.cumsum(above, dtype=jnp.int32) - above.astype(jnp.int32) == 0 if stops else jnp.ones_like(above)
+        answer = above & asked
+        return jnp.where(answer, values + noise, -jnp.float32(99)) if shows == "values" else answer
+
+    return run
+
+
+FEW, MANY = 20_000, 60_000
+WRONG_SVTS = [
+    ("no noise on the threshold", svt(0, 2, "bits"), ([0] * 12, [1] * 12), FEW),
+    ("noisy answers shown, with the noise of the test", svt(2, 4, "values"), ([0] * 8 + [1], [1] * 8 + [0]), 400_000),
+    ("never stops", svt(2, 4, "bits", stops=False), ([0] * 8 + [1] * 8, [1] * 8 + [0] * 8), FEW),
+    ("no noise on the queries, never stops", svt(2, 0, "bits", stops=False), ([0, 1], [1, 0]), FEW),
+    ("a quarter of the noise on the queries", svt(2, 1, "bits"), ([1, 1, 1, 0], [0, 0, 0, 1]), FEW),
+    ("no noise on the queries", svt(2, 0, "bits"), ([1, 0], [0, 1]), FEW),
+]
+
+
+@pytest.mark.parametrize(
+    ("what", "run", "pair", "trials"), WRONG_SVTS, ids=lambda part: part if type(part) is str else ""
+)
+def test_wrong_sparse_vectors_are_caught(what, run, pair, trials):
+    report = audit.statistical(target(run, pair, name=what), PRIVACY, trials=trials)
+    assert report.violated, str(report)
+
+
+@pytest.mark.parametrize("pair", [([0, 0, 0], [1, -1, 1]), ([1, 1, 1, 0], [0, 0, 0, 1])])
+def test_the_right_sparse_vector_is_not_accused(pair):
+    report = audit.statistical(target(svt(2, 4, "bits"), pair), PRIVACY, trials=100_000, confidence=1 - 1e-6)
+    assert not report.violated
+
+
+# --- everything else --------------------------------------------------------------------------------------------------
+
+
+def test_printed_a_dist_is_caught_and_the_corrected_one_is_not():
+    for calibration, violated in (("printed", True), ("corrected", False)):
+        found = audit.mechanism_target("stability", calibration=calibration)
+        report = audit.statistical(found, PRIVACY, trials=10_000, confidence=1 - 1e-6)
+        assert report.violated is violated, str(report)
+
+
+def test_a_report_is_whole_and_repeats_itself():
+    one, other = (audit.statistical(target(scale_too_small), PRIVACY, trials=5_000, seed=3).to_dict() for _ in range(2))
+    assert one.pop("seconds") > 0 < other.pop("seconds")
+    assert one == other
+    expected = "target calibration claim method evidence epsilon_found delta_found confidence witness verdict event"
+    assert {*expected.split(), "direction", "trials", "seed", "versions", "p_value", "corrections"} <= one.keys()
+    assert one["trials"] == 4000 and sorted(one["witness"].values()) == [0, 1]
+
+
+def test_group_distance_amplifies_the_claim():
+    """At distance 2 a correct mechanism may lose 2 epsilon, and delta grows."""
+    sound = lambda key, data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=1).sample(key)  # noqa: E731
+    report = audit.statistical(target(sound, (0, 2)), PRIVACY, trials=20_000, distance=2, confidence=1 - 1e-6)
+    assert report.claim.epsilon == 2 and not report.violated and report.epsilon_found > 1.2
+    assert audit.statistical(target(sound, (0, 2)), PRIVACY, trials=20_000).violated
+
+
+def test_tails_are_within_reach_of_a_known_event():
+    """A leak of probability 1e-3 in one output of many."""
+    law = lambda data: laws.Categorical(jnp.log(jnp.where(jnp.arange(50) == 49, data.astype(jnp.float32) * 0.02, 1.0)))  # noqa: E731
+    report = audit.statistical(target(lambda key, data, p: law(data).sample(key)), PRIVACY, trials=100_000)
+    assert report.violated and report.witness["database"] == 1
+
+
+state = {"calls": 0}
+
+
+def impure(key, data, p):
+    state["calls"] += 1
+    return random.laplace(key) + state["calls"]
+
+
+def not_a_number(key, data, p):
+    return jnp.where(data == 1, jnp.float32(jnp.nan), random.laplace(key))
+
+
+def throws(key, data, p):
+    raise RuntimeError("out of luck")
+
+
+def host_code(key, data, p):
+    return np.random.default_rng(int(jax.random.key_data(key)[0])).laplace()
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [(impure, "pure function"), (not_a_number, "NaN"), (throws, "out of luck"), (host_code, "jittable")],
+)
+def test_bad_targets_are_refused_and_nothing_is_claimed(run, says):
+    with pytest.raises(InputError, match=says):
+        audit.statistical(target(run), PRIVACY, trials=2000)
+
+
+def test_an_output_whose_shape_tells_the_databases_apart_is_refused():
+    leaky = audit.Target(
+        "leaky", lambda e, d: Guarantee(1.0, 0.0, REPLACE, "leaky"), lambda key, data, p: data * 2, list,
+        lambda: [audit.Pair(np.zeros(2, np.int32), np.zeros(3, np.int32), show_numbers)],
+    )  # fmt: skip
+    with pytest.raises(InputError, match="one shape"):
+        audit.statistical(leaky, PRIVACY, trials=2000)
+
+
+@pytest.mark.parametrize("bad", [{"trials": 10}, {"confidence": 1.0}, {"seed": -1}, {"distance": 0}])
+def test_bad_numbers_are_refused(bad):
+    with pytest.raises(InputError):
+        audit.statistical(target(scale_too_small), PRIVACY, **bad)
