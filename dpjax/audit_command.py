@@ -20,7 +20,7 @@ from dpjax.types import Neighboring, Privacy
 if TYPE_CHECKING:
     from dpjax import cli
 
-METHODS = ("auto", "exact", "statistical", "sequential")
+METHODS = ("auto", "exact", "statistical", "sequential", "bitwise")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
@@ -124,6 +124,7 @@ def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Repor
     report = audit.statistical(
         target, privacy, trials=command.trials, confidence=command.confidence, seed=command.seed,
         distance=command.distance, sequential=method == "sequential",
+        bitwise=method == "bitwise",
     )  # fmt: skip
     if why:
         report.details["not_exact"] = why

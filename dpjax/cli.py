@@ -165,8 +165,8 @@ class AuditCommand:
     delta: float = 1e-6
     """The other half of the budget."""
     method: str = "auto"
-    """exact, statistical, sequential (a statistical test that stops as soon as it is certain), or auto: exact where
-    the law is finite."""
+    """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
+    at the low bits of floats), or auto: exact where the law is finite."""
     trials: int = 1_000_000
     """Runs on each database, for statistical audits."""
     confidence: float = 0.95

@@ -13,8 +13,9 @@ from dpjax.types import Privacy
 DELTA = 1e-6
 HEAD = f"""# Printed constants that break their claim
 
-Written by `scripts/corrected_constants.py` from exact audits: every neighbour in a small world, in float64, replace-one, claimed delta {DELTA:g}.
-`dpjax audit stability --calibration printed` shows the first row with its witness. The corrected constants are the default everywhere.
+Written by `scripts/corrected_constants.py` from exact audits: every neighbour in a small world, in float64,
+replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its
+witness. The corrected constants are the default everywhere.
 
 | mechanism | printed in | epsilon | delta found as printed | as corrected | two databases that tell |
 |---|---|---|---|---|---|
@@ -22,16 +23,16 @@ Written by `scripts/corrected_constants.py` from exact audits: every neighbour i
 A_DIST = "A_dist | Bun, Nissim, Stemmer 2016, Algorithm 3"
 SANITIZER = "point sanitizer, alpha = 0.1, n = {} | the same, Algorithm 1"
 LAST_N = """
-The point sanitizer releases noisy counts above alpha n / 2 whatever delta is. It breaks its claim up to a last n, which the audit confirms on
-both sides (violated at n, not at n + 1):
+The point sanitizer releases noisy counts above alpha n / 2 whatever delta is. It breaks its claim up to a last n,
+which the audit confirms on both sides (violated at n, not at n + 1):
 
 | alpha | epsilon | last n that violates |
 |---|---|---|
 """
 WHY = """
-Why: in A_dist the lead of the best over the second candidate moves by 2, not 1, when a row is replaced; noise and threshold are made for 1. In the
-sanitizer a count of floor(alpha n / 4) + 1 gets noise while one less is never released, so what decides is how rarely the noise lifts the former above
-alpha n / 2; for small n that is not rare.
+Why: in A_dist the lead of the best over the second candidate moves by 2, not 1, when a row is replaced; noise and
+threshold are made for 1. In the sanitizer a count of floor(alpha n / 4) + 1 gets noise while one less is never
+released, so what decides is how rarely the noise lifts the former above alpha n / 2; for small n that is not rare.
 """
 
 
@@ -48,7 +49,8 @@ def _row(what: str, name: str, epsilon: float, n: int = 100) -> str:
         audit.exact(audit.mechanism_target(name, calibration=calibration, n=n), Privacy(epsilon, DELTA))
         for calibration in ("printed", "corrected")
     )
-    assert printed.violated and not corrected.violated
+    assert printed.violated
+    assert not corrected.violated
     witness = f"{printed.witness['database']} and {printed.witness['neighbour']}"
     return f"| {what} | {epsilon:g} | {printed.delta_found:.3g} | {corrected.delta_found:.3g} | {witness} |"
 

@@ -28,13 +28,22 @@ class Features:
     numbers: Array
 
 
-def features(output: Any) -> Features:
-    """Of one output; vmap it."""
+def features(output: Any, bitwise: bool = False) -> Features:
+    """Of one output; vmap it. bitwise: also how many low bits of each float32 are 0, which tells of its rounding."""
     leaves = [jnp.asarray(leaf).reshape(-1) for leaf in jax.tree.leaves(output)]
     words = jnp.concatenate([_words(leaf) for leaf in leaves])
     place = jax.lax.iota(jnp.uint32, words.shape[0])
     code = jnp.sum(_mixed(words ^ (place * jnp.uint32(0x9E3779B9))), dtype=jnp.uint32)
-    return Features(code, jnp.concatenate([leaf.astype(jnp.float32) for leaf in leaves])[:_MOST_NUMBERS])
+    numbers = [leaf.astype(jnp.float32) for leaf in leaves]
+    if bitwise:
+        numbers += [_low_zeros(leaf) for leaf in leaves if leaf.dtype == jnp.float32]
+    return Features(code, jnp.concatenate(numbers)[:_MOST_NUMBERS])
+
+
+def _low_zeros(value: Array) -> Array:
+    """The number of zero bits below the last one bit that is set, ``float32``; 32 for zero."""
+    bits = jax.lax.bitcast_convert_type(value, jnp.uint32)
+    return jax.lax.population_count((bits & (~bits + jnp.uint32(1))) - jnp.uint32(1)).astype(jnp.float32)
 
 
 def _words(leaf: Array) -> Array:

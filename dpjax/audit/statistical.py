@@ -1,5 +1,6 @@
 """Statistical audits: run the algorithm on two neighbours many times, and test its claim with a stated confidence."""
 
+import functools
 import itertools
 import math
 import time
@@ -30,7 +31,7 @@ _CHECKED = 64  # trials that look for impure targets
 
 def statistical(
     target: Target, privacy: Privacy, *, trials: int = 1_000_000, confidence: float = 0.95, seed: int = 0,
-    distance: int = 1, sequential: bool = False,
+    distance: int = 1, sequential: bool = False, bitwise: bool = False,
 ) -> Report:  # fmt: skip
     """Tests the claim of ``target`` at this budget on its ``pairs``.
 
@@ -43,6 +44,8 @@ def statistical(
       distance: databases of the pairs are this many neighbouring steps apart; the claim is amplified.
       sequential: test after every 65536 trials with a bet that may be watched, and stop at the first refutation. The
         bounds then come from the bet alone.
+      bitwise: look at the low bits of floats, too. Every mechanism of contract "ideal" fails this: noise in floating
+        point tells where it was added.
 
     Raises InputError for a target that is not a pure function of (key, database, budget) into arrays of fixed shapes,
     or that returns NaN.
@@ -58,7 +61,7 @@ def statistical(
         raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
     training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * len(pairs)) // len(pairs))
     fresh = max(trials - training * len(pairs), 100)
-    machine = _Machine(target, privacy, seed, fresh)
+    machine = _Machine(target, privacy, seed, fresh, bitwise)
     options = []
     for number, pair in enumerate(pairs):
         sides = machine.outputs(pair, number, training)
@@ -79,8 +82,9 @@ def statistical(
         "corrections": "two events, each tested once at half the level" + (" by a bet, valid at any time" * sequential),
         "seed": seed, "distance": distance, "seconds": round(time.perf_counter() - begin, 2),
     }  # fmt: skip
+    method = "statistical" + ", sequential" * sequential + ", bitwise" * bitwise
     return Report(
-        target.name, target.calibration, claim, "statistical" + (", sequential" if sequential else ""), evidence,
+        target.name, target.calibration, claim, method, evidence,
         result.epsilon, result.delta, confidence, pair.witness(chosen.swapped), result.p_value <= level / 2,
         result.curve(claim), details,
     )  # fmt: skip
@@ -146,7 +150,8 @@ def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
 class _Machine:
     """Runs the target on tiles of trials, on all local devices in turn."""
 
-    def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int):
+    def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int, bitwise: bool):
+        self.features = functools.partial(features, bitwise=bitwise)
         self.target, self.root = target, keys.root(seed)
         self.tile = min(_TILE, 1 << (trials - 1).bit_length())
         self.privacy = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
@@ -165,12 +170,12 @@ class _Machine:
         output = self._outputs(key, data, first, count, privacy)
         floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
         bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
-        return jax.vmap(features)(output), bad
+        return jax.vmap(self.features)(output), bad
 
     def _joint(self, event: Event, of_keys: Array, pair: tuple, first: Array, stop: Array, privacy: Privacy) -> Array:
         """How many trials below ``stop`` had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int32[4]``."""
         x, y = (
-            event.contains(jax.vmap(features)(self._outputs(of_keys[side], pair[side], first, self.tile, privacy)))
+            event.contains(jax.vmap(self.features)(self._outputs(of_keys[side], pair[side], first, self.tile, privacy)))
             for side in range(2)
         )
         code = 2 * x.astype(jnp.int32) + y.astype(jnp.int32)

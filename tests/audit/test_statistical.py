@@ -211,6 +211,16 @@ def test_group_distance_amplifies_the_claim():
     assert audit.statistical(target(sound, (0, 2)), PRIVACY, trials=20_000).violated
 
 
+def test_looking_at_bits_refutes_floating_point_noise_and_not_integers():
+    """1 + noise is a multiple of 2**-24 where noise alone is not: the lattice of a float tells where it was added."""
+    for name, violated in (("laplace_mechanism", True), ("randomized_response", False), ("exponential", False)):
+        found = audit.mechanism_target(name)
+        report = audit.statistical(found, Privacy(1.0, 0.0), trials=50_000, confidence=1 - 1e-6, bitwise=True)
+        assert report.violated is violated, str(report)
+    plain = audit.statistical(audit.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0), trials=50_000)
+    assert not plain.violated
+
+
 def test_tails_are_within_reach_of_a_known_event():
     """A leak of probability 1e-3 in one output of many."""
     law = lambda data: laws.Categorical(jnp.log(jnp.where(jnp.arange(50) == 49, data.astype(jnp.float32) * 0.02, 1.0)))  # noqa: E731
