@@ -159,3 +159,14 @@ def _examples(trials: int, draws: np.random.Generator) -> tuple[np.ndarray, np.n
 def _search(running: np.ndarray, draws: np.random.Generator) -> np.ndarray:
     targets = draws.random(len(running)) * running[:, -1]
     return np.array([row.searchsorted(target, "right") for row, target in zip(running, targets, strict=True)])
+
+
+def jax_privacy_bound(first: np.ndarray, second: np.ndarray) -> Work:
+    """jax_privacy's bound on epsilon from canary scores, at its defaults, 95%."""
+    from jax_privacy import auditing
+
+    def work() -> int:
+        auditing.CanaryScoreAuditor(first, second).epsilon_clopper_pearson(0.05)
+        return len(first) + len(second)
+
+    return work
