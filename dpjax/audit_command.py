@@ -20,7 +20,7 @@ from dpjax.types import Neighboring, Privacy
 if TYPE_CHECKING:
     from dpjax import cli
 
-METHODS = ("auto", "exact", "statistical", "sequential", "bitwise")
+METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
@@ -47,7 +47,8 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
 
         replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
         replace_file(command.out / "audit.md", markdown(reports).encode())
-        answer["figures"] = [] if command.all else [str(p) for p in plot_privacy(answer, command.out / "audit")]
+        curve = not command.all and reports[0].curve
+        answer["figures"] = [] if not curve else [str(p) for p in plot_privacy(answer, command.out / "audit")]
 
     def show() -> None:
         console = Console()
@@ -121,6 +122,8 @@ def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Repor
             if command.method == "exact":
                 raise
             why = str(error)
+    if method == "replay":
+        return audit.replay(target, privacy, seed=command.seed)
     report = audit.statistical(
         target, privacy, trials=command.trials, confidence=command.confidence, seed=command.seed,
         distance=command.distance, sequential=method == "sequential",

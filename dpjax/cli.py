@@ -166,7 +166,8 @@ class AuditCommand:
     """The other half of the budget."""
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
-    at the low bits of floats), or auto: exact where the law is finite."""
+    at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
+    sensitivity), or auto: exact where the law is finite."""
     trials: int = 1_000_000
     """Runs on each database, for statistical audits."""
     confidence: float = 0.95

@@ -1,6 +1,6 @@
-"""Every draw from a law passes through here, so that an audit can decide what is drawn.
+"""Every draw from a law, and every question to a mechanism, passes through here, so that an audit can listen.
 
-Without a listener a draw is the law's own sampler and nothing else happens.
+Without a listener a draw is the law's own sampler, a question is its value, and nothing else happens.
 """
 
 import contextlib
@@ -42,3 +42,28 @@ def listening(listener: Listener | None) -> Iterator[None]:
         yield
     finally:
         _listener.reset(before)
+
+
+Question = Callable[[Array, str, float, str], Array]
+
+_questioner: ContextVar[Question | None] = ContextVar("questioner", default=None)
+
+
+def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
+    """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
+
+    norm: "largest", the most that any entry moves; "sum", all entries together; "pieces", the most that the score of
+        an element moves, for ``int32[p, 6]`` of pieces (bits of the first and of the last element, score, exists).
+    """
+    questioner = _questioner.get()
+    return value if questioner is None else questioner(value, mechanism, float(sensitivity), norm)
+
+
+@contextlib.contextmanager
+def asking(questioner: Question) -> Iterator[None]:
+    """Meanwhile ``questioner(value, mechanism, sensitivity, norm)`` answers in place of every `asked`."""
+    before = _questioner.set(questioner)
+    try:
+        yield
+    finally:
+        _questioner.reset(before)

@@ -17,6 +17,7 @@ from .outcomes import NotListable as NotListable
 from .ratio_test import delta_lower as delta_lower
 from .ratio_test import epsilon_lower as epsilon_lower
 from .ratio_test import p_value as p_value
+from .replay import replay as replay
 from .report import Report as Report
 from .statistical import statistical as statistical
 from .target import Pair as Pair

@@ -11,6 +11,7 @@ from jax.scipy.special import logsumexp
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
+from dpjax.draws import asked
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import positive, vector
 from dpjax.mechanisms.exponential import rate
@@ -78,7 +79,7 @@ def above_threshold_guarantee(
 def inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring) -> tuple[Array, Array, float]:
     """(queries - threshold, 1 / scale of the threshold's noise, scale of a query's noise in units of that scale)."""
     rate(epsilon, monotonic=monotonic, neighboring=neighboring)  # refuses monotonic under REPLACE_ONE
-    queries = vector("queries", queries, integers=False)
+    queries = asked(vector("queries", queries, integers=False), "above_threshold", sensitivity)
     threshold = jnp.asarray(threshold)
     factor = as_float(epsilon) / (2 * positive("sensitivity", sensitivity))
     whole = jnp.issubdtype(queries.dtype, jnp.integer) and jnp.issubdtype(threshold.dtype, jnp.integer)

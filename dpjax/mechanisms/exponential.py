@@ -5,6 +5,7 @@ from jax import Array
 
 from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
 from dpjax.checks import InputError
+from dpjax.draws import asked
 from dpjax.laws import Categorical, fold_max
 from dpjax.types import Neighboring, as_float
 
@@ -56,6 +57,11 @@ def exponential(
     Reference: McSherry and Talwar 2007, Theorem 6.
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
+    return scaled(asked(scores, "exponential", sensitivity), factor, where, log_base)
+
+
+def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: Array | None = None) -> Categorical:
+    """The law proportional to exp(factor x score), for those who vouch for the sensitivity themselves."""
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
     existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))
     best = fold_max(existing)

@@ -12,10 +12,9 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax import random, wide
-from dpjax.draws import drawn
+from dpjax.draws import asked, drawn
 from dpjax.laws import Categorical
-from dpjax.mechanisms.exponential import exponential
-from dpjax.types import Neighboring, as_float
+from dpjax.mechanisms.exponential import rate, scaled
 
 
 @register_dataclass
@@ -99,13 +98,15 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
     Utility: errors at most min + (2 sensitivity / epsilon) (ln |domain| + s) with probability 1 - exp(-s).
     Reference: McSherry and Talwar 2007, Theorem 6; the pieces are those of the exponential median.
     """
-    factor = as_float(epsilon)
-    log_width = _log_width(pieces, factor.dtype)
-    choice = exponential(
-        -pieces.errors, factor, sensitivity=sensitivity, where=pieces.alive, log_base=log_width,
-        neighboring=Neighboring.REPLACE_ONE,
-    )  # fmt: skip
-    return IntervalLaw(choice, pieces)
+    factor = rate(epsilon, sensitivity)
+    asked(_packed(pieces), "interval_exponential", sensitivity, "pieces")
+    return IntervalLaw(scaled(-pieces.errors, factor, pieces.alive, _log_width(pieces, factor.dtype)), pieces)
+
+
+def _packed(pieces: Pieces) -> Array:
+    """``int32[p, 6]``: the bits of first and last, errors, and whether there is such a piece."""
+    limbs = jax.lax.bitcast_convert_type(jnp.concatenate([pieces.first, pieces.last], axis=1), jnp.int32)
+    return jnp.concatenate([limbs, pieces.errors[:, None], pieces.alive.astype(jnp.int32)[:, None]], axis=1)
 
 
 def _log_width(pieces: Pieces, dtype) -> Array:

@@ -8,6 +8,7 @@ from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
 from dpjax.checks import InputError
+from dpjax.draws import asked
 from dpjax.laws import DiscreteLaplace, Laplace
 from dpjax.mechanisms._inputs import positive
 from dpjax.types import Neighboring, as_float
@@ -29,7 +30,8 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Reference: Dwork and Roth 2014, Theorem 3.6.
     """
     scale = positive("sensitivity", sensitivity) / as_float(epsilon)
-    return Laplace(jnp.asarray(value).astype(scale.dtype), scale)
+    value = asked(jnp.asarray(value), "laplace_mechanism", sensitivity, "sum")
+    return Laplace(value.astype(scale.dtype), scale)
 
 
 def discrete_laplace_mechanism(value: Array, epsilon: float, *, sensitivity: int) -> DiscreteLaplace:
@@ -50,6 +52,7 @@ def discrete_laplace_mechanism(value: Array, epsilon: float, *, sensitivity: int
     if not jnp.issubdtype(value.dtype, jnp.integer):
         raise InputError("value", "whole numbers", str(value.dtype), "use laplace_mechanism for reals")
     checks.integer("sensitivity", sensitivity, 1)
+    value = asked(value, "discrete_laplace_mechanism", sensitivity, "sum")
     return DiscreteLaplace.of(value, sensitivity / checks.epsilon(epsilon))
 
 

@@ -15,6 +15,7 @@ from scipy.special import roots_legendre
 from dpjax import checks, random
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
+from dpjax.draws import asked
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import positive, vector
 from dpjax.mechanisms.exponential import rate
@@ -109,7 +110,7 @@ def permute_and_flip_guarantee(
 
 def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> Array:
     """log of each coin's probability of heads: rate x (score - max), -inf where there is no candidate."""
-    scores = vector("scores", scores, integers=False, least=1)
+    scores = asked(vector("scores", scores, integers=False, least=1), "permute_and_flip", sensitivity)
     factor = rate(epsilon, positive("sensitivity", sensitivity), monotonic=monotonic, neighboring=neighboring)
     whole = jnp.issubdtype(scores.dtype, jnp.integer)
     lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)

@@ -7,6 +7,7 @@ from jax import Array
 
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.draws import asked
 from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms._inputs import delta_like, positive, vector
 from dpjax.mechanisms.noise import upper_quantile
@@ -90,7 +91,7 @@ def release(
     epsilon = as_float(epsilon)
     delta = delta_like(delta, epsilon)
     spread = positive("gap_sensitivity", gap_sensitivity)
-    gap = jnp.asarray(gap).astype(epsilon.dtype)
+    gap = asked(jnp.asarray(gap), "release", spread).astype(epsilon.dtype)
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
         needed = upper_quantile(delta) - epsilon / spread * (gap - spread)
     else:

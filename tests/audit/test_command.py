@@ -59,6 +59,7 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
         (["stability", "--epsilon", "0"], "epsilon"), (["stability", "--delta", "1.5"], "delta"),
+        (["choosing", "--method", "replay"], "no question"),
         (["stability", "--method", "guess"], "method"), (["stability", "--relation", "cousins"], "relation"),
         (["kln-basic", "--relation", "add-or-remove-one"], "relation"), (["no_such_module:thing"], "module:object"),
         ([f"{__name__}:not_a_target"], "Learner"), ([f"{__name__}:missing"], "module:object"),

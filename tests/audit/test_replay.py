@@ -1,0 +1,137 @@
+"""Gray-box replay: one pair shows a sensitivity declared too small, or a loop that follows the data."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import audit
+from dpjax import mechanisms as m
+from dpjax.accounting import Guarantee
+from dpjax.audit.databases import show_numbers
+from dpjax.audit.replay import trace
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
+from dpjax.mechanisms import intervals
+from dpjax.types import Neighboring, Privacy
+
+PRIVACY = Privacy(1.0, 1e-6)
+
+
+def replayed(run, pair=([3, 1, 0], [2, 2, 0])):
+    one, other = (jnp.asarray(part, jnp.int32) for part in pair)
+    claim = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "planted")
+    target = audit.Target("planted", lambda e, d: claim, run, list, lambda: [audit.Pair(one, other, show_numbers)])
+    return audit.replay(target, PRIVACY)
+
+
+def test_sensitivities_that_hold():
+    for name in (
+        "exponential",
+        "permute_and_flip",
+        "above_threshold",
+        "laplace_mechanism",
+        "sparse_vector",
+        "stability",
+    ):
+        report = audit.replay(audit.mechanism_target(name), PRIVACY)
+        assert not report.violated and report.details["ratio"] == 1, str(report)
+
+
+def test_a_sensitivity_of_one_where_it_is_two():
+    """A sum of two counts that both move, and an L1 norm that counts both cells."""
+    report = replayed(lambda key, data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=1).sample(key))
+    assert report.violated and report.details["ratio"] == 2 and report.epsilon_found == 2
+    assert not replayed(lambda key, data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=2).sample(key)).violated
+    twice = replayed(lambda key, data, p: m.exponential(2 * data, p.epsilon).sample(key))
+    assert twice.violated and "exponential moved by 2 of 1" in twice.evidence
+
+
+def test_a_forgotten_clip_is_seen_behind_other_draws():
+    """The second question depends on the first answer, which is frozen: what is left is the data's own movement."""
+
+    def run(key, data, p):
+        first, second = jax.random.split(key)
+        best = m.exponential(data, p.epsilon / 2).sample(first)
+        return m.laplace_mechanism(data[best] * 5, p.epsilon / 2, sensitivity=1).sample(second)
+
+    report = replayed(run, ([30, 1, 0], [29, 2, 0]))
+    assert report.violated and report.details["ratio"] == 5
+
+
+def test_loops_and_branches_that_follow_the_data():
+    def loop(key, data, p):
+        return jax.lax.while_loop(lambda i: i < data[0], lambda i: i + 1, 0) * 0 + _noise(key, data, p)
+
+    def branch(key, data, p):
+        return jax.lax.cond(data[0] > 2, lambda: jnp.float32(0), lambda: jnp.float32(0)) + _noise(key, data, p)
+
+    def _noise(key, data, p):
+        return m.laplace_mechanism(jnp.sum(data), p.epsilon, sensitivity=1).sample(key)
+
+    for run in (loop, branch):
+        report = replayed(run)
+        assert report.violated and "other ways" in report.evidence
+    assert not replayed(_noise).violated
+
+
+def test_questions_inside_loops_are_heard_each_time():
+    def run(key, data, p):
+        def step(total, row):
+            of_row, count = row
+            return total + m.laplace_mechanism(count, p.epsilon, sensitivity=1).sample(of_row), None
+
+        return jax.lax.scan(step, jnp.float32(0), (jax.random.split(key, 3), data))[0]
+
+    found = trace(lambda k, d: run(k, d, PRIVACY), (jax.random.key(0), jnp.array([3, 1, 0], jnp.int32)))
+    assert [float(question[3]) for question in found.questions] == [3, 1, 0]
+    assert not replayed(run).violated  # each question moves by 1: what they cost together is the accountant's business
+
+
+LEARNERS = [
+    (KLN(Thresholds(Domain(2**32))), 1), (KLN(Points(Domain(2**20))), 1),
+    (Independent(KLN(Points(Domain(2**20))), 2, "optimal"), 2), (PointLearner(Points(Domain(2**20))), 2),
+    (ThresholdMedian(Thresholds(Domain(2**20))), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("learner", "k"), LEARNERS, ids=lambda part: type(part).__name__)
+def test_learners_ask_within_their_sensitivities(learner, k):
+    target = audit.learner_target(learner, "learner", k)
+    few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])
+    report = audit.replay(few, PRIVACY)
+    assert not report.violated and report.details["ratio"] <= 1, str(report)
+    assert report.details["ratio"] > 0 or isinstance(learner, PointLearner)  # so few rows release nothing
+
+
+class Careless(ThresholdMedian):
+    """Believes that one row moves a depth by 1; it is 2."""
+
+    def output_law(self, sample, privacy, goal):
+        pieces = self._depth_pieces(sample, sample.y[:, 0], self.records(privacy.epsilon, goal.beta))
+        return intervals.interval_exponential(pieces, privacy.epsilon, sensitivity=1)
+
+
+def test_a_learner_that_believes_in_half_its_sensitivity():
+    target = audit.learner_target(Careless(Thresholds(Domain(2**20))), "careless", 1)
+    few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])
+    report = audit.replay(few, PRIVACY)
+    assert report.violated and report.details["ratio"] == 2
+
+
+def test_a_trace_computes_what_the_program_computes():
+    """Operation by operation as under jit, for a learner with sorts, scans, 64-bit parts and samplers."""
+    learner = KLN(Thresholds(Domain(2**32)))
+    target = audit.learner_target(learner, "kln", 1)
+    sample, privacy = target.pairs()[4].first, Privacy(jnp.float32(1.0), jnp.float32(0.0))
+    key = jax.random.key(3)
+    found = trace(lambda k, d: target.run(k, d, privacy), (key, sample))
+    expected = jax.jit(lambda k, d: target.run(k, d, privacy))(key, sample)
+    assert len(found.draws) == len(found.questions) == 1
+    np.testing.assert_array_equal(np.asarray(found.draws[0][0]), np.asarray(expected.concept[0]))
+
+
+def test_nothing_to_listen_to():
+    with pytest.raises(InputError, match="no question"):
+        replayed(lambda key, data, p: m.choosing(data, p.epsilon, 0.1).sample(key))
