@@ -34,11 +34,12 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
         raise InputError(
             "target", "a name, module:object, or --all", repr(command.target), "see `dpjax list` for the names"
         )
+    checks.choice("calibration", command.calibration, ("corrected", "printed"))
     if command.target is not None:
-        checks.choice("calibration", command.calibration, ("corrected", "printed"))
         reports = [_run(find(command.target, relation, command.calibration), privacy, command)]
         answer = reports[0].to_dict()
     else:
+        _plain("--all", relation, command.calibration)
         reports = [_run(target, privacy, command) for target in everything()]
         answer = {"reports": [report.to_dict() for report in reports]}
     answer["violated"] = any(report.violated for report in reports)
@@ -71,16 +72,26 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
     The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
     """
     if ":" in name:
+        _plain(name, relation, calibration)
         return _own(name)
     if name in audit.mechanism_names():
         return audit.mechanism_target(name, relation, calibration)
     checks.choice("target", name, [*audit.mechanism_names(), *catalog.learner_names()])
+    _plain(name, relation, calibration)
+    return _learner(name, _ELEMENTS)
+
+
+def _plain(name: str, relation: Neighboring, calibration: str) -> None:
+    """Refuses what only single mechanisms know: other constants, and a choice of relation."""
     if calibration != "corrected":
-        raise InputError("calibration", f"corrected for {name}", calibration, "no paper prints other constants for it")
-    target = _learner(name, _ELEMENTS)
+        raise InputError("calibration", f"corrected for {name}", calibration, "name a mechanism that a paper prints")
     if relation is not Neighboring.REPLACE_ONE:
-        raise InputError("relation", Neighboring.REPLACE_ONE.value, relation.value, f"{name} promises nothing under it")
-    return target
+        raise InputError(
+            "relation",
+            f"{Neighboring.REPLACE_ONE.value} for {name}",
+            relation.value,
+            "leave it out: the claim names its own",
+        )
 
 
 def everything() -> list[Target]:

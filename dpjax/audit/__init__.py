@@ -13,6 +13,7 @@ from .learner_targets import learner_target as learner_target
 from .mechanism_targets import mechanism_names as mechanism_names
 from .mechanism_targets import mechanism_target as mechanism_target
 from .mechanism_targets import relations as relations
+from .one_run import one_run as one_run
 from .outcomes import NotListable as NotListable
 from .ratio_test import delta_lower as delta_lower
 from .ratio_test import epsilon_lower as epsilon_lower

@@ -17,6 +17,7 @@ from dpjax.audit.thresholds import Threshold, best_threshold, excess, promise
 _MOST_NUMBERS = 64  # coordinates of an output that are looked at one by one
 _MOST_CELLS = 4096  # different outputs that are counted one by one
 _FIT_STEPS = 200
+_FIT_ROWS = 1 << 16  # a side
 
 
 @register_dataclass
@@ -197,8 +198,8 @@ def _fit_cells(sides: list[Features]) -> Event | None:
 
 def _fit_classifier(sides: list[Features]) -> Event:
     """Logistic regression on the numbers and their squares, by Adam for a fixed number of steps."""
-    x = np.concatenate([side.numbers for side in sides])
-    label = np.concatenate([np.ones(len(sides[0].numbers)), np.zeros(len(sides[1].numbers))]).astype(np.float32)
+    x = np.concatenate([side.numbers[:_FIT_ROWS] for side in sides])
+    label = np.repeat(np.array([1, 0], np.float32), len(x) // 2)
     centre, width = np.median(x, axis=0), np.std(np.clip(x, -1e18, 1e18), axis=0)
     scale = np.where(width > 0, width, 1).astype(np.float32)
     start = _linear(np.zeros((x.shape[1], 3), np.float32), "classifier", centre.astype(np.float32), scale)

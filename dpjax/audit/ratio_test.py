@@ -6,6 +6,8 @@ the largest over q in a Clopper-Pearson interval of level significance / 100, wh
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,30 +40,73 @@ def p_value(
 
     Reference: Berger and Boos 1994, Section 2; Stouffer et al. 1949.
     """
-    checks.probability("significance", significance)
-    x, n, y, m = _counts(x, n, y, m)
+    x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, epsilon, delta = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float), np.asarray(delta, float))
-    x, n, y, m, epsilon, delta = (part[..., None] for part in (x, n, y, m, epsilon, delta))
+    border = Line(np.exp(epsilon)[..., None], delta[..., None])
+    return p_value_of_border(x, n, y, m, border, significance=significance, cells=cells)
+
+
+class Border(Protocol):
+    """The largest p that a hypothesis allows for q: increasing, and with (1 - q) / (1 - p) and q / p not decreasing."""
+
+    def at(self, q: Floats) -> Floats:
+        """p on the border; at 1 or above where all are allowed."""
+        ...
+
+    def inverse(self, p: Floats) -> Floats:
+        """The q whose p this is."""
+        ...
+
+    def slope(self, q: Floats) -> Floats:
+        """The derivative of ``at``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Line:
+    """p = scale q + delta."""
+
+    scale: Floats
+    delta: Floats
+
+    def at(self, q: Floats) -> Floats:
+        """As `Border`."""
+        return self.scale * q + self.delta
+
+    def inverse(self, p: Floats) -> Floats:
+        """As `Border`."""
+        return (p - self.delta) / self.scale
+
+    def slope(self, q: Floats) -> Floats:
+        """As `Border`."""
+        return np.broadcast_to(self.scale, np.broadcast_shapes(np.shape(self.scale), np.shape(q)))
+
+
+def p_value_of_border(
+    x: Floats, n: Floats, y: Floats, m: Floats, border: Border, *, significance: float, cells: int = _CELLS
+) -> Floats:
+    """P-value of H0: p <= border.at(q), elementwise; its arrays have one more axis at the end than x, n, y, m."""
+    checks.probability("significance", significance)
+    x, n, y, m = (part[..., None] for part in np.broadcast_arrays(x, n, y, m))
     spare = significance / 100
-    scale = np.exp(epsilon)
     low, high = _lower(y, m, spare / 2), _upper(y, m, spare / 2)
     # Borders that do not depend on the data: where q < 1 / m, y says next to nothing and x alone decides; where
     # p > 1 - 1 / n, y alone. Between them both count.
-    rare, sure = 1 / m, np.maximum((1 - 1 / n - delta) / scale, 1 / m)
+    rare, sure = 1 / m, np.maximum(border.inverse(1 - 1 / n), 1 / m)
     begin, end = np.clip(rare, low, high), np.clip(sure, low, high)
-    edges = _edges(begin, end, scale, delta, cells)
+    edges = _edges(begin, end, border, cells)
     left, right = edges[..., :-1], edges[..., 1:]
-    z_x = _deviations(_at_least(x, n, scale * right + delta), x, n, scale * right + delta)
+    z_x = _deviations(_at_least(x, n, border.at(right)), x, n, border.at(right))
     z_y = _deviations(_at_most(y, m, left), y, m, left)
-    parts = [_combined(z_x, z_y, q, n, m, scale, delta) for q in (left, right)]
+    parts = [_combined(z_x, z_y, q, n, m, border) for q in (left, right)]
     worst = np.where(begin < end, np.max(ndtr(-np.minimum(*parts)), axis=-1, keepdims=True), 0.0)
-    of_x = np.where(low < rare, _at_least(x, n, scale * np.minimum(rare, high) + delta), 0.0)
+    of_x = np.where(low < rare, _at_least(x, n, border.at(np.minimum(rare, high))), 0.0)
     of_y = np.where(high > sure, _at_most(y, m, np.maximum(sure, low)), 0.0)
     worst = np.maximum(worst, np.maximum(of_x, of_y))[..., 0]
     return np.minimum(worst + spare, 1.0)
 
 
-def _edges(begin: Floats, end: Floats, scale: Floats, delta: Floats, cells: int) -> Floats:
+def _edges(begin: Floats, end: Floats, border: Border, cells: int) -> Floats:
     """A partition of [begin, end], in which half of the edges are even steps in standard deviations of q, half of p."""
     steps = np.linspace(0, 1, cells // 2 + 1)
 
@@ -69,7 +114,7 @@ def _edges(begin: Floats, end: Floats, scale: Floats, delta: Floats, cells: int)
         first, last = np.arcsin(np.sqrt(np.clip(first, 0, 1))), np.arcsin(np.sqrt(np.clip(last, 0, 1)))
         return np.sin(first + (last - first) * steps) ** 2
 
-    of_q, of_p = even(begin, end), (even(scale * begin + delta, scale * end + delta) - delta) / scale
+    of_q, of_p = even(begin, end), border.inverse(even(border.at(begin), border.at(end)))
     return np.sort(np.clip(np.concatenate([of_q, of_p], axis=-1), begin, end), axis=-1)
 
 
@@ -81,11 +126,11 @@ def epsilon_lower(
 
     Arguments as in `p_value`. Returns ``float64[...]`` >= 0, at most 60; 0 where nothing is certain.
     """
-    x, n, y, m = _counts(x, n, y, m)
+    x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, delta = np.broadcast_arrays(x, n, y, m, np.asarray(delta, float))
     rejected = lambda epsilon: p_value(x, n, y, m, epsilon, delta, significance=significance, cells=cells)  # noqa: E731
     guess = np.log(np.maximum((x / n - delta), 1 / n) / np.maximum(y / m, 0.5 / m))
-    return _largest(rejected, np.clip(guess + 1, 1.0, _LARGEST), significance)
+    return largest(rejected, np.clip(guess + 1, 1.0, _LARGEST), significance)
 
 
 def delta_lower(
@@ -93,13 +138,13 @@ def delta_lower(
     *, significance: float = 0.05, cells: int = _CELLS,
 ) -> Floats:  # fmt: skip
     """A lower bound on every delta for which p <= e^epsilon q + delta, at confidence 1 - significance; >= 0."""
-    x, n, y, m = _counts(x, n, y, m)
+    x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, epsilon = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float))
     rejected = lambda delta: p_value(x, n, y, m, epsilon, delta, significance=significance, cells=cells)  # noqa: E731
-    return _largest(rejected, np.minimum(x / n + 1e-12, 1.0), significance)
+    return largest(rejected, np.minimum(x / n + 1e-12, 1.0), significance)
 
 
-def _largest(value: Callable[[Floats], Floats], high: Floats, significance: float) -> Floats:
+def largest(value: Callable[[Floats], Floats], high: Floats, significance: float) -> Floats:
     """The largest number in [0, high] up to which the p-value stays at most ``significance``; 0 where it never does.
 
     By false position on normal quantiles (Illinois), from below: what is returned was rejected itself.
@@ -123,7 +168,8 @@ def _largest(value: Callable[[Floats], Floats], high: Floats, significance: floa
     return np.where(nothing, 0.0, low)
 
 
-def _counts(x, n, y, m) -> list[Floats]:
+def counts_of(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike) -> list[Floats]:
+    """The four as float64, or InputError."""
     counts = [np.asarray(part, np.float64) for part in (x, n, y, m)]
     for name, some, all_ in (("x", counts[0], counts[1]), ("y", counts[2], counts[3])):
         if np.any(all_ < 1) or np.any(some < 0) or np.any(some > all_) or np.any(some != np.floor(some)):
@@ -161,9 +207,9 @@ def _deviations(tail: Floats, count: Floats, trials: Floats, p: Floats) -> Float
     return np.where(tail > _UNDERFLOW, np.maximum(-ndtri(tail), -_CLIP), far)
 
 
-def _combined(z_x: Floats, z_y: Floats, q: Floats, n: Floats, m: Floats, scale: Floats, delta: Floats) -> Floats:
+def _combined(z_x: Floats, z_y: Floats, q: Floats, n: Floats, m: Floats, border: Border) -> Floats:
     """At fixed tails this is concave in the weights where it is positive, so the ends of a cell bound it."""
-    p = np.minimum(scale * q + delta, 1)
-    of_x, of_y = np.sqrt(p * (1 - p) / n), scale * np.sqrt(q * (1 - q) / m)
+    p = np.minimum(border.at(q), 1)
+    of_x, of_y = np.sqrt(p * (1 - p) / n), border.slope(q) * np.sqrt(q * (1 - q) / m)
     total = np.hypot(of_x, of_y)
     return np.where(total > 0, (of_x * z_x + of_y * z_y) / np.maximum(total, 1e-300), -_CLIP)

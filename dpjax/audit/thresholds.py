@@ -30,10 +30,13 @@ class Threshold(NamedTuple):
     merit: Array
 
 
-def best_threshold(first: Array, second: Array, merit: Callable[[Array, Array, int], Array]) -> Threshold:
+def best_threshold(
+    first: Array, second: Array, merit: Callable[[Array, Array, int], Array], swaps: tuple[bool, ...] = (False, True)
+) -> Threshold:
     """The threshold, tail and direction of most merit for scores ``float32[t]`` of t training trials a side. No NaN.
 
-    merit(p, q, t): of an event with these estimated probabilities on the likelier and the other side.
+    merit(p, q, t): of an event with these estimated probabilities on the likelier and the other side. swaps: which of
+    the two may be the likelier one: False for the first.
     """
     trained = first.shape[0]
     with jax.enable_x64(True):
@@ -45,7 +48,7 @@ def best_threshold(first: Array, second: Array, merit: Callable[[Array, Array, i
         value = _score(packed >> one)[:-1]
     x = jnp.cumsum(from_first, dtype=jnp.int32)[:-1]
     y = jnp.arange(1, 2 * trained, dtype=jnp.int32) - x
-    cases = [(c, s) for c in (False, True) for s in (False, True)]
+    cases = [(c, s) for c in (False, True) for s in swaps]
     options = []
     for complement, swapped in cases:
         pair = (trained - y, trained - x) if complement else (y, x)

@@ -58,6 +58,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
         (["erm"], "claims privacy"), ([], "--all"), (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
+        (["--all", "--calibration", "printed"], "corrected"),
+        (["--all", "--relation", "add-or-remove-one"], "relation"),
         (["stability", "--epsilon", "0"], "epsilon"), (["stability", "--delta", "1.5"], "delta"),
         (["choosing", "--method", "replay"], "no question"),
         (["stability", "--method", "guess"], "method"), (["stability", "--relation", "cousins"], "relation"),

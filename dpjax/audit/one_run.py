@@ -1,0 +1,121 @@
+"""An audit from a single run: many canaries, each put in by a fair coin of its own, and a score for each.
+
+The claim is compared with Gaussian mechanisms: one that is mu-Gaussian private lets no threshold have a true positive
+rate above Phi(Phi^-1(false positive rate) + mu). What is certified is mu, and from it epsilon at any delta.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from dpjax import checks
+from dpjax.accounting.gaussian import gaussian_epsilon
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.ratio_test import Floats, counts_of, largest, p_value_of_border
+from dpjax.audit.report import Report
+from dpjax.audit.thresholds import Threshold, best_threshold
+from dpjax.checks import InputError
+
+_TRAINING = 0.2
+_MOST = 40.0  # no larger mu is certified
+
+
+def one_run(
+    inside: ArrayLike, outside: ArrayLike, claim: Guarantee, *, confidence: float = 0.95, name: str = "one run"
+) -> Report:
+    """Certifies a lower bound on mu from the scores of canaries that were in and of those that were not.
+
+    A fifth of each chooses the threshold, the rest tests it once.
+
+    Args:
+      inside, outside: ``float[n]``, ``float[m]``, at least 100 each, larger where the canary seems to be in; in no
+        order that depends on the scores.
+      claim: refuted if the certified epsilon at its delta is larger.
+
+    Two things are assumed and not checked: given the coins, scores of different canaries are independent (as for noise
+    added to orthogonal canaries), and the mechanism is no better than its Gaussian bound elsewhere on the curve: the
+    epsilon reported is that of the Gaussian mechanism with the certified mu.
+    Reference: Dong, Roth and Su 2022, Section 2 (Gaussian privacy); Steinke, Nasr and Jagielski 2023 (one run).
+    """
+    begin, level = time.perf_counter(), 1 - checks.probability("confidence", confidence)
+    sides = [_scores("inside", inside), _scores("outside", outside)]
+    cuts = [max(50, int(_TRAINING * len(side))) for side in sides]
+    least = min(cuts)
+    chosen = _choose(*(jnp.asarray(side[:least]) for side in sides))
+    seen = [
+        (side[cut:] >= float(chosen.value)) ^ bool(chosen.complement) for side, cut in zip(sides, cuts, strict=True)
+    ]
+    (x, n), (y, m) = ((int(part.sum()), len(part)) for part in seen)
+    mu = float(mu_lower(x, n, y, m, significance=level))
+    epsilon = gaussian_epsilon(mu, claim.delta) if mu > 0 and claim.delta > 0 else 0.0
+    details: dict[str, Any] = {
+        "mu": mu, "successes": [x, y], "trials": [n, m], "seconds": round(time.perf_counter() - begin, 3),
+        "event": f"score {'<' if complement else '>='} {threshold:.6g}",
+        "corrections": "none: one event, tested once",
+        "assumed": "scores of different canaries are independent; Gaussian trade-off",
+    }  # fmt: skip
+    evidence = f"one run, {n} canaries in and {m} out, threshold chosen on {cuts[0]} and {cuts[1]} others"
+    return Report(
+        name, "corrected", claim, "one-run", evidence, float(epsilon), claim.delta, confidence,
+        {"database": "with a canary", "neighbour": "without it"}, epsilon > claim.epsilon, [], details,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GaussianBorder:
+    """p = Phi(Phi^-1(q) + mu)."""
+
+    mu: Floats
+
+    def at(self, q: Floats) -> Floats:
+        """As `Border`."""
+        return ndtr(ndtri(q) + self.mu)
+
+    def inverse(self, p: Floats) -> Floats:
+        """As `Border`."""
+        return ndtr(ndtri(p) - self.mu)
+
+    def slope(self, q: Floats) -> Floats:
+        """As `Border`: the ratio of the normal densities at Phi^-1(p) and Phi^-1(q)."""
+        z = ndtri(np.clip(q, 1e-300, 1 - 1e-16))
+        return np.exp(-self.mu * z - self.mu**2 / 2)
+
+
+def mu_lower(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, *, significance: float = 0.05) -> Floats:
+    """A lower bound on every mu for which p <= Phi(Phi^-1(q) + mu), at confidence 1 - significance.
+
+    x, n, y, m: as in `p_value`. Returns ``float64[...]`` >= 0, at most 40; 0 where nothing is certain.
+    """
+    x, n, y, m = np.broadcast_arrays(*counts_of(x, n, y, m))
+
+    def value(mu: Floats) -> Floats:
+        return p_value_of_border(x, n, y, m, GaussianBorder(mu[..., None]), significance=significance)
+
+    p, q = np.clip(x / n, 0.5 / n, 1 - 0.5 / n), np.clip(y / m, 0.5 / m, 1 - 0.5 / m)
+    return largest(value, np.clip(ndtri(p) - ndtri(q) + 1, 1.0, _MOST), significance)
+
+
+def _merit(p: jax.Array, q: jax.Array, trained: int) -> jax.Array:
+    """The estimated mu less sqrt(ln t) of its standard errors."""
+    z_p, z_q = jax.scipy.special.ndtri(p), jax.scipy.special.ndtri(q)
+    square = lambda rate, z: rate * (1 - rate) * jnp.exp(z * z) * jnp.float32(2 * np.pi)  # noqa: E731
+    spread = jnp.sqrt(square(p, z_p) + square(q, z_q))
+    return z_p - z_q - jnp.float32(np.sqrt(np.log(trained + 1) / trained)) * spread
+
+
+@jax.jit
+def _choose(first: jax.Array, second: jax.Array) -> Threshold:
+    return best_threshold(first, second, _merit, swaps=(False,))
+
+
+def _scores(name: str, scores: ArrayLike) -> np.ndarray:
+    found = np.asarray(scores, np.float32)
+    if found.ndim != 1 or len(found) < 100 or not np.all(np.isfinite(found)):
+        raise InputError(name, "at least 100 finite scores", f"shape {found.shape}", "give one score a canary")
+    return found
