@@ -48,9 +48,8 @@ def one_run(
     cuts = [max(50, int(_TRAINING * len(side))) for side in sides]
     least = min(cuts)
     chosen = _choose(*(jnp.asarray(side[:least]) for side in sides))
-    seen = [
-        (side[cut:] >= float(chosen.value)) ^ bool(chosen.complement) for side, cut in zip(sides, cuts, strict=True)
-    ]
+    threshold, complement = float(chosen.value), bool(chosen.complement)
+    seen = [(side[cut:] >= threshold) ^ complement for side, cut in zip(sides, cuts, strict=True)]
     (x, n), (y, m) = ((int(part.sum()), len(part)) for part in seen)
     mu = float(mu_lower(x, n, y, m, significance=level))
     epsilon = gaussian_epsilon(mu, claim.delta) if mu > 0 and claim.delta > 0 else 0.0
