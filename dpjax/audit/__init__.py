@@ -3,6 +3,9 @@
 `exact` goes through every small database where the output law is finite; `statistical` runs anything that can be run.
 """
 
+from .adapters import from_function as from_function
+from .adapters import in_auditorium_form as in_auditorium_form
+from .adapters import of_outputs as of_outputs
 from .databases import Universe as Universe
 from .databases import histograms as histograms
 from .databases import samples as samples

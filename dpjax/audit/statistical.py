@@ -80,7 +80,8 @@ def statistical(
         "p_value": min(1.0, 2 * result.p_value),
         "direction": "second over first" if chosen.swapped else "first over second",
         "corrections": "two events, each tested once at half the level" + (" by a bet, valid at any time" * sequential),
-        "seed": seed, "distance": distance, "seconds": round(time.perf_counter() - begin, 2),
+        "seed": seed if target.repeatable else None, "distance": distance,
+        "seconds": round(time.perf_counter() - begin, 2),
     }  # fmt: skip
     method = "statistical" + ", sequential" * sequential + ", bitwise" * bitwise
     return Report(
@@ -186,7 +187,7 @@ class _Machine:
 
     def outputs(self, pair: Pair, number: int, count: int) -> tuple[Features, Features]:
         """Training trials on both sides."""
-        self._check(pair, repeats=number == 0)
+        self._check(pair, repeats=number == 0 and self.target.repeatable)
         found = []
         for side, data in enumerate((pair.first, pair.second)):
             key = keys.stream(self.root, f"training {number} {side}")

@@ -39,6 +39,7 @@ class Target:
       pairs: neighbours for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
+      repeatable: whether the same key gives the same output; False for code with randomness of its own.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -51,3 +52,4 @@ class Target:
     calibration: str = "corrected"
     caveat: str = ""
     covers: tuple[str, ...] = ()
+    repeatable: bool = True

@@ -1,0 +1,80 @@
+"""Other people's code as targets, and ours in their form."""
+
+import numpy as np
+import pytest
+
+from dpjax import audit
+from dpjax.accounting import Guarantee
+from dpjax.checks import InputError
+from dpjax.types import Neighboring, Privacy
+
+CLAIM = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "host")
+PRIVACY = Privacy(1.0, 0.0)
+
+
+def laplace(scale):
+    return lambda data, generator: data + generator.laplace(scale=scale)
+
+
+@pytest.mark.parametrize(("scale", "violated"), [(1.0, False), (0.5, True)])
+def test_a_host_function(scale, violated):
+    target = audit.from_function(laplace(scale), CLAIM, [(0, 1)])
+    report = audit.statistical(target, PRIVACY, trials=2_500, confidence=0.999)
+    assert report.violated is violated, str(report)
+    assert report.epsilon_found > 0.5 and report.details["seed"] == 0
+
+
+def test_the_same_seed_gives_the_same_report():
+    target = audit.from_function(laplace(1.0), CLAIM, [(0, 1)])
+    one, other = (audit.statistical(target, PRIVACY, trials=1_000).epsilon_found for _ in range(2))
+    assert one == other
+
+
+def test_randomness_of_its_own_is_refused_or_declared():
+    own = np.random.default_rng(0)
+    function = lambda data, _: int(own.random() < 0.5) + 2 * data  # noqa: E731
+    with pytest.raises(InputError, match="pure function"):
+        audit.statistical(audit.from_function(function, CLAIM, [(0, 1)]), PRIVACY, trials=2000)
+    target = audit.from_function(function, CLAIM, [(0, 1)], repeatable=False)
+    report = audit.statistical(target, PRIVACY, trials=2000)
+    assert report.violated and report.details["seed"] is None
+
+
+def test_bad_functions():
+    with pytest.raises(InputError, match="out of luck"):
+        audit.from_function(lambda data, _: 1 / 0 if data == 1 else [][0] or "out of luck", CLAIM, [("out of luck", 0)])
+    with pytest.raises(InputError, match="ZeroDivisionError"):
+        audit.from_function(lambda data, _: 1 / 0, CLAIM, [(0, 1)])
+    with pytest.raises(InputError, match="encode the answer"):
+        audit.from_function(lambda data, _: "text", CLAIM, [(0, 1)])
+    with pytest.raises(InputError, match="at least one pair"):
+        audit.from_function(laplace(1), CLAIM, [])
+
+
+def test_opendp():
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=int), dp.absolute_distance(T=int)
+    target = audit.from_function(
+        lambda data, _: dp.m.make_laplace(*space, scale=0.5)(int(data)), CLAIM, [(0, 1)], repeatable=False
+    )
+    report = audit.statistical(target, PRIVACY, trials=2_500, confidence=0.999)
+    assert report.violated and 1 < report.epsilon_found <= 2
+
+
+def test_the_form_of_dp_auditorium():
+    mechanism = audit.in_auditorium_form(audit.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0))
+    first, second = mechanism(np.int32(3), 500), mechanism(np.int32(3), 500)
+    assert first.shape == (500, 1) and first.dtype == np.float32
+    assert not np.array_equal(first, second) and abs(np.median(first) - 3) < 0.3
+
+
+def test_outputs_that_are_there_already():
+    generator = np.random.default_rng(0)
+    first, second = (generator.geometric(0.1, 20_000) * 2 + side for side in (0, 1))  # parity tells
+    report = audit.of_outputs(first, second, CLAIM)
+    assert report.violated and report.epsilon_found > 3 and "outputs seen" in report.details["event"]
+    same = [generator.laplace(size=20_000) for _ in range(2)]
+    assert not audit.of_outputs(*np.float32(same), CLAIM).violated
+    with pytest.raises(InputError, match="equally many"):
+        audit.of_outputs(first[:600], second, CLAIM)
