@@ -42,8 +42,8 @@ def statistical(
     Args:
       trials: on each side, 1000 to 2**32 in all.
       distance: databases of the pairs are this many neighbouring steps apart; the claim is amplified.
-      sequential: test after every 65536 trials with a bet that may be watched, and stop at the first refutation. The
-        bounds then come from the bet alone.
+      sequential: test after every 65536 trials with a bet that may be watched, and stop at the first refutation. What
+        is found then is the claim itself or nothing, and there is no curve: other bounds need a fixed number.
       bitwise: look at the low bits of floats, too. Every mechanism of contract "ideal" fails this: noise in floating
         point tells where it was added.
 
@@ -87,7 +87,7 @@ def statistical(
     return Report(
         target.name, target.calibration, claim, method, evidence,
         result.epsilon, result.delta, confidence, pair.witness(chosen.swapped), result.p_value <= level / 2,
-        result.curve(claim), details,
+        [] if sequential else result.curve(claim), details,
     )  # fmt: skip
 
 
