@@ -20,7 +20,7 @@ from dpjax.audit.target import Pair, Target
 from dpjax.checks import InputError
 from dpjax.types import Privacy
 
-HostFunction = Callable[[np.ndarray, np.random.Generator], Any]
+HostFunction = Callable[[np.ndarray, int], Any]
 
 
 def from_function(
@@ -30,7 +30,7 @@ def from_function(
     """A Python function as a target of statistical audits.
 
     Args:
-      function: (database, generator) -> a number or an array of one shape; called once a trial. An opendp measurement
+      function: (database, 64-bit seed) -> a number or an array of one shape; called once a trial. An opendp measurement
         is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``.
       claim: what it promises, at every budget that an audit may name.
@@ -45,8 +45,8 @@ def from_function(
     like = _once(function, found[0].first)
 
     def host(words: np.ndarray, data: np.ndarray) -> np.ndarray:
-        generator = np.random.Generator(np.random.Philox(key=int(words[0]) << 32 | int(words[1])))
-        return np.asarray(function(np.asarray(data), generator)).astype(like.dtype).reshape(like.shape)
+        seed = int(words[0]) << 32 | int(words[1])
+        return np.asarray(function(np.asarray(data), seed)).astype(like.dtype).reshape(like.shape)
 
     def run(key: Array, data: Any, privacy: Privacy) -> Array:
         words = jax.random.key_data(key)
@@ -135,10 +135,10 @@ def _array(database: ArrayLike) -> np.ndarray:
 
 def _once(function: HostFunction, data: np.ndarray) -> jax.ShapeDtypeStruct:
     try:
-        answer = np.asarray(function(data, np.random.default_rng(0)))
+        answer = np.asarray(function(data, 0))
     except Exception as error:  # whatever a person's own code raises
         raise InputError(
-            "function", "(database, generator) -> numbers", f"{type(error).__name__}: {error}", "call it once by hand"
+            "function", "(database, seed) -> numbers", f"{type(error).__name__}: {error}", "call it once by hand"
         ) from error
     if answer.dtype.kind not in "iufb":
         raise InputError(
