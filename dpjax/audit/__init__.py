@@ -1,6 +1,8 @@
 """Privacy audits: what is claimed, and the evidence for or against it.
 
-`exact` goes through every small database where the output law is finite; `statistical` runs anything that can be run.
+`exact` goes through every small database where the output law is finite; `statistical` runs anything that can be run;
+`replay` compares what mechanisms are asked with their sensitivities; `one_run`, `epsilon_of_scores` and `of_outputs`
+read what is there already.
 """
 
 from .adapters import from_function as from_function
