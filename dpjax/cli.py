@@ -167,15 +167,18 @@ class AuditCommand:
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
     at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
-    sensitivity), or auto: exact where the law is finite."""
+    sensitivity), one-run (one run with many canaries, for targets with a score for each), or auto: exact where the law
+    is finite."""
     trials: int = 1_000_000
-    """Runs on each database, for statistical audits."""
+    """Runs on each database, for statistical audits; canaries, for one-run."""
     confidence: float = 0.95
     """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence."""
     relation: str = "replace-one"
     """Neighbouring relation: replace-one or add-or-remove-one."""
     distance: int = 1
     """Neighbouring steps between the compared databases; the claim is amplified accordingly."""
+    search: int = 0
+    """Neighbours drawn at random that a statistical audit looks at beside the target's own pairs."""
     seed: int = 0
     """Root of every random number."""
     out: Path | None = None

@@ -204,8 +204,13 @@ def _laplace(relation: Neighboring) -> Target:
         "laplace_mechanism", lambda data, p: _Merged(m.laplace_mechanism(data, p.epsilon, sensitivity=1), edges),
         lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
         lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)],
-        run=lambda key, data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=1).sample(key), caveat=_MERGED,
+        run=_noisy, canaries=_noisy, caveat=_MERGED,
     )  # fmt: skip
+
+
+def _noisy(key: Array, counts: Array, privacy: Privacy) -> Array:
+    """Also with many canaries: each is a count of its own, and a row of one."""
+    return m.laplace_mechanism(counts.astype(jnp.int32), privacy.epsilon, sensitivity=1).sample(key)
 
 
 def _discrete_laplace(relation: Neighboring) -> Target:

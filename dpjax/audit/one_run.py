@@ -1,11 +1,13 @@
 """An audit from a single run: many canaries, each put in by a fair coin of its own, and a score for each.
 
-The claim is compared with Gaussian mechanisms: one that is mu-Gaussian private lets no threshold have a true positive
-rate above Phi(Phi^-1(false positive rate) + mu). What is certified is mu, and from it epsilon at any delta.
+Any (epsilon, delta)-private mechanism lets no threshold have a true positive rate above e^epsilon times its false
+positive rate plus delta; a mu-Gaussian private one none above Phi(Phi^-1(false positive rate) + mu). The second border
+certifies more from as many canaries, where the mechanism is known to be Gaussian.
 """
 
+import functools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -14,22 +16,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from dpjax import checks
+from dpjax import checks, keys
 from dpjax.accounting.gaussian import gaussian_epsilon
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.ratio_test import Floats, counts_of, largest, p_value_of_border
+from dpjax.audit.ratio_test import Floats, counts_of, epsilon_lower, largest, p_value_of_border
 from dpjax.audit.report import Report
-from dpjax.audit.thresholds import Threshold, best_threshold
+from dpjax.audit.target import Target
+from dpjax.audit.thresholds import Threshold, best_threshold, promise
 from dpjax.checks import InputError
+from dpjax.types import Privacy
 
 _TRAINING = 0.2
 _MOST = 40.0  # no larger mu is certified
 
 
 def one_run(
-    inside: ArrayLike, outside: ArrayLike, claim: Guarantee, *, confidence: float = 0.95, name: str = "one run"
-) -> Report:
-    """Certifies a lower bound on mu from the scores of canaries that were in and of those that were not.
+    inside: ArrayLike, outside: ArrayLike, claim: Guarantee, *, gaussian: bool = False, confidence: float = 0.95,
+    name: str = "one run",
+) -> Report:  # fmt: skip
+    """Certifies a lower bound on epsilon from the scores of canaries that were in and of those that were not.
 
     A fifth of each chooses the threshold, the rest tests it once.
 
@@ -37,33 +42,59 @@ def one_run(
       inside, outside: ``float[n]``, ``float[m]``, at least 100 each, larger where the canary seems to be in; in no
         order that depends on the scores.
       claim: refuted if the certified epsilon at its delta is larger.
+      gaussian: certify mu, and report the epsilon of the Gaussian mechanism with that mu at the claim's delta. Assumes
+        that the mechanism is no better than its Gaussian bound elsewhere on the curve.
 
-    Two things are assumed and not checked: given the coins, scores of different canaries are independent (as for noise
-    added to orthogonal canaries), and the mechanism is no better than its Gaussian bound elsewhere on the curve: the
-    epsilon reported is that of the Gaussian mechanism with the certified mu.
+    Assumed and not checked: given the coins, scores of different canaries are independent (as for noise added to
+    orthogonal canaries).
     Reference: Dong, Roth and Su 2022, Section 2 (Gaussian privacy); Steinke, Nasr and Jagielski 2023 (one run).
     """
     begin, level = time.perf_counter(), 1 - checks.probability("confidence", confidence)
     sides = [_scores("inside", inside), _scores("outside", outside)]
     cuts = [max(50, int(_TRAINING * len(side))) for side in sides]
-    least = min(cuts)
-    chosen = _choose(*(jnp.asarray(side[:least]) for side in sides))
+    least, fresh = min(cuts), min(len(side) - cut for side, cut in zip(sides, cuts, strict=True))
+    numbers = [jnp.float32(number) for number in (claim.delta, fresh, ndtri(confidence))]
+    training = (jnp.asarray(side[:least]) for side in sides)
+    chosen = _choose_gaussian(*training) if gaussian else _choose(*training, *numbers)
     threshold, complement = float(chosen.value), bool(chosen.complement)
     seen = [(side[cut:] >= threshold) ^ complement for side, cut in zip(sides, cuts, strict=True)]
     (x, n), (y, m) = ((int(part.sum()), len(part)) for part in seen)
-    mu = float(mu_lower(x, n, y, m, significance=level))
-    epsilon = gaussian_epsilon(mu, claim.delta) if mu > 0 and claim.delta > 0 else 0.0
-    details: dict[str, Any] = {
-        "mu": mu, "successes": [x, y], "trials": [n, m], "seconds": round(time.perf_counter() - begin, 3),
+    details: dict[str, Any] = {}
+    if gaussian:
+        mu = float(mu_lower(x, n, y, m, significance=level))
+        epsilon = gaussian_epsilon(mu, claim.delta) if mu > 0 and claim.delta > 0 else 0.0
+        details["mu"] = mu
+    else:
+        epsilon = float(epsilon_lower(x, n, y, m, claim.delta, significance=level))
+    details |= {
+        "successes": [x, y], "trials": [n, m], "seconds": round(time.perf_counter() - begin, 3),
         "event": f"score {'<' if complement else '>='} {threshold:.6g}",
         "corrections": "none: one event, tested once",
-        "assumed": "scores of different canaries are independent; Gaussian trade-off",
+        "assumed": "scores of different canaries are independent" + "; Gaussian trade-off" * gaussian,
     }  # fmt: skip
     evidence = f"one run, {n} canaries in and {m} out, threshold chosen on {cuts[0]} and {cuts[1]} others"
     return Report(
-        name, "corrected", claim, "one-run", evidence, float(epsilon), claim.delta, confidence,
+        name, "as run", claim, "one-run", evidence, float(epsilon), claim.delta, confidence,
         {"database": "with a canary", "neighbour": "without it"}, epsilon > claim.epsilon, [], details,
     )  # fmt: skip
+
+
+def one_run_of(
+    target: Target, privacy: Privacy, *, canaries: int = 10_000, confidence: float = 0.95, seed: int = 0
+) -> Report:
+    """Runs ``target`` once with this many canaries, each in by a fair coin, and reads their scores with `one_run`."""
+    checks.integer("canaries", canaries, 1000, 2**24)
+    checks.integer("seed", seed, 0, 2**32 - 1)
+    if target.canaries is None:
+        raise InputError("method", f"one that {target.name} allows", "one-run", "it has no score for each of many rows")
+    budget = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
+    root = keys.root(seed)
+    coins = jax.random.bits(keys.stream(root, "coins"), (canaries,), "uint32") < jnp.uint32(1 << 31)
+    scores = np.asarray(jax.jit(target.canaries)(keys.stream(root, "run"), coins, budget))
+    within = np.asarray(coins)
+    claim = target.claim(float(privacy.epsilon), float(privacy.delta))
+    report = one_run(scores[within], scores[~within], claim, confidence=confidence, name=target.name)
+    return replace(report, calibration=target.calibration, details={**report.details, "seed": seed})
 
 
 @dataclass(frozen=True)
@@ -109,8 +140,16 @@ def _merit(p: jax.Array, q: jax.Array, trained: int) -> jax.Array:
 
 
 @jax.jit
-def _choose(first: jax.Array, second: jax.Array) -> Threshold:
+def _choose_gaussian(first: jax.Array, second: jax.Array) -> Threshold:
     return best_threshold(first, second, _merit, swaps=(False,))
+
+
+@jax.jit
+def _choose(
+    first: jax.Array, second: jax.Array, delta: jax.Array, fresh: jax.Array, deviations: jax.Array
+) -> Threshold:
+    merit = functools.partial(promise, delta=delta, fresh=fresh, deviations=deviations)
+    return best_threshold(first, second, merit, swaps=(False,))
 
 
 def _scores(name: str, scores: ArrayLike) -> np.ndarray:

@@ -113,7 +113,15 @@ def _score(pieces: list[tuple[int, int, int]], element: int) -> float:
     return next((score for first, last, score in pieces if first <= element <= last), float("inf"))
 
 
-_MOVED = {"largest": _largest, "sum": _sum, "pieces": _pieces}
+def _after_sorting(norm: Callable[[np.ndarray, np.ndarray], float]) -> Callable[[np.ndarray, np.ndarray], float]:
+    """Of all ways to match the slots of the two, sorting moves least: what is found moved at least so much."""
+    return lambda one, other: norm(np.sort(one), np.sort(other))
+
+
+_MOVED = {
+    "largest": _largest, "sum": _sum, "sorted": _after_sorting(_largest), "sorted sum": _after_sorting(_sum),
+    "pieces": _pieces,
+}  # fmt: skip
 
 
 def trace(run: Callable, arguments: tuple, draws: list[list[Any]] | None = None) -> Trace:
@@ -126,7 +134,7 @@ def trace(run: Callable, arguments: tuple, draws: list[list[Any]] | None = None)
         return jax.jit(dpjax_draw)(law, key)
 
     def asked(value: Array, name: str, sensitivity: float, norm: str) -> Array:
-        return checkpoint_name(value, f"dpjax {sensitivity!r} {norm} {name}")
+        return checkpoint_name(value, f"dpjax|{sensitivity!r}|{norm}|{name}")
 
     with listening(listener), asking(asked):
         closed = jax.make_jaxpr(run)(*arguments)
@@ -149,8 +157,8 @@ def _evaluate(closed: ClosedJaxpr, values: list, found: Trace, draws: list[list[
 
 def _step(equation: Any, inputs: list, found: Trace, draws: list[list[Any]] | None) -> list:
     name, how = equation.primitive.name, equation.params
-    if name == "name" and how["name"].startswith("dpjax "):
-        _, sensitivity, norm, mechanism = how["name"].split(" ", 3)
+    if name == "name" and how["name"].startswith("dpjax|"):
+        _, sensitivity, norm, mechanism = how["name"].split("|", 3)
         found.questions.append((mechanism, float(sensitivity), norm, np.asarray(inputs[0])))
         return inputs
     if name in ("pjit", "jit") and how["name"] == _DRAW:

@@ -24,6 +24,7 @@ from dpjax.checks import InputError
 from dpjax.types import Privacy
 
 _TRAINING = 0.2  # share of the trials that choose pair, event and direction
+_SCREENING, _KEPT = 0.1, 8  # share of the trials that looks at pairs drawn at random, and how many of them go on
 _MOST_TRAINING = 1 << 20  # outputs held in memory, a side
 _TILE, _BLOCK = 1 << 16, 1 << 10
 _CHECKED = 64  # trials that look for impure targets
@@ -31,7 +32,7 @@ _CHECKED = 64  # trials that look for impure targets
 
 def statistical(
     target: Target, privacy: Privacy, *, trials: int = 1_000_000, confidence: float = 0.95, seed: int = 0,
-    distance: int = 1, sequential: bool = False, bitwise: bool = False,
+    distance: int = 1, sequential: bool = False, bitwise: bool = False, search: int = 0,
 ) -> Report:  # fmt: skip
     """Tests the claim of ``target`` at this budget on its ``pairs``.
 
@@ -47,6 +48,9 @@ def statistical(
       bitwise: look at the low bits of floats, too. Every mechanism of contract "ideal" fails this: noise in floating
         point tells where it was added.
 
+      search: so many neighbours drawn from the target's universes compete with its own pairs: a screening of a tenth of
+        the trials, with keys of its own, keeps the eight that promise most.
+
     Raises InputError for a target that is not a pure function of (key, database, budget) into arrays of fixed shapes,
     or that returns NaN.
     """
@@ -56,12 +60,19 @@ def statistical(
     claim = target.claim(float(privacy.epsilon), float(privacy.delta))
     claim = claim if distance == 1 else group(claim, distance)
     begin, level = time.perf_counter(), 1 - confidence
-    pairs = target.pairs()
+    checks.integer("search", search, 0, 1 << 16)
+    pairs = [*target.pairs(), *drawn_pairs(target, search, seed)]
     if not pairs:
         raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
+    compared = len(pairs)
+    rows = 0
+    if search:
+        rows = max(100, int(_SCREENING * trials) // compared)
+        screen = _Machine(target, privacy, seed, rows, bitwise, "screening")
+        pairs = _screened(screen, pairs, rows, claim)
     training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * len(pairs)) // len(pairs))
-    fresh = max(trials - training * len(pairs), 100)
-    machine = _Machine(target, privacy, seed, fresh, bitwise)
+    fresh = max(trials - training * len(pairs) - rows * compared, 100)
+    machine = _Machine(target, privacy, seed, fresh, bitwise, "training")
     options = []
     for number, pair in enumerate(pairs):
         sides = machine.outputs(pair, number, training)
@@ -73,7 +84,7 @@ def statistical(
         whole = _bet(counts, claim, level / 2) if sequential else _fixed(_sum(counts), claim, level / 2)
         results.append((whole, chosen, pair))
     result, chosen, pair = min(results, key=lambda entry: (entry[0].p_value > level / 2, -entry[0].epsilon))
-    evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {len(pairs)} pair(s)"
+    evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
     x, y = result.counts
     details = {
         "event": chosen.event.words(machine.numbers), "trials": result.trials, "successes": [x, y],
@@ -89,6 +100,34 @@ def statistical(
         result.epsilon, result.delta, confidence, pair.witness(chosen.swapped), result.p_value <= level / 2,
         [] if sequential else result.curve(claim), details,
     )  # fmt: skip
+
+
+def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
+    """So many pairs of neighbours from the target's universes, each universe equally often."""
+    universes = target.universes() if count else []
+    if count and not universes:
+        raise InputError(
+            "search", "0, or a target with universes", str(count), "give the target universes to draw from"
+        )
+    found = []
+    bits = np.asarray(jax.random.bits(keys.stream(keys.root(seed), "search"), (count,), "uint32"))
+    for turn, word in enumerate(bits):
+        universe = universes[turn % len(universes)]
+        first, second = (
+            jax.tree.map(lambda part, at=at: np.asarray(part)[at], universe.databases)
+            for at in universe.pairs[int(word) % len(universe.pairs)]
+        )
+        found.append(Pair(first, second, universe.show))
+    return found
+
+
+def _screened(machine: "_Machine", pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:
+    """The pairs on which a few trials speak most against the claim."""
+    merits = [
+        choose(*machine.outputs(pair, number, rows), claim.epsilon, claim.delta, rows, 0.5)[1].merit
+        for number, pair in enumerate(pairs)
+    ]
+    return [pairs[i] for i in np.argsort(-np.array(merits), kind="stable")[:_KEPT]]
 
 
 def _sum(counts: Iterator[np.ndarray]) -> np.ndarray:
@@ -151,9 +190,9 @@ def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
 class _Machine:
     """Runs the target on tiles of trials, on all local devices in turn."""
 
-    def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int, bitwise: bool):
+    def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int, bitwise: bool, purpose: str):
         self.features = functools.partial(features, bitwise=bitwise)
-        self.target, self.root = target, keys.root(seed)
+        self.target, self.root, self.purpose = target, keys.root(seed), purpose
         self.tile = min(_TILE, 1 << (trials - 1).bit_length())
         self.privacy = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
         self.numbers = 0
@@ -190,7 +229,7 @@ class _Machine:
         self._check(pair, repeats=number == 0 and self.target.repeatable)
         found = []
         for side, data in enumerate((pair.first, pair.second)):
-            key = keys.stream(self.root, f"training {number} {side}")
+            key = keys.stream(self.root, f"{self.purpose} {number} {side}")
             seen, bad = self._call(self._seen, key, data, jnp.uint32(0), self.privacy, count=count)
             if int(bad):
                 raise InputError(

@@ -40,6 +40,8 @@ class Target:
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
       repeatable: whether the same key gives the same output; False for code with randomness of its own.
+      canaries: (key, inside ``bool[m]``, Privacy) -> ``float32[m]``, one run on a database that holds canary j where
+        inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -53,3 +55,4 @@ class Target:
     caveat: str = ""
     covers: tuple[str, ...] = ()
     repeatable: bool = True
+    canaries: Callable[[Array, Array, Privacy], Array] | None = None

@@ -11,6 +11,7 @@ from jax import Array
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.checks import InputError
+from dpjax.draws import asked
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import delta_like, vector
 from dpjax.mechanisms.exponential import rate
@@ -51,6 +52,7 @@ def choosing(
     checks.integer("growth", growth, 1)
     factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
     candidate = scores >= 1 if where is None else where & (scores >= 1)
+    scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
     weights = jnp.where(candidate, factor * (scores - top).astype(factor.dtype), -jnp.inf)
 

@@ -10,7 +10,7 @@ from jax.tree_util import register_dataclass
 from dpjax import checks, random
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.checks import InputError
-from dpjax.draws import drawn
+from dpjax.draws import asked, drawn
 from dpjax.laws import Laplace
 from dpjax.mechanisms._inputs import delta_like, vector
 from dpjax.mechanisms.noise import upper_quantile
@@ -103,6 +103,7 @@ def stability_histogram(
     counts = vector("counts", counts)
     epsilon = as_float(epsilon)
     replaced = neighboring is Neighboring.REPLACE_ONE
+    counts = asked(counts, "stability_histogram", 2 if replaced else 1, "sorted sum")
     rate = epsilon / 2 if replaced else epsilon
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
         return HistogramLaw(counts, jnp.int32(1), rate, upper_quantile(delta_like(delta, epsilon)))

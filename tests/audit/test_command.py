@@ -2,17 +2,20 @@
 
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
 
-from dpjax import audit_command, cli, learners, mechanisms
+from dpjax import accounting, audit_command, cli, learners, mechanisms
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
 from dpjax.learners import KLN
 from dpjax.plots import read_metadata
-from dpjax.types import Neighboring
+from dpjax.types import Neighboring, Privacy
+
+BUDGET = Privacy(1.0, 1e-6)
 
 
 def run(capsys, *arguments):
@@ -99,15 +102,18 @@ def test_reports_and_figure(capsys, tmp_path):
 
 def promises():
     """Everything public with a line on privacy."""
-    for package in (mechanisms, learners):
+    for package in (mechanisms, learners, accounting):
         for name, thing in vars(package).items():
-            text = inspect.getdoc(thing) if callable(thing) else None
-            if text and "Privacy:" in text and "Privacy: none" not in text:
+            texts = [
+                inspect.getdoc(part) or "" for part in (thing, getattr(thing, "guarantee", None)) if callable(part)
+            ]
+            text = "\n".join(texts)
+            if re.search(r"^Privacy(, \w+)?:(?! none)", text, re.MULTILINE):
                 yield f"{package.__name__}.{name}"
 
 
 def test_every_promise_has_a_row_in_the_report_of_everything():
-    covered = {name for target in audit_command.everything() for name in target.covers}
+    covered = {name for target, _ in audit_command.everything(BUDGET) for name in target.covers}
     assert set(promises()) == covered & set(promises()), set(promises()) - covered
     assert len(covered) >= 15
 
@@ -116,5 +122,5 @@ def test_every_promise_has_a_row_in_the_report_of_everything():
 def test_everything_is_consistent(capsys, tmp_path):
     assert run(capsys, "--all", "--out", str(tmp_path))[0] == 0
     answer = json.loads((tmp_path / "audit.json").read_text())
-    assert len(answer["reports"]) == len(audit_command.everything())
+    assert len(answer["reports"]) == len(audit_command.everything(BUDGET))
     assert sum(report["seconds"] for report in answer["reports"]) < 600

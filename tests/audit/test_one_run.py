@@ -1,6 +1,7 @@
 """One run with Gaussian canaries: a bound near the truth, and false alarms as rare as promised."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from dpjax.accounting import Guarantee, gaussian_epsilon
 from dpjax.audit.one_run import GaussianBorder, mu_lower
 from dpjax.audit.ratio_test import p_value_of_border
 from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.types import Neighboring, Privacy
 
 TRUE = gaussian_epsilon(1.0, 1e-5)
 CLAIM = Guarantee(TRUE, 1e-5, Neighboring.ADD_OR_REMOVE_ONE, "Gaussian noise, mu = 1")
@@ -27,12 +28,14 @@ def canaries(seed, n=10_000, mu=1.0):
 def test_gaussian_canaries():
     """mu = 1, ten thousand canaries, delta 1e-5: the truth is 4.377."""
     assert pytest.approx(4.377, abs=1e-3) == TRUE
-    reports = [audit.one_run(*canaries(seed), CLAIM) for seed in range(40)]
+    reports = [audit.one_run(*canaries(seed), CLAIM, gaussian=True) for seed in range(40)]
     found = np.array([report.epsilon_found for report in reports])
     assert found.mean() > 3.9 and found.min() > 3.5
     alarms = sum(report.violated for report in reports)
     assert binom.sf(alarms - 1, 40, 0.05) > 1e-6
-    assert audit.one_run(*canaries(0), Guarantee(2.0, 1e-5, CLAIM.neighboring, "too little noise")).violated
+    assert audit.one_run(
+        *canaries(0), Guarantee(2.0, 1e-5, CLAIM.neighboring, "too little noise"), gaussian=True
+    ).violated
 
 
 def test_the_level_is_exact():
@@ -49,7 +52,7 @@ def test_the_level_is_exact():
 
 
 def test_nothing_is_found_where_nothing_is():
-    assert audit.one_run(*canaries(1, mu=0.0), CLAIM).epsilon_found < 0.5
+    assert audit.one_run(*canaries(1, mu=0.0), CLAIM, gaussian=True).epsilon_found < 0.5
     assert mu_lower(0, 100, 100, 100) == 0
     assert mu_lower(1000, 1000, 0, 1000) > 4
 
@@ -58,3 +61,19 @@ def test_nothing_is_found_where_nothing_is():
 def test_bad_scores(bad):
     with pytest.raises(InputError, match="finite scores"):
         audit.one_run(bad, np.zeros(200), CLAIM)
+
+
+def test_any_mechanism_by_the_line():
+    """Laplace noise on a count for each canary: near the truth, and never above it too often."""
+    found = audit.mechanism_target("laplace_mechanism")
+    reports = [audit.one_run_of(found, Privacy(1.0, 0.0), canaries=20_000, seed=seed) for seed in range(60)]
+    bounds = np.array([report.epsilon_found for report in reports])
+    assert bounds.mean() > 0.9
+    assert binom.sf(np.sum(bounds > 1) - 1, 60, 0.05) > 1e-6
+    broken = replace(found, canaries=lambda key, inside, p: found.canaries(key, 2 * inside.astype(np.int32), p))
+    assert audit.one_run_of(broken, Privacy(1.0, 0.0), canaries=20_000).violated
+
+
+def test_targets_without_scores_are_refused():
+    with pytest.raises(InputError, match="one-run"):
+        audit.one_run_of(audit.mechanism_target("exponential"), Privacy(1.0, 0.0))

@@ -1,0 +1,113 @@
+"""Sampler audits: are the draws of a law the law?"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.stats import binom
+
+from dpjax import checks, keys
+from dpjax.checks import InputError
+
+_TILE = 1 << 16
+_LEAST = 20  # expected exceedances of the farthest threshold
+
+
+@dataclass(frozen=True)
+class SamplerReport:
+    """Draws against a law.
+
+    trials: draws. events: what was counted. p_value: of "the draws follow the law", with all events together.
+    agrees: whether p_value >= false_alarm. worst: the event that fits least, in words. seconds: of everything.
+    """
+
+    trials: int
+    events: int
+    p_value: float
+    false_alarm: float
+    agrees: bool
+    worst: str
+    seconds: float
+
+
+def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, seed: int = 0) -> SamplerReport:
+    """Compares draws with the law's own probabilities by exact binomial tests, two-sided, Bonferroni over events.
+
+    Args:
+      law: with ``sample(key)`` of shape ``[]`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one
+        where the law has "no answer") or ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int).
+      trials: 1000 to 2**31 - 1; counted in tiles and never held. Noise is compared at 40 thresholds in each tail, the
+        farthest with an expected 20 exceedances.
+      false_alarm: the probability at which a correct sampler is said to disagree, at most.
+
+    An outcome of probability 0 that is drawn, or one that the law does not have, has p-value 0.
+    """
+    checks.integer("trials", trials, 1000, 2**31 - 1)
+    checks.probability("false_alarm", false_alarm)
+    checks.integer("seed", seed, 0, 2**32 - 1)
+    begin = time.perf_counter()
+    if hasattr(law, "log_probs"):
+        names, chances, counts = _outcomes(law, trials, seed)
+    elif hasattr(law, "log_survival"):
+        names, chances, counts = _tails(law, trials, seed)
+    else:
+        raise InputError("law", "one with log_probs or log_survival", type(law).__name__, "give a law of dpjax.laws")
+    each = np.minimum(binom.cdf(counts, trials, chances), binom.sf(counts - 1, trials, chances))
+    at = int(np.lexsort((chances, each))[0])  # what cannot happen first
+    value = float(min(1.0, 2 * len(each) * each[at]))
+    worst = f"{names[at]}: {counts[at]} times, expected {trials * chances[at]:.6g}"
+    seconds = round(time.perf_counter() - begin, 2)
+    return SamplerReport(trials, len(each), value, false_alarm, value >= false_alarm, worst, seconds)
+
+
+def _outcomes(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    chances = np.exp(np.asarray(law.log_probs(), np.float64))
+    size = len(chances)
+    last = size - 1 if getattr(law, "no_answer", False) else size
+
+    def tally(drawn: Array, real: Array) -> Array:
+        known = (drawn >= -1) & (drawn < last)
+        place = jnp.where(known, jnp.where(drawn == -1, jnp.int32(last), drawn), jnp.int32(size + 1))
+        return jnp.zeros(size + 2, jnp.int32).at[place].add(real.astype(jnp.int32))
+
+    counts = _counted(law, tally, trials, seed)
+    names = [f"outcome {i}" for i in range(last)] + ["no answer"] + ["an outcome that the law does not have"]
+    chances = np.concatenate([chances[:last], [chances[last] if last < size else 0.0, 0.0]])
+    counts = np.concatenate([counts[: last + 1], [counts[last + 1 :].sum()]])
+    return names, np.clip(chances, 0, 1), counts
+
+
+def _tails(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    loc, scale = float(law.loc), float(law.scale)
+    reach = scale * np.log(trials / (2 * _LEAST))
+    steps = np.linspace(0, reach, 40)
+    whole = jnp.issubdtype(jnp.asarray(law.loc).dtype, jnp.integer)
+    thresholds = np.unique(np.round(loc + np.concatenate([-steps, steps])) if whole else loc + np.append(-steps, steps))
+    of_law = jnp.asarray(thresholds, jnp.int32 if whole else jnp.float32)
+    with jax.enable_x64(True):
+        values = of_law if whole else of_law.astype(jnp.float64)
+        wide = jax.tree.map(lambda x: x.astype(jnp.float64) if jnp.issubdtype(x.dtype, jnp.floating) else x, law)
+        survival = np.exp(np.asarray(wide.log_survival(values), np.float64))
+
+    def tally(drawn: Array, real: Array) -> Array:
+        return jnp.sum((drawn[:, None] >= of_law[None, :]) & real[:, None], axis=0, dtype=jnp.int32)
+
+    counts = _counted(law, tally, trials, seed)
+    return [f"at least {threshold:.6g}" for threshold in np.asarray(of_law)], np.clip(survival, 0, 1), counts
+
+
+def _counted(law: Any, tally: Any, trials: int, seed: int) -> np.ndarray:
+    root = keys.stream(keys.root(seed), "sampler")
+
+    @jax.jit
+    def tile(law: Any, first: Array) -> Array:
+        places = first + jnp.arange(_TILE, dtype=jnp.uint32)
+        drawn = jax.lax.map(lambda at: law.sample(keys.of_trial(root, at)), places, batch_size=1024)
+        return tally(drawn, places < jnp.uint32(trials))
+
+    parts = (np.asarray(tile(law, jnp.uint32(first)), np.int64) for first in range(0, trials, _TILE))
+    return np.sum(list(parts), axis=0)
