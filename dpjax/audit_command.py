@@ -54,6 +54,8 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
 
     def show() -> None:
         console = Console()
+        if not console.is_terminal:
+            console = Console(width=_WIDE)  # a file has no edge
         if command.all:
             printed = Printed()
             for heading in _HEADINGS:
@@ -77,8 +79,12 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
         return _own(name)
     if name in audit.mechanism_names():
         return audit.mechanism_target(name, relation, calibration)
+    if name in audit.median_names():
+        checks.choice("calibration", calibration, ("corrected",))
+        return audit.median_target(name, relation)
     rules = {target.name: target for target in audit.accounting_targets()}
-    checks.choice("target", name, [*audit.mechanism_names(), *catalog.learner_names(), *rules])
+    known = [*audit.mechanism_names(), *audit.median_names(), *catalog.learner_names(), *rules]
+    checks.choice("target", name, known)
     _plain(name, relation, calibration)
     return rules[name] if name in rules else _learner(name, _ELEMENTS)
 
@@ -99,15 +105,18 @@ def _plain(name: str, relation: Neighboring, calibration: str) -> None:
 def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     """Everything exported with a claim, under each relation that it is made for, and the budget to audit it at.
 
-    Learners are audited at a second budget, too: on so few rows they come near their claim only at a large delta.
+    Learners and medians are audited at a second budget, too: on so few rows they come near their claim only there.
     """
     found = []
     for name, relation in product(audit.mechanism_names(), Neighboring):
         if relation in audit.relations(name):
             found.append(audit.mechanism_target(name, relation))
+    for name in audit.median_names():
+        found += [audit.median_target(name, relation) for relation in audit.median_relations(name)]
     learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name != "erm"]
     usual = [(target, privacy) for target in [*found, *learners, *audit.accounting_targets()]]
-    return usual + [(target, _SHARP) for target in learners]
+    sharp = [*learners, *(target for target in found if target.name in audit.median_names())]
+    return usual + [(target, _SHARP) for target in sharp]
 
 
 def markdown(reports: list[Report]) -> str:
@@ -117,6 +126,7 @@ def markdown(reports: list[Report]) -> str:
     return "\n".join(lines) + "\n"
 
 
+_WIDE = 160
 _HEADINGS = ("target", "relation", "claimed", "found: epsilon", "delta", "method", "verdict", "seconds")
 
 

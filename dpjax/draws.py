@@ -54,8 +54,8 @@ def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest
 
     norm: "largest", the most that any entry moves; "sum", all entries together; "sorted" and "sorted sum", the same
         after sorting, for slots that hold other candidates in other databases (no less may move then); "pieces", the
-        most that the score of an element moves, for ``int32[p, 6]`` of pieces (bits of the first and of the last
-        element, score, exists).
+        most that the score of an element moves, for ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the
+        last element, score, exists).
     """
     questioner = _questioner.get()
     return value if questioner is None else questioner(value, mechanism, float(sensitivity), norm)

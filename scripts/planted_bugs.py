@@ -15,9 +15,9 @@ HEAD = f"""# Planted bugs
 
 Written by `scripts/planted_bugs.py`: mechanisms that claim epsilon = 1 and are wrong, audited at 95% confidence with
 the event not given. Trials: on each side, training included. Refuted: of {SEEDS} audits with different seeds. Seconds
-of one audit, on two cores, compilation included. `dpjax/benchmarks/planted_bugs.py` holds them.
+of one audit (compilation included) and certified epsilon: medians. `dpjax/benchmarks/planted_bugs.py` holds them.
 
-| mistake | delta | trials a side | refuted | seconds | epsilon, at least |
+| mistake | delta | trials a side | refuted | seconds | certified epsilon |
 |---|---|---|---|---|---|
 """
 
@@ -29,7 +29,7 @@ def main(path: Path) -> None:
         found = [audit.statistical(bug.target(), Privacy(1.0, 1e-6), trials=bug.trials, seed=i) for i in range(SEEDS)]
         refuted = sum(report.violated for report in found)
         seconds = sorted(report.details["seconds"] for report in found)[SEEDS // 2]
-        best = max(report.epsilon_found for report in found)
+        best = sorted(report.epsilon_found for report in found)[SEEDS // 2]
         rows.append(
             f"| {bug.what} | {bug.delta:g} | {bug.trials} | {refuted} of {SEEDS} | {seconds:.1f} | {best:.2f} |"
         )

@@ -27,6 +27,10 @@ from dpjax.accounting.optimal_composition import optimal_epsilon as optimal_epsi
 from dpjax.accounting.optimal_composition import optimal_epsilon0 as optimal_epsilon0
 from dpjax.accounting.profile import epsilon_at as epsilon_at
 from dpjax.accounting.profile import hockey_stick as hockey_stick
+from dpjax.accounting.slices import slices as slices
+from dpjax.accounting.slices import slices_delta as slices_delta
+from dpjax.accounting.slices import slices_epsilon as slices_epsilon
+from dpjax.accounting.slices import slices_rate as slices_rate
 from dpjax.accounting.standard import by_pld as by_pld
 from dpjax.accounting.standard import by_rdp as by_rdp
 from dpjax.accounting.standard import pld_of_pmfs as pld_of_pmfs

@@ -19,6 +19,9 @@ from .learner_targets import learner_target as learner_target
 from .mechanism_targets import mechanism_names as mechanism_names
 from .mechanism_targets import mechanism_target as mechanism_target
 from .mechanism_targets import relations as relations
+from .median_targets import median_names as median_names
+from .median_targets import median_relations as median_relations
+from .median_targets import median_target as median_target
 from .one_run import one_run as one_run
 from .one_run import one_run_of as one_run_of
 from .outcomes import NotListable as NotListable

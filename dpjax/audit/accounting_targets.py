@@ -59,6 +59,8 @@ def accounting_targets() -> list[Target]:
                 lambda e, d: _mixed(_chain(e, d, 1), [1 - _DRAWS / _ROWS, _DRAWS / _ROWS])),
         _target("poisson", lambda e, d: rules.poisson(added(e, d), 0.25),
                 lambda e, d: _mixed(_chain(e, d, 1), [0.75, 0.25]), relation=ADD),
+        _target("slices", lambda e, d: rules.slices(added(e / 6, 0.0), e / 6, d, 2), lambda e, d: _two_slices(e / 6),
+                relation=ADD),
         _target("gaussian_guarantee", gaussian,
                 lambda e, d: _normals(math.hypot(e / 2, e / 3), gaussian(e, d).epsilon)),
         _target("GaussianNoise", lambda e, d: rules.GaussianNoise(4 / e).guarantee(d),
@@ -113,6 +115,22 @@ def _chain(epsilon: float, delta: float, steps: int) -> np.ndarray:
 def _mixed(laws: np.ndarray, weights: Any) -> np.ndarray:
     """No special row in the subsample, against as many as ``weights`` says."""
     return np.stack([laws[0], np.asarray(weights) @ laws])
+
+
+def _two_slices(rate: float) -> np.ndarray:
+    """Two slices of 1 + Geom rows from a row of alternating bits, and from one with another 1 in front.
+
+    Each slice answers whether its first row is a 1, by randomized response.
+    """
+    most = math.ceil(40 / rate)
+    chance = np.exp(-rate * np.arange(most)) * -math.expm1(-rate)
+    chance[-1] += math.exp(-rate * most)
+    noisy = np.array([[expit(rate), expit(-rate)], [expit(-rate), expit(rate)]])
+    found = []
+    for bits in (np.arange(most + 1) % 2, np.append(1, np.arange(most) % 2)):
+        second = np.bincount(bits[1:], chance, 2)  # the second slice begins behind the first one
+        found.append(np.outer(noisy[bits[0]], second @ noisy).reshape(-1))
+    return np.array(found)
 
 
 def _normals(shift: float, epsilon: float) -> np.ndarray:

@@ -4,6 +4,7 @@ Each draw is answered with every outcome in turn, so that the algorithm's own co
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +20,10 @@ from dpjax.draws import listening
 from dpjax.laws import Categorical
 from dpjax.mechanisms.histogram import HistogramLaw
 from dpjax.mechanisms.intervals import IntervalLaw
+from dpjax.mechanisms.median import MedianLaw, bits
+from dpjax.mechanisms.shuffle import Matching, Shuffle
 
-_MOST_PATHS = 1 << 16
+_MOST_PATHS, _MOST_OUTCOMES = 1 << 16, 1 << 13
 _MASS_TOLERANCE = 1e-9
 
 Run = Callable[[Any], Any]
@@ -31,13 +34,19 @@ class NotListable(InputError):
 
 
 def exact_table(run: Run, databases: Any, size: int) -> np.ndarray:
-    """Log-probabilities ``float64[databases, outcomes]`` of everything that ``run(database)`` returns.
+    """Log-probabilities ``float64[databases, outcomes]`` of all that ``run(database)`` returns, by `exact_law`."""
+    return exact_law(run, databases, size)[0]
+
+
+def exact_law(run: Run, databases: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities ``float64[databases, outcomes]``, and the outcomes as their `output_bytes`, in their order.
 
     Outcomes are equal if every array of the output is, to the last bit.
 
     Args:
-      run: a function of one database that draws from `Categorical`, `IntervalLaw` and `HistogramLaw` only, each time
-        in the same order and never inside a loop or a vmap of its own. Not jitted, float64 where it can.
+      run: a function of one database that draws only from `Categorical`, `IntervalLaw`, `MedianLaw`, `HistogramLaw`,
+        `Shuffle` and `Matching`, each time in the same order and never inside a loop or a vmap of its own. Not jitted,
+        float64 where it can.
       databases: pytree of arrays that lead with the databases' axis.
       size: elements of the domain of an `IntervalLaw`, and distinct values of a `HistogramLaw`.
 
@@ -51,7 +60,7 @@ def exact_table(run: Run, databases: Any, size: int) -> np.ndarray:
         of_database = jax.vmap(lambda path, database: _follow(run, database, path, size), (0, None))
         log_p, outputs = jax.jit(jax.vmap(of_database, (None, 0)))(jnp.asarray(paths), databases)
     log_p = np.asarray(log_p)
-    slots = _distinct(outputs, log_p.shape)
+    distinct, slots = _distinct(outputs, log_p.shape)
     table = np.full((len(log_p), slots.max() + 1), -np.inf)
     np.logaddexp.at(table, (np.arange(len(log_p))[:, None], slots), log_p)
     total = logsumexp(table, axis=1)
@@ -60,7 +69,7 @@ def exact_table(run: Run, databases: Any, size: int) -> np.ndarray:
             "target", "outcomes that add up to probability 1", f"total log-mass {total.min():.3g} to {total.max():.3g}",
             "a value outside the universe can be drawn: audit it statistically",
         )  # fmt: skip
-    return table
+    return table, distinct
 
 
 def _outcome_counts(run: Run, database: Any, size: int) -> list[int]:
@@ -122,14 +131,36 @@ def _outcomes(law: Any, size: int) -> tuple[Any, Array]:
         yes, no = (part.astype(jnp.float64) for part in law.release_log_probs())
         log_p = jnp.sum(jnp.where(released, yes, no), axis=1)
         return (released, jnp.where(released, law.threshold, jnp.zeros_like(law.threshold))), log_p
+    if isinstance(law, MedianLaw):
+        listed = jnp.asarray(bits.encode(range(_listable(law.size)), 32 * law.first.shape[-1]))
+        return listed, jax.vmap(law.log_probability)(listed)
+    if isinstance(law, Matching | Shuffle):
+        _listable(math.factorial(law.capacity))
+        orders = jnp.asarray(law.outcomes())
+        return orders, jax.vmap(law.log_probability)(orders)
     raise NotListable(
-        "target", "draws from Categorical, IntervalLaw and HistogramLaw", type(law).__name__,
+        "target", "draws from laws with a list of outcomes", type(law).__name__,
         "audit it statistically: its outcomes cannot be listed",
     )  # fmt: skip
 
 
-def _distinct(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The number of each output among the distinct ones, ``int64[shape]``."""
+def _listable(count: int) -> int:
+    if count > _MOST_OUTCOMES:
+        raise NotListable(
+            "target", f"draws with at most {_MOST_OUTCOMES} outcomes", f"one with {count}",
+            "use a smaller world, or audit it statistically",
+        )  # fmt: skip
+    return count
+
+
+def output_bytes(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Outputs whose arrays lead with ``shape``, as ``uint8[*shape, bytes]``, one field after the other."""
     columns = [np.ascontiguousarray(np.asarray(leaf)).reshape(*shape, -1) for leaf in jax.tree.leaves(outputs)]
-    raw = np.concatenate([column.view(np.uint8).reshape(*shape, -1) for column in columns], axis=-1)
-    return np.unique(raw.reshape(-1, raw.shape[-1]), axis=0, return_inverse=True)[1].reshape(shape)
+    return np.concatenate([column.view(np.uint8).reshape(*shape, -1) for column in columns], axis=-1)
+
+
+def _distinct(outputs: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct outputs, and the number of each among them, ``int64[shape]``."""
+    raw = output_bytes(outputs, shape)
+    distinct, number = np.unique(raw.reshape(-1, raw.shape[-1]), axis=0, return_inverse=True)
+    return distinct, number.reshape(shape)

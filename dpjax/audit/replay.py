@@ -93,8 +93,9 @@ def _sum(one: np.ndarray, other: np.ndarray) -> float:
 def _pieces(one: np.ndarray, other: np.ndarray) -> float:
     """The most that the score of an element moves; both are constant between the ends of the pieces of either."""
     worst = 0.0
+    width = (one.shape[-1] - 2) // 2  # limbs of an element
     for left, right in zip(one.reshape(-1, *one.shape[-2:]), other.reshape(-1, *other.shape[-2:]), strict=True):
-        sides = [[(_element(row[:2]), _element(row[2:4]), int(row[4])) for row in side if row[5]]
+        sides = [[(_element(row[:width]), _element(row[width:-2]), int(row[-2])) for row in side if row[-1]]
                  for side in (left, right)]  # fmt: skip
         ends = {end for side in sides for first, last, _ in side for end in (first, last)}
         scores = [{end: _score(side, end) for end in ends} for side in sides]
@@ -104,8 +105,7 @@ def _pieces(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _element(limbs: np.ndarray) -> int:
-    high, low = (int(limb) & 0xFFFFFFFF for limb in limbs)
-    return high << 32 | low
+    return int.from_bytes(np.ascontiguousarray(limbs).astype(">u4").tobytes(), "big")
 
 
 def _score(pieces: list[tuple[int, int, int]], element: int) -> float:

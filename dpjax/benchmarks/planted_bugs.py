@@ -107,7 +107,7 @@ BUGS = (
         Neighboring.ADD_OR_REMOVE_ONE),
     Bug("sparse vector: no noise on the threshold", svt(0, 2, "bits"), ([0] * 12, [1] * 12), 0.0, 20_000),
     Bug("sparse vector: shows its answers with the noise of the test", svt(2, 4, "values"),
-        ([0] * 8 + [1], [1] * 8 + [0]), 0.0, 400_000),
+        ([0] * 8 + [1], [1] * 8 + [0]), 0.0, 800_000),
     Bug("sparse vector: never stops", svt(2, 4, "bits", stops=False), _RUNS, 0.0, 20_000),
     Bug("sparse vector: no noise on the queries, never stops", svt(2, 0, "bits", stops=False), ([0, 1], [1, 0]), 0.0,
         20_000),

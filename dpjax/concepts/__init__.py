@@ -1,9 +1,11 @@
 """What is learned, and the distributions that examples come from."""
 
 from . import distributions as distributions
+from . import tree_generators as tree_generators
 from .distributions import Distribution as Distribution
 from .domain import Domain as Domain
 from .finite import Finite as Finite
 from .hypothesis import Hypothesis as Hypothesis
 from .points import Points as Points
 from .thresholds import Thresholds as Thresholds
+from .tree import Tree as Tree

@@ -43,6 +43,36 @@ class Thresholds:
         error = jnp.where(hypothesis.zero | target.zero, alone, between)
         return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
 
+    @property
+    def height(self) -> int:
+        """Of the class as a tree of VC dimension 1: node t, at depth t, is threshold t, and threshold 0 the root."""
+        return self.size - 1
+
+    def deterministic(self, x: Array, y: Array, mask: Array) -> Array:
+        """The deterministic points of t samples as the path of one node, ``uint32[t, 2]``; the root if inconsistent.
+
+        x ``uint32[t, m, limbs]``, y and mask ``bool[t, m]``. Threshold 0 labels element 0 with 1 like all others.
+        """
+        with jax.enable_x64(True):
+            values = wide.join(x)
+            real = mask & (values > 0)
+            deepest = jnp.max(jnp.where(real & y, values, jnp.uint64(0)), axis=-1, initial=0)
+            refuted = jnp.any(real & ~y & (values <= deepest[:, None]), axis=-1)
+            return wide.split(jnp.where(refuted, jnp.uint64(0), deepest))
+
+    def depth_of(self, node: Array) -> Array:
+        """``uint32[..., W]`` for nodes ``uint32[..., 2]``, W limbs of the height."""
+        return node if self.height >= 2**32 else node[..., 1:]
+
+    def ancestor(self, node: Array, depth: Array) -> Array:
+        """The ancestor-or-self of each node at ``depth`` (``uint32[W]``), ``uint32[..., 2]``; the node if deeper."""
+        with jax.enable_x64(True):
+            return wide.split(jnp.minimum(wide.join(node), wide.join(depth)))
+
+    def is_member(self, hypothesis: Hypothesis) -> Array:
+        """``bool[k]``: whether it is a concept of the class; the all-zero function is none."""
+        return ~hypothesis.zero
+
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: the n + 1 half-open gaps between sorted rows.
 

@@ -14,9 +14,10 @@ from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
+from dpjax.concepts.tree import Tree
 from dpjax.types import Goal, Neighboring, Privacy, Sample
 
-ConceptClass = Points | Thresholds | Finite
+ConceptClass = Points | Thresholds | Finite | Tree
 
 
 class Learner(Protocol):

@@ -23,6 +23,7 @@ from .randomized_response import randomized_response as randomized_response
 from .randomized_response import randomized_response_guarantee as randomized_response_guarantee
 from .randomized_response import revealing_randomized_response as revealing_randomized_response
 from .randomized_response import revealing_randomized_response_guarantee as revealing_randomized_response_guarantee
+from .slicing import cut_slice as cut_slice
 from .sparse_vector import sparse_vector as sparse_vector
 from .sparse_vector import sparse_vector_guarantee as sparse_vector_guarantee
 from .stability import release as release

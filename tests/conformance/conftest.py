@@ -8,7 +8,10 @@ import pytest
 
 import dpjax.learners
 from dpjax.concepts import Domain, Finite, Points, Thresholds
-from dpjax.learners import ERM, KLN, Independent, PointLearner, ThresholdMedian
+from dpjax.concepts import tree_generators as trees
+from dpjax.learners import ERM, KLN, ImproperVC1, Independent, PointLearner, ProperVC1, ThresholdMedian
+from dpjax.learners.vc1_improper import depth_bits
+from dpjax.mechanisms.median import plan_for
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -28,6 +31,12 @@ class Case:
         return "-".join([*parts, type(self.learner.concepts).__name__, str(self.learner.concepts.size), str(self.k)])
 
 
+def improper(concepts, t, method="exponential"):
+    return ImproperVC1(concepts, t, plan_for(method, depth_bits(concepts), 0.5, 5e-7, 0.1))
+
+
+RANDOM_TREE = trees.recursive(60, 5, 0.6)
+
 # Huge domains, for everything that runs.
 INSTANCES = {
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(Thresholds(Domain(2**64))))],
@@ -36,7 +45,13 @@ INSTANCES = {
         Case(Independent(ThresholdMedian(Thresholds(Domain(2**40))), 3, "zcdp"), 3),
     ],
     KLN: [Case(KLN(Points(Domain(2**64)))), Case(KLN(Thresholds(Domain(2**64)))), Case(KLN(Finite.of(MATRIX)))],
+    ImproperVC1: [
+        Case(improper(Thresholds(Domain(2**64)), 7, "recprefix")),
+        Case(improper(RANDOM_TREE, 5)),
+        Case(improper(Thresholds(Domain(2**40)), 6, "treelog")),
+    ],
     PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
+    ProperVC1: [Case(ProperVC1(improper(RANDOM_TREE, 4), 0.05, 3, 0.6))],
     ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(2**64))))],
 }
 
@@ -49,7 +64,13 @@ TINY_INSTANCES = {
         Case(Independent(ThresholdMedian(Thresholds(Domain(2))), 2, "zcdp"), 2),
     ],
     KLN: [Case(KLN(Points(Domain(3)))), Case(KLN(Thresholds(Domain(3)))), Case(KLN(Finite.of(TINY)))],
+    ImproperVC1: [
+        Case(improper(Thresholds(Domain(3)), 2)),
+        Case(improper(trees.complete(2, 1, 1.0), 2)),
+        Case(improper(Thresholds(Domain(3)), 1)),
+    ],
     PointLearner: [Case(PointLearner(Points(Domain(3)))), Case(PointLearner(Points(Domain(2))), 2)],
+    ProperVC1: [Case(ProperVC1(improper(trees.complete(2, 2, 1.0), 12), 0.1, 1))],
     ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(3))))],
 }
 

@@ -1,0 +1,237 @@
+"""Reorder-slice-compute: many mechanisms, each on its own slice of the data, at a price that need not grow with them.
+
+In every round the rows that are left are put in a public order, the first m + g of them, g geometric, are cut off, and
+a mechanism reads this slice, then or later. One added row moves between the two worlds' slices only until the geometric
+length absorbs it, so few slices differ.
+"""
+
+import math
+
+import numpy as np
+
+from dpjax import checks
+from dpjax.accounting.bisection import MARGIN, largest, smallest
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.ranges import non_negative
+from dpjax.checks import InputError
+from dpjax.types import Neighboring
+
+_SUMMED = 4096
+"""Chains up to this long are summed term by term; the bound for any number of rounds is used beyond."""
+_ULP = 1e-15
+"""Rounding of the losses themselves, which decides where delta falls to 0 at the largest loss."""
+_SOURCE = "Cohen, Lyu, Nelson, Sarlos, Stemmer, reorder-slice-compute; proof and constants our own"
+
+
+def slices_delta(
+    epsilon: float, length_epsilon: float, epsilon0: float, delta0: float = 0.0, rounds: int | None = None
+) -> float:
+    """A delta for which the transcript of reorder-slice-compute is (epsilon, delta)-private under ADD_OR_REMOVE_ONE.
+
+    Args:
+      epsilon: >= 0, of the transcript.
+      length_epsilon: e_g > 0 of the slice lengths m + g, P[g >= k] = exp(-e_g k); m >= 1 is public.
+      epsilon0: e_A > 0, what all mechanisms that read one slice spend together on it under ADD_OR_REMOVE_ONE.
+      delta0: delta_A in [0, 1), likewise; a mechanism that reads several slices at once, charged to each of them, must
+        be pure, and with delta0 > 0 one mechanism reads a slice.
+      rounds: tau >= 1, the number of slices, or None for any number.
+
+    Returns:
+      max(A, B) + (1 + h (1 + e^{e_A})) delta0, at most 1, where s = 1 / (1 + e^{-e_g}), h = e^{e_g} (1 - s^tau), and A
+      is the mean of (1 - e^{epsilon - X})_+, X = J (e_g + 2 e_A) + (e_A - e_g)_+ and P[J] = (1 - s) s^J; B the same for
+      X = J (2 e_A - e_g)_+ + e_g + e_A and P[J] = s (1 - s)^J. With J = tau identities nothing is absorbed: the
+      last summand of X falls away. Nothing is truncated: the series are geometric.
+
+    Proof. One world has a row x more. While it has, call a round a hit if the slice there reaches x's place in the
+    order. Let q = e^{-e_g}; at a hit the excess i >= 0 has probability (1 - q) q^i in both worlds. Label a hit, in the
+    larger world "identity" with probability q^i and in the smaller one with q^{i+1}, otherwise "absorb". Given identity
+    the excesses have the same law, and slices of equal length differ by one replaced row, one extra row stays (where
+    all rows are taken, they differ by x and nothing stays). Given absorb, the larger world's excess is one more than
+    the other's, its slice is the other's with x, and the rests are equal from then on. The larger world says identity
+    with probability s, the smaller with 1 - s (``response_masses``): randomized response at e_g. So the log-ratio of
+    larger to smaller is at most e_g + 2 e_A for an identity, e_A - e_g for absorption and 0 otherwise; J identities are
+    no more likely than geometric, hits that never come only lower X, and (1 - e^{epsilon - X})_+ grows with X. That is
+    A; the other direction is B. A part with delta0 loses at most delta0 when a row is added and (1 + e^{e_A}) delta0
+    when one is replaced; there is at most one absorption, and h identities on average. The order may depend on earlier
+    outputs; it must be adjacency preserving, beyond the first m rows and for these as a set. A slice longer than the
+    rows left is all of them.
+
+    Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer, "Optimal differentially private learning of thresholds and
+      quasi-concave optimization", the reorder-slice-compute theorem (O(e0 ln(1/delta)), delta + 2 tau delta0).
+    """
+    non_negative("epsilon", epsilon)
+    _check(length_epsilon, epsilon0, delta0, rounds)
+    spent = _spent(length_epsilon, epsilon0, delta0, rounds)
+    return min(1.0, _response_delta(epsilon, length_epsilon, epsilon0, rounds) + spent)
+
+
+def slices_epsilon(
+    delta: float, length_epsilon: float, epsilon0: float, delta0: float = 0.0, rounds: int | None = None
+) -> float:
+    """The smallest epsilon with ``slices_delta(epsilon, ...) <= delta``, rounded up.
+
+    Args:
+      delta: in [0, 1), more than what the mechanisms' own delta0 come to; 0 needs ``rounds``.
+      length_epsilon, epsilon0, delta0, rounds: see ``slices_delta``.
+    """
+    checks.delta(delta, positive_for=None if rounds else "an unlimited number of slices")
+    _check(length_epsilon, epsilon0, delta0, rounds)
+    slack = delta - _spent(length_epsilon, epsilon0, delta0, rounds)
+    if slack < 0 or (slack == 0 and rounds is None):
+        raise InputError(
+            "delta0", f"slices that spend less than {delta:.3g} together", repr(delta0), "choose a smaller delta0"
+        )
+    worst = math.inf if rounds is None else max(_largest_losses(length_epsilon, epsilon0, rounds)) * (1 + MARGIN)
+    if slack == 0:
+        return worst
+    high = length_epsilon + epsilon0
+    while high < worst and _response_delta(high, length_epsilon, epsilon0, rounds) > slack * (1 - MARGIN):
+        high *= 2
+    target = slack * (1 - MARGIN)
+    high = min(high, worst)
+    least = smallest(lambda e: _response_delta(e, length_epsilon, epsilon0, rounds) <= target, high)
+    return min(least * (1 + _ULP), worst)
+
+
+def slices_epsilon_closed(epsilon0: float, delta: float) -> float:
+    """3 e0 (r - 1) for the least whole r >= 2 with (1 + e^{-e0})^{-r} <= delta, at e_g = e_A = e0, delta_A = 0.
+
+    Never below ``slices_epsilon(delta, e0, e0)``. At epsilon = 3 e0 (r - 1) the first sum of ``slices_delta`` begins at
+    J = r and the second at 3 r - 4 >= r, with s^r >= (1 - s)^{3 r - 4}; between whole r the formula can fail.
+    About 4.33 e0 ln(1/delta) for small e0.
+    """
+    checks.epsilon(epsilon0, "epsilon0")
+    checks.delta(delta, positive_for="an unlimited number of slices")
+    return 3 * epsilon0 * (max(2, math.ceil(-math.log(delta * (1 - MARGIN)) / _log1pexp(-epsilon0))) - 1)
+
+
+def slices_rate(epsilon: float, delta: float, rounds: int | None = None) -> float:
+    """The largest e0 = e_g = e_A for which pure mechanisms on slices are (epsilon, delta)-private, rounded down.
+
+    Args:
+      epsilon: > 0, of the transcript.
+      delta: in [0, 1); 0 needs ``rounds`` and gives epsilon / (3 tau), which few slices hardly exceed at any delta.
+      rounds: see ``slices_delta``.
+    """
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for=None if rounds else "an unlimited number of slices")
+
+    def holds(rate: float) -> bool:
+        if rounds is not None and max(_largest_losses(rate, rate, rounds)) * (1 + MARGIN) <= epsilon:
+            return True
+        return _response_delta(epsilon, rate, rate, rounds) <= delta * (1 - MARGIN)
+
+    low = epsilon / 3
+    while not holds(low):
+        low /= 2
+    return largest(holds, low) * (1 - _ULP)
+
+
+def slices(
+    part: Guarantee,
+    length_epsilon: float,
+    slack: float,
+    rounds: int | None = None,
+    what: str = "reorder-slice-compute",
+) -> Guarantee:
+    """The transcript of reorder-slice-compute with ``part`` on every slice.
+
+    Args:
+      part: under ADD_OR_REMOVE_ONE, with epsilon > 0; see ``slices_delta`` for a part that reads several slices.
+      length_epsilon: > 0, of the geometric slice lengths.
+      slack: in [0, 1), delta beyond what the parts spend; 0 needs ``rounds``.
+      rounds: the number of slices, or None for any number.
+      what: the name of the whole.
+
+    Privacy: (slices_epsilon(slack, ...), slack + the parts' share), under ADD_OR_REMOVE_ONE.
+    """
+    if part.neighboring is not Neighboring.ADD_OR_REMOVE_ONE or part.distance != 1:
+        raise InputError(
+            "part", "a guarantee under ADD_OR_REMOVE_ONE at distance 1",
+            f"{part.neighboring.value} at distance {part.distance}", "state what the part spends when a row is added",
+        )  # fmt: skip
+    _check(length_epsilon, part.epsilon, part.delta, rounds)
+    return Guarantee(
+        slices_epsilon(slack, length_epsilon, part.epsilon, 0.0, rounds),
+        min(slack + _spent(length_epsilon, part.epsilon, part.delta, rounds), 1.0),
+        Neighboring.ADD_OR_REMOVE_ONE,
+        what,
+        why=f"slices of geometric length at {length_epsilon:.6g}, {rounds or 'any number of'} of them",
+        parts=(part,),
+        source=_SOURCE,
+    )
+
+
+def response_masses(length_epsilon: float, excesses: int) -> np.ndarray:
+    """The joint law of label and excess at a hit: ``float64[2, 2, excesses]``, indexed [world, label, excess].
+
+    World 1 is the larger one, label 1 is "identity". Each row sums to randomized response at ``length_epsilon`` as
+    ``excesses`` grows: identity has probability 1 / (1 + e^{-e_g}) in world 1 and the rest in world 0, and the ratio of
+    the worlds is e^{e_g} at every identity, e^{-e_g} at every absorption. An absorption's excess is world 0's, that of
+    world 1 is one more.
+    """
+    checks.epsilon(length_epsilon, "length_epsilon")
+    excess = np.arange(checks.integer("excesses", excesses, 1), dtype=np.float64)
+    length = -np.expm1(-length_epsilon) * np.exp(-length_epsilon * excess)
+    kept, absorbed = np.exp(-length_epsilon * excess), -np.expm1(-length_epsilon * (excess + 1))
+    step = math.exp(-length_epsilon)
+    return np.array([[length * absorbed, length * kept * step], [length * step * absorbed, length * kept]])
+
+
+def _response_delta(epsilon: float, length_epsilon: float, epsilon0: float, rounds: int | None) -> float:
+    """The larger of the two sums, for pure parts."""
+    forth = length_epsilon + 2 * epsilon0, max(0.0, epsilon0 - length_epsilon)
+    back = max(0.0, 2 * epsilon0 - length_epsilon), length_epsilon + epsilon0
+    return max(
+        _chain_delta(epsilon, length_epsilon, *forth, rounds), _chain_delta(epsilon, -length_epsilon, *back, rounds)
+    )
+
+
+def _chain_delta(epsilon: float, log_odds: float, step: float, last: float, rounds: int | None) -> float:
+    """The mean of (1 - exp(epsilon - X))_+, X = step J + last; a step follows with odds exp(log_odds)."""
+    log_go, log_stop = -_log1pexp(-log_odds), -_log1pexp(log_odds)
+    if epsilon < last:
+        first = 0
+    elif step == 0:
+        return 0.0
+    else:
+        first = math.floor((epsilon - last) / step) + 1
+    if rounds is not None and rounds - first <= _SUMMED:
+        count = np.arange(min(first, rounds), rounds, dtype=np.float64)
+        terms = -np.exp(log_stop + log_go * count) * np.expm1(np.minimum(0.0, epsilon - last - step * count))
+        end = -math.exp(log_go * rounds) * math.expm1(min(0.0, epsilon - step * rounds))
+        return math.fsum([*terms.tolist(), end])
+    # The sum over J >= first of (1 - s) s^J (1 - e^{epsilon - X}) is s^first (y + 1 - e^{-x}) / (1 + y), where
+    # x >= 0 is the first X - epsilon and y = s / (1 - s) x (1 - e^{-step}); no difference of near numbers is left.
+    beyond = max(0.0, step * first + last - epsilon)
+    odds = -math.exp(min(log_odds, 700.0)) * math.expm1(-step)
+    return math.exp(log_go * first) * (odds - math.expm1(-beyond)) / (1 + odds)
+
+
+def _largest_losses(length_epsilon: float, epsilon0: float, rounds: int) -> tuple[float, float]:
+    """The largest log-ratios of the two directions over ``rounds`` slices."""
+    step, last = length_epsilon + 2 * epsilon0, max(0.0, epsilon0 - length_epsilon)
+    forth = max(step * rounds, step * (rounds - 1) + last)
+    step, last = max(0.0, 2 * epsilon0 - length_epsilon), length_epsilon + epsilon0
+    return forth, max(step * rounds, step * (rounds - 1) + last)
+
+
+def _spent(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | None) -> float:
+    """What the parts' own delta0 come to."""
+    if delta0 == 0:
+        return 0.0
+    log_go = -_log1pexp(-length_epsilon)
+    identities = math.exp(min(length_epsilon, 700.0)) * (1.0 if rounds is None else -math.expm1(rounds * log_go))
+    return (1 + identities * (1 + math.exp(min(epsilon0, 300.0)))) * delta0
+
+
+def _check(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | None) -> None:
+    checks.epsilon(length_epsilon, "length_epsilon")
+    checks.epsilon(epsilon0, "epsilon0")
+    checks.delta(delta0, "delta0")
+    if rounds is not None:
+        checks.integer("rounds", rounds, 1)
+
+
+def _log1pexp(value: float) -> float:
+    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

@@ -1,0 +1,29 @@
+"""Private medians and interior points of databases of bit strings, of any width.
+
+`plan_for` plans one on the host, `private_median` runs it, `median_guarantee` says what it spends.
+"""
+
+from .answer import MedianAnswer as MedianAnswer
+from .exponential import MedianLaw as MedianLaw
+from .exponential import exponential_median as exponential_median
+from .exponential import rank_quality as rank_quality
+from .exponential import three_candidates as three_candidates
+from .plans import ExponentialPlan as ExponentialPlan
+from .plans import RecPrefixPlan as RecPrefixPlan
+from .plans import RscPlan as RscPlan
+from .plans import TreeLogPlan as TreeLogPlan
+from .plans import plan_auto as plan_auto
+from .plans import plan_exponential as plan_exponential
+from .plans import plan_for as plan_for
+from .plans import plan_recprefix as plan_recprefix
+from .plans import plan_rsc as plan_rsc
+from .plans import plan_treelog as plan_treelog
+from .private_median import MedianPlan as MedianPlan
+from .private_median import median_guarantee as median_guarantee
+from .private_median import private_median as private_median
+from .private_median import required_records as required_records
+from .recprefix import recprefix as recprefix
+from .recprefix import recprefix_guarantee as recprefix_guarantee
+from .treelog import treelog as treelog
+from .treelog import treelog_guarantee as treelog_guarantee
+from .treelog_rsc import treelog_rsc as treelog_rsc

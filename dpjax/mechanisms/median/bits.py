@@ -1,0 +1,216 @@
+"""Elements of {0, ..., 2**bits - 1} for any ``bits``: order, common prefixes, arithmetic and uniform draws.
+
+An element is ``uint32[..., W]`` with W = limbs(bits), most significant limb first: a plain number, as in
+`concepts.Domain`, whose unused top bits are 0. ``bits`` is static. Its prefix of length y is its first y of ``bits``
+bits, the most significant ones. 64-bit types are used inside only, where they make a sort faster.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, random, wide
+
+WORD = 0xFFFFFFFF
+_ATTEMPTS = 256  # each is in vain with probability below 1/2
+
+
+def limbs(bits: int) -> int:
+    """W, the 32-bit limbs of an element; InputError unless 1 <= bits <= 2**30."""
+    return -(-checks.integer("bits", bits, 1, 2**30) // 32)
+
+
+def encode(values, bits: int) -> np.ndarray:
+    """Host: integers in [0, 2**bits), in any nesting -> ``uint32[..., W]``. InputError for a value outside."""
+    whole, width = np.asarray(values, dtype=object), limbs(bits)
+    data = bytearray()
+    for value in whole.reshape(-1):
+        if not 0 <= value < 1 << bits or int(value) != value:
+            raise checks.InputError("element", f"a whole number in [0, 2**{bits})", repr(value), "use more bits")
+        data += int(value).to_bytes(4 * width, "big")
+    return np.frombuffer(bytes(data), ">u4").astype(np.uint32).reshape(*whole.shape, width)
+
+
+def decode(elements) -> np.ndarray:
+    """Host: ``uint32[..., W]`` -> Python integers, ``object[...]``."""
+    array = np.asarray(elements, np.uint32)
+    flat = array.reshape(-1, array.shape[-1]).astype(">u4")
+    out = np.empty(len(flat), object)
+    out[:] = [int.from_bytes(row.tobytes(), "big") for row in flat]
+    return out.reshape(array.shape[:-1])
+
+
+def equal(a: Array, b: Array) -> Array:
+    """a == b, ``bool[...]``; leading axes broadcast."""
+    return ~jnp.any(_differ(a, b)[2], axis=-1)
+
+
+def less(a: Array, b: Array) -> Array:
+    """a < b, ``bool[...]``; leading axes broadcast."""
+    a, b, differ = _differ(a, b)
+    place = jnp.argmax(differ, axis=-1, keepdims=True)
+    return jnp.squeeze(_take(a, place) < _take(b, place), axis=-1)
+
+
+def less_equal(a: Array, b: Array) -> Array:
+    """a <= b, ``bool[...]``; leading axes broadcast."""
+    return ~less(b, a)
+
+
+def sort_rows(x: Array, real: Array) -> Array:
+    """``uint32[capacity, W]``: the real rows first, ascending; then rows of ones only, so all of it ascends.
+
+    x: ``uint32[capacity, W]``. real: ``bool[capacity]``, anywhere; what lies under a False never matters.
+    """
+    x = jnp.where(real[:, None], x, jnp.uint32(WORD))
+    count, width = x.shape
+    if width == 1:
+        return jnp.sort(x, axis=0)
+    with jax.enable_x64(True):
+        if width == 2:
+            return wide.split(jnp.sort(wide.join(x)))
+        # stable sorts by 64 bits at a time, the least significant ones first: the program does not grow with W
+        padded = jnp.concatenate([jnp.zeros((count, width % 2), jnp.uint32), x], axis=1)
+        digits = wide.join(padded.reshape(count, -1, 2)).T
+        places = jnp.arange(count, dtype=jnp.int32)
+
+        def by_digit(order, digit):
+            return jax.lax.sort((digit[order], order), num_keys=1, is_stable=True)[1], None
+
+        order, _ = jax.lax.scan(by_digit, places, digits, reverse=True)
+    return x[order]
+
+
+def lcp(a: Array, b: Array, bits: int) -> Array:
+    """The length of the longest common prefix, ``int32[...]`` in [0, bits]; leading axes broadcast."""
+    a, b, differ = _differ(a, b)
+    place = jnp.argmax(differ, axis=-1, keepdims=True)
+    zeros = jax.lax.clz(_take(a, place) ^ _take(b, place)).astype(jnp.int32)
+    length = jnp.squeeze(32 * place.astype(jnp.int32) + zeros, axis=-1) - jnp.int32(_unused(bits))
+    return jnp.where(jnp.any(differ, axis=-1), jnp.clip(length, 0, bits), jnp.int32(bits))
+
+
+def prefix(x: Array, length: Array, bits: int) -> Array:
+    """The first ``length`` bits (``int32[...]``, clipped to [0, bits]), then zeros; leading axes broadcast."""
+    keep = _head(length, bits)
+    x, keep = jnp.broadcast_arrays(x, keep)
+    return x & keep
+
+
+def leftmost(v: Array, length: Array, bits: int) -> Array:
+    """v000..., the least element with the first ``length`` bits of v."""
+    return prefix(v, length, bits)
+
+
+def middle(v: Array, length: Array, bits: int) -> Array:
+    """v0111..., the greatest element below v's child 1; v itself for length = bits."""
+    length = jnp.asarray(length, jnp.int32)
+    start = prefix(v, length, bits)
+    return start | jnp.broadcast_to(_tail(length + jnp.int32(1), bits), start.shape)
+
+
+def rightmost(v: Array, length: Array, bits: int) -> Array:
+    """v111..., the greatest element with the first ``length`` bits of v."""
+    start = prefix(v, length, bits)
+    return start | jnp.broadcast_to(_tail(length, bits), start.shape)
+
+
+def add(a: Array, b: Array) -> Array:
+    """a + b modulo 2**(32 W); the leading axes broadcast."""
+    a, b, _ = _differ(a, b)
+    total = a + b
+    return total + _carried(total < a, total != jnp.uint32(WORD))
+
+
+def subtract(a: Array, b: Array) -> Array:
+    """a - b modulo 2**(32 W); the leading axes broadcast."""
+    a, b, differ = _differ(a, b)
+    return a - b - _carried(a < b, differ)
+
+
+def add_one(x: Array) -> Array:
+    """x + 1 modulo 2**(32 W)."""
+    return add(x, jnp.zeros(x.shape[-1], jnp.uint32).at[-1].set(1))
+
+
+def subtract_one(x: Array) -> Array:
+    """x - 1 modulo 2**(32 W)."""
+    return subtract(x, jnp.zeros(x.shape[-1], jnp.uint32).at[-1].set(1))
+
+
+def log_count(last: Array, dtype=jnp.float32) -> Array:
+    """ln(last + 1), the log of the number of elements of {0, ..., last}, ``dtype[...]``; exactly 0 for one element.
+
+    The relative error is a few units in the last place, for float32 and float64 (with 64-bit types enabled).
+    """
+    short = max(3 - last.shape[-1], 0)
+    last = jnp.concatenate([jnp.zeros((*last.shape[:-1], short), jnp.uint32), last], axis=-1)
+    latest = last.shape[-1] - 3
+    nonzero = last != jnp.uint32(0)
+    first = jnp.where(jnp.any(nonzero, axis=-1), jnp.argmax(nonzero, axis=-1).astype(jnp.int32), latest)
+    first = jnp.minimum(first, latest)
+    behind = latest - first  # limbs that are too small to matter
+    high, mid, low = (jnp.squeeze(_take(last, (first + i)[..., None]), axis=-1).astype(dtype) for i in range(3))
+    one = jnp.where(behind == 0, jnp.asarray(1, dtype), jnp.asarray(0, dtype))
+    value = high * jnp.asarray(2.0**64, dtype) + mid * jnp.asarray(2.0**32, dtype) + (low + one)
+    return jnp.log(value) + (32 * behind).astype(dtype) * jnp.asarray(np.log(2), dtype)
+
+
+def uniform_up_to(key: Array, last: Array) -> Array:
+    """A uniform element of {0, ..., last}, ``uint32[W]`` for ``uint32[W]``, exactly: by rejection, integers only.
+
+    A try draws as many bits as ``last`` has and succeeds with probability above 1/2. After 256 tries in vain the
+    answer is 0.
+    """
+    stream, width = random.stream_of(key), last.shape[-1]
+    pairs = (width + 1) // 2
+    mask = _tail(lcp(last, jnp.zeros_like(last), 32 * width), 32 * width)
+
+    def attempt(state):
+        tries, _, _ = state
+        high, low = random.words_from(stream, (pairs,), tries * jnp.uint32(pairs))
+        drawn = jnp.stack([high, low], axis=-1).reshape(2 * pairs)[:width] & mask
+        return tries + jnp.uint32(1), drawn, less_equal(drawn, last)
+
+    start = (jnp.uint32(0), jnp.zeros_like(last), jnp.bool_(False))
+    _, drawn, done = jax.lax.while_loop(lambda state: ~state[2] & (state[0] < _ATTEMPTS), attempt, start)
+    return jnp.where(done, drawn, jnp.uint32(0))
+
+
+def _unused(bits: int) -> int:
+    return 32 * limbs(bits) - bits
+
+
+def _differ(a: Array, b: Array) -> tuple[Array, Array, Array]:
+    a, b = jnp.broadcast_arrays(a, b)
+    return a, b, a != b
+
+
+def _take(x: Array, place: Array) -> Array:
+    return jnp.take_along_axis(x, place, axis=-1)
+
+
+def _head(length: Array, bits: int) -> Array:
+    """Ones in the first ``length`` bits (and in the unused ones above), ``uint32[..., W]``."""
+    length = jnp.clip(jnp.asarray(length, jnp.int32), 0, bits) + jnp.int32(_unused(bits))
+    ends = 32 * jnp.arange(limbs(bits), dtype=jnp.int32)
+    length, ends = jnp.broadcast_arrays(length[..., None], ends)
+    kept = jnp.clip(length - ends, 0, 32)
+    ones = jnp.uint32(WORD) << jnp.clip(32 - kept, 0, 31).astype(jnp.uint32)
+    return jnp.where(kept == 0, jnp.uint32(0), ones)
+
+
+def _tail(length: Array, bits: int) -> Array:
+    """Ones in all but the first ``length`` bits, ``uint32[..., W]``."""
+    return ~_head(length, bits)
+
+
+def _carried(made: Array, settled: Array) -> Array:
+    """What a limb receives from the less significant ones, ``uint32``: ``made`` of the nearest that is settled."""
+    width = made.shape[-1]
+    code = jax.lax.broadcasted_iota(jnp.int32, made.shape, made.ndim - 1) * 2 + (~made).astype(jnp.int32)
+    code = jnp.where(settled, code, jnp.int32(2 * width + 1))
+    nearest = jax.lax.cummin(code, axis=code.ndim - 1, reverse=True)[..., 1:]
+    received = (nearest % 2 == 0).astype(jnp.uint32)
+    return jnp.concatenate([received, jnp.zeros((*made.shape[:-1], 1), jnp.uint32)], axis=-1)

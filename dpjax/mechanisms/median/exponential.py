@@ -1,0 +1,197 @@
+"""The exponential median: an element of large rank from both sides, of a domain of bit strings of any width.
+
+n rows cut the domain into at most 2 n + 1 pieces on which the score is constant, the values that occur and the gaps
+between them. A piece is drawn with probability proportional to width x exp(rate x score), then one of its elements
+uniformly. `mechanisms.intervals` does the same in 64-bit integers; here the numbers are limbs, whose width is the
+domain's, the draw inside a piece is exact, and a piece's place does not depend on the buffer's capacity.
+"""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import checks
+from dpjax.checks import InputError
+from dpjax.draws import asked, drawn
+from dpjax.laws import Categorical
+from dpjax.mechanisms.exponential import exponential, rate, scaled
+from dpjax.mechanisms.median import bits as B
+from dpjax.types import Neighboring
+
+Margins = tuple[Array | int, Array | int]
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class MedianLaw:
+    """A law on {0, ..., size - 1}: a Categorical over pieces, uniform inside the piece.
+
+    first, last: ``uint32[p, W]``, both inclusive. alive: ``bool[p]``; False for an empty piece. size: static.
+    """
+
+    choice: Categorical
+    first: Array
+    last: Array
+    alive: Array
+    size: int = field(metadata={"static": True})
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """One element, ``uint32[W]``; element 0, a fixed default, where no piece has a finite weight."""
+        of_piece, inside = jax.random.split(key)
+        index = self.choice.sample(of_piece)
+        piece = jnp.maximum(index, 0)
+        offset = B.uniform_up_to(inside, B.subtract(self.last[piece], self.first[piece]))
+        return jnp.where(index < 0, jnp.uint32(0), B.add(self.first[piece], offset))
+
+    def log_probability(self, element: Array) -> Array:
+        """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside the domain. 64-bit types to be enabled.
+
+        It is the law of the log-weights at hand: float64 ones, from a float64 epsilon, make it exact.
+        """
+        with jax.enable_x64(True):
+            inside = self.alive & B.less_equal(self.first, element) & B.less_equal(element, self.last)
+            width = B.log_count(B.subtract(self.last, self.first), jnp.float64)
+            return jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+
+
+def exponential_median(
+    x: Array,
+    mask: Array,
+    epsilon: Array | float,
+    *,
+    bits: int,
+    size: int | None = None,
+    margins: Margins = (1, 1),
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> MedianLaw:
+    """The exponential mechanism over {0, ..., size - 1} with score `rank_quality`.
+
+    Args:
+      x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``, which of them are real.
+      epsilon: traced scalar > 0.
+      bits: static; W = limbs(bits).
+      size: static, in [1, 2**bits], by default 2**bits. A larger row counts as size - 1.
+      margins: ``int32[]`` or integers from 1 to 2**30, public: they may depend on n where n is public.
+      monotonic: static; see `mechanisms.exponential.rate`. The score never falls when a row is added.
+
+    Returns: MedianLaw; uniform if there are no rows.
+
+    Privacy: (epsilon, 0) under ``neighboring``, for every database; a neighbour moves each score by at most 1.
+    Utility: the score is at least max - (ln size + s) / rate with probability 1 - exp(-s). With margins (1, 1) and
+      rate epsilon / 2, an interior point has probability 1 - beta if n >= (4 / epsilon) ln(size / beta).
+    Reference: McSherry and Talwar 2007, Theorem 6, for the rank score of a median; constants derived here.
+    """
+    _check(x, mask, bits)
+    factor = rate(epsilon, monotonic=monotonic, neighboring=neighboring)
+    top = _top(bits, size)
+    rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top[None], x), mask)
+    first, last, score, alive = _pieces(rows, jnp.sum(mask, dtype=jnp.int32), top, margins)
+    asked(_packed(first, last, score, alive), "exponential_median", 1, "pieces")
+    widths = B.log_count(B.subtract(last, first), factor.dtype)
+    return MedianLaw(scaled(score, factor, alive, widths), first, last, alive, 2**bits if size is None else size)
+
+
+def rank_quality(x: Array, mask: Array, z: Array, margins: Margins = (1, 1)) -> Array:
+    """min(#{x <= z} - (low - 1), #{x >= z} - (high - 1)), ``int32[...]`` for elements z, ``uint32[..., W]``.
+
+    margins: (low, high). A score of 1 or more says that at least ``low`` rows are at or below z and ``high`` at or
+    above it; with (1, 1) that z is an interior point. Sensitivity 1 under both relations, never less with a row more.
+    """
+    low, high = (jnp.asarray(margin, jnp.int32) - 1 for margin in margins)
+    below, above = B.less_equal(x, z[..., None, :]), B.less_equal(z[..., None, :], x)
+    real = jnp.broadcast_to(mask, below.shape)
+    at_most = jnp.sum(real & below, axis=-1, dtype=jnp.int32)
+    at_least = jnp.sum(real & above, axis=-1, dtype=jnp.int32)
+    return jnp.minimum(at_most - low, at_least - high)
+
+
+def three_candidates(
+    x: Array,
+    mask: Array,
+    epsilon: Array | float,
+    prefix: Array,
+    length: Array,
+    *,
+    bits: int,
+    margins: Margins = (1, 1),
+    monotonic: bool = False,
+    neighboring: Neighboring = Neighboring.REPLACE_ONE,
+) -> tuple[Array, Categorical]:
+    """The exponential mechanism over v000..., v0111... and v111... with score `rank_quality`.
+
+    Args:
+      prefix: ``uint32[W]``, whose first ``length`` (``int32[]``, in [0, bits]) bits are v. Both public.
+      The rest as in `exponential_median`.
+
+    Returns: the points, ``uint32[3, W]``, and a Categorical over those of them that are distinct.
+
+    Privacy: (epsilon, 0) under ``neighboring``.
+    Utility: the score is at least max - (ln 3 + s) / rate with probability 1 - exp(-s).
+    Reference: McSherry and Talwar 2007, Theorem 6; the three points are derived here, see `trie.embed`.
+    """
+    _check(x, mask, bits)
+    left = jnp.asarray(bits, jnp.int32) - jnp.asarray(length, jnp.int32)  # free bits
+    points = jnp.stack([end(prefix, length, bits) for end in (B.leftmost, B.middle, B.rightmost)])
+    distinct = jnp.stack([jnp.bool_(True), left > 1, left > 0])
+    scores = rank_quality(x, mask, points, margins)
+    law = exponential(scores, epsilon, where=distinct, monotonic=monotonic, neighboring=neighboring)
+    return points, law
+
+
+def _check(x: Array, mask: Array, bits: int) -> None:
+    width = B.limbs(bits)
+    if x.shape[1:] != (width,) or mask.shape != x.shape[:1] or mask.size == 0:
+        raise InputError(
+            "x", f"one or more rows of {width} limbs with a truth value each, for {bits} bits",
+            f"shapes {x.shape}, {mask.shape}", "encode the rows with median.bits.encode(values, bits)",
+        )  # fmt: skip
+
+
+def _top(bits: int, size: int | None) -> Array:
+    """size - 1, ``uint32[W]``."""
+    size = 2**bits if size is None else checks.integer("size", size, 1, 2**bits)
+    return jnp.asarray(B.encode(size - 1, bits))
+
+
+def _pieces(rows: Array, n: Array, top: Array, margins: Margins) -> tuple[Array, Array, Array, Array]:
+    """(first, last, score, alive) of gap 0, row 0, gap 1, row 1, ..., in ascending order, for sorted rows."""
+    count = rows.shape[0]
+    low, high = (jnp.asarray(margin, jnp.int32) - 1 for margin in margins)
+    place, gap = jnp.arange(count, dtype=jnp.int32), jnp.arange(count + 1, dtype=jnp.int32)
+    zero = jnp.zeros_like(top)[None]
+
+    # gap g lies strictly between rows g - 1 and g; gap 0 begins at the bottom, gap n ends at the top
+    begin, end = jnp.concatenate([zero, rows]), jnp.concatenate([rows, zero])
+    at_bottom, at_top = gap == 0, gap == n
+    first = jnp.where(at_bottom[:, None], zero, B.add_one(begin))
+    last = jnp.where(at_top[:, None], top[None], B.subtract_one(end))
+    room = (at_bottom | B.less(begin, top)) & (at_top | B.less(zero, end))
+    gap_alive = (gap <= n) & room & B.less_equal(first, last)
+    gap_score = jnp.minimum(gap - low, n - gap - high)
+
+    # a value stands at its first row; its rows end where the next value begins
+    begins = (place < n) & jnp.append(jnp.ones(1, bool), ~B.equal(rows[1:], rows[:-1]))
+    boundary = jnp.where(begins | (place >= n), place, count)
+    after = jnp.append(jax.lax.cummin(boundary, reverse=True)[1:], jnp.int32(count))
+    score = jnp.minimum(jnp.minimum(after, n) - low, n - place - high)
+
+    def interleaved(of_gaps, of_rows):
+        of_rows = jnp.concatenate([of_rows, jnp.zeros((1, *of_rows.shape[1:]), of_rows.dtype)])
+        return jnp.stack([of_gaps, of_rows], axis=1).reshape(2 * count + 2, *of_gaps.shape[1:])
+
+    return (
+        interleaved(first, rows), interleaved(last, rows), interleaved(gap_score, score),
+        interleaved(gap_alive, begins),
+    )  # fmt: skip
+
+
+def _packed(first: Array, last: Array, score: Array, alive: Array) -> Array:
+    """``int32[p, 2 W + 2]``, W at least 2: the bits of first and last, the score, and whether there is such a piece."""
+    ends = [jnp.pad(end, ((0, 0), (max(2 - end.shape[1], 0), 0))) for end in (first, last)]
+    limbs = jax.lax.bitcast_convert_type(jnp.concatenate(ends, axis=1), jnp.int32)
+    return jnp.concatenate([limbs, score[:, None], alive.astype(jnp.int32)[:, None]], axis=1)

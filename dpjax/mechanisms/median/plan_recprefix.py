@@ -1,0 +1,240 @@
+"""Plans for the recursion on common prefixes of random pairs (RecPrefix): shares, trims, margins, records needed."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import lambertw
+
+from dpjax.mechanisms.median.plan_search import (
+    Shares,
+    check_budget,
+    check_goal,
+    chosen,
+    fitted,
+    gate,
+    least_gap,
+    next_bits,
+    on_grid,
+    records_for_median,
+    slack_of,
+    spread,
+)
+
+
+@dataclass(frozen=True)
+class PrefixStep:
+    """One level of the recursion: random pairs of its list go down as lengths of their common prefixes.
+
+    Privacy rests on the fractions only; the integers decide how well it works. All are public.
+
+    Attributes:
+      bits: of a value of this level's list; the level below has values {0..bits}.
+      prefix: e_c / epsilon, of the choosing mechanism among prefixes.
+      final: e_f / epsilon, of the exponential mechanism among three points.
+      delta: d_c / delta, of the choosing mechanism.
+      gap: the trims are t_lo = m_lo - 2 + gap and t_hi = m_hi - 2 + gap for margins (m_lo, m_hi) of this level.
+      margin: m; the level below is called with margins (1, m).
+      count: c: records in one prefix class from which the choosing mechanism answers. Only the proof reads it.
+    """
+
+    bits: int
+    prefix: float
+    final: float
+    delta: float
+    gap: int
+    margin: int
+    count: int
+
+
+@dataclass(frozen=True)
+class RecPrefixPlan:
+    """All that the jitted recursion needs beside traced epsilon and delta.
+
+    Attributes:
+      bits: of the domain.
+      epsilon, delta: the budget for which ``failure`` is proved; privacy holds for every traced budget.
+      beta: the failure probability that was asked for, or None.
+      slack: the slack of an empirical plan, or None.
+      steps: outermost level first. Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
+      base: e_base / epsilon, of the exponential mechanism at the bottom, with margins (1, margin above).
+      base_size: the bottom's domain is {0..base_size - 1}.
+      base_gap: least quality of the bottom's best point. Only the proof reads it.
+      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
+      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    """
+
+    bits: int
+    epsilon: float
+    delta: float
+    beta: float | None
+    slack: float | None
+    steps: tuple[PrefixStep, ...]
+    base: float
+    base_size: int
+    base_gap: int
+    interior: int
+    failure: float
+
+    @property
+    def levels(self) -> int:
+        """Prefix recursions before the exponential base case."""
+        return len(self.steps)
+
+    def required(self, alpha: float | None = None) -> int:
+        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
+        return records_for_median(self.interior, alpha)
+
+
+@lru_cache(maxsize=256, typed=True)
+def plan_recprefix(
+    bits: int, epsilon: float, delta: float, beta: float | None = None, levels: int = 1, *, slack: float | None = None
+) -> RecPrefixPlan:
+    """A plan whose interior point fails with probability at most beta, from few records.
+
+    Args:
+      bits: of the domain {0..2**bits - 1}, up to 2**20.
+      epsilon: in [1e-3, 100].
+      delta: in (0, 1).
+      beta: in (0, 1). Shares and the split of beta are searched, integers rounded so that ``failure`` <= beta.
+      levels: 1 is best for every such domain.
+      slack: instead of beta: each step gets e^{-slack}, and the margin is c/2 + sqrt(c slack) + slack/3, unproved; for
+        searches of the smallest plan that works in practice.
+
+    Proof. A level gets n records and margins (m_lo, m_hi). The middle N = 2 (r + m - 1) records remain, r being what
+    the level below needs with margins (1, 1); its z has a pair of agreement at most z, and m pairs agree on z bits.
+    (1) If every class of records with z common bits had fewer than c members, at least m agreeing pairs would have
+    probability at most ``exp(pairs_tail(m, c, N))``; the number of agreeing pairs falls with z, so this is paid once.
+    (2) So some class has c members, and the choosing mechanism of rate r_c = e_c / 2 answers nothing with probability
+    at most 1 / (1 + e^{r_c (c - gate)}). (3) Its prefix v of z bits is not that of all N records, or all of them share
+    no further bit, so one of v000.., v0111.., v111.. lies between the least and the largest of them: its quality is at
+    least ``gap``, and the two others, if they are no answers, get at most 2 / (2 + e^{e_f gap / 2}). (4) The bottom has
+    r + m - 1 records, r = 2 g - 1; the best quality is g, and bad points get at most
+    size / (size + e^{e_base g / 2}). ``failure`` is the sum.
+
+    Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (recursion on prefixes of pairs); asymmetric margins, the
+      choice on all records and all constants are our own.
+    """
+    check_budget(bits, epsilon, delta, levels)
+    check_goal(beta, slack)
+    widths = [bits]
+    for _ in range(levels):
+        widths.append(next_bits(widths[-1]))
+
+    def slacks(failures: Shares) -> list[float]:
+        return [slack_of(share * beta) for share in failures] if beta is not None else [slack or 0.0] * (3 * levels + 1)
+
+    def cost(parts: list[Shares], _: float) -> float:
+        return _records(parts[0], slacks(parts[-1]), widths, epsilon, delta)
+
+    groups = [2 * levels + 1] + ([3 * levels + 1] if beta is not None else [])
+    parts = spread(groups, cost)
+    plan = _rounded(on_grid(parts[0]), slacks(parts[-1]), widths, epsilon, delta, beta, slack)
+    return plan if beta is None else fitted(plan, _settled, {"margin": 1, "gap": 1})
+
+
+def pairs_tail(margin: int, count: int, records: int) -> float:
+    """ln of a bound on the probability that m of the N // 2 pairs of a random matching of N records are agreeing.
+
+    A pair agrees if its records are of one class; every class has at most c - 1 members. The bound is the least over k
+    of prod_{i < k} (c - 2)/2 (N - 2i) / ((N - 1 - 2i) (m - i)).
+
+    Proof. k disjoint pairs can be listed in at most prod (N - 2i) (c - 2)/2 ways, as each of the N - 2i records left
+    has at most c - 2 partners; all of them are matched with probability prod 1 / (N - 1 - 2i), or less for odd N. So
+    E[A (A-1) .. (A-k+1)] is at most their product, and A >= m makes that falling factorial at least m .. (m-k+1).
+
+    Args:
+      margin: m >= 1. count: c >= 1. records: N >= 0.
+    """
+    if count <= 2:
+        return -math.inf
+    if margin > records // 2:
+        return -math.inf
+    # Factors are above 1 once m - i < (c - 2)/2.
+    taken = np.arange(max(0, min(margin, math.ceil(margin - 0.5 * (count - 2)))), dtype=np.float64)
+    left = records - 2 * taken
+    factors = np.log(0.5 * (count - 2)) + np.log(left / (left - 1)) - np.log(margin - taken)
+    return float(np.cumsum(factors).min(initial=0.0))
+
+
+def pairs_margin(count: int, inner: int, failure: float) -> int:
+    """The least m with ``pairs_tail(m, c, 2 (inner + m - 1)) <= ln failure``; inner >= 1 records needed below."""
+
+    def enough(margin: int) -> bool:
+        return pairs_tail(margin, count, 2 * (inner + margin - 1)) <= math.log(failure)
+
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _records(shares: Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float) -> float:
+    """``interior`` without rounding, the margin from the Chernoff bound of a Poisson variable."""
+    levels = len(widths) - 1
+    need = 2 * max(1.0, (math.log(widths[-2] + 1) + slacks[-1]) * 2 / (shares[-1] * epsilon)) - 1
+    for level in reversed(range(levels)):
+        choose, final = (0.5 * share * epsilon for share in shares[2 * level : 2 * level + 2])
+        by_choice, by_pairs, by_final = slacks[3 * level : 3 * level + 3]
+        count = gate(choose, delta / levels) + by_choice / choose
+        mean = 0.5 * max(count - 2, 0.1)
+        # The least x >= mean with x ln(x / mean) - x + mean = s.
+        margin = mean * math.exp(1 + float(lambertw((max(by_pairs, 1e-6) / mean - 1) / math.e).real))
+        need = 2 * (need + max(margin, 1.0) - 1) + 2 * max(1.0, (by_final + math.log(2)) / final) - 2
+    return need
+
+
+def _rounded(
+    shares: Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float,
+    beta: float | None, slack: float | None,
+) -> RecPrefixPlan:  # fmt: skip
+    """The integers for given shares and slacks."""
+    levels = len(widths) - 1
+    size = widths[-2] + 1
+    base_gap = least_gap(0.5 * shares[-1] * epsilon, slacks[-1], math.log(size))
+    need, steps = 2 * base_gap - 1, []
+    for level in reversed(range(levels)):
+        prefix, final = shares[2 * level : 2 * level + 2]
+        by_choice, by_pairs, by_final = slacks[3 * level : 3 * level + 3]
+        choose = 0.5 * prefix * epsilon
+        count = max(1, math.ceil(gate(choose, delta / levels) + by_choice / choose))
+        if beta is not None:
+            margin = pairs_margin(count, need, chosen(-by_pairs))
+        else:
+            s = max(by_pairs, 0.0)
+            margin = math.ceil(count / 2 + math.sqrt(count * s) + s / 3)
+        gap = least_gap(0.5 * final * epsilon, by_final, math.log(2))
+        steps.append(PrefixStep(widths[level], prefix, final, 1 / levels, gap, margin, count))
+        need = 2 * (need + margin - 1) + 2 * (gap - 1)
+    return _settled(
+        RecPrefixPlan(
+            widths[0], float(epsilon), float(delta), beta, slack, tuple(reversed(steps)), shares[-1], size, base_gap,
+            0, 1.0,
+        )
+    )  # fmt: skip
+
+
+def _settled(plan: RecPrefixPlan) -> RecPrefixPlan:
+    """The plan with its records and its failure recomputed, ``count`` being the best one for the proof."""
+    need, steps = 2 * plan.base_gap - 1, []
+    failure = chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
+    for step in reversed(plan.steps):
+        records = 2 * (need + step.margin - 1)
+        choose = 0.5 * step.prefix * plan.epsilon
+        null = gate(choose, step.delta * plan.delta)
+
+        def missed(count: int, step=step, records=records, choose=choose, null=null) -> float:
+            return math.exp(pairs_tail(step.margin, count, records)) + chosen(-choose * (count - null))
+
+        count, best = step.count, missed(step.count)
+        for move in (1, -1) if plan.slack is None else ():
+            while count + move >= 1 and (found := missed(count + move)) < best:
+                count, best = count + move, found
+        failure += best + chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
+        steps.append(replace(step, count=count))
+        need = records + 2 * (step.gap - 1)
+    return replace(plan, steps=tuple(reversed(steps)), interior=need, failure=min(1.0, failure))

@@ -1,0 +1,260 @@
+"""Plans for TreeLog by reorder-slice-compute (RSC): a cost in epsilon that does not split over the levels."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import betainc, gammaincinv
+
+from dpjax.accounting.composition import basic
+from dpjax.accounting.distance import as_replace_one
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.slices import slices, slices_rate
+from dpjax.mechanisms.median.plan_search import (
+    Shares,
+    check_budget,
+    check_goal,
+    chosen,
+    fitted,
+    gate,
+    next_bits,
+    on_grid,
+    records_for_median,
+    slack_of,
+    soft_max,
+    spread,
+    weights,
+)
+from dpjax.mechanisms.median.plan_treelog import unstable_from
+from dpjax.types import Neighboring
+
+_PARTS = 4
+"""delta is spent in equal parts on the slices' labels, the slices' mechanisms, the tests and the whole rest."""
+
+
+@dataclass(frozen=True)
+class RscStep:
+    """One level. ``deepest`` and ``threshold`` are privacy-critical together, ``gap`` is not.
+
+    Attributes:
+      bits: of a value of this level's list; the level below has values {0..bits}.
+      deepest: K >= 4: the slice of deepest records has K + Geom(rate) rows.
+      threshold: T: the test fails, and the median is a branching node, if gamma + Laplace > T + Laplace.
+      gap: the slices at both ends have t + Geom(rate) rows, t = m - 1 + gap for margin m (1 below the top level).
+    """
+
+    bits: int
+    deepest: int
+    threshold: float
+    gap: int
+
+
+@dataclass(frozen=True)
+class RscPlan:
+    """All that the jitted recursion needs; **its numbers are private at exactly this budget**.
+
+    The rate of the slices depends on epsilon and delta through a series, so it is no fraction of a traced epsilon: the
+    mechanism takes every number from here, and claims ``guarantee()``, whatever budget its caller had in mind.
+
+    Attributes:
+      bits: of the domain.
+      epsilon, delta: the budget, under REPLACE_ONE.
+      beta: the failure probability that was asked for, or None.
+      slack: the slack of an empirical plan, or None.
+      rate: e_0, under ADD_OR_REMOVE_ONE: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice goes
+        through one mechanism of weights e^{rate score}.
+      part_delta: of the choosing mechanism on a slice of deepest records.
+      slices_delta: of the labels, see ``accounting.slices``.
+      test: e_v, of AboveThreshold over all levels: noise Laplace(2 / e_v) once on T and on each gamma.
+      test_delta: probability that unstable data pass, over all levels.
+      whole: e_h, of the one mechanism that reads a whole rest, weights e^{whole score}: the choice among branching
+        nodes where a test fails, otherwise the exponential mechanism at the bottom.
+      whole_delta: of that choice.
+      steps: outermost level first.
+      base_size: the bottom's domain is {0..base_size - 1}.
+      base_gap: least quality of the bottom's best point. Only the proof reads it.
+      spare: records that all geometric lengths together take beyond their least lengths. Only the proof reads it.
+      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
+      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    """
+
+    bits: int
+    epsilon: float
+    delta: float
+    beta: float | None
+    slack: float | None
+    rate: float
+    part_delta: float
+    slices_delta: float
+    test: float
+    test_delta: float
+    whole: float
+    whole_delta: float
+    steps: tuple[RscStep, ...]
+    base_size: int
+    base_gap: int
+    spare: int
+    interior: int
+    failure: float
+
+    @property
+    def levels(self) -> int:
+        """Recursions before the exponential base case."""
+        return len(self.steps)
+
+    def required(self, alpha: float | None = None) -> int:
+        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
+        return records_for_median(self.interior, alpha)
+
+    def guarantee(self) -> Guarantee:
+        """What the mechanism spends, at most (epsilon, delta), under REPLACE_ONE."""
+        one_more = Neighboring.ADD_OR_REMOVE_ONE
+        part = Guarantee(self.rate, self.part_delta, one_more, "mechanism on a slice")
+        parts = [
+            slices(part, self.rate, self.slices_delta, 3 * self.levels, "trims and deepest records, in slices"),
+            Guarantee(self.test, self.test_delta, one_more, "stability tests by AboveThreshold"),
+            Guarantee(self.whole, self.whole_delta, one_more, "branching node, or exponential median at the bottom"),
+        ]
+        return as_replace_one(basic(parts, "one added or removed record"))
+
+
+@lru_cache(maxsize=256, typed=True)
+def plan_rsc(
+    bits: int, epsilon: float, delta: float, beta: float | None = None, levels: int = 1, *, slack: float | None = None
+) -> RscPlan:
+    """A plan whose interior point fails with probability at most beta.
+
+    Args:
+      bits: of the domain {0..2**bits - 1}, up to 2**20.
+      epsilon: in [1e-3, 100], under REPLACE_ONE: half of it is spent when a record is added.
+      delta: in (0, 1), likewise; delta / (1 + e^{epsilon/2}) is spent when a record is added.
+      beta: in (0, 1).
+      levels: 1 or more.
+      slack: instead of beta: the slack of each step, for searches of the smallest plan that works in practice.
+
+    Proof of privacy, when a record is added. Three slices a level, each read by one mechanism at ``rate`` (the two ends
+    by one together, charged to both): ``accounting.slices`` with tau = 3 levels. gamma is monotone with sensitivity 1
+    on the rests, which keep differing by at most one record: AboveThreshold at ``test``. The order by depth preserves
+    adjacency beyond its first K rows where 2 gamma <= K - 4; unstable data, gamma >= floor(K / 2) - 1, pass a level's
+    test with probability at most test_delta / levels, being at least Y above T, (1 + Y/(2 u)) e^{-Y/u} / 2 of it,
+    u = 2 / e_v. One mechanism reads a whole rest, at ``whole``.
+    Proof of utility: as for ``plan_treelog``, with three differences: Geom lengths take at most ``spare`` records but
+    for a negative binomial tail; scores count with weight e^{rate} instead of e^{rate / 2}; and the levels' failures
+    are summed, the threshold's noise being common to them.
+
+    Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; reconstruction and constants our own.
+    """
+    check_budget(bits, epsilon, delta, levels)
+    check_goal(beta, slack)
+    widths = [bits]
+    for _ in range(levels):
+        widths.append(next_bits(widths[-1]))
+    # Rounding of the sums must not reach the budget.
+    added = 0.5 * epsilon * (1 - 1e-9), delta / (1 + math.exp(0.5 * epsilon)) * (1 - 1e-9)
+    ratio = slices_rate(added[0] / 2, added[1] / _PARTS, 3 * levels) / (added[0] / 2)
+
+    def failures(shares: Shares) -> list[float]:
+        if beta is not None:
+            return [share * beta for share in shares]
+        return [chosen(-(slack or 0.0))] * (3 * levels + 2)
+
+    def cost(parts: list[Shares], sharpness: float) -> float:
+        plan = _budgeted(parts[0], added, ratio * parts[0][2] * added[0], widths, epsilon, delta, beta, slack)
+        return _settle(plan, failures(parts[-1]), float, sharpness)[0]
+
+    groups = [3] + ([3 * levels + 2] if beta is not None else [])
+    parts = spread(groups, cost, (8, 30, 120, 500))
+    shares = on_grid(parts[0])
+    rate = slices_rate(shares[2] * added[0], added[1] / _PARTS, 3 * levels) * (1 - 1e-8)
+    plan = _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack)
+    plan = _proved(_settle(plan, failures(parts[-1]), math.ceil, math.inf)[1])
+    return plan if beta is None else fitted(plan, _proved, {"deepest": 4, "gap": 1})
+
+
+def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscPlan:
+    """A plan with its budgets, and integers still to be chosen."""
+    levels = len(widths) - 1
+    share = added[1] / _PARTS
+    touched = 1 - (1 + math.exp(rate)) * math.exp(rate) * math.expm1(-3 * levels * math.log1p(math.exp(-rate)))
+    return RscPlan(
+        widths[0], float(epsilon), float(delta), beta, slack, rate, share / touched, share,
+        shares[0] * added[0], share, shares[1] * added[0], share,
+        tuple(RscStep(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1, 0, 0, 1.0,
+    )  # fmt: skip
+
+
+def _settle(plan: RscPlan, failures, round_up, sharpness):
+    """(records, plan with its integers); ``round_up`` is ceil, or float for a smooth estimate."""
+    base_gap = max(1, round_up((slack_of(failures[-2]) + math.log(plan.base_size)) / plan.whole))
+    records, steps = 2 * base_gap - 1 + float(gammaincinv(3 * plan.levels, 1 - failures[-1])) / plan.rate, []
+    for level, step in enumerate(plan.steps):
+        by_test, by_prefix, by_final = failures[3 * level : 3 * level + 3]
+        threshold = max(0.0, _least_threshold(plan, by_test))
+        by_choice = round_up(gate(plan.rate, plan.part_delta) + slack_of(by_prefix) / plan.rate)
+        deepest = soft_max((4, 2 * round_up(threshold + _margin(plan) + 1), by_choice), sharpness)
+        gap = max(1, round_up((slack_of(by_final) + math.log(2)) / plan.rate))
+        records += deepest + 2 * gap
+        if round_up is math.ceil:
+            steps.append(replace(step, deepest=int(deepest), gap=int(gap)))
+    if round_up is not math.ceil:
+        return records, plan
+    spare = math.ceil(float(gammaincinv(3 * plan.levels, 1 - failures[-1])) / plan.rate)
+    return records, replace(plan, steps=tuple(steps), base_gap=int(base_gap), spare=spare)
+
+
+def _proved(plan: RscPlan) -> RscPlan:
+    """The plan with its thresholds, records and failure recomputed from what it stores."""
+    failure = chosen(math.log(plan.base_size) - plan.whole * plan.base_gap)
+    failure += float(betainc(plan.spare + 1, 3 * plan.levels, math.exp(-plan.rate)))  # P[the lengths' sum > spare]
+    records, steps = 2 * plan.base_gap - 1 + plan.spare, []
+    null, unit = gate(plan.whole, plan.whole_delta), 2 / plan.test
+    for step in plan.steps:
+        threshold = unstable_from(step.deepest) - _margin(plan)
+        least, largest = weights(null + 45 / plan.whole)
+        failed = two_laplace_tail((threshold - largest) / unit)
+        missed = 1 / (1 + np.exp(np.minimum(plan.whole * (least - null), 700.0)))
+        failure += float(np.max(failed * missed)) if threshold >= 0 else 1.0
+        failure += chosen(-plan.rate * (step.deepest - gate(plan.rate, plan.part_delta)))
+        failure += chosen(math.log(2) - plan.rate * step.gap)
+        records += step.deepest + 2 * step.gap
+        steps.append(replace(step, threshold=threshold))
+    return replace(plan, steps=tuple(steps), interior=records, failure=min(1.0, failure))
+
+
+def two_laplace_tail(value: float | np.ndarray) -> np.ndarray:
+    """P[X - X' > y] of two independent Laplace(1) variables: (1 + y/2) e^{-y} / 2 for y >= 0."""
+    size = np.abs(value)
+    tail = 0.5 * (1 + 0.5 * size) * np.exp(-size)
+    return np.where(value >= 0, tail, 1 - tail)
+
+
+def _margin(plan: RscPlan) -> float:
+    """Y: what unstable data are above the threshold."""
+    return 2 / plan.test * _quantile(plan.test_delta / plan.levels)
+
+
+@lru_cache(maxsize=1024)
+def _quantile(tail: float) -> float:
+    """The least y >= 0 with two_laplace_tail(y) <= tail, rounded up."""
+    if tail >= 0.5:
+        return 0.0
+    low, high = 0.0, 800.0
+    for _ in range(70):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if two_laplace_tail(middle) <= tail else (middle, high)
+    return high
+
+
+def _least_threshold(plan: RscPlan, allowed: float) -> float:
+    """The least T, over gammas on a grid, with P[test fails] P[no answer] <= allowed."""
+    share = np.clip(allowed / _MISSED, 1e-30, 1.0)
+    tail = np.interp(np.log(share), _LOG_TAILS, _TAIL_POINTS)
+    tail = np.where(share >= 1, -np.inf, tail)
+    return float(np.max(gate(plan.whole, plan.whole_delta) + _SCORES / plan.whole + 2 / plan.test * tail))
+
+
+_SCORES = np.linspace(-12.0, 40.0, 209)
+_MISSED = 1 / (1 + np.exp(_SCORES))
+_TAIL_POINTS = np.linspace(80.0, -40.0, 2401)
+_LOG_TAILS = np.log(two_laplace_tail(_TAIL_POINTS))

@@ -1,0 +1,188 @@
+"""What the planners of private medians share: tails of single steps, and one deterministic search for budget shares."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpjax import checks
+from dpjax.checks import InputError
+
+GRID = 2**16
+"""Shares are multiples of 1 / GRID: exact in float32, and they sum to 1 exactly."""
+
+Shares = tuple[float, ...]
+
+
+def check_budget(bits: int, epsilon: float, delta: float, levels: int) -> None:
+    """Refuses what no planner handles."""
+    checks.integer("bits", bits, 1, 2**20)
+    checks.integer("levels", levels, 1, 4)
+    check_epsilon(epsilon)
+    checks.delta(delta, positive_for="a recursive median")
+
+
+def check_epsilon(epsilon: float) -> None:
+    """epsilon in [1e-3, 100], where the planners are tested."""
+    if not 1e-3 <= checks.epsilon(epsilon) <= 100:
+        raise InputError("epsilon", "a number in [1e-3, 100]", repr(epsilon), "plan within this range")
+
+
+def check_goal(beta: float | None, slack: float | None) -> None:
+    """Exactly one of a failure probability and a slack."""
+    if (beta is None) == (slack is None):
+        raise InputError(
+            "beta, slack", "exactly one of them", f"beta={beta}, slack={slack}",
+            "give beta for a proved plan, or slack for a plan whose failure is found by simulation",
+        )  # fmt: skip
+    if beta is not None:
+        checks.probability("beta", beta)
+    elif slack is not None and not -5 <= checks.number("slack", slack) <= 100:
+        raise InputError("slack", "a number in [-5, 100]", repr(slack), "slack is ln(1/failure) of one step")
+
+
+def rank_margin(records: int, alpha: float) -> int:
+    """ceil((1/2 - alpha) n), at least 1: the rank on either side that an alpha-median of n >= 0 records needs."""
+    return max(1, math.ceil((0.5 - alpha) * records - 1e-9))
+
+
+def records_for_median(interior: int, alpha: float | None) -> int:
+    """The least n, at most ceil(interior / (2 alpha)) up to rounding, from which an alpha-median is proved.
+
+    With margin m = rank_margin(n, alpha) on both sides, m - 1 more records are trimmed at either end than for an
+    interior point, so n - 2 (m - 1) >= interior is enough; m - 1 < (1/2 - alpha) n, so n = interior / (2 alpha) is.
+    The condition then holds for every larger n too.
+
+    Args:
+      interior: records needed for an interior point.
+      alpha: in (0, 1/2), or None for an interior point.
+    """
+    if alpha is None:
+        return interior
+    if checks.probability("alpha", alpha) > 0.5:
+        raise InputError("alpha", "a number in (0, 1/2]", repr(alpha), "1/2 asks for any interior point")
+    return max(interior, math.ceil(interior / (2 * alpha) - 1e-9))
+
+
+def gate(rate: float, delta: float) -> float:
+    """The score of the null candidate of the choosing mechanism: 1 + ln(1 / min(delta, e^rate - 1)) / rate."""
+    return 1 - math.log(min(delta, math.expm1(rate))) / rate
+
+
+def slack_of(failure: float) -> float:
+    """ln(1 / failure - 1): one alternative of weight e^{-slack} against 1 is chosen with this probability."""
+    return math.log1p(-failure) - math.log(failure)
+
+
+def chosen(exponent: float) -> float:
+    """e^x / (1 + e^x): the most that alternatives of weight e^x against 1 get together."""
+    return 1 / (1 + math.exp(-exponent)) if exponent > -700 else math.exp(exponent)
+
+
+def least_gap(rate: float, slack: float, log_others: float = 0.0) -> int:
+    """The least whole gap >= 1 at which e^{log_others} others of weight e^{-rate gap} have weight e^{-slack}."""
+    return max(1, math.ceil((slack + log_others) / rate))
+
+
+def weights(top: float) -> tuple[np.ndarray, np.ndarray]:
+    """Light weights 0, 1, .. beyond ``top``, in at most about 4096 blocks: the least and the largest of each block."""
+    length = max(1, math.ceil(top / 4096))
+    least = np.arange(0, math.ceil(top) + length, length, dtype=np.float64)
+    return least, least + (length - 1)
+
+
+def next_bits(bits: int) -> int:
+    """Bits of a value in {0..bits}: a length of a prefix of ``bits`` bits."""
+    return bits.bit_length()
+
+
+def spread(
+    groups: Sequence[int], cost: Callable[[list[Shares], float], float], sharpness: Sequence[float] = (math.inf,)
+) -> list[Shares]:
+    """Shares > 0 of several budgets, each summing to 1, near the least ``cost``: a compass search.
+
+    Steps are taken on the logarithms of the weights, where sums of a_i / share_i are well conditioned, from equal
+    shares; gains below 1e-9 are ignored, so that the last bits of a machine's logarithm do not matter.
+
+    Args:
+      groups: how many shares each budget has.
+      cost: of a list with one tuple of shares for each budget, and of the sharpness of its maxima (see ``soft_max``).
+      sharpness: stages of the search: a compass search stalls at the kinks of a true maximum.
+    """
+    weights = [[0.0] * size for size in groups]
+    places = [(group, place) for group in weights if len(group) > 1 for place in range(len(group))]
+    for stage, sharp in enumerate(sharpness):
+        last = stage == len(sharpness) - 1
+        best, step = cost([_normalised(group) for group in weights], sharp), 0.5**stage
+        while step > (1 / 200 if last else 0.5**stage / 20):
+            moved = False
+            for group, place in places:
+                for move in (step, -step):
+                    group[place] += move
+                    found = cost([_normalised(each) for each in weights], sharp)
+                    if found < best * (1 - 1e-9):
+                        best, moved = found, True
+                        break
+                    group[place] -= move
+            step *= 1.0 if moved else 0.5
+    return [_normalised(group) for group in weights]
+
+
+def soft_max(values: Sequence[float], sharpness: float) -> float:
+    """The p-norm of positive numbers, p the sharpness: above their maximum, and smooth; the maximum for infinity."""
+    top = max(values)
+    if math.isinf(sharpness):
+        return top
+    return top * math.fsum((max(value, 0.0) / top) ** sharpness for value in values) ** (1 / sharpness)
+
+
+def fitted(plan: Any, proved: Callable[[Any], Any], least: dict[str, int]) -> Any:
+    """The plan with integers raised until its failure is at most beta, then lowered as long as it stays so.
+
+    Args:
+      plan: a frozen plan with ``beta``, ``failure``, ``interior``, ``base_gap`` and ``steps``.
+      proved: recomputes failure and interior from the integers; failure must fall below beta as they grow.
+      least: the integers of a step, and the least value of each.
+    """
+    while plan.failure > plan.beta:
+        larger = map(proved, _nearby(plan, least, (1, 2)))
+        plan = max(larger, key=lambda other: (plan.failure - other.failure) / max(1, other.interior - plan.interior))
+    while True:
+        for smaller in sorted(map(proved, _nearby(plan, least, (-2, -1))), key=lambda other: other.interior):
+            if smaller.failure <= plan.beta and smaller.interior < plan.interior:
+                plan = smaller
+                break
+        else:
+            return plan
+
+
+def _nearby(plan: Any, least: dict[str, int], moves: Sequence[int]) -> Iterator[Any]:
+    """Plans with one integer moved, by units of 1/512 of it where it is large."""
+    for move in moves:
+        if (base := _moved(plan.base_gap, move)) >= 1:
+            yield replace(plan, base_gap=base)
+        for place, step in enumerate(plan.steps):
+            for name, low in least.items():
+                if (value := _moved(getattr(step, name), move)) >= low:
+                    changed = replace(step, **{name: value})
+                    yield replace(plan, steps=(*plan.steps[:place], changed, *plan.steps[place + 1 :]))
+
+
+def _moved(value: int, move: int) -> int:
+    return value + move * max(1, value // 512)
+
+
+def on_grid(shares: Shares) -> Shares:
+    """The shares as multiples of 1 / GRID that sum to 1 exactly; the largest one takes the remainder."""
+    whole = [max(1, round(share * GRID)) for share in shares]
+    whole[whole.index(max(whole))] += GRID - sum(whole)
+    return tuple(count / GRID for count in whole)
+
+
+def _normalised(weights: list[float]) -> Shares:
+    top = max(weights)
+    mass = [math.exp(weight - top) for weight in weights]
+    total = math.fsum(mass)
+    return tuple(each / total for each in mass)

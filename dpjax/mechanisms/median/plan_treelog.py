@@ -1,0 +1,242 @@
+"""Plans for the recursion on depths along the heavy path (TreeLog): shares, the stability test, records needed."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from dpjax.mechanisms.median.plan_search import (
+    Shares,
+    check_budget,
+    check_goal,
+    chosen,
+    fitted,
+    gate,
+    next_bits,
+    on_grid,
+    records_for_median,
+    slack_of,
+    soft_max,
+    spread,
+    weights,
+)
+
+
+@dataclass(frozen=True)
+class TreeStep:
+    """One level of the recursion.
+
+    Privacy rests on the fractions, on ``deepest``, and on the test's threshold, which the mechanism computes from the
+    budget it is given: ``stability_threshold``. The gap decides how well it works. All are public.
+
+    Attributes:
+      bits: of a value of this level's list; the level below has values {0..bits}.
+      test: e_t / epsilon, of the stability test on the light weight gamma, noise Laplace(1 / e_t).
+      split: e_s / epsilon, of the choice among branching nodes if the test fails: all that is left of the level.
+      prefix: e_p / epsilon, of the choosing mechanism among prefixes of the deepest records.
+      final: e_f / epsilon, of the exponential mechanism among three points.
+      test_delta, split_delta, prefix_delta: likewise, of delta.
+      deepest: K >= 4, the number of deepest records that are not handed down.
+      gap: the trim is t = m - 2 + gap for margin m (1 below the top level) on both sides.
+    """
+
+    bits: int
+    test: float
+    split: float
+    prefix: float
+    final: float
+    test_delta: float
+    split_delta: float
+    prefix_delta: float
+    deepest: int
+    gap: int
+
+
+@dataclass(frozen=True)
+class TreeLogPlan:
+    """All that the jitted recursion needs beside traced epsilon and delta.
+
+    Attributes:
+      bits: of the domain.
+      epsilon, delta: the budget for which ``failure`` is proved; privacy holds for every traced budget.
+      beta: the failure probability that was asked for, or None.
+      slack: the slack of an empirical plan, or None.
+      steps: outermost level first. ``test + prefix + final`` of all with ``base`` sum to 1, and so do
+        ``test_delta + prefix_delta``, exactly.
+      base: e_base / epsilon, of the exponential mechanism at the bottom.
+      base_size: the bottom's domain is {0..base_size - 1}.
+      base_gap: least quality of the bottom's best point. Only the proof reads it.
+      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
+      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    """
+
+    bits: int
+    epsilon: float
+    delta: float
+    beta: float | None
+    slack: float | None
+    steps: tuple[TreeStep, ...]
+    base: float
+    base_size: int
+    base_gap: int
+    interior: int
+    failure: float
+
+    @property
+    def levels(self) -> int:
+        """Recursions before the exponential base case."""
+        return len(self.steps)
+
+    def required(self, alpha: float | None = None) -> int:
+        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
+        return records_for_median(self.interior, alpha)
+
+
+def stability_threshold(deepest: int, test_epsilon: float, test_delta: float) -> float:
+    """T = floor(K / 2) - 1 - max(0, ln(1 / (2 d_t))) / e_t: the test passes if gamma + Laplace(1 / e_t) <= T.
+
+    Proof that unstable data pass with probability at most d_t. Data are stable if 2 gamma <= K - 4; gamma is a whole
+    number, so otherwise gamma >= floor(K / 2) - 1, and to pass the noise must be at most
+    T - gamma <= -max(0, ln(1 / (2 d_t))) / e_t, which has probability at most min(d_t, 1/2). Holds for every budget,
+    also where T < 0.
+    """
+    return unstable_from(deepest) - max(0.0, -math.log(2 * test_delta)) / test_epsilon
+
+
+def unstable_from(deepest: int) -> int:
+    """floor(K / 2) - 1, the least light weight gamma with 2 gamma > K - 4."""
+    return deepest // 2 - 1
+
+
+@lru_cache(maxsize=256, typed=True)
+def plan_treelog(
+    bits: int, epsilon: float, delta: float, beta: float | None = None, levels: int = 1, *, slack: float | None = None
+) -> TreeLogPlan:
+    """A plan whose interior point fails with probability at most beta, from few records.
+
+    Args:
+      bits: of the domain {0..2**bits - 1}, up to 2**20.
+      epsilon: in [1e-3, 100].
+      delta: in (0, 1).
+      beta: in (0, 1). Shares and the split of beta are searched, integers rounded so that ``failure`` <= beta.
+      levels: 1 is best for every such domain.
+      slack: instead of beta: the slack of each step, for searches of the smallest plan that works in practice.
+
+    Proof of privacy: per level e_t + max(e_s, e_p + e_f + below), and the same for delta with max(d_s, d_p + below);
+    e_s and d_s are all that the other branch spends. Proof of utility. Let gamma be the light weight of the list.
+    (1) The test fails with probability P(gamma) = P[Laplace(1 / e_t) > T - gamma]; then the choice among branching
+    nodes answers nothing with probability at most Q(gamma) = 1 / (1 + e^{e_s (gamma - gate_s) / 2}). (2) If it passes,
+    the deepest K records share the prefix of the length y that the level below returns, unless that fails; the choosing
+    mechanism answers nothing with probability at most 1 / (1 + e^{e_p (K - gate_p) / 2}); one of three points lies
+    between the least and largest of the list and its quality exceeds that of no answer by ``gap``. So failure is at
+    most the largest P(gamma) Q(gamma) + (1 - P(gamma)) (below + prefix + final) over whole gamma >= 0.
+    (3) The bottom has 2 g - 1 records, a point of quality g, and fails with at most size / (size + e^{e_base g / 2}).
+
+    Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); Kaplan, Ligett, Mansour,
+      Naor, Stemmer 2020; the stability test, its branch and all constants are our own.
+    """
+    check_budget(bits, epsilon, delta, levels)
+    check_goal(beta, slack)
+    widths = [bits]
+    for _ in range(levels):
+        widths.append(next_bits(widths[-1]))
+
+    def failures(shares: Shares) -> list[float]:
+        if beta is not None:
+            return [share * beta for share in shares]
+        return [chosen(-(slack or 0.0))] * (3 * levels + 1)
+
+    def cost(parts: list[Shares], sharpness: float) -> float:
+        steps, base = _steps(parts[0], parts[1], widths, 4, 1)
+        return _settle(steps, base, failures(parts[-1]), epsilon, delta, float, sharpness)[0]
+
+    groups = [3 * levels + 1, 2 * levels] + ([3 * levels + 1] if beta is not None else [])
+    parts = spread(groups, cost, (8, 30, 120, 500))
+    steps, base = _steps(on_grid(parts[0]), on_grid(parts[1]), widths, 4, 1)
+    _, steps, base_gap = _settle(steps, base, failures(parts[-1]), epsilon, delta, math.ceil, math.inf)
+    plan = _proved(
+        TreeLogPlan(bits, float(epsilon), float(delta), beta, slack, steps, base, widths[-2] + 1, int(base_gap), 0, 1.0)
+    )
+    return plan if beta is None else fitted(plan, _proved, {"deepest": 4, "gap": 1})
+
+
+def _steps(shares: Shares, deltas: Shares, widths: list[int], deepest: int, gap: int) -> tuple[tuple, float]:
+    """The steps with given shares, integers still to be chosen."""
+    steps: list[TreeStep] = []
+    for level in range(len(widths) - 1):
+        test, prefix, final = shares[3 * level : 3 * level + 3]
+        by_test, by_prefix = deltas[2 * level : 2 * level + 2]
+        steps.append(
+            TreeStep(
+                widths[level], test, math.fsum(shares[3 * level + 1 :]), prefix, final,
+                by_test, math.fsum(deltas[2 * level + 1 :]), by_prefix, deepest, gap,
+            )
+        )  # fmt: skip
+    return tuple(steps), shares[-1]
+
+
+def _settle(steps, base, failures, epsilon, delta, round_up, sharpness):
+    """(records, steps with their integers, base_gap); ``round_up`` is ceil, or float for a smooth estimate."""
+    size = steps[-1].bits + 1
+    base_gap = max(1, round_up((slack_of(failures[-1]) + math.log(size)) * 2 / (base * epsilon)))
+    records, below, done = 2 * base_gap - 1, failures[-1], []
+    for level in reversed(range(len(steps))):
+        step, (by_test, by_prefix, by_final) = steps[level], failures[3 * level : 3 * level + 3]
+        passed = min(below + by_prefix + by_final, 0.999)
+        below = min(passed + by_test, 0.9999)
+        threshold = _least_threshold(step, passed, below, epsilon, delta)
+        offset = -stability_threshold(2, step.test * epsilon, min(step.test_delta * delta, 1.0))
+        rate = 0.5 * step.prefix * epsilon
+        by_choice = round_up(gate(rate, step.prefix_delta * delta) + slack_of(by_prefix) / rate)
+        deepest = soft_max((4, 2 * round_up(max(0.0, threshold) + offset + 1), by_choice), sharpness)
+        gap = max(1, round_up((slack_of(by_final) + math.log(2)) * 2 / (step.final * epsilon)))
+        records += deepest + 2 * (gap - 1)
+        if round_up is math.ceil:
+            done.append(replace(step, deepest=int(deepest), gap=int(gap)))
+    return records, tuple(reversed(done)), base_gap
+
+
+def _least_threshold(step: TreeStep, passed: float, allowed: float, epsilon: float, delta: float) -> float:
+    """The least T, over gammas on a grid, with P Q + (1 - P) passed <= allowed."""
+    rate, scale = 0.5 * step.split * epsilon, 1 / (step.test * epsilon)
+    null = gate(rate, step.split_delta * delta)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(allowed < _MISSED, (allowed - passed) / (_MISSED - passed), 1.0)
+        tail = np.where(share < 0.5, -np.log(2 * share), np.log(2 * (1 - share)))
+    return float(np.max(null + _SCORES / rate + scale * tail))
+
+
+_SCORES = np.linspace(-12.0, 40.0, 209)
+_MISSED = 1 / (1 + np.exp(_SCORES))
+
+
+def _proved(plan: TreeLogPlan) -> TreeLogPlan:
+    """The plan with its records and its failure recomputed from what it stores."""
+    records = 2 * plan.base_gap - 1
+    failure = chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
+    for step in reversed(plan.steps):
+        rate = 0.5 * step.prefix * plan.epsilon
+        failure += chosen(-rate * (step.deepest - gate(rate, step.prefix_delta * plan.delta)))
+        failure += chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
+        failure = _either_branch(step, min(1.0, failure), plan.epsilon, plan.delta)
+        if stability_threshold(step.deepest, step.test * plan.epsilon, step.test_delta * plan.delta) < 0:
+            failure = 1.0  # a test that hardly ever passes: refused for its shape, 0 <= T
+        records += step.deepest + 2 * (step.gap - 1)
+    return replace(plan, interior=records, failure=failure)
+
+
+def _either_branch(step: TreeStep, passed: float, epsilon: float, delta: float) -> float:
+    """The largest P Q + (1 - P) passed = passed + P (Q - passed) over whole light weights, or a bound on it.
+
+    P grows and Q falls with the weight: in a block, P is taken at its end and Q at its beginning. Beyond the last block
+    Q is below e^{-45}, and Q - passed counts as 0.
+    """
+    rate, test = 0.5 * step.split * epsilon, step.test * epsilon
+    null = gate(rate, step.split_delta * delta)
+    least, largest = weights(null + 45 / rate)
+    distance = test * (stability_threshold(step.deepest, test, step.test_delta * delta) - largest)
+    half = 0.5 * np.exp(-np.abs(distance))
+    failed = np.where(distance >= 0, half, 1 - half)
+    missed = 1 / (1 + np.exp(np.minimum(rate * (least - null), 700.0)))
+    return passed + float(np.max(failed * np.maximum(missed - passed, 0.0)))

@@ -1,0 +1,205 @@
+"""Private medians end to end: success at the proved n on every family, edges, and what must not change an answer."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.mechanisms import median as m
+from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median.private_median import median_margins
+from dpjax.types import Privacy
+
+from .families import FAMILIES, draw
+
+EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
+METHODS = ("exponential", "recprefix", "treelog", "rsc")
+RECURSIVE = METHODS[1:]
+ALPHA = 1 / 3
+
+
+@cache
+def program(plan, alpha=None):
+    budget = Privacy(jnp.float32(plan.epsilon), jnp.float32(DELTA))
+    return jax.jit(jax.vmap(lambda key, x, mask: m.private_median(key, x, mask, budget, plan, alpha=alpha)))
+
+
+def light(plan):
+    """Where the test of a method turns."""
+    step = plan.steps[0] if getattr(plan, "steps", ()) else None
+    return getattr(step, "count", None) or (step.deepest // 2 if step else 40)
+
+
+def answers(plan, name, n, trials, alpha=None, seed=0):
+    """(rows as Python integers, elements, outcomes) of trials on databases of one family."""
+    generator = np.random.default_rng([seed, n, len(name)])
+    rows = np.stack([draw(name, generator, n, plan.bits, light(plan)) for _ in range(trials)])
+    keys = jax.random.split(jax.random.key(seed), trials)
+    found = program(plan, alpha)(keys, jnp.asarray(rows), jnp.ones((trials, n), bool))
+    return B.decode(rows), B.decode(np.asarray(found.element)), np.asarray(found.outcome)
+
+
+def successes(plan, name, n, trials, alpha=None, seed=0):
+    rows, element, outcome = answers(plan, name, n, trials, alpha, seed)
+    below = np.sum(rows <= element[:, None], axis=1)
+    above = np.sum(rows >= element[:, None], axis=1)
+    needed = 1 if alpha is None else int(median_margins(jnp.int32(n), alpha)[0])
+    return int(np.sum((outcome == 0) & (np.minimum(below, above) >= needed)))
+
+
+# --- utility: the theorem ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", METHODS)
+def test_success_at_the_proved_n(method, stats):
+    plan = m.plan_for(method, 64, EPSILON, DELTA, BETA)
+    trials = 16 if method == "rsc" else 64
+    for name in FAMILIES:
+        stats.mostly(successes(plan, name, plan.required(), trials), trials, BETA)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("bits", [16, 64, 1024])
+@pytest.mark.parametrize("method", METHODS)
+def test_success_at_the_proved_n_long(method, bits, stats):
+    plan = m.plan_for(method, bits, EPSILON, DELTA, BETA)
+    for name in FAMILIES:
+        found = sum(successes(plan, name, plan.required(), 250, seed=seed) for seed in range(8))
+        stats.mostly(found, 2000, BETA)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
+def test_an_alpha_median_at_the_proved_n(method, stats):
+    plan = m.plan_for(method, 20, EPSILON, DELTA, BETA)
+    for name in ("uniform", "constant", "nested", "borderline 1.0", "cluster and uniform"):
+        stats.mostly(successes(plan, name, plan.required(ALPHA), 64, ALPHA), 64, BETA)
+
+
+@pytest.mark.statistical
+def test_two_levels(stats):
+    for method in ("recprefix", "treelog"):
+        plan = m.plan_for(method, 40, EPSILON, DELTA, BETA, 2)
+        for name in ("uniform", "constant", "nested", "borderline 1.0"):
+            stats.mostly(successes(plan, name, plan.required(), 32), 32, BETA)
+
+
+@pytest.mark.parametrize("method", RECURSIVE)
+def test_with_a_tenth_of_the_rows_it_fails(method):
+    """And says so, or answers outside: the n of the plan is no formality."""
+    plan = m.plan_for(method, 64, EPSILON, DELTA, BETA)
+    assert successes(plan, "nested and filled", plan.required() // 10, 64) < 0.9 * 64
+
+
+def test_both_branches_of_treelog_are_taken():
+    """Between two far values in equal parts the answer is v0111...; on constant data it is the value itself."""
+    plan = m.plan_treelog(16, EPSILON, DELTA, BETA)
+    rows = jnp.asarray(B.encode([0] * 200 + [40_000] * 200, 16))
+    keys = jax.random.split(jax.random.key(0), 32)
+    found = program(plan)(keys, jnp.tile(rows, (32, 1, 1)), jnp.ones((32, 400), bool))
+    assert np.mean(B.decode(np.asarray(found.element)) == 2**15 - 1) > 0.9
+    rows, element, outcome = answers(plan, "constant", 400, 32)
+    assert np.mean((outcome == 0) & (element == rows[:, 0])) > 0.9
+
+
+# --- edges: total functions -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [1, 2, 33])
+@pytest.mark.parametrize("method", METHODS)
+def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
+    plan = m.plan_for(method, bits, EPSILON, DELTA, BETA)
+    for n in (0, 1, 2, 5):
+        mask = jnp.arange(6) < n
+        rows = jnp.asarray(B.encode([(1 << bits) - 1] * 6, bits))
+        found = program(plan)(jax.random.split(jax.random.key(0), 8), jnp.tile(rows, (8, 1, 1)), jnp.tile(mask, (8, 1)))
+        element, outcome = B.decode(np.asarray(found.element)), np.asarray(found.outcome)
+        assert np.isin(outcome, (0, -1)).all()
+        assert all(0 <= value < 1 << bits for value in element) and (element[outcome == -1] == 0).all()
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 90.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-12, 0.4])
+@pytest.mark.parametrize("method", ["recprefix", "treelog"])
+def test_any_budget_runs(method, epsilon, delta):
+    """A plan runs at budgets it was not made for; without delta the choosing mechanism never answers."""
+    plan = m.plan_for(method, 16, EPSILON, DELTA, BETA)
+    rows = draw("uniform", np.random.default_rng(1), 400, 16)
+    budget = Privacy(jnp.float32(epsilon), jnp.float32(delta))
+    run = jax.jit(lambda key, p: m.private_median(key, jnp.asarray(rows), jnp.ones(400, bool), p, plan))
+    found = jax.vmap(run, (0, None))(jax.random.split(jax.random.key(0), 16), budget)
+    assert np.isin(np.asarray(found.outcome), (0, -1)).all()
+    if delta == 0:
+        assert (np.asarray(found.outcome) == -1).all()
+    if epsilon == 90 and delta > 0:
+        assert (np.asarray(found.outcome) == 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_buffer_order_and_batch_do_not_matter(method):
+    plan = m.plan_for(method, 40, EPSILON, DELTA, BETA)
+    n = 300
+    rows = draw("nested and filled", np.random.default_rng(2), n, 40)
+    keys = jax.random.split(jax.random.key(5), 7)
+
+    def found(capacity, order):
+        x = np.random.default_rng(capacity).integers(0, 2**32, (capacity, 2)).astype(np.uint32)
+        x[:n] = rows[order]
+        mask = jnp.arange(capacity) < n
+        got = program(plan)(keys, jnp.tile(jnp.asarray(x), (7, 1, 1)), jnp.tile(mask, (7, 1)))
+        return np.asarray(got.element), np.asarray(got.outcome)
+
+    first = found(n, np.arange(n))
+    for other in (found(n, np.arange(n)[::-1]), found(512, np.random.default_rng(0).permutation(n))):
+        np.testing.assert_array_equal(first[0], other[0])
+        np.testing.assert_array_equal(first[1], other[1])
+    x = jnp.asarray(rows)[None]
+    alone = program(plan)(keys[3:4], x, jnp.ones((1, n), bool))
+    np.testing.assert_array_equal(first[0][3], np.asarray(alone.element)[0])
+
+
+def test_margins():
+    """ceil((1/2 - alpha) n), exactly where it is whole."""
+    for n, alpha, expected in (
+        (600, 1 / 3, 100),
+        (601, 1 / 3, 101),
+        (0, 1 / 3, 1),
+        (10, 0.4, 1),
+        (11, 0.4, 2),
+        (2**20, 0.25, 2**18),
+    ):
+        assert int(median_margins(jnp.int32(n), alpha)[0]) == expected
+    assert median_margins(jnp.int32(9), None) == (1, 1)
+    for bad in (0.0, 0.5, -1.0):
+        with pytest.raises(InputError, match="alpha"):
+            median_margins(jnp.int32(9), bad)
+
+
+# --- guarantees -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("budget", [(1.0, 1e-6), (0.2, 1e-9), (5.0, 0.01)])
+def test_what_is_spent_is_the_budget(method, budget):
+    plan = m.plan_for(method, 64, *budget, BETA)
+    spent = m.median_guarantee(Privacy(*budget), plan)
+    assert spent.epsilon == pytest.approx(budget[0], rel=1e-3) and spent.epsilon <= budget[0] * (1 + 1e-9)
+    assert spent.delta <= budget[1] * (1 + 1e-9)
+    if method in ("recprefix", "treelog"):
+        assert spent.delta == pytest.approx(budget[1], rel=1e-6)
+
+
+def test_required_records_are_those_of_a_proof():
+    plan = m.plan_recprefix(64, 1.0, 1e-6, 0.1)
+    assert m.required_records(plan, Privacy(1.0, 1e-6), 0.1) == plan.interior
+    for privacy, beta in ((Privacy(2.0, 1e-6), 0.1), (Privacy(1.0, 1e-9), 0.1), (Privacy(1.0, 1e-6), 0.01)):
+        with pytest.raises(InputError, match="plan"):
+            m.required_records(plan, privacy, beta)
+    assert m.required_records(m.plan_exponential(64, 1.0, 0.1), Privacy(2.0, 0.0), 0.1) == 94
+    with pytest.raises(InputError, match="plan_for"):
+        m.private_median(jax.random.key(0), jnp.zeros((3, 1), jnp.uint32), jnp.ones(3, bool), Privacy(1.0), "median")
