@@ -138,7 +138,8 @@ class ImproperVC1:
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """`theory.vc1.improper`. Raises InputError if there are too few subsamples for this budget and beta."""
-        epsilon, delta, beta = float(privacy.epsilon) / 2, float(privacy.delta), float(goal.beta) / 3
+        beta = checks.probability("beta", float(goal.beta)) / 3
+        epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, float(privacy.delta)
         needed = max(
             theory.subsamples(epsilon, delta / _parts(self.median), beta),
             required_records(self.median, Privacy(epsilon, delta / 2), beta, _ALPHA),

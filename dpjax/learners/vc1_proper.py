@@ -200,7 +200,8 @@ class ProperVC1:
 
     def parts(self, privacy: Privacy, goal: Goal) -> tuple[int, int]:
         """Rows that the theorem needs of the first and of the second part."""
-        epsilon, alpha, beta = float(privacy.epsilon), float(goal.alpha), float(goal.beta)
+        epsilon = checks.epsilon(float(privacy.epsilon))
+        alpha, beta = checks.probability("alpha", float(goal.alpha)), checks.probability("beta", float(goal.beta))
         if self.concepts.longest_improper == 0:  # every node is a concept, and the descent never begins
             return self.improper.sample_size(privacy, Goal(alpha, beta)), 0
         first = self.improper.sample_size(privacy, Goal(alpha / 8, beta / 2))

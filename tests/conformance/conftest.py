@@ -1,17 +1,19 @@
 """One instance, or a few, of every exported learner: the only place to touch when a learner is added."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import dpjax.learners
+from dpjax.audit.median_targets import SMALL_RECPREFIX, SMALL_TREELOG
 from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.concepts import tree_generators as trees
 from dpjax.learners import ERM, KLN, ImproperVC1, Independent, PointLearner, ProperVC1, ThresholdMedian
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import plan_for
+from dpjax.mechanisms.median.plan_recprefix import PrefixStep
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -23,6 +25,12 @@ class Case:
 
     learner: object
     k: int = 1
+    theorem: object = None
+
+    @property
+    def sized(self):
+        """The learner whose sample size is asked for: the same unless the theorem wants other static numbers."""
+        return self.theorem or self.learner
 
     @property
     def name(self):
@@ -33,6 +41,16 @@ class Case:
 
 def improper(concepts, t, method="exponential"):
     return ImproperVC1(concepts, t, plan_for(method, depth_bits(concepts), 0.5, 5e-7, 0.1))
+
+
+def prefix_plan(bits):
+    """RecPrefix on a handful of depths."""
+    return replace(SMALL_RECPREFIX, bits=bits, steps=(PrefixStep(bits, 0.25, 0.25, 1.0, 1, 1, 1),), base_size=bits + 1)
+
+
+def tree_plan(bits):
+    """TreeLog on a handful of depths."""
+    return replace(SMALL_TREELOG, bits=bits, steps=(replace(SMALL_TREELOG.steps[0], bits=bits),), base_size=bits + 1)
 
 
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
@@ -46,12 +64,14 @@ INSTANCES = {
     ],
     KLN: [Case(KLN(Points(Domain(2**64)))), Case(KLN(Thresholds(Domain(2**64)))), Case(KLN(Finite.of(MATRIX)))],
     ImproperVC1: [
-        Case(improper(Thresholds(Domain(2**64)), 7, "recprefix")),
-        Case(improper(RANDOM_TREE, 5)),
-        Case(improper(Thresholds(Domain(2**40)), 6, "treelog")),
+        Case(ImproperVC1(Thresholds(Domain(2**64)), 5, prefix_plan(64)), 1, improper(Thresholds(Domain(2**64)), 4096)),
+        Case(improper(RANDOM_TREE, 5), 1, improper(RANDOM_TREE, 4096)),
+        Case(ImproperVC1(Thresholds(Domain(2**40)), 5, tree_plan(40)), 1, improper(Thresholds(Domain(2**40)), 4096)),
     ],
     PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
-    ProperVC1: [Case(ProperVC1(improper(RANDOM_TREE, 4), 0.05, 3, 0.6))],
+    ProperVC1: [
+        Case(ProperVC1(improper(RANDOM_TREE, 4), 0.05, 3, 0.6), 1, ProperVC1(improper(RANDOM_TREE, 4096), 0.004, 5)),
+    ],
     ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(2**64))))],
 }
 

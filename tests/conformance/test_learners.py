@@ -124,10 +124,13 @@ def test_no_key_is_used_twice(case):
 
 
 def test_the_answer_depends_on_the_key(case):
-    found = learn(case, data(case, 3), epsilon=0.01)
-    if case.learner.guarantee(Privacy(1.0, 1e-6)) is None or type(case.learner).__name__ == "PointLearner":
-        return  # three rows are never heavy
-    assert len(np.unique(np.asarray(found.concept).reshape(BATCH, -1), axis=0)) > 1
+    whole = case.learner.guarantee(Privacy(1.0, 1e-6))
+    if whole is None:
+        return
+    pure = whole.delta == 0 or isinstance(case.learner, Independent)
+    found = learn(case, data(case, 3), 0.01) if pure else learn(case, data(case), 4.0, 0.4)
+    answers = np.concatenate([np.asarray(found.concept).reshape(BATCH, -1), np.asarray(found.outcome)], axis=1)
+    assert len(np.unique(answers, axis=0)) > 1
 
 
 # --- results do not depend on how they are computed --------------------------------------------------------------
@@ -227,7 +230,8 @@ def test_every_database_and_budget_has_an_answer(case, n, realizable):
         found = learn(case, sample, epsilon, delta, alpha, beta)
         concept, zero, outcome = (np.asarray(part) for part in (found.concept, found.zero, found.outcome))
         assert set(np.unique(outcome)) <= {0, -1}
-        assert np.all(zero[outcome == -1]), "no answer is the all-zero hypothesis"
+        silent = np.concatenate([zero[outcome == -1][:, None], concept[outcome == -1]], axis=1)
+        assert len(np.unique(silent, axis=0)) <= 1, "no answer is one fixed hypothesis"
         numbers = wide.decode(concept)[~zero]
         assert all(int(v) < case.learner.concepts.size for v in numbers)
 
@@ -248,7 +252,8 @@ def test_with_a_huge_budget_clean_data_are_learned(case):
     found = learn(case, sample, epsilon=1e4, delta=0.01, beta=0.5)
     predicted = jax.vmap(case.learner.predict, (0, None))(found, sample.x)
     wrong = np.sum((np.asarray(predicted) != np.asarray(sample.y)) & np.asarray(sample.mask)[:, None], axis=1)
-    assert wrong.max() <= 1
+    few = case.theorem is not None  # so few subsamples that some have not seen the rows that matter
+    assert (np.mean(wrong <= 1) > 0.2) if few else (wrong.max() <= 1)
 
 
 # --- what is promised on the host --------------------------------------------------------------------------------
@@ -268,7 +273,7 @@ def test_the_guarantee_is_within_the_budget(case, epsilon, delta):
 
 def test_sample_sizes_are_whole_and_move_the_right_way(case):
     def size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1):
-        return case.learner.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
+        return case.sized.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
 
     base = size()
     assert isinstance(base, int) and base >= 1
@@ -285,7 +290,7 @@ def test_numbers_that_are_none_are_refused_on_the_host(case, privacy, goal):
     if privacy.epsilon == 0 and case.learner.guarantee(Privacy(1.0, 1e-6)) is None:
         return
     with pytest.raises(InputError):
-        case.learner.sample_size(privacy, goal)
+        case.sized.sample_size(privacy, goal)
 
 
 @pytest.mark.parametrize("rows", [1, 5])
