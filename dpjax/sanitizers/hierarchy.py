@@ -1,0 +1,207 @@
+"""S-hier: split by private medians, three ways, again and again; then count the leaves."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, keys
+from dpjax.accounting.composition import basic
+from dpjax.accounting.distance import as_replace_one
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.checks import InputError
+from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median import exponential_median
+from dpjax.mechanisms.noise import laplace_mechanism, laplace_mechanism_guarantee
+from dpjax.sanitizers import sizes
+from dpjax.sanitizers.blocks import log_size
+from dpjax.sanitizers.shares import each
+from dpjax.sanitizers.thresholds import Sanitized
+from dpjax.types import Goal, Neighboring, Privacy, as_float
+
+_DOWN = 1 - 2.0**-20  # covers the rounding to float32
+_MOST_LEVELS = 14
+_CLIP = 2.0**30
+_SHARES = tuple(i / 40 for i in range(1, 31))
+
+
+class Parts(NamedTuple):
+    """Intervals of the domain, both ends inclusive, in ascending order, ``uint32[2^l, W]``; alive ``bool[2^l]``.
+
+    An interval that is not alive is empty; both its ends are then the median that cut it off.
+    """
+
+    low: Array
+    high: Array
+    alive: Array
+
+    @staticmethod
+    def whole(bits: int, size: int | None) -> "Parts":
+        """One part: the domain."""
+        top = jnp.asarray(B.encode(2**bits - 1 if size is None else size - 1, bits))[None]
+        return Parts(jnp.zeros_like(top), top, jnp.ones(1, bool))
+
+    def holds(self, rows: Array) -> Array:
+        """Which rows lie in which part, ``bool[2^l, capacity]``."""
+        above = B.less_equal(self.low[:, None], rows[None])
+        return above & B.less_equal(rows[None], self.high[:, None]) & self.alive[:, None]
+
+    def split(self, at: Array) -> "Parts":
+        """{< z} and {> z} of every part; ``at`` lies in it."""
+        left = self.alive & B.less(self.low, at)
+        right = self.alive & B.less(at, self.high)
+        before = jnp.where(left[:, None], B.subtract_one(at), at)
+        after = jnp.where(right[:, None], B.add_one(at), at)
+        lows = jnp.stack([jnp.where(left[:, None], self.low, at), after], axis=1)
+        highs = jnp.stack([before, jnp.where(right[:, None], self.high, at)], axis=1)
+        alive = jnp.stack([left, right], axis=1)
+        return Parts(*(column.reshape(-1, *column.shape[2:]) for column in (lows, highs, alive)))
+
+
+def median_tree(
+    key: Array, x: Array, mask: Array, epsilon: Array, levels: int, bits: int, size: int | None = None
+) -> tuple[Parts, Array, Array]:
+    """Recursive medians: (the 2^levels parts between them, the 2^levels - 1 medians in order, whether each is real).
+
+    Args:
+      key: consumed. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``.
+      epsilon: traced, of one median when a row is added or removed: its rate, since its score never falls.
+
+    Privacy: (2 levels epsilon, 0), REPLACE_ONE, for every database. Given the levels above, the parts of a level are
+      public and disjoint, so a removed row changes one of them and an added row one of them; sizes of the parts are
+      never used. Each of the two costs epsilon a level, and the levels add.
+    Reference: Kaplan, Schnapp, Stemmer 2022 (recursive quantiles); three-way splits and constants our own.
+    """
+    parts = Parts.whole(bits, size)
+    found = []
+    for level in range(levels):
+
+        def one(own: Array, inside: Array, low: Array, high: Array) -> Array:
+            law = exponential_median(
+                x, inside, epsilon, bits=bits, size=size, monotonic=True, neighboring=Neighboring.ADD_OR_REMOVE_ONE
+            )
+            at = law.sample(own)
+            at = jnp.where(B.less(at, low), low, at)
+            return jnp.where(B.less(high, at), high, at)
+
+        of_level = keys.per_index(keys.stream(key, f"level {level}"), 2**level)
+        at = each(one, of_level, parts.holds(x) & mask[None], parts.low, parts.high)
+        found.append((at, parts.alive))
+        parts = parts.split(at)
+    return parts, in_order([at for at, _ in found]), in_order([real for _, real in found])
+
+
+def in_order(levels: list[Array]) -> Array:
+    """Entries of a full binary tree, one array ``[2^l, ...]`` a level, from left to right."""
+    depth = len(levels)
+    places = [np.arange(2**level) * 2 ** (depth - level) + 2 ** (depth - level - 1) - 1 for level in range(depth)]
+    return jnp.concatenate(levels)[np.argsort(np.concatenate(places))]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts of all leaves as weights.
+
+    A leaf that is an interval puts half its weight at each of its ends, so inside it the error is half its rows. The
+    running sums of the counts are made to end at n, to stay in [0, n] and never to fall, before weights are read off.
+
+    Args:
+      levels: static, in [1, 14].
+      bits: of a row.
+      counts: the share of epsilon for the counts, in (0, 1).
+      size: the domain is {0..size - 1}, or None for all 2**bits values.
+
+    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. `median_tree` at e1 = (1 - counts) epsilon /
+      (2 levels) spends 2 levels e1. Its leaves are then public and disjoint; a replaced row moves one count down and
+      one up by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold, no delta: leaves are
+      known without looking at rows.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `sizes.hierarchy`.
+    Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); the sanitizer and
+      its constants are our own.
+    """
+
+    levels: int
+    bits: int
+    counts: float = 0.25
+    size: int | None = None
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def __post_init__(self):
+        checks.integer("levels", self.levels, 1, _MOST_LEVELS)
+        checks.probability("counts", self.counts)
+        B.limbs(self.bits)
+
+    @staticmethod
+    def planned(alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None) -> "Hierarchy":
+        """Levels and share of the counts that need the fewest rows."""
+        goal = Goal(alpha, beta)
+        least = max(1, math.ceil(-math.log2(checks.probability("alpha", alpha))) - 1)
+        levels = [level for level in range(least, least + 4) if level <= _MOST_LEVELS]
+        plans = [Hierarchy(level, bits, counts, size) for level in levels for counts in _SHARES]
+        if not plans:
+            raise InputError("alpha", f"at least 2**-{_MOST_LEVELS}", repr(alpha), "use RankBlocks")
+        return min(plans, key=lambda plan: plan._rows(privacy, goal))
+
+    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+        """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
+        of_medians, of_counts = keys.streams(key, "medians", "counts")
+        epsilon = as_float(privacy.epsilon) * _DOWN
+        one = epsilon * ((1 - self.counts) / (2 * self.levels))
+        parts, medians, real = median_tree(of_medians, x, mask, one, self.levels, self.bits, self.size)
+        counts = leaf_counts(x, mask, parts, medians, real)
+        noisy = laplace_mechanism(counts, epsilon * self.counts, sensitivity=2).sample(of_counts)
+        whole = jnp.clip(jnp.rint(noisy), -_CLIP, _CLIP).astype(jnp.int32)
+        weights = consistent(whole, jnp.sum(mask, dtype=jnp.int32))
+        inner = weights[::2]
+        ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
+        return Sanitized.of(
+            jnp.concatenate([parts.low, parts.high, medians]), jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
+        )
+
+    def guarantee(self, privacy: Privacy) -> Guarantee:
+        """Levels of medians, and the counts."""
+        epsilon = float(privacy.epsilon)
+        one = (1 - self.counts) * epsilon / (2 * self.levels)
+        median = exponential_guarantee(one, "medians of one level", Neighboring.ADD_OR_REMOVE_ONE)
+        splits = basic((as_replace_one(median),), "three-way splits", self.levels)
+        counts = laplace_mechanism_guarantee(self.counts * epsilon, sensitivity=2, what="counts of the leaves")
+        return basic((splits, counts), f"threshold sanitizer, {self.levels} levels")
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """`sizes.hierarchy`."""
+        rows = self._rows(privacy, goal)
+        if rows == math.inf:
+            raise InputError("alpha", f"more than 2**-{self.levels + 1}", repr(goal.alpha), "plan it for this alpha")
+        return int(rows)
+
+    def _rows(self, privacy: Privacy, goal: Goal) -> float:
+        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        epsilon = checks.epsilon(float(privacy.epsilon)) * _DOWN
+        one, counts = (1 - self.counts) * epsilon / (2 * self.levels), self.counts * epsilon
+        return sizes.hierarchy(log_size(self.bits, self.size), one, self.levels, counts, alpha, beta)
+
+
+def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array) -> Array:
+    """Rows of interval, median, interval, ..., interval, ``int32[2^(levels + 1) - 1]``; every row is in one leaf."""
+    inner = jnp.sum(parts.holds(x) & mask[None], axis=1, dtype=jnp.int32)
+    atoms = jnp.sum(B.equal(medians[:, None], x[None]) & mask[None] & real[:, None], axis=1, dtype=jnp.int32)
+    return jnp.append(jnp.stack([inner[:-1], atoms], axis=1).reshape(-1), inner[-1:])
+
+
+def consistent(counts: Array, n: Array) -> Array:
+    """Weights >= 0 that sum to n, from noisy counts ``int32[r]``: running sums without their total's error, monotone.
+
+    If the running sums are off by E at most once i / r of the total's error is taken off the first i, so are these.
+    """
+    size = counts.shape[0]
+    sums = jnp.cumsum(counts, dtype=jnp.int32)
+    part = jnp.arange(1, size + 1, dtype=jnp.int32)
+    excess = sums[-1] - n
+    sums = sums - ((excess // size) * part + (excess % size) * part // size)
+    sums = jnp.clip(sums, 0, n).at[-1].set(n)
+    return jnp.diff(jax.lax.cummax(sums), prepend=jnp.zeros(1, jnp.int32))

@@ -1,0 +1,124 @@
+"""Rows that are enough for a threshold sanitizer, with constants and proofs: plain numbers on the host.
+
+Everywhere log_size = ln |X|, ``rate`` is the factor of the rank score in the exponent, and an exponential median of c
+rows has quality ceil(c / 2) - D or less with probability at most |X| e^{-rate D}.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+_GRID = np.linspace(5e-3, 0.995, 199)
+
+
+def interior(log_size: float, rate: float, beta: float) -> int:
+    """Rows from which an exponential median is an interior point with probability 1 - beta: (2/rate) ln(|X|/beta).
+
+    The best quality is ceil(c / 2), an answer that is no interior point has quality at most 0.
+    """
+    return math.ceil(2 / rate * (log_size - math.log(beta)))
+
+
+def deviation(log_size: float, rate: float, count: int, beta: float) -> float:
+    """D: ``count`` exponential medians all have quality above their best one minus D with probability 1 - beta."""
+    return (log_size + math.log(count / beta)) / rate
+
+
+def quantiles(log_size: float, rate: float, count: int, alpha: float, beta: float) -> float:
+    """Rows for ``count`` independent quantiles at ranks i n / (count + 1), domain ends of half weight; inf if none do.
+
+    Let z_i have quality above 1 - D at rank b_i: #{x <= z_i} >= b_i - D and #{x < z_i} <= b_i + D. If K of them are
+    <= t, one with index >= K is, so #{x <= t} >= b_K - D, and one with index <= K + 1 is not, so #{x <= t} <=
+    b_{K+1} + D. The share (K + 1/2) / (count + 1) is the middle of both, up to one row of rounding of each b.
+    """
+    room = alpha - 0.5 / (count + 1)
+    if room <= 0:
+        return math.inf
+    return math.ceil((deviation(log_size, rate, count, beta) + 1) / room)
+
+
+def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: float) -> float:
+    """Rows for recursive medians down ``levels`` levels, of distinct rows; inf if no number is enough.
+
+    A median between two earlier ones with rank errors A and A' is off by at most (A + A') / 2 + D + 2, where the
+    ends of a part are the median of the level above and an older one (or an end of the domain, without error).
+    """
+    room = alpha - 0.5 / 2**levels
+    if room <= 0:
+        return math.inf
+    off = deviation(log_size, rate, 2**levels - 1, beta) + 2
+    older, newer = 0.0, 0.0
+    for _ in range(levels):
+        older, newer = newer, (older + newer) / 2 + off
+    return math.ceil((newer + 1) / room)
+
+
+def hierarchy(log_size: float, rate: float, levels: int, counts_epsilon: float, alpha: float, beta: float) -> float:
+    """Rows for three-way splits down ``levels`` levels and noisy counts of the leaves; inf if no number is enough.
+
+    A part of c rows has c - q rows below or above a median of quality q > ceil(c / 2) - D, less than c / 2 + D; so a
+    leaf that is an interval has less than n / 2^levels + 2 D. Half of its weight stands at each of its ends, so inside
+    it the error is half its rows, plus the error E of the counts (`counts_deviation`), plus 1 for whole weights. A leaf
+    that is a single value adds E only. The medians get half of beta.
+    """
+    room = alpha - 0.5 / 2**levels
+    if room <= 0:
+        return math.inf
+    off = deviation(log_size, rate, 2**levels - 1, beta / 2)
+    counted = counts_deviation(2 ** (levels + 1) - 1, 2 / counts_epsilon, beta / 2)
+    return math.ceil((off + counted + 1.5) / room)
+
+
+def counts_deviation(leaves: int, scale: float, beta: float) -> float:
+    """E: with probability 1 - beta no running sum of the noise is off by more, once its total is taken out.
+
+    With N_i the sum of the first i of r Laplace variables, N_i - (i / r) N_r = (1 - i/r) N_i - (i/r) (N_r - N_i), whose
+    moment generating function is (1 - (u (1 - i/r))^2)^{-i} (1 - (u i/r)^2)^{-(r - i)} at u / scale. Chernoff's bound
+    for each i and sign; rounding each count to a whole number adds at most 1 / 2 a leaf and is put into ``leaves`` / 4.
+    """
+    return scale * _bridge(leaves, beta) + leaves / 4
+
+
+@lru_cache(maxsize=256)
+def _bridge(leaves: int, beta: float) -> float:
+    i = np.arange(1, leaves)[:, None]
+    part = i / leaves
+    top = 1 / np.maximum(part, 1 - part)
+    u = top * _GRID[None, :]
+    log_moment = -i * np.log1p(-((u * (1 - part)) ** 2)) - (leaves - i) * np.log1p(-((u * part) ** 2))
+    each = np.min((log_moment + math.log(2 * (leaves - 1) / beta)) / u, axis=1)
+    return float(np.max(each))
+
+
+def slices(log_size: float, rate: float, length_epsilon: float, count: int, alpha: float, beta: float) -> float:
+    """Rows for ``count`` slices of geometric length, the last one all the rest; inf if no number is enough.
+
+    Slice i ends at B_i, its weights at A_i = i n / count, and |B_i - A_i| <= D (`lengths_deviation`) for all i. If the
+    point of slice j is in its hull, a threshold t <= it has A_{j-1} of the weight and between B_{j-1} and B_j rows, so
+    the error is at most (n / count + D) / n, and likewise above it. Each slice needs `interior` rows, which the public
+    part of its length provides, and for the last one n / count - D. The medians get half of beta.
+    """
+    room = alpha - 1 / count
+    if room <= 0:
+        return math.inf
+    needed = interior(log_size, rate, beta / 2 / count)
+    walk = lengths_deviation(length_epsilon, count - 1, beta / 2)
+    mean = 1 / math.expm1(length_epsilon)
+    return max(count * (needed + math.ceil(max(mean, walk)) + 2), math.ceil((walk + 2) / room))
+
+
+def lengths_deviation(length_epsilon: float, steps: int, beta: float) -> float:
+    """D: sums of up to ``steps`` geometric variables, P[g >= k] = e^{-e k}, are never farther from their means.
+
+    Doob's inequality for e^{u (S_i - i mean)}, u > 0 and u < 0, at half of beta each; 1 more for whole numbers.
+    """
+    if steps == 0:
+        return 0.0
+    q, stop, mean = math.exp(-length_epsilon), -math.expm1(-length_epsilon), 1 / math.expm1(length_epsilon)
+
+    def bound(u: np.ndarray, sign: int) -> float:
+        log_moment = math.log(stop) - np.log1p(-q * np.exp(sign * u)) - sign * u * mean
+        return float(np.min((steps * log_moment + math.log(2 / beta)) / u))
+
+    return 1 + max(bound(length_epsilon * _GRID, 1), bound(length_epsilon * 10 * _GRID, -1))

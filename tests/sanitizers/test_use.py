@@ -1,0 +1,133 @@
+"""Threshold sanitizers in use: the error they promise, total on every input, the same whatever the buffer."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median import plan_exponential, plan_recprefix
+from dpjax.sanitizers import (
+    Hierarchy,
+    IndependentQuantiles,
+    RankBlocks,
+    RecursiveQuantiles,
+    Slices,
+    candidates,
+    error,
+    worst_gap,
+)
+from dpjax.types import Privacy
+
+PRIVACY, ALPHA, BETA, BITS = Privacy(1.0, 1e-6), 0.35, 0.1, 32
+RUNS = 4  # of each family
+CAPACITY = 256
+
+SMALL = {
+    "blocks": RankBlocks(3, plan_exponential(40, 0.3, 0.1)),
+    "blocks, recprefix": RankBlocks(2, plan_recprefix(40, 0.5, 5e-7, 0.1)),
+    "slices": Slices(3, 40, 1.0, 1e-6),
+    "hierarchy": Hierarchy(1, 40),
+    "independent": IndependentQuantiles(3, 40),
+    "recursive": RecursiveQuantiles(1, 40, ties=6),
+}
+
+
+@pytest.fixture(scope="module")
+def planned():
+    return candidates(ALPHA, BITS, PRIVACY, BETA)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["blocks", "slices", "hierarchy", "independent", "recursive"])
+def test_the_error_is_at_most_alpha_from_the_proved_number_on(name, planned, families, stats, key):
+    sanitizer, n = planned[name]
+    capacity = 1 << (n - 1).bit_length()
+    mask, total, worst = jnp.arange(capacity) < n, 0, {}
+
+    @jax.jit
+    def gaps(x):
+        def one(own):
+            return worst_gap(sanitizer.sanitize(own, x, mask, Privacy(jnp.float32(1), jnp.float32(1e-6))), x, mask)
+
+        return jax.lax.map(one, jax.random.split(key, RUNS))
+
+    for number, family in enumerate(families.FAMILIES):
+        x = np.full((capacity, 1), 77, np.uint32)
+        x[:n] = families.draw(family, np.random.default_rng(number), n, BITS)
+        over, under = (np.asarray(part) for part in gaps(jnp.asarray(x)))
+        bad = int(np.sum(over > ALPHA * under))
+        stats.mostly(RUNS - bad, RUNS, BETA)
+        total, worst[family] = total + bad, float(np.max(over / under))
+    stats.mostly(len(worst) * RUNS - total, len(worst) * RUNS, BETA)
+    assert max(worst.values()) > ALPHA / 5  # not so easy that anything would do
+
+
+def test_published_recursion_fails_on_atoms_and_told_apart_it_does_not(run, key):
+    """60% of the rows are one value: half of the rest lie below it, not a quarter of all."""
+    place = np.arange(2048)[:, None]
+    x, mask = np.where(place < 1229, 2**31, place << 20).astype(np.uint32), np.ones(2048, bool)
+    published, apart = RecursiveQuantiles(2, BITS), RecursiveQuantiles(2, BITS, ties=11)
+    assert error(run(published)(key, x, mask, 4.0), x, mask) > 0.3
+    assert error(run(apart)(key, x, mask, 4.0), x, mask) < 0.2
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_total_on_every_database_in_one_trace(name, run, key):
+    sanitizer, mask = SMALL[name], np.arange(CAPACITY)
+    for n in (0, 1, 2, 7):
+        for value, (epsilon, delta) in ((0, (1.0, 1e-6)), (5, (1e-6, 0.0)), (2**40 - 1, (1e3, 0.5))):
+            x = np.asarray(B.encode([value] * CAPACITY, 40))
+            made = run(sanitizer)(key, x, mask < n, epsilon, delta)
+            weights, points = np.asarray(made.weights), B.decode(made.points)
+            assert weights.min() >= 0 and weights.sum() > 0 and set(np.asarray(made.outcome)) <= {0, -1}
+            assert all(0 <= point < 2**40 for point in points)
+            assert 0 <= error(made, x, mask < n) <= 1
+    assert run(sanitizer).program._cache_size() == 1
+
+
+@pytest.mark.parametrize("name", ["blocks", "slices", "hierarchy", "recursive"])
+def test_neither_padding_nor_capacity_nor_order_matters(name, run, key):
+    sanitizer, n = SMALL[name], 200
+    generator = np.random.default_rng(5)
+    values = [int(v) for v in generator.integers(0, 2**40, n) >> generator.integers(0, 30, n)]
+    rows, found = np.asarray(B.encode(values, 40)), []
+    for capacity, filler in ((CAPACITY, 0), (CAPACITY, 0xFFFFFFFF), (517, 3)):
+        x = np.full((capacity, 2), filler, np.uint32)
+        x[:n] = rows[generator.permutation(n)]
+        made = run(sanitizer)(key, x, np.arange(capacity) < n)
+        found.append([np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(made)])
+    assert all(entry == found[0] for entry in found)
+
+
+@pytest.mark.parametrize("name", ["hierarchy"])
+def test_a_batch_changes_nothing(name, run, key):
+    sanitizer = SMALL[name]
+    x = np.asarray(B.encode([3 * i for i in range(CAPACITY)], 40))
+    keys, n = jax.random.split(key, 3), np.array([9, 64, 40])
+    alone = [run(sanitizer)(k, x, np.arange(CAPACITY) < count) for k, count in zip(keys, n, strict=True)]
+    batch = jax.jit(jax.vmap(lambda k, mask: sanitizer.sanitize(k, jnp.asarray(x), mask, PRIVACY)))(
+        keys, jnp.asarray(np.arange(CAPACITY) < n[:, None])
+    )
+    for at, one in enumerate(alone):
+        jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[at]), one, batch)  # noqa: B023
+
+
+@pytest.mark.parametrize("name", ["hierarchy", "independent"])
+def test_one_bit_and_large_alpha(name, run, key):
+    sanitizer, n = candidates(0.6, 1, PRIVACY, 0.05)[name]
+    capacity = 1 << (n - 1).bit_length()
+    for ones in (0, n // 3, n):
+        x = (np.arange(capacity) < ones).astype(np.uint32)[:, None]
+        mask = np.arange(capacity) < n
+        assert error(run(sanitizer)(key, x, mask), x, mask) <= 0.6
+
+
+def test_a_block_without_an_answer_says_so(run, key):
+    """Few rows that differ: RecPrefix does not answer, weights and shape stay."""
+    made = run(SMALL["blocks, recprefix"])(
+        key, np.asarray(B.encode([1, 2**39, 7, 2**38] * 64, 40)), np.arange(CAPACITY) < 4
+    )
+    np.testing.assert_array_equal(made.outcome, -1)
+    np.testing.assert_array_equal(made.points, 0)
+    np.testing.assert_array_equal(made.weights, 2)
