@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _SHARP = Privacy(4.0, 0.3)
+_NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
@@ -113,9 +114,12 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
             found.append(audit.mechanism_target(name, relation))
     for name in audit.median_names():
         found += [audit.median_target(name, relation) for relation in audit.median_relations(name)]
-    learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name != "erm"]
+    learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name not in _NO_ROW]
     usual = [(target, privacy) for target in [*found, *learners, *audit.accounting_targets()]]
-    sharp = [*learners, *(target for target in found if target.name in audit.median_names())]
+    sharp = [
+        *(target for target in learners if not target.name.endswith("-rsc")),
+        *(target for target in found if target.name in audit.median_names()),
+    ]
     return usual + [(target, _SHARP) for target in sharp]
 
 
@@ -166,7 +170,10 @@ def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Repor
 
 
 def _learner(name: str, elements: int) -> Target:
-    kind = "thresholds" if name.startswith("median") else "points"
+    if name.startswith(("vc1-", "interior-")):
+        kind, method = name.split("-")
+        return audit.learner_target(audit.small_vc1(kind, method, Domain(elements)), name, 1)
+    kind, _ = catalog.fitting(name)
     concepts = catalog.CLASSES[kind](Domain(elements))
     return audit.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Printed
 
 from dpjax import checks, learners, mechanisms
-from dpjax.concepts import Domain
+from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.experiments import catalog, cells, engine, sweep, table
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import Store, replace_file
@@ -75,9 +75,9 @@ def learn(command: "cli.LearnCommand") -> Answer:
     placed = table.grids(command.features, command.bounds, command.bits, command.flip)
     data = table.read(command.table, command.features, command.target, placed, command.clip)
     rows, k = data.y.shape
-    kind = catalog.CLASSES[checks.choice("concepts", command.concepts, catalog.CLASSES)]
-    concepts = kind(Domain(2**command.bits))
-    chosen = catalog.learner(command.learner, concepts, k)
+    points = checks.choice("concepts", command.concepts, ("points", "thresholds")) == "points"
+    concepts = (Points if points else Thresholds)(Domain(2**command.bits))
+    chosen = catalog.learner(command.learner, concepts, k, privacy, goal)
     if data.own_points:
         table.require_own_points(chosen, command.learner)
     guarantee = chosen.guarantee(privacy)
@@ -140,8 +140,8 @@ def list_(command: "cli.ListCommand") -> Answer:
     """Learners at epsilon 1, delta 1e-6 and 100 concepts; mechanisms with the Privacy line of their docstrings."""
     rows = []
     for name in catalog.learner_names():
-        kind = "thresholds" if name.startswith("median") else "points"
-        guarantee = catalog.learner(name, catalog.CLASSES[kind](Domain(2**16)), 100).guarantee(Privacy(1.0, 1e-6))
+        kind, k = catalog.fitting(name)
+        guarantee = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), k).guarantee(Privacy(1.0, 1e-6))
         text = "none" if guarantee is None else f"(epsilon, delta), {guarantee.neighboring.value}: {guarantee.why}"
         if guarantee is not None and guarantee.delta == 0:
             text = text.replace("(epsilon, delta)", "(epsilon, 0)")

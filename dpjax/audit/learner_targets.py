@@ -1,5 +1,7 @@
 """Learners as targets: everything that `learn` returns, over every small sample."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -9,10 +11,15 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe, samples, show_sample
+from dpjax.audit.median_targets import SMALL_RECPREFIX, SMALL_TREELOG
 from dpjax.audit.outcomes import exact_table
 from dpjax.audit.target import Pair, Target
 from dpjax.checks import InputError
-from dpjax.learners import Independent, Learner, PointLearner
+from dpjax.concepts import Domain, Thresholds, tree_generators
+from dpjax.learners import ImproperVC1, Independent, Learner, PointLearner, ProperVC1, ThresholdInterior
+from dpjax.learners.threshold_interior import domain_bits
+from dpjax.learners.vc1_improper import depth_bits
+from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
 from dpjax.types import Goal, Privacy, Sample
 
 GOAL = Goal(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
@@ -53,6 +60,30 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
     table = lambda databases, privacy: _table(learner, databases, privacy)  # noqa: E731
     covers = [f"dpjax.learners.{type(part).__name__}" for part in (learner, getattr(learner, "learner", None)) if part]
     return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers))
+
+
+def small_vc1(kind: str, method: str, domain: Domain) -> ImproperVC1 | ProperVC1 | ThresholdInterior:
+    """A learner of VC dimension 1 for a few rows: "vc1" or "interior", its median by ``method``.
+
+    method "proper": of "vc1", on a small tree, whatever the domain.
+    The static numbers are far below those of a theorem: they cost accuracy, not privacy.
+    """
+    if method == "proper":
+        tree = tree_generators.complete(2, 2, 1.0)
+        return ProperVC1(ImproperVC1(tree, 12, plan_exponential(2, 1.0, 0.1)), 0.1, 1)
+    concepts = Thresholds(domain)
+    bits = depth_bits(concepts) if kind == "vc1" else domain_bits(concepts)
+    plans: dict[str, Callable[[], MedianPlan]] = {
+        "recprefix": lambda: replace(
+            SMALL_RECPREFIX, bits=bits, steps=(replace(SMALL_RECPREFIX.steps[0], bits=bits),), base_size=bits + 1
+        ),
+        "treelog": lambda: replace(
+            SMALL_TREELOG, bits=bits, steps=(replace(SMALL_TREELOG.steps[0], bits=bits),), base_size=bits + 1
+        ),
+        "rsc": lambda: plan_rsc(bits, 0.5, 5e-7, 0.1),
+    }
+    plan = plans.get(method, lambda: plan_exponential(bits, 1.0, 0.1))()
+    return ImproperVC1(concepts, 2, plan) if kind == "vc1" else ThresholdInterior(concepts, 2, plan)
 
 
 def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:

@@ -14,8 +14,8 @@ class Hypothesis:
 
     concept: ``uint32[k, 2]``, the number of a concept in its class (a point, a threshold, a row of a matrix).
     zero: ``bool[k]``; True where the hypothesis is the all-zero function instead.
-    outcome: ``int32[k]``; 0 where the learner answered, -1 where it gave no answer (then the hypothesis is a default that
-        does not depend on the data: the all-zero function, or the root of a tree).
+    outcome: ``int32[k]``; 0 where the learner answered, -1 where it gave no answer (then the hypothesis is the same
+        for all databases: the all-zero function, or the root of a tree).
     """
 
     concept: Array

@@ -53,7 +53,7 @@ class _Model(BaseModel):
 class Problem(_Model):
     """What is learned, from which examples."""
 
-    concepts: Literal["points", "thresholds"] = "points"
+    concepts: Literal["points", "thresholds", "recursive-tree", "caterpillar"] = "points"
     """The concept class."""
     domain_size: Whole = 2**32
     """Elements of the domain, at most 2**64; 2**32 may be written so."""

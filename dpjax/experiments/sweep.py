@@ -57,7 +57,8 @@ def lines(config: Curve) -> list[Line]:
     concepts = catalog.CLASSES[problem.concepts](catalog.Domain(problem.domain_size))
     found = []
     for name, k, epsilon in product(sweep.learners, sweep.k, sweep.epsilon):
-        learner = catalog.learner(name, concepts, k)
+        budget, goal = Privacy(epsilon, sweep.delta), Goal(sweep.alpha, sweep.beta)
+        learner = catalog.learner(name, concepts, k, budget, goal)
         setting = Setting(learner, work, k, 1, epsilon, sweep.delta, sweep.alpha, sweep.beta)
         learner.guarantee(Privacy(epsilon, sweep.delta))
         found.append(Line(name, setting))

@@ -6,6 +6,7 @@ from .erm import ERM as ERM
 from .independent import Independent as Independent
 from .kln import KLN as KLN
 from .point_learner import PointLearner as PointLearner
+from .threshold_interior import ThresholdInterior as ThresholdInterior
 from .threshold_median import ThresholdMedian as ThresholdMedian
 from .vc1_improper import ImproperVC1 as ImproperVC1
 from .vc1_proper import ProperVC1 as ProperVC1

@@ -26,6 +26,11 @@ def median(size: int, epsilon: float, alpha: float, beta: float) -> int:
 
     Reference: Bun, Nissim, Stemmer, Vadhan 2015 (reduction); constants are our own.
     """
+    return interior(median_records(size, epsilon, beta), alpha, beta)
+
+
+def interior(records: int, alpha: float, beta: float) -> int:
+    """n of a threshold between the m largest positive and the m smallest negative examples: as `median`, any m."""
+    checks.integer("records", records, 1)
     checks.probability("alpha", alpha)
-    m = median_records(size, epsilon, beta)
-    return smallest(lambda n: 2 * binom.cdf(m - 1, n, alpha) <= beta / 2)
+    return smallest(lambda n: 2 * binom.cdf(records - 1, n, alpha) <= beta / 2)

@@ -10,7 +10,17 @@ import dpjax.learners
 from dpjax.audit.median_targets import SMALL_RECPREFIX, SMALL_TREELOG
 from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.concepts import tree_generators as trees
-from dpjax.learners import ERM, KLN, ImproperVC1, Independent, PointLearner, ProperVC1, ThresholdMedian
+from dpjax.learners import (
+    ERM,
+    KLN,
+    ImproperVC1,
+    Independent,
+    PointLearner,
+    ProperVC1,
+    ThresholdInterior,
+    ThresholdMedian,
+)
+from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import plan_for
 from dpjax.mechanisms.median.plan_recprefix import PrefixStep
@@ -53,6 +63,11 @@ def tree_plan(bits):
     return replace(SMALL_TREELOG, bits=bits, steps=(replace(SMALL_TREELOG.steps[0], bits=bits),), base_size=bits + 1)
 
 
+def interior(size, records):
+    concepts = Thresholds(Domain(size))
+    return ThresholdInterior(concepts, records, plan_for("exponential", domain_bits(concepts), 0.5, 0.0, 0.1))
+
+
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 
 # Huge domains, for everything that runs.
@@ -71,6 +86,10 @@ INSTANCES = {
     PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
     ProperVC1: [
         Case(ProperVC1(improper(RANDOM_TREE, 4), 0.05, 3, 0.6), 1, ProperVC1(improper(RANDOM_TREE, 4096), 0.004, 5)),
+    ],
+    ThresholdInterior: [
+        Case(interior(2**64, 6), 1, interior(2**64, 4096)),
+        Case(ThresholdInterior(Thresholds(Domain(2**20)), 16, prefix_plan(20)), 1, interior(2**20, 4096)),
     ],
     ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(2**64))))],
 }
@@ -91,6 +110,7 @@ TINY_INSTANCES = {
     ],
     PointLearner: [Case(PointLearner(Points(Domain(3)))), Case(PointLearner(Points(Domain(2))), 2)],
     ProperVC1: [Case(ProperVC1(improper(trees.complete(2, 2, 1.0), 12), 0.1, 1))],
+    ThresholdInterior: [Case(interior(3, 2))],
     ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(3))))],
 }
 
