@@ -155,7 +155,7 @@ class ProperVC1:
         opened = at - jnp.zeros(tree.size + 1, jnp.int32).at[tout].add(at)[:-1]
         above = jnp.cumsum(opened, dtype=jnp.int32)
         inside = (number > start) & (number < tout[start])
-        leaf = inside & jnp.asarray(tree.proper) & (jnp.asarray(tree.proper_above) < start)
+        leaf = inside & jnp.asarray(tree.proper) & (jnp.asarray(tree.proper_above) <= start)
         return Counts(up_to[tout] - up_to[number], above - above[start], leaf)
 
     def _choices(self, privacy: Privacy) -> Array:

@@ -8,18 +8,42 @@ import numpy as np
 import pytest
 
 from dpjax import wide
-from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.concepts import Domain, Finite, Points, Thresholds, Tree
 from dpjax.concepts import distributions as make
+from dpjax.concepts import tree_generators as trees
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
-from dpjax.learners import ERM, KLN, Independent, PointLearner, ThresholdMedian
+from dpjax.learners import (
+    ERM,
+    KLN,
+    ImproperVC1,
+    Independent,
+    PointLearner,
+    ProperVC1,
+    ThresholdInterior,
+    ThresholdMedian,
+)
 from dpjax.types import Goal, Privacy
 
 TRIALS = 256
 MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
 
+
+def planned(kind, concepts, *method, epsilon=4.0, alpha=0.1):
+    """(learner, k, epsilon, delta, alpha, beta) with the learner planned for these numbers."""
+    numbers = epsilon, 1e-6, alpha, 0.1
+    return kind.planned(concepts, Privacy(*numbers[:2]), Goal(*numbers[2:]), *method), 1, *numbers
+
+
 # learner, k, epsilon, delta, alpha, beta
 HARD = [
+    planned(ImproperVC1, Thresholds(Domain(2**20)), "exponential"),
+    planned(ImproperVC1, Thresholds(Domain(2**64)), "recprefix"),
+    planned(ImproperVC1, trees.recursive(2000, 1, 0.6), "exponential"),
+    planned(ImproperVC1, trees.caterpillar(300, 2, 0.5), "treelog"),
+    planned(ImproperVC1, trees.star(500), "auto"),
+    planned(ProperVC1, trees.prefixes(5), epsilon=8.0, alpha=0.4),
+    planned(ThresholdInterior, Thresholds(Domain(2**64 - 2**61)), "treelog"),
     (KLN(Thresholds(Domain(2**20))), 1, 1.0, 0.0, 0.1, 0.1),
     (KLN(Points(Domain(2**16))), 1, 2.0, 0.0, 0.1, 0.1),
     (KLN(Finite.of(MATRIX)), 1, 0.5, 0.0, 0.1, 0.1),
@@ -42,9 +66,20 @@ def hard_workload(concepts, alpha):
         distribution = make.adversarial_points(domain, alpha)
         starts, ends = (wide.decode(part) for part in (distribution.start, distribution.end))
         targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]
+    elif isinstance(concepts, Tree):
+        return tree_workload(concepts, alpha)
     else:
         distribution, targets = make.adversarial_finite(domain, alpha), range(concepts.size)
     return Workload(distribution, jnp.asarray(wide.encode(list(targets))))
+
+
+def tree_workload(tree, alpha):
+    """Mass a little above alpha at each of a few concepts' own nodes: whoever stays above a target misses alpha."""
+    deep = np.flatnonzero(tree.proper & (tree.depth > 0))
+    few = deep[np.linspace(0, len(deep) - 1, max(1, int(np.ceil(1 / alpha)) - 1)).astype(int)]
+    points = sorted(int(np.flatnonzero(tree.place == node)[0]) for node in few)
+    atoms = make.from_segments(tree.domain, [(point, point, 1) for point in points])
+    return Workload(atoms, jnp.asarray(wide.encode(few)))
 
 
 @cache

@@ -1,0 +1,291 @@
+"""Learners of classes of VC dimension 1: their parts against brute force, and what one row can change."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Hypothesis, Points, Thresholds, Tree, distributions
+from dpjax.concepts import tree_generators as trees
+from dpjax.learners import ImproperVC1, ProperVC1, ThresholdInterior
+from dpjax.learners.vc1_improper import depth_bits
+from dpjax.mechanisms.median import plan_exponential, plan_for, plan_rsc
+from dpjax.theory import vc1 as theory
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+TREES = {
+    "recursive": trees.recursive(40, 3, 0.7), "caterpillar": trees.caterpillar(8, 2, 0.6, 1),
+    "prefixes": trees.prefixes(4), "star": trees.star(9), "path": trees.path(12), "figure": trees.figure_one(),
+}  # fmt: skip
+
+
+def improper(concepts, t):
+    return ImproperVC1(concepts, t, plan_for("exponential", depth_bits(concepts), 0.5, 0.0, 0.1))
+
+
+def random_sample(tree, generator, rows, capacity=None, noise=0.3):
+    """Rows labelled by a concept, a share of the labels turned round."""
+    capacity = capacity or rows
+    x = np.zeros((capacity, 1), np.uint32)
+    x[:rows, 0] = generator.integers(0, tree.domain.size, rows)
+    target = Hypothesis.of(jnp.asarray(tree.targets(1000))[int(generator.integers(tree.proper.sum()))][None])
+    y = np.asarray(tree.predict(target, jnp.asarray(x))) ^ (generator.random((capacity, 1)) < noise)
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
+
+
+# --- theory -----------------------------------------------------------------------------------------------------------
+
+
+def test_subsample_sizes():
+    """alpha = .1, beta = .05, epsilon = 1, delta = 1e-6, with half of delta for the choice."""
+    assert theory.subsamples(0.5, 5e-7, 0.05 / 3) == 453
+    assert theory.subsample_size(453, 0.1, 0.05 / 3) == 20
+    assert theory.printed_subsample_size(453, 0.1, 0.05) == 39583
+    planned = ImproperVC1.planned(Thresholds(Domain(2**20)), Privacy(1.0, 1e-6), Goal(0.1, 0.05), "recprefix")
+    assert planned.subsamples == max(planned.median.required(1 / 3), 453)
+
+
+@pytest.mark.parametrize("t", [1, 7, 60, 453])
+def test_the_subsample_size_is_the_least(t):
+    m = theory.subsample_size(t, 0.1, 0.02)
+    miss = lambda m: binom.sf(np.ceil(t / 6) - 1, t, 0.9**m)  # noqa: E731
+    assert miss(m) <= 0.02 < miss(m - 1)
+
+
+@pytest.mark.statistical
+def test_relative_deviations(stats):
+    """Of N uniform points of a path of 2000 nodes, alpha-bad paths have more than alpha N / 2 errors, with 1 - beta."""
+    alpha, beta, trials, nodes = 0.2, 0.2, 300, 2000
+    n = theory.generalisation(alpha, beta)
+    generator = np.random.default_rng(0)
+    target = nodes // 2
+    failures = 0
+    for _ in range(trials):
+        counts = np.append(0, np.cumsum(np.bincount(generator.integers(0, nodes, n), minlength=nodes)))
+        bad = np.abs(np.arange(nodes + 1) - target) >= alpha * nodes
+        failures += np.any(np.abs(counts - counts[target])[bad] <= alpha * n / 2)
+    stats.mostly(trials - failures, trials, beta)
+
+
+def test_theorems_move_the_right_way():
+    assert theory.descent_rounds(0.1) == 20
+    base = theory.descent(0.1, 0.25, 0.008, 4, 0.1, 0.05)
+    assert theory.descent(0.2, 0.25, 0.008, 4, 0.1, 0.05) < base < theory.descent(0.1, 0.25, 0.008, 8, 0.1, 0.05)
+    with pytest.raises(InputError, match="share"):
+        theory.descent(0.1, 0.25, 0.05, 4, 0.1, 0.05)
+
+
+# --- the improper learner ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_one_row_changes_one_subsample(name):
+    """Whatever the labels: a replaced row moves at most one of the t nodes, for the same order of rows."""
+    tree, generator = TREES[name], np.random.default_rng(5)
+    learner = improper(tree, 6)
+    nodes = jax.jit(lambda key, sample: learner.deterministic(key, sample))
+    for trial in range(40):
+        rows = int(generator.integers(1, 31))
+        sample = random_sample(tree, generator, rows, 30)
+        row = int(generator.integers(rows))
+        x = sample.x.at[row, 0].set(int(generator.integers(tree.domain.size)))
+        y = sample.y.at[row, 0].set(bool(generator.integers(2)))
+        key = jax.random.key(trial)
+        moved = np.any(np.asarray(nodes(key, sample)) != np.asarray(nodes(key, Sample(x, y, sample.mask))), axis=1)
+        assert moved.sum() <= 1
+
+
+def test_implicit_thresholds_are_the_path():
+    """Thresholds over 13 elements and the explicit path of 12 nodes determine the same nodes."""
+    path, implicit = trees.path(12), Thresholds(Domain(13))
+    generator = np.random.default_rng(6)
+    x = generator.integers(1, 13, (500, 5)).astype(np.uint32)
+    y, mask = generator.random((500, 5)) < 0.5, generator.random((500, 5)) < 0.8
+    y[::2] = x[::2] <= generator.integers(0, 13, (250, 1))  # half of them consistent
+    ours = implicit.deterministic(jnp.asarray(x)[..., None], jnp.asarray(y), jnp.asarray(mask))
+    theirs = path.deterministic(jnp.asarray(x - 1)[..., None], jnp.asarray(y), jnp.asarray(mask))
+    np.testing.assert_array_equal(ours, theirs)
+    assert len(np.unique(np.asarray(ours)[:, 1])) == 13
+    depth = jnp.asarray([4], jnp.uint32)
+    np.testing.assert_array_equal(implicit.ancestor(ours, depth), path.ancestor(ours, depth))
+    assert implicit.height == path.height == 12
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
+    """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""
+    tree, generator = TREES[name], np.random.default_rng(7)
+    learner = improper(tree, 8)
+    run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(jnp.float32(1e4), jnp.float32(0.5)), Goal(0.1, 0.1)))
+    for trial in range(20):
+        sample = random_sample(tree, generator, 60, noise=0.0)
+        found = run(jax.random.key(trial), sample)
+        wrong = np.asarray(tree.predict(found, sample.x) != sample.y)
+        labels = np.asarray(tree.relabel(sample.x, sample.y))[:, 0]
+        assert int(found.outcome[0]) == 0
+        assert not np.any(wrong[:, 0] & ~labels), "a node off the target's path labels a zero with 1"
+
+
+def test_bad_static_numbers_are_refused():
+    tree = TREES["recursive"]
+    plan = plan_exponential(depth_bits(tree), 0.5, 0.1)
+    for call in (
+        lambda: ImproperVC1(tree, 0, plan), lambda: ImproperVC1(Points(Domain(4)), 3, plan),
+        lambda: ImproperVC1(tree, 3, plan_exponential(40, 0.5, 0.1)),
+        lambda: ImproperVC1(tree, 3, plan, Neighboring.ADD_OR_REMOVE_ONE),
+        lambda: ImproperVC1(tree, 3, plan).sample_size(Privacy(1.0, 1e-6), Goal(0.1, 0.1)),
+        lambda: ProperVC1(improper(Thresholds(Domain(8)), 3), 0.1, 2),
+        lambda: ProperVC1(improper(tree, 3), 1.5, 2), lambda: ProperVC1(improper(tree, 3), 0.1, 0),
+        lambda: ImproperVC1.planned(tree, Privacy(1.0, 0.0), Goal(0.1, 0.1)),
+    ):  # fmt: skip
+        with pytest.raises(InputError):
+            call()
+
+
+def test_an_rsc_plan_says_what_it_spends():
+    """Whatever budget the caller names, the plan's own is what the tree of guarantees shows."""
+    concepts = Thresholds(Domain(2**16))
+    learner = ImproperVC1(concepts, 20, plan_rsc(16, 0.5, 5e-7, 0.1))
+    for epsilon in (0.1, 1.0, 10.0):
+        assert learner.guarantee(Privacy(epsilon, 1e-6)).epsilon == pytest.approx(0.5 + epsilon / 2, rel=1e-3)
+
+
+# --- the proper learner -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_counts_are_what_they_say(name):
+    tree, generator = TREES[name], np.random.default_rng(8)
+    learner = ProperVC1(improper(tree, 3), 0.1, 2)
+    sample = random_sample(tree, generator, 50)
+    places = np.asarray(tree.node_of(sample.x))
+    zeros = [
+        p for p, one in zip(places, np.asarray(tree.relabel(sample.x, sample.y))[:, 0], strict=True) if not one and p
+    ]
+    parents = tree.parent
+
+    def path(node):
+        found = [node]
+        while found[-1]:
+            found.append(int(parents[found[-1]]))
+        return found
+
+    counts = jax.jit(learner.counts)
+    for start in range(tree.size):
+        found = jax.tree.map(np.asarray, counts(jnp.int32(start), sample))
+        for node in range(start, int(tree.tout[start])):
+            way = path(node)
+            below = way[: way.index(start)]
+            assert found.zeros[node] == sum(node in path(p) for p in zeros)
+            assert found.path[node] == sum(p in below for p in zeros)
+            inner = [n for n in below[1:] if tree.proper[n]]
+            assert found.leaf[node] == (node != start and bool(tree.proper[node]) and not inner)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_the_hypothesis_is_always_in_the_class(name):
+    """Every database, clean or not, every budget; and it lies below the improper learner's node."""
+    tree, generator = TREES[name], np.random.default_rng(9)
+    learner = ProperVC1(improper(tree, 4), 0.05, max(1, tree.longest_improper))
+    run = jax.jit(jax.vmap(learner.learn, (0, None, 0, None)))
+    for trial in range(8):
+        sample = random_sample(tree, generator, int(generator.integers(0, 61)), 60, noise=float(trial % 3) / 4)
+        keys = jax.random.split(jax.random.key(trial), 64)
+        privacy = Privacy(jnp.geomspace(0.01, 200, 64, dtype=jnp.float32), jnp.full(64, 0.1, jnp.float32))
+        found = run(keys, sample, privacy, Goal(0.1, 0.1))
+        assert bool(jnp.all(jax.vmap(tree.is_member)(found)))
+
+
+@pytest.mark.parametrize("name", ["recursive", "caterpillar", "prefixes"])
+def test_one_row_moves_every_count_by_one(name):
+    tree, generator = TREES[name], np.random.default_rng(10)
+    learner = ProperVC1(improper(tree, 3), 0.1, 2)
+    counts = jax.jit(learner.counts)
+    for _ in range(30):
+        sample, start = random_sample(tree, generator, 20), jnp.int32(generator.integers(tree.size))
+        x = sample.x.at[7, 0].set(int(generator.integers(tree.domain.size)))
+        y = sample.y.at[7, 0].set(bool(generator.integers(2)))
+        one, other = counts(start, sample), counts(start, Sample(x, y, sample.mask))
+        inside = np.arange(tree.size) >= int(start)
+        inside &= np.arange(tree.size) < int(tree.tout[int(start)])
+        assert np.abs(np.asarray(one.zeros - other.zeros)).max() <= 1
+        assert np.abs(np.asarray(one.path - other.path))[inside].max(initial=0) <= 1
+        np.testing.assert_array_equal(one.leaf, other.leaf)
+
+
+def test_without_noise_the_descent_finds_the_target():
+    """All zeros lie off the target's path, so its leaf has none on it: every leaf that is found has none."""
+    tree, generator = trees.prefixes(4), np.random.default_rng(11)
+    learner = ProperVC1(improper(tree, 4), 0.001, tree.longest_improper)
+    run = jax.jit(lambda key, s: learner.descend(key, jnp.int32(1), s, Privacy(jnp.float32(1e5), jnp.float32(0.1))))
+    inside = np.flatnonzero(tree.proper & (np.arange(tree.size) > 1) & (np.arange(tree.size) < tree.tout[1]))
+    for trial in range(20):
+        target = int(generator.choice(inside))
+        x = generator.integers(0, tree.domain.size, (300, 1)).astype(np.uint32)
+        hypothesis = Hypothesis.of(jnp.asarray([[0, target]], jnp.uint32))
+        sample = Sample(jnp.asarray(x), tree.predict(hypothesis, jnp.asarray(x)), jnp.ones(300, bool))
+        leaf = run(jax.random.key(trial), sample)
+        assert int(learner.counts(jnp.int32(1), sample).path[leaf]) == 0
+
+
+def test_a_maximum_class_needs_no_descent():
+    tree = trees.caterpillar(50, 2)
+    numbers = Privacy(4.0, 1e-6), Goal(0.1, 0.1)
+    learner = ProperVC1.planned(tree, *numbers)
+    assert tree.maximum and learner.parts(*numbers)[1] == 0 and learner.rounds == 1
+
+
+def test_the_two_parts_are_in_parallel():
+    learner = ProperVC1.planned(TREES["recursive"], Privacy(1.0, 1e-6), Goal(0.2, 0.1))
+    whole = learner.guarantee(Privacy(1.0, 1e-6))
+    assert "parallel" in str(whole) and whole.epsilon <= 1 and whole.delta <= 1e-6
+    assert all(part.epsilon > 0.99 for part in whole.parts)
+
+
+# --- thresholds by an interior point ----------------------------------------------------------------------------------
+
+
+def test_one_row_replaces_two_records():
+    """As multisets; whatever the labels, the mask and how few rows there are."""
+    learner = ThresholdInterior(Thresholds(Domain(20)), 4, plan_exponential(5, 0.5, 0.1))
+    selected = jax.jit(learner.selected)
+    generator = np.random.default_rng(12)
+    for _ in range(300):
+        rows = int(generator.integers(1, 11))
+        x = generator.integers(0, 20, (10, 1)).astype(np.uint32)
+        y, mask = generator.random((10, 1)) < 0.5, np.arange(10) < rows
+        other_x, other_y = x.copy(), y.copy()
+        row = int(generator.integers(rows))
+        other_x[row], other_y[row] = generator.integers(20), generator.integers(2)
+        one, other = (
+            np.bincount(
+                np.asarray(selected(Sample(jnp.asarray(a), jnp.asarray(b), jnp.asarray(mask))))[:, 0], minlength=20
+            )
+            for a, b in ((x, y), (other_x, other_y))
+        )
+        assert one.sum() == other.sum() == 8 and np.abs(one - other).sum() <= 4
+
+
+def test_an_interior_point_makes_few_errors():
+    """z between the records: at most m - 1 errors a side, also where points coincide."""
+    domain, m = Domain(30), 5
+    learner = ThresholdInterior(Thresholds(domain), m, plan_exponential(5, 0.5, 0.1))
+    generator = np.random.default_rng(13)
+    for _ in range(100):
+        x = generator.integers(0, 30, (60, 1)).astype(np.uint32)
+        target = int(generator.integers(30))
+        y = x <= target
+        records = np.sort(
+            np.asarray(learner.selected(Sample(jnp.asarray(x), jnp.asarray(y), jnp.ones(60, bool))))[:, 0]
+        )
+        for z in range(int(records[0]), int(records[-1]) + 1):
+            if min(np.sum(records <= z), np.sum(records >= z)) >= 1:
+                assert np.sum((x <= z) != y) <= m - 1
+
+
+def test_trees_equal_by_value_make_equal_learners():
+    again = Tree.of_parents([0, 0, 0, 0, 1, 1, 5, 5])
+    assert improper(again, 3) == improper(TREES["figure"], 3)
+    assert distributions.uniform(again.domain).total == 7
