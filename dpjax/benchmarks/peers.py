@@ -170,3 +170,46 @@ def jax_privacy_bound(first: np.ndarray, second: np.ndarray) -> Work:
         return len(first) + len(second)
 
     return work
+
+
+def numpy_tree(tree, target: int, rows: int, subsamples: int) -> Callable[[], int]:
+    """The improper learner as one would write it down: for each subsample, counts on all nodes by running sums."""
+    generator = np.random.default_rng(0)
+    nodes, tout = tree.size, tree.tout
+    number, depth, parent, proper = np.arange(nodes), tree.depth, tree.parent, tree.proper
+
+    def covering(at: np.ndarray) -> np.ndarray:
+        """For each node, how many of these nodes are its ancestors or itself."""
+        change = np.zeros(nodes + 1, np.int64)
+        np.add.at(change, at, 1)
+        np.add.at(change, tout[at], -1)
+        return np.cumsum(change[:-1])
+
+    def deterministic(at: np.ndarray, labels: np.ndarray) -> int:
+        at, labels = at[at > 0], labels[at > 0]
+        consistent = proper & (covering(at[labels]) == labels.sum()) & (covering(at[~labels]) == 0)
+        total = np.append(0, np.cumsum(consistent))
+        inside = total[tout] - total[number]
+        return int(number[inside == total[-1]][-1]) if total[-1] else 0
+
+    def work() -> int:
+        x = generator.integers(0, tree.domain.size, rows)
+        at = tree.place[x]
+        labels = (at <= target) & (target < tout[at])
+        order = generator.permutation(rows)
+        found = [deterministic(at[order[i::subsamples]], labels[order[i::subsamples]]) for i in range(subsamples)]
+        levels = depth[found]
+        candidates = np.arange(tree.height + 1)
+        scores = np.minimum((levels[None] <= candidates[:, None]).sum(1), (levels[None] >= candidates[:, None]).sum(1))
+        z = int(np.argmax(0.25 * scores + generator.gumbel(size=len(scores))))
+        votes: dict[int, int] = {}
+        for node in found:
+            if depth[node] >= z:
+                while depth[node] > z:
+                    node = parent[node]
+                votes[int(node)] = votes.get(int(node), 0) + 1
+        weights = np.append(0.25 * np.array(list(votes.values())), 0.25 * (1 + 4 * np.log(1e6)))
+        np.argmax(weights + generator.gumbel(size=len(weights)))
+        return 1
+
+    return work

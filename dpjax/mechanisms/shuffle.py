@@ -10,8 +10,10 @@ from jax import Array
 from jax.scipy.special import gammaln
 from jax.tree_util import register_dataclass
 
-from dpjax import random
+from dpjax import random, wide
 from dpjax.draws import drawn
+
+_PLACES, _ATTEMPTS = 20, 1 << 11
 
 
 @register_dataclass
@@ -80,11 +82,35 @@ class Matching:
 
 
 def _order(key: Array, n: Array, capacity: int) -> Array:
+    """Rows by random keys; distinct keys put them in a uniform order, and equal ones are drawn again."""
+    if capacity > 1 << _PLACES:
+        return _slow_order(key, n, capacity)
+    stream = random.stream_of(key)
+    with jax.enable_x64(True):
+        place = jax.lax.iota(jnp.uint64, capacity)
+        real = place < n.astype(jnp.uint64)
+
+        def attempt(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            tries = state[0]
+            # one operand sorts many times faster than several: 1 bit for the padding, 43 random ones, 20 for the place
+            bits = wide.word(*random.words_from(stream, (capacity,), tries << jnp.uint32(_PLACES)))
+            bits = (bits >> jnp.uint64(_PLACES + 1) << jnp.uint64(_PLACES)) | place
+            ordered = jnp.sort(jnp.where(real, bits, jnp.uint64(1 << 63) | place))
+            drawn = ordered >> jnp.uint64(_PLACES)
+            again = jnp.any((drawn[1:] == drawn[:-1]) & real[1:])
+            return tries + jnp.uint32(1), (ordered & jnp.uint64((1 << _PLACES) - 1)).astype(jnp.int32), again
+
+        start = (jnp.uint32(0), place.astype(jnp.int32), jnp.bool_(True))
+        found = jax.lax.while_loop(lambda state: state[2] & (state[0] < jnp.uint32(_ATTEMPTS)), attempt, start)
+    return found[1]
+
+
+def _slow_order(key: Array, n: Array, capacity: int) -> Array:
+    """Of more rows than a packed key has places for."""
     place = jnp.arange(capacity, dtype=jnp.int32)
-    high, low = random.words(key, (capacity,))
     real = place < n
-    columns = ((~real).astype(jnp.uint32), *(jnp.where(real, word, jnp.uint32(0)) for word in (high, low)), place)
-    return jax.lax.sort(columns, num_keys=4)[3]
+    words = (jnp.where(real, word, jnp.uint32(0)) for word in random.words(key, (capacity,)))
+    return jax.lax.sort(((~real).astype(jnp.uint32), *words, place), num_keys=4)[3]
 
 
 def _matchings(rows: tuple[int, ...]):

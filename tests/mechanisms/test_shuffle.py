@@ -1,0 +1,54 @@
+"""Random orders and matchings: uniform, the same for every capacity, and the law that is audited."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.mechanisms.shuffle import Matching, Shuffle, _slow_order
+
+
+@pytest.mark.parametrize("kind", [Shuffle, Matching])
+def test_probabilities_add_up_and_the_law_is_what_runs(kind, key, stats):
+    for n, capacity in ((0, 1), (1, 1), (2, 4), (4, 4), (3, 4), (5, 5), (4, 6)):
+        law = kind(jnp.int32(n), capacity)
+        with jax.enable_x64(True):
+            outcomes = law.outcomes()
+            chances = np.exp(np.asarray(jax.vmap(law.log_probability)(jnp.asarray(outcomes))))
+        np.testing.assert_allclose(chances.sum(), 1, atol=1e-12)
+        drawn = np.asarray(jax.jit(jax.vmap(law.sample))(jax.random.split(key, 4000)))
+        assert (np.sort(drawn, axis=1) == np.arange(capacity)).all() and (drawn[:, n:] == np.arange(n, capacity)).all()
+        possible = outcomes[chances > 0]
+        codes = [canonical(row, n, kind) for row in possible]
+        seen = [canonical(row, n, kind) for row in drawn]
+        stats.chi_square([sum(code == one for one in seen) for code in codes], chances[chances > 0])
+
+
+def canonical(order, n, kind):
+    """What the order means."""
+    if kind is Shuffle:
+        return tuple(order[:n])
+    return tuple(sorted(tuple(sorted(order[2 * i : 2 * i + 2])) for i in range(n // 2)))
+
+
+@pytest.mark.parametrize("kind", [Shuffle, Matching])
+def test_the_capacity_and_64_bit_types_change_nothing(kind, key):
+    draws = []
+    for capacity in (50, 64, 1000):
+        for on in (False, True):
+            with jax.enable_x64(on):
+                order = jax.jit(kind(jnp.int32(50), capacity).sample)(key)
+                assert order.dtype == jnp.int32
+                draws.append(np.asarray(order)[:50])
+    assert all(np.array_equal(draws[0], other) for other in draws)
+
+
+def test_large_buffers(key):
+    """Equal keys are drawn again; beyond a million rows the keys are longer."""
+    n = 1 << 20
+    for capacity in (n, n + 1):
+        order = np.asarray(jax.jit(Shuffle(jnp.int32(n), capacity).sample)(key))
+        assert (np.sort(order) == np.arange(capacity)).all()
+        assert abs(np.corrcoef(order[:n], np.arange(n))[0, 1]) < 6 / np.sqrt(n)
+    small = np.asarray(_slow_order(key, jnp.int32(5), 8))
+    assert (np.sort(small[:5]) == np.arange(5)).all() and (small[5:] == np.arange(5, 8)).all()
