@@ -70,7 +70,7 @@ def _level(
 
 
 def _common_prefixes(key: Array, rows: Array, n: Array, bits: int) -> tuple[Array, Array]:
-    """How many leading bits the pairs of a random matching of n rows share, ``uint32[pairs, 1]``, and which are real."""
+    """How many leading bits the pairs of a random matching share, ``uint32[pairs, 1]``, and which pairs are real."""
     capacity = rows.shape[0]
     order = Matching(n, capacity).sample(key)
     pairs = capacity // 2
