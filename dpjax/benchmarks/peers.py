@@ -185,6 +185,10 @@ def numpy_tree(tree, target: int, rows: int, subsamples: int) -> Callable[[], in
         np.add.at(change, tout[at], -1)
         return np.cumsum(change[:-1])
 
+    def drawn(weights: np.ndarray) -> int:
+        running = np.cumsum(np.exp(weights - weights.max()))
+        return int(np.searchsorted(running, generator.random() * running[-1]))
+
     def deterministic(at: np.ndarray, labels: np.ndarray) -> int:
         at, labels = at[at > 0], labels[at > 0]
         consistent = proper & (covering(at[labels]) == labels.sum()) & (covering(at[~labels]) == 0)
@@ -201,7 +205,7 @@ def numpy_tree(tree, target: int, rows: int, subsamples: int) -> Callable[[], in
         levels = depth[found]
         candidates = np.arange(tree.height + 1)
         scores = np.minimum((levels[None] <= candidates[:, None]).sum(1), (levels[None] >= candidates[:, None]).sum(1))
-        z = int(np.argmax(0.25 * scores + generator.gumbel(size=len(scores))))
+        z = drawn(0.25 * scores)
         votes: dict[int, int] = {}
         for node in found:
             if depth[node] >= z:
@@ -209,7 +213,7 @@ def numpy_tree(tree, target: int, rows: int, subsamples: int) -> Callable[[], in
                     node = parent[node]
                 votes[int(node)] = votes.get(int(node), 0) + 1
         weights = np.append(0.25 * np.array(list(votes.values())), 0.25 * (1 + 4 * np.log(1e6)))
-        np.argmax(weights + generator.gumbel(size=len(weights)))
+        drawn(weights)
         return 1
 
     return work

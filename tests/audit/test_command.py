@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from dpjax import accounting, audit_command, cli, learners, mechanisms
+from dpjax import accounting, audit_command, cli, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
@@ -65,7 +65,7 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
         (["--all", "--calibration", "printed"], "corrected"),
         (["--all", "--relation", "add-or-remove-one"], "relation"),
         (["stability", "--epsilon", "0"], "epsilon"), (["stability", "--delta", "1.5"], "delta"),
-        (["choosing", "--method", "replay"], "no question"),
+        (["randomized_response", "--method", "replay"], "no question"),
         (["stability", "--method", "guess"], "method"), (["stability", "--relation", "cousins"], "relation"),
         (["kln-basic", "--relation", "add-or-remove-one"], "relation"), (["no_such_module:thing"], "module:object"),
         ([f"{__name__}:not_a_target"], "Learner"), ([f"{__name__}:missing"], "module:object"),
@@ -103,7 +103,7 @@ def test_reports_and_figure(capsys, tmp_path):
 
 def promises():
     """Everything public with a line on privacy."""
-    for package in (mechanisms, median, learners, accounting):
+    for package in (mechanisms, median, sanitizers, learners, accounting):
         for name, thing in vars(package).items():
             texts = [
                 inspect.getdoc(part) or "" for part in (thing, getattr(thing, "guarantee", None)) if callable(part)
