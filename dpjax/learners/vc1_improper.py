@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax import checks, keys
@@ -12,7 +13,7 @@ from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree import Tree
-from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.learners.base import database, flipped_label_pairs, single_column
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import (
     ExponentialPlan,
@@ -152,8 +153,35 @@ class ImproperVC1:
         return theory.improper(self.subsamples, float(goal.alpha), float(goal.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)
+        """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another."""
+        pairs = flipped_label_pairs(self.concepts.domain, rows)
+        deep = _two_paths(self.concepts)
+        if deep and rows > 1:
+            one, other = deep
+            balanced = [(one, 1) if i % 2 else (other, 1) for i in range(rows - 1)]
+            samples = [sample_at(self.concepts, [*balanced, (last, 1)]) for last in (one, other)]
+            pairs.append((samples[0], samples[1]))
+        return pairs
+
+
+def sample_at(concepts: Tree | Thresholds, examples: list[tuple[int, int]]) -> Sample:
+    """A sample of examples (node but the root, label in the tree: before the flip of its point)."""
+    nodes, labels = [node for node, _ in examples], [label for _, label in examples]
+    if isinstance(concepts, Thresholds):
+        return database(concepts.domain, nodes, labels)
+    points = [int(np.flatnonzero(concepts.place == node)[0]) for node in nodes]
+    flips = [int(concepts.flip[point]) for point in points]
+    return database(concepts.domain, points, [label ^ flip for label, flip in zip(labels, flips, strict=True)])
+
+
+def _two_paths(concepts: Tree | Thresholds) -> tuple[int, int] | None:
+    """A deepest node and the first that is not on its path, or the middle of the path; None if there is one node."""
+    if concepts.height < 2 or isinstance(concepts, Thresholds):
+        return (concepts.height, concepts.height // 2) if concepts.height >= 2 else None
+    deepest = int(np.argmax(concepts.depth))
+    number = np.arange(concepts.size)
+    off = number[(number > 0) & ~((number <= deepest) & (deepest < concepts.tout))]
+    return (deepest, int(off[0]) if len(off) else int(concepts.parent[deepest]))
 
 
 def _parts(plan: MedianPlan) -> int:

@@ -19,8 +19,8 @@ from dpjax.concepts.tree import Tree
 from dpjax.draws import asked
 from dpjax.laws import Laplace
 from dpjax.learners import budget
-from dpjax.learners.base import database, flipped_label_pairs, single_column
-from dpjax.learners.vc1_improper import ImproperVC1
+from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.learners.vc1_improper import ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import exponential
 from dpjax.theory import vc1 as theory
 from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float, at_most
@@ -225,16 +225,8 @@ class ProperVC1:
         half = (rows - cut - 1) // 2
         even = [(node, 1)] * (rows - cut - 1 - 2 * half)
         second = [*even, *[(one, 0), (other, 0)] * half]
-        databases = [_at_nodes(tree, [*[(node, 1)] * cut, *second, (last, 0)]) for last in (one, other)]
+        databases = [sample_at(tree, [*[(node, 1)] * cut, *second, (last, 0)]) for last in (one, other)]
         return [(databases[0], databases[1])]
-
-
-def _at_nodes(tree: Tree, examples: list[tuple[int, int]]) -> Sample:
-    """A sample of examples (node but the root, label before its flip)."""
-    points = [int(np.flatnonzero(tree.place == node)[0]) for node, _ in examples]
-    return database(
-        tree.domain, points, [label ^ int(tree.flip[x]) for (_, label), x in zip(examples, points, strict=True)]
-    )
 
 
 def _best_below(children: Array, found: Counts, before: Array) -> Array:

@@ -1,11 +1,14 @@
 """Learners of classes of VC dimension 1: their parts against brute force, and what one row can change."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpjax import audit
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Points, Thresholds, Tree, distributions
 from dpjax.concepts import tree_generators as trees
@@ -289,3 +292,14 @@ def test_trees_equal_by_value_make_equal_learners():
     again = Tree.of_parents([0, 0, 0, 0, 1, 1, 5, 5])
     assert improper(again, 3) == improper(TREES["figure"], 3)
     assert distributions.uniform(again.domain).total == 7
+
+
+@pytest.mark.statistical
+def test_hard_neighbors_do_not_refute_the_improper_learner():
+    """One path against another with a vote for each row, at 1 - 1e-6; 16 times the budget is caught."""
+    found = audit.learner_target(improper(TREES["recursive"], 24), "recursive", 1)
+    two_paths = replace(found, pairs=lambda: found.pairs()[-1:])
+    louder = replace(two_paths, run=lambda key, data, p: two_paths.run(key, data, Privacy(16 * p.epsilon, p.delta)))
+    for target, violated in ((two_paths, False), (louder, True)):
+        report = audit.statistical(target, Privacy(4.0, 0.1), trials=5000, confidence=1 - 1e-6)
+        assert report.violated is violated, str(report)
