@@ -71,7 +71,7 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
 
 
 def find(name: str, relation: Neighboring, calibration: str) -> Target:
-    """A mechanism, a learner as in `dpjax list`, or ``module:object``.
+    """A mechanism, a sanitizer, a learner as in `dpjax list`, or ``module:object``.
 
     The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
     """
@@ -84,9 +84,12 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
         checks.choice("calibration", calibration, ("corrected",))
         return audit.median_target(name, relation)
     rules = {target.name: target for target in audit.accounting_targets()}
-    known = [*audit.mechanism_names(), *audit.median_names(), *catalog.learner_names(), *rules]
+    exported = [*audit.mechanism_names(), *audit.median_names(), *audit.sanitizer_names()]
+    known = [*exported, *catalog.learner_names(), *rules]
     checks.choice("target", name, known)
     _plain(name, relation, calibration)
+    if name in audit.sanitizer_names():
+        return audit.sanitizer_target(name)
     return rules[name] if name in rules else _learner(name, _ELEMENTS)
 
 
@@ -106,7 +109,8 @@ def _plain(name: str, relation: Neighboring, calibration: str) -> None:
 def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     """Everything exported with a claim, under each relation that it is made for, and the budget to audit it at.
 
-    Learners and medians are audited at a second budget, too: on so few rows they come near their claim only there.
+    Learners, medians and sanitizers are audited at a second budget, too: on so few rows they come near their claim
+    only there.
     """
     found = []
     for name, relation in product(audit.mechanism_names(), Neighboring):
@@ -115,10 +119,12 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     for name in audit.median_names():
         found += [audit.median_target(name, relation) for relation in audit.median_relations(name)]
     learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name not in _NO_ROW]
-    usual = [(target, privacy) for target in [*found, *learners, *audit.accounting_targets()]]
+    sanitizers = [audit.sanitizer_target(name) for name in audit.sanitizer_names()]
+    usual = [(target, privacy) for target in [*found, *learners, *sanitizers, *audit.accounting_targets()]]
     sharp = [
         *(target for target in learners if not target.name.endswith("-rsc")),
         *(target for target in found if target.name in audit.median_names()),
+        *(target for target in sanitizers if target.table is not None and target.name != "sanitizer-slices"),
     ]
     return usual + [(target, _SHARP) for target in sharp]
 

@@ -164,8 +164,8 @@ def _below(high: Array, low: Array, threshold: Array) -> Array:
 
 def _digits_value(high: Array, low: Array, table: GeometricTable) -> Array:
     ones = _below(high, low, table.digits).astype(jnp.int32)
-    weights = jnp.int32(1) << jax.lax.iota(jnp.int32, table.digits.shape[0])
-    return jnp.sum(ones * weights, axis=-1, dtype=jnp.int32)
+    places = jax.lax.broadcasted_iota(jnp.int32, ones.shape, ones.ndim - 1)
+    return jnp.sum(ones << places, axis=-1, dtype=jnp.int32)
 
 
 def geometric(key: Array, table: GeometricTable, shape: tuple[int, ...] = ()) -> Array:

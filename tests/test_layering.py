@@ -24,7 +24,7 @@ BESIDE = {
     "theory": {"types", "checks"},
     "dimensions": {"types", "checks"},
 }
-USED_FROM = {"wide": "laws", "concepts": "sanitizers", "accounting": "mechanisms", "theory": "learners",
+USED_FROM = {"wide": "laws", "concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers",
              "dimensions": "learners"}  # fmt: skip
 HOST_ONLY = {"numpy", "scipy", "dp_accounting"}
 HOST_LAYERS = ("accounting", "theory", "dimensions")

@@ -73,6 +73,15 @@ def draws_of_everything(key, count):
     }
 
 
+def test_nothing_leans_on_the_promotion_of_ranks_or_types(key):
+    table = random.geometric_table(3.7)
+    with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
+        strict = draws_of_everything(key, 5)
+        matrix = [draw(key, table, (2, 3)) for draw in (random.geometric, random.discrete_laplace)]
+    jax.tree.map(np.testing.assert_array_equal, strict, draws_of_everything(key, 5))
+    assert all(draw.shape == (2, 3) and draw.dtype == jnp.int32 for draw in matrix)
+
+
 def test_the_leading_axis_is_prefix_stable(key):
     draw = jax.jit(draws_of_everything, static_argnums=1)
     long = draw(key, 150)

@@ -33,6 +33,8 @@ from .replay import replay as replay
 from .report import Report as Report
 from .sampler import SamplerReport as SamplerReport
 from .sampler import sampler as sampler
+from .sanitizer_targets import sanitizer_names as sanitizer_names
+from .sanitizer_targets import sanitizer_target as sanitizer_target
 from .statistical import statistical as statistical
 from .target import Pair as Pair
 from .target import Target as Target

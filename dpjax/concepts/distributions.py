@@ -88,8 +88,8 @@ class Distribution:
     def _count_below(self, table: Array, value: Array, *, strict: bool) -> Array:
         """How many entries of the ascending table are < value (strict) or <= value, ``int32[...]``."""
         if table.shape[0] <= _FEW:
-            entry = value[..., None]
-            return jnp.sum(table < entry if strict else table <= entry, axis=-1, dtype=jnp.int32)
+            entries, value = jnp.broadcast_arrays(table, value[..., None])
+            return jnp.sum(entries < value if strict else entries <= value, axis=-1, dtype=jnp.int32)
         side = "left" if strict else "right"
         return jnp.searchsorted(table, value, side=side, method="scan").astype(jnp.int32)
 

@@ -5,6 +5,7 @@ from .choice import AnySanitizer as AnySanitizer
 from .choice import candidates as candidates
 from .choice import default as default
 from .hierarchy import Hierarchy as Hierarchy
+from .joint import JointQuantiles as JointQuantiles
 from .quantiles import IndependentQuantiles as IndependentQuantiles
 from .quantiles import RecursiveQuantiles as RecursiveQuantiles
 from .slices import Slices as Slices

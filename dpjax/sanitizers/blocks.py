@@ -20,9 +20,9 @@ from dpjax.mechanisms.median import (
     required_records,
 )
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers import sizes
 from dpjax.sanitizers.shares import composed, each, host_share, share
 from dpjax.sanitizers.thresholds import Sanitized, boundaries
+from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy
 
 _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at every budget

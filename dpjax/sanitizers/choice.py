@@ -5,24 +5,28 @@ from collections.abc import Callable
 from dpjax.checks import InputError
 from dpjax.sanitizers.blocks import RankBlocks
 from dpjax.sanitizers.hierarchy import Hierarchy
+from dpjax.sanitizers.joint import JointQuantiles
 from dpjax.sanitizers.quantiles import IndependentQuantiles, RecursiveQuantiles
 from dpjax.sanitizers.slices import Slices
 from dpjax.types import Goal, Privacy
 
-AnySanitizer = RankBlocks | Slices | Hierarchy | IndependentQuantiles | RecursiveQuantiles
+AnySanitizer = RankBlocks | Slices | Hierarchy | IndependentQuantiles | RecursiveQuantiles | JointQuantiles
 SANITIZERS: dict[str, Callable[[float, int, Privacy, float], AnySanitizer]] = {
     "blocks": RankBlocks.planned,
     "slices": Slices.planned,
     "hierarchy": Hierarchy.planned,
     "independent": IndependentQuantiles.planned,
     "recursive": RecursiveQuantiles.planned,
+    "joint": JointQuantiles.planned,
 }
+_FEW_EQUAL = ("recursive", "joint")  # proved for rows of which few are equal
 
 
 def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[str, tuple[AnySanitizer, int]]:
     """Every sanitizer that can be planned for this goal, with the rows from which it is proved, on the host.
 
-    Slices need a positive delta, and levels of medians an alpha above 2**-14; who cannot be planned is left out.
+    Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; who cannot
+    be planned is left out.
     """
     found: dict[str, tuple[AnySanitizer, int]] = {}
     for name, planned in SANITIZERS.items():
@@ -42,9 +46,9 @@ def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> Any
       alpha: the error, in (0, 1). bits: of a row. beta: the failure probability, in (0, 1).
       privacy: the total budget, as plain numbers.
 
-    Recursive quantiles are left out: their proof is for rows of which few are equal. At epsilon = 1, delta = 1e-6,
-    beta = 0.1 and 32 bits: a few independent quantiles for alpha from 0.17 up, the hierarchy below;
+    Recursive and joint quantiles are left out: their proofs are for rows of which few are equal. At epsilon = 1,
+    delta = 1e-6, beta = 0.1 and 32 bits: a few independent quantiles for alpha from 0.17 up, the hierarchy below;
     docs/threshold-sanitizers.md has the table.
     """
     found = candidates(alpha, bits, privacy, beta)
-    return min((entry for name, entry in found.items() if name != "recursive"), key=lambda entry: entry[1])[0]
+    return min((entry for name, entry in found.items() if name not in _FEW_EQUAL), key=lambda entry: entry[1])[0]

@@ -15,13 +15,14 @@ from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.checks import InputError
+from dpjax.laws import Laplace
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.noise import laplace_mechanism, laplace_mechanism_guarantee
-from dpjax.sanitizers import sizes
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.shares import each
 from dpjax.sanitizers.thresholds import Sanitized
+from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
@@ -120,7 +121,7 @@ class Hierarchy:
       (2 levels) spends 2 levels e1. Its leaves are then public and disjoint; a replaced row moves one count down and
       one up by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold, no delta: leaves are
       known without looking at rows.
-    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `sizes.hierarchy`.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.hierarchy`.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); the sanitizer and
       its constants are our own.
     """
@@ -150,11 +151,8 @@ class Hierarchy:
     def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
         """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         of_medians, of_counts = keys.streams(key, "medians", "counts")
-        epsilon = as_float(privacy.epsilon) * _DOWN
-        one = epsilon * ((1 - self.counts) / (2 * self.levels))
-        parts, medians, real = median_tree(of_medians, x, mask, one, self.levels, self.bits, self.size)
-        counts = leaf_counts(x, mask, parts, medians, real)
-        noisy = laplace_mechanism(counts, epsilon * self.counts, sensitivity=2).sample(of_counts)
+        parts, medians, counts = self.leaves(of_medians, x, mask, privacy)
+        noisy = counts.sample(of_counts)
         whole = jnp.clip(jnp.rint(noisy), -_CLIP, _CLIP).astype(jnp.int32)
         weights = consistent(whole, jnp.sum(mask, dtype=jnp.int32))
         inner = weights[::2]
@@ -162,6 +160,14 @@ class Hierarchy:
         return Sanitized.of(
             jnp.concatenate([parts.low, parts.high, medians]), jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
         )
+
+    def leaves(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> tuple[Parts, Array, Laplace]:
+        """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
+        epsilon = as_float(privacy.epsilon) * _DOWN
+        one = epsilon * ((1 - self.counts) / (2 * self.levels))
+        parts, medians, real = median_tree(key, x, mask, one, self.levels, self.bits, self.size)
+        counts = leaf_counts(x, mask, parts, medians, real)
+        return parts, medians, laplace_mechanism(counts, epsilon * self.counts, sensitivity=2)
 
     def guarantee(self, privacy: Privacy) -> Guarantee:
         """Levels of medians, and the counts."""
@@ -173,7 +179,7 @@ class Hierarchy:
         return basic((splits, counts), f"threshold sanitizer, {self.levels} levels")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
-        """`sizes.hierarchy`."""
+        """`theory.sanitizers.hierarchy`."""
         rows = self._rows(privacy, goal)
         if rows == math.inf:
             raise InputError("alpha", f"more than 2**-{self.levels + 1}", repr(goal.alpha), "plan it for this alpha")

@@ -19,11 +19,11 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.checks import InputError
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.sanitizers import sizes
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.hierarchy import median_tree
 from dpjax.sanitizers.shares import composed, each, host_share, share
 from dpjax.sanitizers.thresholds import Sanitized, boundaries
+from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
@@ -48,8 +48,8 @@ class IndependentQuantiles:
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n: m exponential mechanisms whose margins
       depend on n only, by zCDP or basic composition, whichever leaves more.
-    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `sizes.quantiles`. Values that
-      many rows share are no obstacle.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.quantiles`.
+      Values that many rows share are no obstacle.
     Reference: Smith 2011 (one quantile); McSherry and Talwar 2007; Cesar and Rogers 2021 (composition).
     """
 
@@ -91,7 +91,7 @@ class IndependentQuantiles:
         return composed(part, self.count, privacy, f"{self.count} independent quantiles")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
-        """`sizes.quantiles` at the share of one."""
+        """`theory.sanitizers.quantiles` at the share of one."""
         rows = self._rows(privacy, goal)
         if rows == math.inf:
             raise InputError("alpha", f"more than 1 / {2 * self.count + 2}", repr(goal.alpha), "plan it for this alpha")
@@ -120,7 +120,7 @@ class RecursiveQuantiles:
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n: `hierarchy.median_tree` at epsilon / (2 levels).
       A replaced row touches two parts a level; the price of one would do under ADD_OR_REMOVE_ONE only.
     Utility: error at most alpha with probability 1 - beta from `sample_size`, if no value occurs more than 2^ties
-      times; proof in `sizes.recursive`.
+      times; proof in `theory.sanitizers.recursive`.
     Reference: Kaplan, Schnapp, Stemmer 2022, Algorithm 1 (ApproximateQuantiles); constants derived here.
     """
 
@@ -160,7 +160,7 @@ class RecursiveQuantiles:
         return basic((as_replace_one(part),), f"{2**self.levels - 1} recursive quantiles", self.levels)
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
-        """`sizes.recursive`, for rows of which no more than 2^ties are equal."""
+        """`theory.sanitizers.recursive`, for rows of which no more than 2^ties are equal."""
         rows = self._rows(privacy, goal)
         if rows == math.inf:
             raise InputError("alpha", f"more than 2**-{self.levels + 1}", repr(goal.alpha), "plan it for this alpha")

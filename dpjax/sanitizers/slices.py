@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -18,10 +17,10 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.checks import InputError
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.sanitizers import sizes
 from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.shares import each
 from dpjax.sanitizers.thresholds import Sanitized, boundaries
+from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy
 
 
@@ -43,7 +42,7 @@ class Slices:
       e0, which is (e0, 0)-private when a row is added, since its score never falls then. `accounting.slices` has the
       theorem for any number of rows, a short or empty slice being all that is left; the last slice is a round whose m
       is the capacity. m_i depends on n, which is public: a replaced row is one removed and one added at the same m_i.
-    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `sizes.slices`.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.slices`.
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (reorder-slice-compute), for a sanitizer; constants our own.
     """
 
@@ -80,8 +79,7 @@ class Slices:
         """``count`` points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         of_lengths, of_points = keys.streams(key, "lengths", "points")
         table = random.geometric_table(1 / self.rate)
-        lengths = jax.vmap(lambda own: random.geometric(own, table))(keys.per_index(of_lengths, self.count))
-        return self.of_lengths(of_points, x, mask, lengths)
+        return self.of_lengths(of_points, x, mask, random.geometric(of_lengths, table, (self.count,)))
 
     def of_lengths(self, key: Array, x: Array, mask: Array, lengths: Array) -> Sanitized:
         """The rest of `sanitize`, given g_1, ..., g_count, ``int32[count]``; the last is not looked at."""
@@ -115,7 +113,7 @@ class Slices:
         return basic((whole,), f"threshold sanitizer, {self.count} slices")
 
     def sample_size(self, privacy: Privacy | None, goal: Goal) -> int:
-        """`sizes.slices` at its own budget."""
+        """`theory.sanitizers.slices` at its own budget."""
         rows = self._rows(goal)
         if rows == math.inf:
             raise InputError("alpha", f"more than 1 / {self.count} slices", repr(goal.alpha), "plan it for this alpha")

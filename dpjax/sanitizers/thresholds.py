@@ -95,9 +95,10 @@ _worst_gap = jax.jit(worst_gap)
 
 
 def boundaries(n: Array, parts: int) -> Array:
-    """floor-like places that cut n rows into parts, ``int32[parts + 1]``: 0 first, n last, sizes that differ by <= 1.
+    """floor(i n / parts) for i = 0, ..., parts, ``int32[parts + 1]``: n rows in parts whose sizes differ by at most 1.
 
-    The larger parts come first. The parts are static, n (``int32[]``) is public; nothing overflows.
+    The parts are static, n (``int32[]``) is public; nothing overflows.
     """
-    part = jnp.arange(parts + 1, dtype=jnp.int32)
-    return part * (n // parts) + jnp.minimum(part, n % parts)
+    with jax.enable_x64(True):
+        place = jnp.arange(parts + 1, dtype=jnp.int64)
+        return (place * n.astype(jnp.int64) // jnp.int64(parts)).astype(jnp.int32)

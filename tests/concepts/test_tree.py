@@ -145,7 +145,7 @@ def test_predictions_errors_and_pieces(vc1, seed):
     flat = [(0, width - 1, 3)]
     for law, mass in ((make.from_weights(tree.domain, range(width), weights), weights),
                       (make.from_segments(tree.domain, flat), np.full(width, 3))):  # fmt: skip
-        with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):  # `Distribution` leans on it
+        with jax.enable_x64(True):
             error = jax.jit(tree.error)(law, ours, theirs)
         assert error.dtype == jnp.uint64
         np.testing.assert_array_equal(error, ((expected[pair[0]] != expected[pair[1]]) * mass).sum(axis=1))
@@ -176,7 +176,7 @@ def test_an_error_of_the_whole_mass_does_not_wrap_to_zero():
     tree = Tree.of_class([[0, 0], [1, 1]])
     for law in (make.from_weights(tree.domain, [0, 1], [2**63, 2**63]),
                 make.from_segments(tree.domain, [(0, 1, 2**63)])):  # fmt: skip
-        with jax.enable_x64(True), jax.numpy_rank_promotion("allow"):
+        with jax.enable_x64(True):
             one, other = (Hypothesis.of(jnp.asarray(wide.encode([v]))) for v in (0, 1))
             assert int(tree.error(law, one, other)[0]) == 2**64 - 1
             assert int(tree.error(law, one, one)[0]) == 0

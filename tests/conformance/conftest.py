@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax.learners
-from dpjax.audit.median_targets import SMALL_RECPREFIX, SMALL_TREELOG
+from dpjax.audit.median_targets import SMALL_RECPREFIX
 from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.concepts import tree_generators as trees
 from dpjax.learners import (
@@ -58,11 +58,6 @@ def prefix_plan(bits):
     return replace(SMALL_RECPREFIX, bits=bits, steps=(PrefixStep(bits, 0.25, 0.25, 1.0, 1, 1, 1),), base_size=bits + 1)
 
 
-def tree_plan(bits):
-    """TreeLog on a handful of depths."""
-    return replace(SMALL_TREELOG, bits=bits, steps=(replace(SMALL_TREELOG.steps[0], bits=bits),), base_size=bits + 1)
-
-
 def interior(size, records):
     concepts = Thresholds(Domain(size))
     return ThresholdInterior(concepts, records, plan_for("exponential", domain_bits(concepts), 0.5, 0.0, 0.1))
@@ -81,14 +76,12 @@ INSTANCES = {
     ImproperVC1: [
         Case(ImproperVC1(Thresholds(Domain(2**64)), 5, prefix_plan(64)), 1, improper(Thresholds(Domain(2**64)), 4096)),
         Case(improper(RANDOM_TREE, 5), 1, improper(RANDOM_TREE, 4096)),
-        Case(ImproperVC1(Thresholds(Domain(2**40)), 5, tree_plan(40)), 1, improper(Thresholds(Domain(2**40)), 4096)),
     ],
     PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
     ProperVC1: [
         Case(ProperVC1(improper(RANDOM_TREE, 4), 0.05, 3, 0.6), 1, ProperVC1(improper(RANDOM_TREE, 4096), 0.004, 5)),
     ],
     ThresholdInterior: [
-        Case(interior(2**64, 6), 1, interior(2**64, 4096)),
         Case(ThresholdInterior(Thresholds(Domain(2**20)), 16, prefix_plan(20)), 1, interior(2**20, 4096)),
     ],
     ThresholdMedian: [Case(ThresholdMedian(Thresholds(Domain(2**64))))],

@@ -12,7 +12,7 @@ from dpjax.accounting.profile import hockey_stick
 from dpjax.audit.outcomes import exact_table
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import plan_exponential
-from dpjax.sanitizers import Hierarchy, IndependentQuantiles, RankBlocks, RecursiveQuantiles, Slices
+from dpjax.sanitizers import Hierarchy, IndependentQuantiles, JointQuantiles, RankBlocks, RecursiveQuantiles, Slices
 from dpjax.sanitizers.hierarchy import Parts, leaf_counts, median_tree
 from dpjax.sanitizers.quantiles import numbered
 from dpjax.types import Privacy
@@ -50,10 +50,17 @@ PURE = {  # with the least share of the claim that the worst pair is known to re
     "independent": (IndependentQuantiles(2, BITS), 0.5),
     "recursive": (RecursiveQuantiles(2, BITS), 0.5),
     "recursive, ties told apart": (RecursiveQuantiles(1, BITS, ties=2), 0.5),
+    "joint": (JointQuantiles(2, BITS), 0.5),
+    "joint, ties told apart": (JointQuantiles(2, BITS, ties=1), 0.5),
 }
 
 
-@pytest.mark.parametrize("name", PURE)
+LONG = ("recursive", "joint, ties told apart")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in PURE]
+)
 def test_pure_sanitizers_keep_their_claim(name, world):
     sanitizer, power = PURE[name]
     claim = sanitizer.guarantee(Privacy(EPSILON, DELTA))
@@ -68,8 +75,12 @@ def test_recursion_at_the_price_of_one_part_a_level_is_caught(world):
     assert losses(RecursiveQuantiles(1, BITS), world, 2.0)[0] > 1.05 * EPSILON
 
 
+@pytest.mark.slow
 def test_the_hierarchy_keeps_its_claim_with_its_counts(world):
-    """The supremum over trees and noisy counts: the tree's log-ratio, and the counts' distance over their scale."""
+    """The supremum over trees and noisy counts: the tree's log-ratio, and the counts' distance over their scale.
+
+    Of two levels; tests/audit has one level, always.
+    """
     plan = Hierarchy(2, BITS, 0.4)
     found, wrong = hierarchy_losses(world, plan, 1.0, 1.5)
     assert 0.6 * EPSILON <= found <= EPSILON * (1 + 1e-9)
@@ -108,7 +119,7 @@ def exact_table_counts(run, bases, outcomes, plan):
     # the table orders outcomes by their bytes: medians first, then whether they are real
     order = sorted(trees, key=lambda entry: b"".join(entry))
     assert len(order) == outcomes
-    count = jax.vmap(lambda x, mask, tree: leaf_counts(x, mask, *tree), (0, 0, None))
+    count = jax.jit(jax.vmap(lambda x, mask, tree: leaf_counts(x, mask, *tree), (0, 0, None)))
     return np.stack([np.asarray(count(*bases, trees[entry])) for entry in order], axis=1)
 
 

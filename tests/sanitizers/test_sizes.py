@@ -10,14 +10,15 @@ from dpjax.mechanisms.median import ExponentialPlan, RecPrefixPlan, plan_exponen
 from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
+    JointQuantiles,
     RankBlocks,
     RecursiveQuantiles,
     Slices,
     candidates,
     default,
-    sizes,
 )
 from dpjax.sanitizers.shares import host_share
+from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy
 
 PRIVACY, BETA = Privacy(1.0, 1e-6), 0.1
@@ -30,7 +31,7 @@ def test_every_guarantee_stays_within_the_budget(rounds, epsilon, delta):
     privacy = Privacy(epsilon, delta)
     plan = plan_exponential(8, 1.0, 0.1)
     sanitizers = [RankBlocks(rounds, plan), IndependentQuantiles(rounds, 8), Hierarchy(min(rounds, 14), 8),
-                  RecursiveQuantiles(min(rounds, 14), 8)]  # fmt: skip
+                  RecursiveQuantiles(min(rounds, 14), 8), JointQuantiles(min(rounds, 256), 8)]  # fmt: skip
     if delta > 0:
         sanitizers += [Slices(rounds, 8, epsilon, delta)]
     for sanitizer in sanitizers:
@@ -72,7 +73,7 @@ def test_the_default_is_the_least_proved_number(alpha, bits, kind):
     assert isinstance(chosen, kind) and chosen.bits == bits
     rows = chosen.sample_size(PRIVACY, Goal(alpha, BETA))
     others = candidates(alpha, bits, PRIVACY, BETA)
-    assert rows == min(needed for name, (_, needed) in others.items() if name != "recursive")
+    assert rows == min(needed for name, (_, needed) in others.items() if name not in ("recursive", "joint"))
 
 
 def test_without_delta_there_are_no_slices():
@@ -93,7 +94,9 @@ def test_walks_stay_within_their_bounds():
     assert np.mean(bridge > bound) < 0.05 and np.quantile(bridge, 0.95) > bound / 3
 
 
-@pytest.mark.parametrize("kind", [RankBlocks, Slices, Hierarchy, IndependentQuantiles, RecursiveQuantiles])
+@pytest.mark.parametrize("kind", [
+    RankBlocks, Slices, Hierarchy, IndependentQuantiles, RecursiveQuantiles, JointQuantiles,
+])  # fmt: skip
 def test_more_is_asked_for_smaller_goals(kind):
     rows = []
     for alpha, beta in ((0.4, 0.2), (0.2, 0.2), (0.2, 0.01)):
@@ -108,6 +111,7 @@ def test_equal_by_value_and_refusals():
     with pytest.raises(InputError):
         RankBlocks(2, plan_rsc(16, 1.0, 1e-6, 0.1))
     for wrong in (lambda: Hierarchy(0, 8), lambda: Slices(2, 8, 1.0, 0.0), lambda: default(0.0, 8, PRIVACY),
-                  lambda: IndependentQuantiles(0, 8), lambda: RecursiveQuantiles(2, 8, 40)):  # fmt: skip
+                  lambda: IndependentQuantiles(0, 8), lambda: RecursiveQuantiles(2, 8, 40),
+                  lambda: JointQuantiles(257, 8)):  # fmt: skip
         with pytest.raises(InputError):
             wrong()

@@ -55,6 +55,7 @@ def test_boundaries_cut_evenly(parts):
     for n in (0, 1, 9, 10, 11, 2**31 - 1):
         ends = np.asarray(boundaries(jnp.int32(n), parts)).astype(np.int64)
         sizes = np.diff(ends)
+        assert ends.tolist() == [i * n // parts for i in range(parts + 1)]
         assert ends[0] == 0 and ends[-1] == n and sizes.min() >= 0 and sizes.max() - sizes.min() <= 1
 
 

@@ -1,5 +1,6 @@
 """Private medians end to end: success at the proved n on every family, edges, and what must not change an answer."""
 
+import itertools
 from functools import cache
 
 import jax
@@ -74,19 +75,20 @@ def test_success_at_the_proved_n_long(method, bits, stats):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
+@pytest.mark.parametrize("method", ["exponential", "recprefix", pytest.param("treelog", marks=pytest.mark.slow)])
 def test_an_alpha_median_at_the_proved_n(method, stats):
     plan = m.plan_for(method, 20, EPSILON, DELTA, BETA)
     for name in ("uniform", "constant", "nested", "borderline 1.0", "cluster and uniform"):
         stats.mostly(successes(plan, name, plan.required(ALPHA), 64, ALPHA), 64, BETA)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
-def test_two_levels(stats):
-    for method in ("recprefix", "treelog"):
-        plan = m.plan_for(method, 40, EPSILON, DELTA, BETA, 2)
-        for name in ("uniform", "constant", "nested", "borderline 1.0"):
-            stats.mostly(successes(plan, name, plan.required(), 32), 32, BETA)
+@pytest.mark.parametrize("method", ["treelog", "recprefix"])
+def test_two_levels(method, stats):
+    plan = m.plan_for(method, 40, EPSILON, DELTA, BETA, 2)
+    for name in ("uniform", "constant", "nested", "borderline 1.0"):
+        stats.mostly(successes(plan, name, plan.required(), 32), 32, BETA)
 
 
 @pytest.mark.parametrize("method", RECURSIVE)
@@ -110,7 +112,7 @@ def test_both_branches_of_treelog_are_taken():
 # --- edges: total functions -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bits", [1, 2, 33])
+@pytest.mark.parametrize("bits", [1, 33])
 @pytest.mark.parametrize("method", METHODS)
 def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
     plan = m.plan_for(method, bits, EPSILON, DELTA, BETA)
@@ -123,24 +125,22 @@ def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
         assert all(0 <= value < 1 << bits for value in element) and (element[outcome == -1] == 0).all()
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 90.0])
-@pytest.mark.parametrize("delta", [0.0, 1e-12, 0.4])
 @pytest.mark.parametrize("method", ["recprefix", "treelog"])
-def test_any_budget_runs(method, epsilon, delta):
+def test_any_budget_runs(method):
     """A plan runs at budgets it was not made for; without delta the choosing mechanism never answers."""
     plan = m.plan_for(method, 16, EPSILON, DELTA, BETA)
-    rows = draw("uniform", np.random.default_rng(1), 400, 16)
-    budget = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    run = jax.jit(lambda key, p: m.private_median(key, jnp.asarray(rows), jnp.ones(400, bool), p, plan))
-    found = jax.vmap(run, (0, None))(jax.random.split(jax.random.key(0), 16), budget)
-    assert np.isin(np.asarray(found.outcome), (0, -1)).all()
-    if delta == 0:
-        assert (np.asarray(found.outcome) == -1).all()
-    if epsilon == 90 and delta > 0:
-        assert (np.asarray(found.outcome) == 0).all()
+    rows = jnp.asarray(draw("uniform", np.random.default_rng(1), 400, 16))
+    run = jax.jit(jax.vmap(lambda key, p: m.private_median(key, rows, jnp.ones(400, bool), p, plan), (0, None)))
+    for epsilon, delta in itertools.product((1e-3, 1.0, 90.0), (0.0, 1e-12, 0.4)):
+        found = run(jax.random.split(jax.random.key(0), 16), Privacy(jnp.float32(epsilon), jnp.float32(delta)))
+        outcome = np.asarray(found.outcome)
+        assert np.isin(outcome, (0, -1)).all()
+        assert delta > 0 or (outcome == -1).all()
+        assert epsilon < 90 or delta == 0 or (outcome == 0).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["exponential", "treelog", pytest.param("recprefix", marks=pytest.mark.slow),
+                                    pytest.param("rsc", marks=pytest.mark.slow)])  # fmt: skip
 def test_buffer_order_and_batch_do_not_matter(method):
     plan = m.plan_for(method, 40, EPSILON, DELTA, BETA)
     n = 300

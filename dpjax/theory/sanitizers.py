@@ -30,12 +30,27 @@ def quantiles(log_size: float, rate: float, count: int, alpha: float, beta: floa
 
     Let z_i have quality above 1 - D at rank b_i: #{x <= z_i} >= b_i - D and #{x < z_i} <= b_i + D. If K of them are
     <= t, one with index >= K is, so #{x <= t} >= b_K - D, and one with index <= K + 1 is not, so #{x <= t} <=
-    b_{K+1} + D. The share (K + 1/2) / (count + 1) is the middle of both, up to one row of rounding of each b.
+    b_{K+1} + D. The share (K + 1/2) / (count + 1) is the middle of both, up to one row: b_i = floor(i n / (count + 1)).
     """
     room = alpha - 0.5 / (count + 1)
     if room <= 0:
         return math.inf
     return math.ceil((deviation(log_size, rate, count, beta) + 1) / room)
+
+
+def joint(log_size: float, rate: float, count: int, alpha: float, beta: float) -> float:
+    """Rows for ``count`` quantiles drawn jointly at ranks b_i, of distinct rows; b_i and ends as in `quantiles`.
+
+    With count < n the b_i are distinct and at least 1, so that the places of b_i rows at or below are not empty. One
+    quantile in each has loss 0, and that is so for at least count! of the |X|^count tuples; so the loss, a whole
+    number, reaches D with probability at most |X|^count e^{-rate D} / count! = beta at the D used here. Below D, the
+    sum of c_j - t_j over the first K cells, #{x <= z_K} - b_K, is less than D on either side; then as in `quantiles`.
+    """
+    room = alpha - 0.5 / (count + 1)
+    if room <= 0:
+        return math.inf
+    off = (count * log_size - math.lgamma(count + 1) - math.log(beta)) / rate
+    return max(count + 1, math.ceil((off + 1) / room))
 
 
 def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: float) -> float:
