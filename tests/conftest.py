@@ -22,6 +22,13 @@ def key():
     return jax.random.key(20261120)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forget():
+    """Compiled programs of one file are of no use to the next, and fill the memory."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def root():
     """The repository."""
