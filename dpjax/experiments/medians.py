@@ -11,13 +11,44 @@ from jax import Array
 
 from dpjax import checks, keys
 from dpjax.checks import InputError
-from dpjax.mechanisms.median import MedianPlan, RscPlan, private_median, rank_quality
+from dpjax.mechanisms.median import (
+    MedianPlan,
+    RecPrefixPlan,
+    RscPlan,
+    plan_exponential,
+    plan_recprefix,
+    plan_rsc,
+    plan_treelog,
+    private_median,
+    rank_quality,
+)
 from dpjax.types import Privacy, at_most
 
 Numbers = tuple[dict[str, Any], ...]  # of a plan: its share at the bottom, then those of each step
 
 _BLOCK_CELLS = 1 << 14  # limbs worked on at once
-_SHAPE = ("bits",)  # what a step's arrays are as wide as
+_PREFIX, _FINAL, _MARGIN = 5 / 16, 7 / 32, 0.23  # of RecPrefix in practice: shares of epsilon, and pairs above by n
+_SLACKS = tuple(i / 20 for i in range(161))
+
+
+def plan_near(method: str, bits: int, epsilon: float, delta: float, n: int) -> MedianPlan:
+    """The plan of a method, one level deep, that is meant to find an interior point of n >= 1 rows; nothing is proved.
+
+    method: "treelog" or "rsc", the largest slack whose plan asks for n rows or fewer; "recprefix", fixed shares, no
+        trims and the margin 0.23 n, found by search at epsilon = 1, delta = 1e-6 for domains of 16 to 1024 bits;
+        "exponential".
+    """
+    checks.choice("method", method, ("exponential", "recprefix", "treelog", "rsc"))
+    checks.integer("n", n, 1)
+    if method == "exponential":
+        return plan_exponential(bits, epsilon, slack=0.0)
+    if method == "recprefix":
+        plan = plan_recprefix(bits, epsilon, delta, slack=0.0)
+        step = replace(plan.steps[0], prefix=_PREFIX, final=_FINAL, gap=1, margin=max(1, round(_MARGIN * n)))
+        return replace(plan, steps=(step,), base=1 - _PREFIX - _FINAL, interior=n)
+    planner = plan_treelog if method == "treelog" else plan_rsc
+    plans = [planner(bits, epsilon, delta, slack=slack) for slack in _SLACKS]
+    return max((plan for plan in plans if plan.interior <= n), key=lambda plan: plan.slack or 0.0, default=plans[0])
 
 
 def interior_points(key: Array, rows: np.ndarray, n: int, plan: MedianPlan, epsilon: float, delta: float) -> np.ndarray:
@@ -36,45 +67,55 @@ def interior_points(key: Array, rows: np.ndarray, n: int, plan: MedianPlan, epsi
     checks.integer("n", n, 1, capacity)
     if width != -(-plan.bits // 32):
         raise InputError(
-            "rows", f"{-(-plan.bits // 32)} limbs for {plan.bits} bits", f"{width}", "encode them with bits.encode"
-        )
+            "rows", f"{-(-plan.bits // 32)} limbs for {plan.bits} bits", f"{width}",
+            "encode them with mechanisms.median.bits.encode",
+        )  # fmt: skip
     block = max(1, min(trials, _BLOCK_CELLS // (capacity * width)))
     budget = Privacy(at_most(checks.epsilon(epsilon)), at_most(checks.delta(delta)))
-    numbers, shape = ((), plan) if isinstance(plan, RscPlan) else (numbers_of(plan), shape_of(plan))
+    shape, numbers = taken_apart(plan)
     found = _program(shape, block)(keys.per_index(key, trials), jnp.asarray(rows), np.int32(n), budget, numbers)
     return np.asarray(found)
 
 
-def numbers_of(plan: Any) -> Numbers:
-    """All that one plan of a shape differs in from another: shares float32, exactly, and integers int32."""
-    steps = getattr(plan, "steps", ())
-    parts: list[dict[str, Any]] = [{"base": np.float32(plan.base)} if steps else {}]
-    for step in steps:
-        values = {field.name: getattr(step, field.name) for field in fields(step) if field.name not in _SHAPE}
-        parts.append({name: np.int32(v) if isinstance(v, int) else np.float32(v) for name, v in values.items()})
-    return tuple(parts)
+def taken_apart(plan: Any) -> tuple[Any, Numbers]:
+    """A plan without its numbers, static and equal for all plans that one program runs, and its numbers.
+
+    Shares become float32, which is exact for them, and whole numbers int32. An `RscPlan` stays whole.
+    """
+    if isinstance(plan, RscPlan):
+        return plan, ()
+    kept = ("bits", "size", "base_size", "steps")
+    shape = replace(plan, **{field.name: 0 for field in fields(plan) if field.name not in kept})
+    if not hasattr(plan, "steps"):
+        return shape, ()
+    numbers: list[dict[str, Any]] = [{"base": np.float32(plan.base)}]
+    for step in plan.steps:
+        values = {field.name: getattr(step, field.name) for field in fields(step) if field.name != "bits"}
+        numbers.append({name: np.int32(v) if isinstance(v, int) else np.float32(v) for name, v in values.items()})
+    blank = tuple(replace(step, **dict.fromkeys(part, 0)) for step, part in zip(plan.steps, numbers[1:], strict=True))
+    return replace(shape, steps=blank), tuple(numbers)
 
 
-def shape_of(plan: Any) -> Any:
-    """The plan with its numbers replaced by 0: equal for all plans that one program runs."""
-    blank = {field.name: 0 for field in fields(plan) if field.name not in ("bits", "size", "steps", "base_size")}
-    steps = tuple(type(step)(**{f.name: getattr(step, f.name) if f.name in _SHAPE else 0 for f in fields(step)})
-                  for step in getattr(plan, "steps", ()))  # fmt: skip
-    return replace(plan, **blank, **({"steps": steps} if steps else {}))
-
-
-def with_numbers(shape: Any, numbers: Numbers) -> Any:
-    """The plan of a shape with these numbers, which may be traced."""
-    if not numbers or not numbers[0]:
+def put_together(shape: Any, numbers: Numbers) -> Any:
+    """The plan of a shape with numbers, which may be traced."""
+    if not numbers:
         return shape
-    steps = tuple(replace(step, **values) for step, values in zip(shape.steps, numbers[1:], strict=True))
+    steps = tuple(replace(step, **part) for step, part in zip(shape.steps, numbers[1:], strict=True))
     return replace(shape, steps=steps, **numbers[0])
+
+
+def turning_weight(plan: MedianPlan) -> int:
+    """The weight of a light child at which the plan's test turns: half the deepest rows, or RecPrefix's count."""
+    step = getattr(plan, "steps", (None,))[0]
+    if isinstance(plan, RecPrefixPlan):
+        return plan.steps[0].count
+    return 40 if step is None else step.deepest // 2
 
 
 @cache
 def _program(shape: Any, block: int) -> Any:
     def run(trial_keys: Array, rows: Array, n: Array, budget: Privacy, numbers: Numbers) -> Array:
-        plan = with_numbers(shape, numbers)
+        plan = put_together(shape, numbers)
         mask = jnp.arange(rows.shape[1], dtype=jnp.int32) < n
 
         def trial(own: tuple[Array, Array]) -> Array:

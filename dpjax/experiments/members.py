@@ -1,0 +1,59 @@
+"""How many of a learner's hypotheses are concepts of its class, beside how many are good."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, keys, random, wide
+from dpjax.concepts import Hypothesis, Thresholds, Tree
+from dpjax.experiments.cells import Setting
+from dpjax.experiments.engine import capacity
+from dpjax.experiments.experiment import Point, Workload, point
+from dpjax.types import Sample
+
+_BLOCK_CELLS = 1 << 16
+
+
+class Judged(NamedTuple):
+    """Of ``trials``: hypotheses of error at most alpha, and hypotheses that are concepts of the class."""
+
+    successes: int
+    members: int
+    trials: int
+
+
+def judged(setting: Setting, seed: int, trials: int) -> Judged:
+    """Trials of a learner of one concept, over a `Tree` or `Thresholds`, from samples of setting.n rows.
+
+    The trials are its own: none is one of `Cells`.
+    """
+    concepts, learner, rows = setting.learner.concepts, setting.learner, capacity(setting.n)
+    assert isinstance(concepts, Tree | Thresholds)
+    block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
+    numbers = point(
+        b"judged: no identity", setting.n, setting.epsilon, setting.delta, setting.alpha, setting.beta,
+        setting.workload.distribution,
+    )  # fmt: skip
+
+    def trial(key: Array, workload: Workload, at: Point) -> Array:
+        of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
+        bound = jnp.asarray([workload.targets.shape[0]], jnp.uint32)
+        chosen = random.randint_below(of_target, bound, (1,))[:, 0].astype(jnp.int32)
+        target = Hypothesis.of(workload.targets[chosen])
+        x = workload.distribution.draw(of_sample, rows)
+        sample = Sample(x, concepts.predict(target, x), jnp.arange(rows, dtype=jnp.int32) < at.n)
+        found = learner.learn(of_learn, sample, at.privacy, at.goal)
+        with jax.enable_x64(True):
+            good = concepts.error(workload.distribution, found, target) <= wide.join(at.limit)
+        return jnp.stack([good[0], concepts.is_member(found)[0]]).astype(jnp.int32)
+
+    def run(trial_keys: Array, workload: Workload, at: Point) -> Array:
+        counts = jax.lax.map(lambda key: trial(key, workload, at), trial_keys, batch_size=block)
+        return jnp.sum(counts, axis=0, dtype=jnp.int32)
+
+    root = keys.stream(keys.root(seed), "judged")
+    successes, members = np.asarray(jax.jit(run)(keys.per_index(root, trials), setting.workload, numbers)).tolist()
+    return Judged(successes, members, trials)

@@ -1,0 +1,70 @@
+"""The n* of one setting in three stages that share no trial: a guess, a bracket with its error, success at its end."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from dpjax import checks
+from dpjax.experiments.bands import clopper_pearson
+from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.engine import Engine
+from dpjax.experiments.search import NStar, search
+from dpjax.experiments.store import Store
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Successes of trials at one n, with the exact interval at confidence 0.95; ``no_answers`` of the trials."""
+
+    n: int
+    successes: int
+    trials: int
+    no_answers: int
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.successes / self.trials:.4f} [{self.lower:.4f}, {self.upper:.4f}]"
+
+
+@contextmanager
+def scratch_cells(seed: int) -> Iterator[Cells]:
+    """Cells whose store lasts as long as the context: for scripts, which are run again as a whole."""
+    with tempfile.TemporaryDirectory() as folder, Store(folder) as store, Engine() as engine:
+        yield Cells(store, engine, seed)
+
+
+def rate(setting: Setting, cells: Cells, trials: int) -> Rate:
+    """Success at setting.n in the first ``trials`` trials of its purpose, rounded up to whole tiles."""
+    counts = cells.counts(setting, trials)
+    lower, upper = (float(end) for end in clopper_pearson(counts["successes"], counts["trials"]))
+    return Rate(setting.n, counts["successes"], counts["trials"], counts["no_answers"], lower, upper)
+
+
+def guess(setting: Setting, cells: Cells, grid: Sequence[int], trials: int, wanted: float) -> int | None:
+    """Where a share ``wanted`` of the trials begins to succeed, by bisection of an ascending grid; None if nowhere.
+
+    For choosing among settings. It is no estimate: what is chosen must be measured on other trials.
+    """
+    checks.probability("wanted", wanted)
+    checks.integer("trials", trials, 1)
+    low, high = -1, len(grid)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = rate(replace(setting, n=grid[middle], purpose="guess"), cells, trials)
+        low, high = (low, middle) if found.successes >= wanted * found.trials else (middle, high)
+    return None if high == len(grid) else grid[high]
+
+
+def bracket(
+    setting: Setting, cells: Cells, grid: Sequence[int], *, start: int | None = None, gamma: float = 0.05,
+    error: float = 0.05, cap: int | None = None,
+) -> NStar:  # fmt: skip
+    """`search.search` over keyed trials of the setting: the bracket of n* for success 1 - beta."""
+
+    def evaluate(n: int, trials: int) -> tuple[int, int]:
+        counts = cells.counts(replace(setting, n=n, purpose="search"), trials)
+        return counts["successes"], counts["trials"]
+
+    return search(evaluate, grid, setting.beta, gamma, error, cap=cap, start=start, stride=1)

@@ -1,0 +1,50 @@
+"""What the scripts that write docs/ share: their options, Markdown tables, and what a figure carries."""
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpjax import checks
+from dpjax.checks import InputError
+from dpjax.experiments.engine import device_kind
+from dpjax.experiments.store import versions
+
+
+def options(text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """--out (a folder, by default docs), --seed and --trials of a script whose docstring is ``text``."""
+    parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
+    parser.add_argument("--seed", type=int, default=seed, help="root of every random number, in [0, 2**32)")
+    parser.add_argument("--trials", type=int, default=trials, help="of each reported success rate")
+    given = parser.parse_args(arguments)
+    checks.integer("--seed", given.seed, 0, 2**32 - 1)
+    checks.integer("--trials", given.trials, 1)
+    return given
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A Markdown table, with a line break at its end; numbers as %g prints them, None as a dash."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    if any(len(row) != len(header) for row in cells):
+        raise InputError("rows", f"{len(header)} cells each", "another number", "give a cell for each column")
+    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
+
+
+def about(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """What a figure carries: the configuration, seed, versions and kind of device."""
+    return {"config": dict(config), "seed": seed, "versions": versions(), "device": device_kind()}
+
+
+def figure_path(out: Path, name: str) -> Path:
+    """``out``/figures/``name``, without a suffix; the folder is made."""
+    folder = out / "figures"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / name
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,56 @@
+"""Draws docs/figures/vc1-figure-one: the example of seven points, its layers, and what the improper learner finds.
+
+Run: python scripts/figure_one.py [--out FOLDER] [--seed SEED] [--trials EXAMPLES]
+"""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from dpjax import keys
+from dpjax.concepts import distributions, tree_generators
+from dpjax.experiments.reports import about, figure_path, options
+from dpjax.learners import ImproperVC1, database
+from dpjax.plots.tree import plot_tree
+from dpjax.types import Goal, Privacy
+
+EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
+TARGET = 6  # the point x7, below x5 and x1
+
+
+def main(out: Path, seed: int, n: int) -> tuple[int, int]:
+    """Learns once from n examples of the uniform distribution; 4200 are planned.
+
+    Returns (target's node, the node found).
+    """
+    tree = tree_generators.figure_one()
+    privacy, goal = Privacy(EPSILON, DELTA), Goal(ALPHA, BETA)
+    learner = ImproperVC1.planned(tree, privacy, goal, "exponential")
+    of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
+    target = int(tree.place[TARGET])
+    x = distributions.uniform(tree.domain).draw(of_sample, n)
+    labels = tree.matrix()[np.flatnonzero(tree.proper).tolist().index(target)][np.asarray(x)[:, 0]]
+    sample = database(tree.domain, np.asarray(x)[:, 0].tolist(), labels)
+    found = jax.jit(learner.learn)(of_learn, sample, privacy, goal)
+    nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample)
+    node = int(found.concept[0, 1])
+    counts = np.bincount(np.asarray(nodes[:, 1]), minlength=tree.size).tolist()
+    marks = {target: "target"}
+    marks[node] = "node found, the target" if node == target else "node found"
+    config = {"script": "figure_one", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "n": n,
+              "subsamples": learner.subsamples, "target": target}  # fmt: skip
+    title = "Seven points, eight concepts"
+    caption = f"{n} examples; beside a node: how many of {learner.subsamples} subsamples determine it"
+    names = [f"x{number + 1}" for number in range(tree.domain.size)]
+    carried = about(config, seed)
+    plot_tree(
+        tree, figure_path(out, "vc1-figure-one"), carried, title, caption, marks=marks, counts=counts, names=names
+    )
+    print(f"target node {target}, found node {node} at depth {int(tree.depth[node])}, outcome {int(found.outcome[0])}")
+    return target, node
+
+
+if __name__ == "__main__":
+    given = options(__doc__, seed=0, trials=4200)
+    main(given.out, given.seed, given.trials)

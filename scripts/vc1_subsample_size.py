@@ -1,0 +1,93 @@
+"""Writes docs/vc1-subsample-size.md: the subsamples of the improper learner, by a bound without dimension.
+
+Run: python scripts/vc1_subsample_size.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpjax.concepts import Domain, Thresholds
+from dpjax.experiments.cells import Setting
+from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.n_star import rate, scratch_cells
+from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.learners import ImproperVC1
+from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.theory.vc1 import printed_subsample_size, subsample_size
+from dpjax.types import Goal, Privacy
+
+EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.05
+ALPHAS, MANY, T = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01), (60, 120, 240, 480, 960, 1920, 3840), 453
+HEIGHTS = (64, 1024, 65536, 2**40)
+BOUNDS = {"printed": ("printed, by the dimension", printed_subsample_size),
+          "improper": ("without dimension", lambda t, alpha, beta: subsample_size(t, alpha, beta / 3))}  # fmt: skip
+HEAD = f"""# The size of a subsample
+
+Written by `scripts/vc1_subsample_size.py`. The improper learner of a class of VC dimension 1 takes the private
+median of the deepest points that t subsamples of m examples determine. As printed, every subsample has to be good, by
+a uniform bound over the class; here at most t/6 of them may miss the bottom segment of mass alpha on the target's
+path, which one of m examples hits with probability 1 - (1 - alpha)^m (`theory.vc1.subsample_size`). beta = {BETA:g}.
+
+"""
+MIDDLE = f"""
+![m against alpha and against t](figures/vc1-subsample-size.png)
+
+At epsilon = {EPSILON:g}, delta = {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g} and t = {T}: m = {{ours}} instead of
+{{printed}}, {{ratio:.0f}} times less. With n = {T} x {{ours}} = {{rows}} examples, thresholds of these heights, the
+exponential median, and the distribution on which a single threshold is good (two adjacent atoms of probability
+1.01 alpha, the rest at both ends):
+
+"""
+TAIL = f"""
+Interval: exact, confidence 0.95, both sides. Claimed: at least {1 - BETA:g}. The last column is what
+`ImproperVC1.planned` takes, a pure median leaving all of delta to the choice of the node.
+"""
+
+
+def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS) -> None:
+    """Computes both bounds, measures success, writes page and figure."""
+    rows = [(alpha, *(bound(T, alpha, BETA) for _, bound in BOUNDS.values())) for alpha in ALPHAS]
+    ours, printed = subsample_size(T, ALPHA, BETA / 3), printed_subsample_size(T, ALPHA, BETA)
+    measured = []
+    with scratch_cells(seed) as cells:
+        for height in heights:
+            concepts = Thresholds(Domain(height + 1))
+            planned = ImproperVC1.planned(concepts, Privacy(EPSILON, DELTA), Goal(ALPHA, BETA), "exponential")
+            learner = ImproperVC1(concepts, max(T, planned.subsamples), planned.median)
+            work = hard_thresholds(concepts, ALPHA)
+            found = rate(
+                Setting(learner, work, 1, learner.subsamples * ours, EPSILON, DELTA, ALPHA, BETA), cells, trials
+            )
+            measured.append(
+                (
+                    f"2^{height.bit_length() - 1}",
+                    found.trials,
+                    found.successes,
+                    str(found),
+                    f"{planned.subsamples} x {ours}",
+                )
+            )
+            print(*measured[-1], flush=True)
+    page = HEAD + table(
+        ("alpha", f"m printed, t = {T}", f"m, t = {T}", "ratio"), [(*row, row[1] / row[2]) for row in rows]
+    )
+    page += MIDDLE.format(ours=ours, printed=printed, ratio=printed / ours, rows=T * ours)
+    page += table(("height", "trials", "successes", "success", "planned t x m"), measured) + TAIL
+    (out / "vc1-subsample-size.md").write_text(page)
+    panels = [
+        Panel(f"t = {T}", "error alpha", "examples of a subsample m", [
+            Line(label, name, ALPHAS[::-1], [bound(T, alpha, BETA) for alpha in ALPHAS[::-1]], kind="theorem")
+            for name, (label, bound) in BOUNDS.items()
+        ]),
+        Panel(f"alpha = {ALPHA:g}", "subsamples t", "examples of a subsample m", [
+            Line(label, name, MANY, [bound(t, ALPHA, BETA) for t in MANY], kind="theorem")
+            for name, (label, bound) in BOUNDS.items()
+        ]),
+    ]  # fmt: skip
+    config = {"script": "vc1_subsample_size", "alphas": ALPHAS, "beta": BETA, "t": MANY, "trials": trials}
+    plot_lines(panels, figure_path(out, "vc1-subsample-size"), about(config, seed), f"Subsamples, beta = {BETA:g}")
+
+
+if __name__ == "__main__":
+    given = options(__doc__, seed=0, trials=5000)
+    main(given.out, given.seed, given.trials)

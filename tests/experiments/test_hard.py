@@ -1,0 +1,78 @@
+"""Hard workloads, planned sizes, and the stages of n*."""
+
+import numpy as np
+import pytest
+
+from dpjax import wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Thresholds, tree_generators
+from dpjax.experiments.cells import Setting
+from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
+from dpjax.experiments.members import judged
+from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
+from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.vc1_sizes import planned_rows
+from dpjax.learners import ERM, ImproperVC1
+from dpjax.types import Goal, Privacy
+
+
+def errors(tree, work):
+    """Error of each node as a hypothesis, exactly, as a share."""
+    target = int(wide.decode(work.targets)[0])
+    every = np.arange(tree.size)[:, None]
+    labels = (tree.place <= every) & (every < tree.tout[tree.place])
+    starts, weights = wide.decode(work.distribution.start), wide.decode(work.distribution.weight)
+    wrong = labels[:, starts] != labels[target, starts]
+    return wrong @ (weights / weights.sum()), target
+
+
+@pytest.mark.parametrize("alpha", [0.4, 0.3, 0.1, 0.05])
+def test_a_hard_tree_has_one_good_child(alpha):
+    tree = tree_generators.prefixes(2, wrong_children(alpha) + 1)
+    error, target = errors(tree, hard_tree(tree, alpha))
+    assert tree.proper[target] and error[target] == 0
+    good = error <= alpha
+    node = int(np.flatnonzero(good)[0])
+    children = tree.child[tree.child_start[node] : tree.child_start[node + 1]]
+    assert not tree.proper[node] and len(children) == wrong_children(alpha) + 1
+    assert good[children].tolist() == [True] + [False] * (len(children) - 1)
+    assert set(np.flatnonzero(good)) == {node, target}
+    assert error[~good].min() == pytest.approx(1.01 * alpha, rel=1e-6)
+
+
+def test_any_improper_node_will_do_and_none_will_not():
+    for tree in (tree_generators.recursive(200, 3, 0.5), tree_generators.caterpillar(6, 2, 1.0)):
+        error, target = errors(tree, hard_tree(tree, 0.3))
+        assert error[0] > 0.3 and error[target] == 0 and tree.proper[target]
+        assert (error[tree.proper] > 0.3).any() and (error[~tree.proper] == 0).any()
+    for tree in (tree_generators.star(5), tree_generators.prefixes(2, 9)):
+        with pytest.raises(InputError, match="improper node"):
+            hard_tree(tree, 0.3)
+
+
+@pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
+@pytest.mark.parametrize("bits", [8, 64])
+def test_planned_rows_are_the_learners(method, bits):
+    privacy, goal = Privacy(1.0, 1e-6), Goal(0.1, 0.1)
+    learner = ImproperVC1.planned(Thresholds(Domain(2**bits)), privacy, goal, method)
+    assert planned_rows(method, bits, privacy, goal) == (learner.subsamples, learner.sample_size(privacy, goal))
+    assert planned_rows("exponential", 2000, privacy, goal)[1] > planned_rows("recprefix", 2000, privacy, goal)[1]
+
+
+def test_the_stages_of_n_star():
+    """ERM errs iff it misses the two middle atoms, and is always in the class; not private, but quick to compile."""
+    concepts, alpha = Thresholds(Domain(2**16)), 0.1
+    start = Setting(ERM(concepts), hard_thresholds(concepts, alpha), 1, 1, 1.0, 0.0, alpha, 0.1)
+    grid = geometric_grid(17, 64)
+    with scratch_cells(2) as cells:
+        n = guess(start, cells, grid, 500, 0.9)
+        assert n in grid and guess(start, cells, grid[:1], 500, 0.9999) is None
+        star = bracket(start, cells, grid, start=n, gamma=0.1)
+        assert star.n_high is not None and star.n_high <= 2 * n and all(v.decision != "undecided" for v in star.visits)
+        at = Setting(start.learner, start.workload, 1, n, 1.0, 0.0, alpha, 0.1)
+        found = rate(at, cells, 700)
+    assert found.trials >= 700 and found.lower <= found.successes / found.trials <= found.upper
+    assert str(found).startswith(f"{found.successes / found.trials:.4f} [")
+    of_members = judged(at, 2, 400)
+    assert of_members.members == of_members.trials == 400
+    assert abs(of_members.successes / 400 - found.successes / found.trials) < 0.1

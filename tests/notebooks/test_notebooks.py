@@ -1,0 +1,37 @@
+"""Notebooks: no stored outputs, and every code cell runs, with few trials."""
+
+import json
+
+import pytest
+
+NAMES = ("vc1",)
+
+
+def cells(root, name):
+    found = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+    return [cell for cell in found if cell["cell_type"] == "code"]
+
+
+def test_each_notebook_is_named_here(root):
+    assert sorted(path.stem for path in (root / "notebooks").glob("*.ipynb")) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_outputs_are_stored(root, name):
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(root, name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs(root, name, monkeypatch, capsys):
+    """Cell by cell in one namespace, as Python runs them; no kernel is needed."""
+    monkeypatch.setenv("DPJAX_TRIALS", "50")
+    space = {"__name__": "__main__"}
+    for number, cell in enumerate(cells(root, name)):
+        exec(compile("".join(cell["source"]), f"{name}.ipynb, code cell {number}", "exec"), space)
+    printed = capsys.readouterr().out
+    in_class = space["in_class"]
+    assert in_class.members == in_class.trials == 50
+    assert space["error"] <= space["goal"].alpha
+    assert space["curve"][200].successes > space["curve"][65].successes
+    assert not space["report"].violated
+    assert "50 of 50 hypotheses are concepts" in printed

@@ -1,0 +1,73 @@
+"""Panels of lines and trees as figures: bytes, metadata, refusals."""
+
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.concepts import tree_generators
+from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.plots import read_metadata
+from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.plots.tree import plot_tree, tree_places
+
+LINES = (
+    Line("measured", "recprefix", (4, 16, 64), (100, 110, 120), (90, 100, 115), (105, 120, 130)),
+    Line("proved", "exponential", (4, 16, 64), (300, 310, 900), kind="theorem"),
+    Line("formula", "another name", (4, 64), (50, 60), kind="formula"),
+)
+
+
+def test_equal_figures_are_equal_bytes_and_carry_what_made_them(tmp_path):
+    carried = about({"a": 1}, 5)
+    panels = [Panel("left", "x", "y", LINES, ticks=(4, 64)), Panel("right", "x", "y", LINES[:1], log="")]
+    first = plot_lines(panels, tmp_path / "one", carried, "A title", "A caption. " * 20)
+    again = plot_lines(panels, tmp_path / "two", carried, "A title", "A caption. " * 20)
+    assert [path.suffix for path in first] == [".png", ".svg"]
+    for one, two in zip(first, again, strict=True):
+        assert one.read_bytes() == two.read_bytes()
+        assert read_metadata(one)["config"] == {"a": 1} and read_metadata(one)["seed"] == 5
+    other = plot_lines(panels[:1], tmp_path / "one", carried, "A title")
+    assert other[0].read_bytes() != again[0].read_bytes()
+
+
+@pytest.mark.parametrize("line", [
+    Line("short", "rsc", (1, 2), (1,)), Line("negative", "rsc", (1, 2), (-1, 1)), Line("empty", "rsc", (), ()),
+    Line("nan", "rsc", (1.0,), (float("nan"),)), Line("kind", "rsc", (1,), (1,), kind="guess"),
+])  # fmt: skip
+def test_lines_that_make_no_sense_are_refused(line, tmp_path):
+    with pytest.raises(InputError):
+        plot_lines([Panel("", "x", "y", [line])], tmp_path / "none", {}, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_places_in_a_tree():
+    """Leaves from left to right, no two nodes of a depth at one place, parents amid their children."""
+    for tree in (tree_generators.figure_one(), tree_generators.recursive(40, 1, 0.5), tree_generators.path(0)):
+        place = tree_places(tree)
+        assert len({(int(d), float(x)) for d, x in zip(tree.depth, place, strict=True)}) == tree.size
+        leaves = [node for node in range(tree.size) if tree.tout[node] == node + 1]
+        np.testing.assert_array_equal(place[leaves], np.arange(len(leaves)))
+
+
+def test_a_tree_is_drawn(tmp_path):
+    tree = tree_generators.prefixes(2)
+    paths = plot_tree(
+        tree, tmp_path / "tree", about({}, 0), "Title", "caption", marks={3: "here"}, counts=[1] * tree.size
+    )
+    assert [path.suffix for path in paths] == [".png", ".svg"] and read_metadata(paths[1])["config"] == {}
+    with pytest.raises(InputError, match="counts"):
+        plot_tree(tree, tmp_path / "tree", {}, "", counts=[1])
+    with pytest.raises(InputError, match="nodes"):
+        plot_tree(tree_generators.star(300), tmp_path / "tree", {}, "")
+
+
+def test_reports(tmp_path):
+    assert table(("a", "b"), [(1, 0.25), (None, "x")]) == "| a | b |\n|---|---|\n| 1 | 0.25 |\n| - | x |\n"
+    with pytest.raises(InputError, match="rows"):
+        table(("a", "b"), [(1,)])
+    given = options("What it does.", 4, 10, ["--trials", "3", "--out", str(tmp_path)])
+    assert (given.seed, given.trials, given.out) == (4, 3, tmp_path)
+    assert figure_path(tmp_path, "name") == tmp_path / "figures" / "name" and (tmp_path / "figures").is_dir()
+    for wrong in (["--trials", "0"], ["--seed", "-1"]):
+        with pytest.raises(InputError):
+            options("", 0, 1, wrong)
