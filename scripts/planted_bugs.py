@@ -10,7 +10,7 @@ from dpjax import audit
 from dpjax.benchmarks.planted_bugs import BUGS
 from dpjax.types import Privacy
 
-SEEDS = 5
+SEEDS = 2
 HEAD = f"""# Planted bugs
 
 Written by `scripts/planted_bugs.py`: mechanisms that claim epsilon = 1 and are wrong, audited at 95% confidence with
