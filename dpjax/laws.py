@@ -62,7 +62,7 @@ class Categorical:
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):
-            table = _Bounds.of(self)
+            table = _Bounds.of(self._null_first())
 
             def attempt(state):
                 tries, _, _ = state
@@ -75,7 +75,14 @@ class Categorical:
                 attempt,
                 (jnp.uint32(0), jnp.int32(-1), jnp.bool_(False)),
             )
-        return self._outcome(jnp.where(done, index, jnp.int32(-1)))
+        index = jnp.where(done, index, jnp.int32(-1))
+        return jnp.where(index > 0, index - 1, jnp.int32(-1)) if self.no_answer else index
+
+    def _null_first(self) -> "Categorical":
+        """With "no answer" as cell 0: behind the padding its place would depend on the buffer, and with it the draw."""
+        if not self.no_answer:
+            return self
+        return Categorical(jnp.concatenate([self.log_weights[-1:], self.log_weights[:-1]]), largest=self.largest)
 
     @drawn
     def sample_race(self, key: Array) -> Array:
@@ -93,12 +100,14 @@ class Categorical:
     def sampler_probabilities(self) -> np.ndarray:
         """The probabilities that `sample` realises, from its own whole-number units, ``float64[m]``, on the host."""
         with jax.enable_x64(True):
-            parts = _realised_units(Categorical(jnp.asarray(self.log_weights), largest=self.largest))
+            ordered = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)._null_first()
+            parts = _realised_units(ordered)
         bounds, units, weights = (np.asarray(part, np.longdouble) for part in parts)
         ends = np.minimum(np.cumsum(units, axis=1), bounds.reshape(-1, 1, _LANES))
         realised = np.diff(ends, axis=1, prepend=0) * weights / units
         size = self.log_weights.shape[0]
-        return np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
+        found = np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
+        return np.roll(found, -1) if self.no_answer else found
 
     def _outcome(self, index: Array) -> Array:
         if self.no_answer:

@@ -169,3 +169,16 @@ def test_vmap_is_a_loop_and_epsilon_is_traced_once():
     for epsilon, delta in ((0.1, 1e-3), (1.0, 1e-6), (2.0, 0.5)):
         run(scores[0], epsilon, delta)
     assert run._cache_size() == 1
+
+
+def test_the_buffer_changes_no_draw(key):
+    """Also where "no answer" is as likely as the candidates."""
+
+    def draw(capacity):
+        scores = jnp.zeros(capacity, jnp.int32).at[:4].set(jnp.array([3, 5, 2, 4], jnp.int32))
+        return jax.vmap(choosing(scores, 1.0, 0.1).sample)(jax.random.split(key, 200))
+
+    first = np.asarray(draw(100))
+    assert 20 < np.sum(first == -1) < 180
+    for capacity in (101, 128, 256, 300):
+        np.testing.assert_array_equal(first, draw(capacity))
