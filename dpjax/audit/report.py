@@ -17,9 +17,9 @@ class Report:
     """One claim and the evidence for or against it.
 
     Args:
-      target, calibration: what was audited.
+      target, calibration: what was audited; "corrected", "printed", or "as run" where only scores were given.
       claim: epsilon, delta and the neighbouring relation that are promised.
-      method: "exact" or "statistical".
+      method: "exact", "statistical" (with ", sequential" or ", bitwise"), "replay" or "one-run".
       evidence: on which databases, or at which confidence, in words.
       epsilon_found: the smallest epsilon at the claimed delta that the evidence allows; "statistical": a lower bound.
       delta_found: the smallest delta at the claimed epsilon that it allows; likewise.

@@ -63,8 +63,8 @@ class Experiment:
     def trial(self, key: Array, workload: Workload, point: Point) -> Array:
         """``int32[4]``, the trial's `COUNTS`; an integer result, whatever the batch that it runs in."""
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
-        target = self._targets(of_target, workload)
-        sample = self._sample(of_sample, workload, target, point.n)
+        target = self.draw_targets(of_target, workload)
+        sample = self.draw_sample(of_sample, workload, target, point.n)
         hypothesis = self.learner.learn(of_learn, sample, point.privacy, point.goal)
         with jax.enable_x64(True):
             error = self.learner.concepts.error(workload.distribution, hypothesis, target)
@@ -74,13 +74,15 @@ class Experiment:
         count = jnp.sum(good, dtype=jnp.int32)
         return jnp.stack([one, success.astype(jnp.int32), silent.astype(jnp.int32), count])
 
-    def _targets(self, key: Array, workload: Workload) -> Hypothesis:
+    def draw_targets(self, key: Array, workload: Workload) -> Hypothesis:
+        """k concepts, uniform among the workload's targets."""
         choices = workload.targets.shape[0]
         bound = jnp.asarray([choices], jnp.uint32)
         index = random.randint_below(key, bound, (self.k,))[:, 0].astype(jnp.int32)
         return Hypothesis.of(workload.targets[index])
 
-    def _sample(self, key: Array, workload: Workload, target: Hypothesis, n: Array) -> Sample:
+    def draw_sample(self, key: Array, workload: Workload, target: Hypothesis, n: Array) -> Sample:
+        """n labelled examples in the buffer."""
         x = workload.distribution.draw(key, self.capacity)
         mask = jnp.arange(self.capacity, dtype=jnp.int32) < n
         return Sample(x, self.learner.concepts.predict(target, x), mask)

@@ -7,12 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys, random, wide
-from dpjax.concepts import Hypothesis, Thresholds, Tree
+from dpjax import checks, keys, wide
+from dpjax.concepts import Thresholds, Tree
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
-from dpjax.experiments.experiment import Point, Workload, point
-from dpjax.types import Sample
+from dpjax.experiments.experiment import Experiment, Point, Workload, point
 
 _BLOCK_CELLS = 1 << 16
 
@@ -32,6 +31,7 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
     """
     concepts, learner, rows = setting.learner.concepts, setting.learner, capacity(setting.n)
     assert isinstance(concepts, Tree | Thresholds)
+    experiment = Experiment(learner, 1, rows)
     block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
     numbers = point(
         b"judged: no identity", setting.n, setting.epsilon, setting.delta, setting.alpha, setting.beta,
@@ -40,11 +40,8 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
 
     def trial(key: Array, workload: Workload, at: Point) -> Array:
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
-        bound = jnp.asarray([workload.targets.shape[0]], jnp.uint32)
-        chosen = random.randint_below(of_target, bound, (1,))[:, 0].astype(jnp.int32)
-        target = Hypothesis.of(workload.targets[chosen])
-        x = workload.distribution.draw(of_sample, rows)
-        sample = Sample(x, concepts.predict(target, x), jnp.arange(rows, dtype=jnp.int32) < at.n)
+        target = experiment.draw_targets(of_target, workload)
+        sample = experiment.draw_sample(of_sample, workload, target, at.n)
         found = learner.learn(of_learn, sample, at.privacy, at.goal)
         with jax.enable_x64(True):
             good = concepts.error(workload.distribution, found, target) <= wide.join(at.limit)

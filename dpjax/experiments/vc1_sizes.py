@@ -1,7 +1,6 @@
 """What `learners.ImproperVC1` is planned with at any height, also beyond the 2**64 that a domain can have."""
 
-from dpjax import checks
-from dpjax.mechanisms.median import plan_for
+from dpjax.learners.vc1_improper import subsamples_and_median
 from dpjax.theory import vc1 as theory
 from dpjax.types import Goal, Privacy
 
@@ -11,9 +10,5 @@ def planned_rows(method: str, bits: int, privacy: Privacy, goal: Goal) -> tuple[
 
     Equal to those of ``ImproperVC1.planned(Thresholds(Domain(2**bits)), privacy, goal, method)`` up to 64 bits.
     """
-    epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
-    beta = checks.probability("beta", float(goal.beta)) / 3
-    plan = plan_for(method, bits, epsilon, delta / 2, beta)
-    of_choice = delta if plan.levels == 0 else delta / 2  # a pure median takes none
-    t = max(plan.required(1 / 3), theory.subsamples(epsilon, of_choice, beta))
+    t, _ = subsamples_and_median(method, bits, privacy, goal)
     return t, theory.improper(t, float(goal.alpha), float(goal.beta))

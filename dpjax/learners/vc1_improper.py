@@ -38,6 +38,14 @@ def depth_bits(concepts: Tree | Thresholds) -> int:
     return max(1, concepts.height.bit_length())
 
 
+def subsamples_and_median(method: str, bits: int, privacy: Privacy, goal: Goal) -> tuple[int, MedianPlan]:
+    """Host: the fewest subsamples t allowed for depths of ``bits`` bits, and the plan of their median."""
+    epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
+    beta = checks.probability("beta", float(goal.beta)) / 3
+    plan = plan_for(method, bits, epsilon, delta / 2, beta)
+    return max(plan.required(_ALPHA), theory.subsamples(epsilon, delta / _parts(plan), beta)), plan
+
+
 @dataclass(frozen=True)
 class ImproperVC1:
     """Algorithm 2: t subsamples, each with a deepest point that it determines; their median depth; the node there.
@@ -81,11 +89,7 @@ class ImproperVC1:
 
         method: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the fewest.
         """
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
-        beta = checks.probability("beta", float(goal.beta)) / 3
-        plan = plan_for(method, depth_bits(concepts), epsilon, delta / 2, beta)
-        t = max(plan.required(_ALPHA), theory.subsamples(epsilon, delta / _parts(plan), beta))
-        return ImproperVC1(concepts, t, plan)
+        return ImproperVC1(concepts, *subsamples_and_median(method, depth_bits(concepts), privacy, goal))
 
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
         """One hypothesis, a node."""

@@ -65,7 +65,7 @@ def generalisation(alpha: float, beta: float) -> int:
 
     4 (2 N + 1) exp(-alpha N/16) <= beta: relative deviations, and at most 2 N + 1 ways in which the paths of a tree,
     a class of dimension 1, cut 2 N points.
-    Reference: Vapnik and Chervonenkis 1974; Anthony and Bartlett 1999, Theorem 5.5 (the relative form).
+    Reference: Vapnik and Chervonenkis 1974; Anthony and Bartlett 1999, Chapter 5 (the relative form).
     """
     checks.probability("alpha", alpha)
     checks.probability("beta", beta)

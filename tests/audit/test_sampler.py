@@ -1,6 +1,6 @@
 """Draws against their own law: right samplers agree, wrong ones do not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ RIGHT = {
 def test_right_samplers_agree(law):
     report = audit.sampler(law, trials=200_000)
     assert report.agrees and report.p_value >= 1e-6, report
-    assert report == audit.sampler(law, trials=200_000) or report.seconds > 0
+    assert replace(report, seconds=0) == replace(audit.sampler(law, trials=200_000), seconds=0)
 
 
 @register_dataclass

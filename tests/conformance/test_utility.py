@@ -13,6 +13,7 @@ from dpjax.concepts import distributions as make
 from dpjax.concepts import tree_generators as trees
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.experiments.hard import hard_thresholds
 from dpjax.learners import (
     ERM,
     KLN,
@@ -61,8 +62,8 @@ def hard_workload(concepts, alpha):
     """The distributions of the lower bounds, with targets whose neighbours are alpha-bad."""
     domain = concepts.domain
     if isinstance(concepts, Thresholds):
-        distribution, targets = make.adversarial_thresholds(domain, alpha), [domain.size // 2 - 1]
-    elif isinstance(concepts, Points):
+        return hard_thresholds(concepts, alpha)
+    if isinstance(concepts, Points):
         distribution = make.adversarial_points(domain, alpha)
         starts, ends = (wide.decode(part) for part in (distribution.start, distribution.end))
         targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]

@@ -72,8 +72,8 @@ def test_a_trial_is_what_it_says():
 
     @jax.jit
     def parts(key):
-        target = experiment._targets(keys.stream(key, "target"), workload)
-        sample = experiment._sample(keys.stream(key, "sample"), workload, target, where.n)
+        target = experiment.draw_targets(keys.stream(key, "target"), workload)
+        sample = experiment.draw_sample(keys.stream(key, "sample"), workload, target, where.n)
         found = learner.learn(keys.stream(key, "learn"), sample, where.privacy, where.goal)
         return experiment.trial(key, workload, where), target, sample, found
 

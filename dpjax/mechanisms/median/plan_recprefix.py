@@ -8,16 +8,14 @@ import numpy as np
 from scipy.special import lambertw
 
 from dpjax.mechanisms.median.plan_search import (
+    RecursivePlan,
     Shares,
-    check_budget,
-    check_goal,
     chosen,
     fitted,
     gate,
     least_gap,
-    next_bits,
+    level_bits,
     on_grid,
-    records_for_median,
     slack_of,
     spread,
 )
@@ -49,7 +47,7 @@ class PrefixStep:
 
 
 @dataclass(frozen=True)
-class RecPrefixPlan:
+class RecPrefixPlan(RecursivePlan):
     """All that the jitted recursion needs beside traced epsilon and delta.
 
     Attributes:
@@ -76,15 +74,6 @@ class RecPrefixPlan:
     base_gap: int
     interior: int
     failure: float
-
-    @property
-    def levels(self) -> int:
-        """Prefix recursions before the exponential base case."""
-        return len(self.steps)
-
-    def required(self, alpha: float | None = None) -> int:
-        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-        return records_for_median(self.interior, alpha)
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -116,11 +105,7 @@ def plan_recprefix(
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (recursion on prefixes of pairs); asymmetric margins, the
       choice on all records and all constants are our own.
     """
-    check_budget(bits, epsilon, delta, levels)
-    check_goal(beta, slack)
-    widths = [bits]
-    for _ in range(levels):
-        widths.append(next_bits(widths[-1]))
+    widths = level_bits(bits, epsilon, delta, beta, slack, levels)
 
     def slacks(failures: Shares) -> list[float]:
         return [slack_of(share * beta) for share in failures] if beta is not None else [slack or 0.0] * (3 * levels + 1)

@@ -12,15 +12,13 @@ from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.slices import slices, slices_rate
 from dpjax.mechanisms.median.plan_search import (
+    RecursivePlan,
     Shares,
-    check_budget,
-    check_goal,
     chosen,
     fitted,
     gate,
-    next_bits,
+    level_bits,
     on_grid,
-    records_for_median,
     slack_of,
     soft_max,
     spread,
@@ -51,7 +49,7 @@ class RscStep:
 
 
 @dataclass(frozen=True)
-class RscPlan:
+class RscPlan(RecursivePlan):
     """All that the jitted recursion needs; **its numbers are private at exactly this budget**.
 
     The rate of the slices depends on epsilon and delta through a series, so it is no fraction of a traced epsilon: the
@@ -98,15 +96,6 @@ class RscPlan:
     interior: int
     failure: float
 
-    @property
-    def levels(self) -> int:
-        """Recursions before the exponential base case."""
-        return len(self.steps)
-
-    def required(self, alpha: float | None = None) -> int:
-        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-        return records_for_median(self.interior, alpha)
-
     def guarantee(self) -> Guarantee:
         """What the mechanism spends, at most (epsilon, delta), under REPLACE_ONE."""
         one_more = Neighboring.ADD_OR_REMOVE_ONE
@@ -145,11 +134,7 @@ def plan_rsc(
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; reconstruction and constants our own.
     """
-    check_budget(bits, epsilon, delta, levels)
-    check_goal(beta, slack)
-    widths = [bits]
-    for _ in range(levels):
-        widths.append(next_bits(widths[-1]))
+    widths = level_bits(bits, epsilon, delta, beta, slack, levels)
     # Rounding of the sums must not reach the budget.
     added = 0.5 * epsilon * (1 - 1e-9), delta / (1 + math.exp(0.5 * epsilon)) * (1 - 1e-9)
     ratio = slices_rate(added[0] / 2, added[1] / _PARTS, 3 * levels) / (added[0] / 2)

@@ -24,6 +24,34 @@ def check_budget(bits: int, epsilon: float, delta: float, levels: int) -> None:
     checks.delta(delta, positive_for="a recursive median")
 
 
+def level_bits(
+    bits: int, epsilon: float, delta: float, beta: float | None, slack: float | None, levels: int
+) -> list[int]:
+    """Bits of the domain and of each recursion's values below it, for a planner's arguments, which are checked."""
+    check_budget(bits, epsilon, delta, levels)
+    check_goal(beta, slack)
+    widths = [bits]
+    for _ in range(levels):
+        widths.append(next_bits(widths[-1]))
+    return widths
+
+
+class RecursivePlan:
+    """What plans of several steps have in common; the fields are theirs."""
+
+    steps: tuple[Any, ...]
+    interior: int
+
+    @property
+    def levels(self) -> int:
+        """Recursions before the exponential base case."""
+        return len(self.steps)
+
+    def required(self, alpha: float | None = None) -> int:
+        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
+        return records_for_median(self.interior, alpha)
+
+
 def check_epsilon(epsilon: float) -> None:
     """epsilon in [1e-3, 100], where the planners are tested."""
     if not 1e-3 <= checks.epsilon(epsilon) <= 100:

@@ -7,15 +7,13 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.mechanisms.median.plan_search import (
+    RecursivePlan,
     Shares,
-    check_budget,
-    check_goal,
     chosen,
     fitted,
     gate,
-    next_bits,
+    level_bits,
     on_grid,
-    records_for_median,
     slack_of,
     soft_max,
     spread,
@@ -54,7 +52,7 @@ class TreeStep:
 
 
 @dataclass(frozen=True)
-class TreeLogPlan:
+class TreeLogPlan(RecursivePlan):
     """All that the jitted recursion needs beside traced epsilon and delta.
 
     Attributes:
@@ -82,15 +80,6 @@ class TreeLogPlan:
     base_gap: int
     interior: int
     failure: float
-
-    @property
-    def levels(self) -> int:
-        """Recursions before the exponential base case."""
-        return len(self.steps)
-
-    def required(self, alpha: float | None = None) -> int:
-        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-        return records_for_median(self.interior, alpha)
 
 
 def stability_threshold(deepest: int, test_epsilon: float, test_delta: float) -> float:
@@ -136,11 +125,7 @@ def plan_treelog(
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); Kaplan, Ligett, Mansour,
       Naor, Stemmer 2020; the stability test, its branch and all constants are our own.
     """
-    check_budget(bits, epsilon, delta, levels)
-    check_goal(beta, slack)
-    widths = [bits]
-    for _ in range(levels):
-        widths.append(next_bits(widths[-1]))
+    widths = level_bits(bits, epsilon, delta, beta, slack, levels)
 
     def failures(shares: Shares) -> list[float]:
         if beta is not None:
