@@ -14,6 +14,7 @@ from dpjax.audit import Report, Target
 from dpjax.checks import InputError
 from dpjax.concepts import Domain
 from dpjax.experiments import catalog
+from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import replace_file
 from dpjax.types import Neighboring, Privacy
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _SHARP = Privacy(4.0, 0.3)
+_TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
 _NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
@@ -31,6 +33,8 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
     """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
     checks.choice("method", command.method, METHODS)
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
+    if command.trials is not None:
+        checks.integer("trials", command.trials, 1)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
     if command.all == (command.target is not None):
         raise InputError(
@@ -42,14 +46,18 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
         answer = reports[0].to_dict()
     else:
         _plain("--all", relation, command.calibration)
-        reports = [_run(target, budget, command) for target, budget in everything(privacy)]
-        answer = {"reports": [report.to_dict() for report in reports]}
+        reports, todo = [], everything(privacy)
+        with Progress() as progress:
+            for target, budget in todo:
+                progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
+                reports.append(_run(target, budget, command))
+                answer = {"reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports)}
+                _write(answer, reports, command)  # an interruption loses the row under way only
     answer["violated"] = any(report.violated for report in reports)
+    _write(answer, reports, command)
     if command.out is not None:
         from dpjax.plots import plot_privacy
 
-        replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
-        replace_file(command.out / "audit.md", markdown(reports).encode())
         curve = not command.all and reports[0].curve
         answer["figures"] = [] if not curve else [str(p) for p in plot_privacy(answer, command.out / "audit")]
 
@@ -68,6 +76,12 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
             console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
+
+
+def _write(answer: dict[str, Any], reports: list[Report], command: "cli.AuditCommand") -> None:
+    if command.out is not None:
+        replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
+        replace_file(command.out / "audit.md", markdown(reports).encode())
 
 
 def find(name: str, relation: Neighboring, calibration: str) -> Target:
@@ -122,7 +136,7 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     sanitizers = [audit.sanitizer_target(name) for name in audit.sanitizer_names()]
     usual = [(target, privacy) for target in [*found, *learners, *sanitizers, *audit.accounting_targets()]]
     sharp = [
-        *(target for target in learners if not target.name.endswith("-rsc")),
+        *(target for target in learners if not target.name.endswith(("-rsc", "-proper"))),
         *(target for target in found if target.name in audit.median_names()),
         *(target for target in sanitizers if target.table is not None and target.name != "sanitizer-slices"),
     ]
@@ -151,6 +165,7 @@ def _row(report: Report) -> tuple[str, ...]:
 
 def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Report:
     method, why = command.method, ""
+    trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
     if method == "auto":
         method = "exact" if target.table is not None else "statistical"
     if method == "exact":
@@ -164,9 +179,9 @@ def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Repor
         return audit.replay(target, privacy, seed=command.seed)
     if method == "one-run":
         confidence, seed = command.confidence, command.seed
-        return audit.one_run_of(target, privacy, canaries=command.trials, confidence=confidence, seed=seed)
+        return audit.one_run_of(target, privacy, canaries=trials, confidence=confidence, seed=seed)
     report = audit.statistical(
-        target, privacy, trials=command.trials, confidence=command.confidence, seed=command.seed,
+        target, privacy, trials=trials, confidence=command.confidence, seed=command.seed,
         distance=command.distance, sequential=method == "sequential",
         bitwise=method == "bitwise", search=command.search,
     )  # fmt: skip
@@ -179,6 +194,8 @@ def _learner(name: str, elements: int) -> Target:
     if name.startswith(("vc1-", "interior-")):
         kind, method = name.split("-")
         return audit.learner_target(audit.small_vc1(kind, method, Domain(elements)), name, 1)
+    if name.startswith(catalog.MULTI):
+        return audit.learner_target(audit.small_multi(name), name, _CONCEPTS)
     kind, _ = catalog.fitting(name)
     concepts = catalog.CLASSES[kind](Domain(elements))
     return audit.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)

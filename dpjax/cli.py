@@ -15,7 +15,7 @@ import tyro
 
 from dpjax import checks
 from dpjax.checks import InputError
-from dpjax.experiments.config import Curve, load, read_toml
+from dpjax.experiments.config import Curve, Whole, load, read_toml
 
 
 @dataclass
@@ -169,8 +169,8 @@ class AuditCommand:
     at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
     sensitivity), one-run (one run with many canaries, for targets with a score for each), or auto: exact where the law
     is finite."""
-    trials: int = 1_000_000
-    """Runs on each database, for statistical audits; canaries, for one-run."""
+    trials: int | None = None
+    """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
     confidence: float = 0.95
     """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence."""
     relation: str = "replace-one"
@@ -187,8 +187,39 @@ class AuditCommand:
     """Print one JSON object on standard output and nothing else there."""
 
 
+@dataclass
+class TableCommand:
+    """Measure a paper's table of sample complexities: n* along every axis, and the exponents beside the claimed ones.
+
+    What is already in --out is not computed again: run the same command to go on after an interruption.
+
+    Example: dpjax table bns-multi --out results/bns-multi --rows parities "points, PAC"
+    """
+
+    name: tyro.conf.Positional[str] = "bns-multi"
+    """bns-multi: Section 1.3 of Bun, Nissim, Stemmer 2016."""
+    rows: tuple[str, ...] = ()
+    """Parts of the titles of the rows to measure; all by default."""
+    out: Path = Path("results/table")
+    """Directory of the store, table.json, table.md and the figure."""
+    limit: Whole = 2**17
+    """Largest sample size considered."""
+    gamma: float = 0.1
+    """Resolution of n*: it succeeds with less than 1 - beta below, and with more than 1 - beta - gamma above."""
+    confidence: float = 0.95
+    """Of each bracket."""
+    seed: int = 0
+    """Root of every random number."""
+    devices: int | None = None
+    """Split the CPU into so many devices; by default one a core. Never changes a result."""
+    formats: tuple[str, ...] = ("png", "svg")
+    """Formats of the figure: png, svg, pdf; none for no figure."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
 COMMANDS = {
-    "curve": CurveCommand, "learn": LearnCommand, "plan": PlanCommand,
+    "curve": CurveCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
     "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
@@ -218,11 +249,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _action(command: Any) -> Any:
-    from dpjax import audit_command, commands  # import JAX, which --help does not need
+    from dpjax import audit_command, commands, table_command  # import JAX, which --help does not need
 
     name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
     if name == "audit":
         return audit_command.audit_
+    if name == "table":
+        return table_command.table_
     return getattr(commands, {"list": "list_"}.get(name, name))
 
 

@@ -49,6 +49,22 @@ def decode(limbs) -> np.ndarray:
     return (array[..., 0] << np.uint64(32)) | array[..., 1]
 
 
+def pack(values, limbs: int) -> np.ndarray:
+    """Host: whole numbers in [0, 2**(32 limbs)) of any size, in any nesting -> ``uint32[..., limbs]``."""
+    whole = np.asarray(values, dtype=object)
+    data = b"".join(int(value).to_bytes(4 * limbs, "big") for value in whole.reshape(-1))
+    return np.frombuffer(data, ">u4").astype(np.uint32).reshape(*whole.shape, limbs)
+
+
+def unpack(limbs) -> np.ndarray:
+    """Host: ``uint32[..., limbs]``, any number of them -> Python integers, ``object[...]``."""
+    array = np.asarray(limbs, np.uint32)
+    flat = array.reshape(-1, array.shape[-1]).astype(">u4")
+    out = np.empty(len(flat), object)
+    out[:] = [int.from_bytes(row.tobytes(), "big") for row in flat]
+    return out.reshape(array.shape[:-1])
+
+
 def sort(values: Array, carried: tuple[Array, ...] = (), *, real: Array, below: int) -> tuple[Array, ...]:
     """Sorts real ``uint64[n]`` values ascending, padding last, carrying ``uint32[n]`` columns as further keys.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpjax import checks
 from dpjax.checks import InputError
+from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.types import Neighboring, Sample
 
@@ -71,7 +72,7 @@ def vectors(values: Sequence[int], length: int, moves: Sequence[Sequence[int]], 
     return Universe(everything.astype(np.int32), pairs, relation, what, show_numbers)
 
 
-def samples(domain: Domain, k: int, rows: int, relation: Neighboring, ordered: bool = True) -> Universe:
+def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ordered: bool = True) -> Universe:
     """Every k-labelled `Sample` over a tiny domain.
 
     ordered: of 1 to ``rows`` rows, in every order. Otherwise of exactly ``rows`` rows (and one less under

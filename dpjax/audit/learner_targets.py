@@ -15,11 +15,22 @@ from dpjax.audit.median_targets import SMALL_RECPREFIX, SMALL_TREELOG
 from dpjax.audit.outcomes import exact_table
 from dpjax.audit.target import Pair, Target
 from dpjax.checks import InputError
-from dpjax.concepts import Domain, Thresholds, tree_generators
-from dpjax.learners import ImproperVC1, Independent, Learner, PointLearner, ProperVC1, ThresholdInterior
+from dpjax.concepts import Domain, Parities, Points, Thresholds, tree_generators
+from dpjax.learners import (
+    GenericLearner,
+    HashedPoints,
+    ImproperVC1,
+    Independent,
+    Learner,
+    ParityLearner,
+    PointLearner,
+    ProperVC1,
+    ThresholdInterior,
+)
 from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
+from dpjax.sanitizers import PointCounts
 from dpjax.types import Goal, Privacy, Sample
 
 GOAL = Goal(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
@@ -36,6 +47,8 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
     """
     if learner.guarantee(Privacy(1.0, 1e-6)) is None:
         raise InputError("target", "a learner that claims privacy", name, "audit another one: this one promises none")
+
+    counted = isinstance(learner, PointLearner) or isinstance(getattr(learner, "sanitizer", None), PointCounts)
 
     def claim(epsilon: float, delta: float) -> Guarantee:
         promised = learner.guarantee(Privacy(epsilon, delta))
@@ -56,7 +69,7 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
         hard = [pair for rows in (1, _ROWS, _HARD_ROWS) for pair in learner.hard_neighbors(rows)]
         return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
 
-    caveat = "released noisy counts not told apart" if isinstance(learner, PointLearner) else ""
+    caveat = "released noisy counts not told apart" if counted else ""
     table = lambda databases, privacy: _table(learner, databases, privacy)  # noqa: E731
     covers = [f"dpjax.learners.{type(part).__name__}" for part in (learner, getattr(learner, "learner", None)) if part]
     return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers))
@@ -84,6 +97,17 @@ def small_vc1(kind: str, method: str, domain: Domain) -> ImproperVC1 | ProperVC1
     }
     plan = plans.get(method, lambda: plan_exponential(bits, 1.0, 0.1))()
     return ImproperVC1(concepts, 2, plan) if kind == "vc1" else ThresholdInterior(concepts, 2, plan)
+
+
+def small_multi(name: str) -> Learner:
+    """A learner of two concepts at once for a few rows: "generic-zcdp", "hashed-basic", ..., "parity"."""
+    kind, _, composition = name.partition("-")
+    points = Points(Domain(3))
+    if kind == "parity":
+        return ParityLearner(Parities(2), 3, 1)
+    if kind == "hashed":
+        return HashedPoints(points, 2, 1, 1, composition)
+    return GenericLearner(points, 2, PointCounts(points.domain, 1, 1), composition)
 
 
 def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:

@@ -27,7 +27,6 @@ _TRAINING = 0.2  # share of the trials that choose pair, event and direction
 _SCREENING, _KEPT = 0.1, 8  # share of the trials that looks at pairs drawn at random, and how many of them go on
 _MOST_TRAINING = 1 << 20  # outputs held in memory, a side
 _TILE, _BLOCK = 1 << 16, 1 << 10
-_CHECKED = 64  # trials that look for impure targets
 
 
 def statistical(
@@ -214,10 +213,12 @@ class _Machine:
 
     def _joint(self, event: Event, of_keys: Array, pair: tuple, first: Array, stop: Array, privacy: Privacy) -> Array:
         """How many trials below ``stop`` had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int32[4]``."""
-        x, y = (
-            event.contains(jax.vmap(self.features)(self._outputs(of_keys[side], pair[side], first, self.tile, privacy)))
-            for side in range(2)
-        )
+
+        def happens(side: tuple[Array, Any]) -> Array:
+            return event.contains(jax.vmap(self.features)(self._outputs(*side, first, self.tile, privacy)))
+
+        both = jax.tree.map(lambda *sides: jnp.stack(sides), *pair)
+        x, y = jax.lax.map(happens, (of_keys, both))  # one after the other: the target is compiled once
         code = 2 * x.astype(jnp.int32) + y.astype(jnp.int32)
         real = jax.lax.iota(jnp.uint32, self.tile) < stop - first
         return jnp.sum(
@@ -226,7 +227,7 @@ class _Machine:
 
     def outputs(self, pair: Pair, number: int, count: int) -> tuple[Features, Features]:
         """Training trials on both sides."""
-        self._check(pair, repeats=number == 0 and self.target.repeatable)
+        self._check(pair)
         found = []
         for side, data in enumerate((pair.first, pair.second)):
             key = keys.stream(self.root, f"{self.purpose} {number} {side}")
@@ -236,6 +237,8 @@ class _Machine:
                     "target", "outputs without NaN", f"NaN in {int(bad)} places of {count} trials on {pair.show(data)}",
                     "return -1 or another code where there is no answer",
                 )  # fmt: skip
+            if number == side == 0 and self.target.repeatable:
+                self._check_repeats(seen, key, data, count)
             found.append(seen)
         self.numbers = found[0].numbers.shape[-1]
         return found[0], found[1]
@@ -255,8 +258,8 @@ class _Machine:
         for tile in waiting:
             yield np.asarray(tile, np.int64)
 
-    def _check(self, pair: Pair, repeats: bool) -> None:
-        """Refuses a target whose output changes its shape with the data, or that does not repeat itself."""
+    def _check(self, pair: Pair) -> None:
+        """Refuses a target whose output changes its shape with the data."""
         key = keys.stream(self.root, "check")
         shapes = []
         for data in (pair.first, pair.second):
@@ -267,14 +270,11 @@ class _Machine:
                 "target", "outputs of one shape on all databases", f"{shapes[0]} and {shapes[1]}",
                 "pad the output: its shape would tell the databases apart",
             )  # fmt: skip
-        if not repeats:
-            return
-        first = [
-            self._call(jax.jit(lambda k, d: self._features(k, d, jnp.uint32(0), self.privacy, count=_CHECKED)[0]),
-                       key, pair.first)
-            for _ in range(2)
-        ]  # fmt: skip
-        if not np.array_equal(first[0].code, first[1].code):
+
+    def _check_repeats(self, seen: Features, key: Array, data: Any, count: int) -> None:
+        """Refuses a target that does not repeat itself when it is traced anew."""
+        anew = jax.jit(lambda key, data: self._features(key, data, jnp.uint32(0), self.privacy, count=count)[0].code)
+        if not np.array_equal(seen.code, anew(key, data)):
             raise InputError(
                 "target", "a pure function: the same key, the same output", "two different outputs for one key",
                 "draw all randomness from the key",

@@ -2,10 +2,13 @@
 
 from . import distributions as distributions
 from . import tree_generators as tree_generators
+from .cube import Cube as Cube
+from .cube import UniformCube as UniformCube
 from .distributions import Distribution as Distribution
 from .domain import Domain as Domain
 from .finite import Finite as Finite
 from .hypothesis import Hypothesis as Hypothesis
+from .parities import Parities as Parities
 from .points import Points as Points
 from .thresholds import Thresholds as Thresholds
 from .tree import Tree as Tree

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -60,6 +61,28 @@ class Finite:
         wrong = jnp.where(ours != theirs, mass, jnp.uint64(0))
         total = jnp.sum(wrong, axis=-1)
         return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
+
+    def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
+        """A concept for each way in which the class cuts a set: (``uint32[concepts, 2]``, whether each is one).
+
+        points ``uint32[r, 1]``, real ``bool[r]``. All concepts, of which the first of each restriction count.
+        """
+        element = jnp.minimum(points[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
+        inside = jnp.zeros(self.width, bool).at[jnp.where(real, element, self.width)].set(True, mode="drop")
+        table = (jnp.asarray(self.matrix()) & inside).astype(jnp.float32)
+        common = jnp.dot(table, table.T, precision=jax.lax.Precision.HIGHEST)  # whole numbers below 2**24: exact
+        ones = jnp.diagonal(common)
+        same = (common == ones[:, None]) & (common == ones[None])
+        index = jnp.arange(self.size, dtype=jnp.int32)
+        first = ~jnp.any(same & (index[None] < index[:, None]), axis=1)
+        return jnp.stack([jnp.zeros(self.size, jnp.uint32), index.astype(jnp.uint32)], axis=-1), first
+
+    def xor(self) -> "Finite":
+        """Host: the class of all symmetric differences of two concepts, each once."""
+        table = self.matrix()
+        differences = (table[:, None] ^ table[None]).reshape(-1, self.width)
+        packed = np.unique(np.packbits(differences, axis=1), axis=0)
+        return Finite.of(np.unpackbits(packed, axis=1, count=self.width))
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Every concept is a piece of its own; errors by one pass over the domain's cells.

@@ -9,6 +9,7 @@ from jax import Array
 from dpjax import wide
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
+from dpjax.concepts.hashing import Buckets, bucket_error
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.mechanisms.intervals import Pieces
 
@@ -29,11 +30,15 @@ class Points:
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
+        if isinstance(hypothesis, Buckets):
+            return hypothesis.predict(x)
         target = hypothesis.concept[:, -x.shape[-1] :]
         return jnp.all(x[..., None, :] == target, axis=-1) & ~hypothesis.zero
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
+        if isinstance(hypothesis, Buckets):
+            return bucket_error(distribution, hypothesis, target)
         ours, theirs = wide.join(hypothesis.concept), wide.join(target.concept)
         zero = jnp.uint64(0)
         same = (ours == theirs) & ~hypothesis.zero & ~target.zero
@@ -41,6 +46,20 @@ class Points:
         missed = jnp.where(target.zero, zero, distribution.mass_at(theirs))
         both = jnp.where(wrong + missed < wrong, jnp.uint64(2**64 - 1), wrong + missed)  # 2**64 would wrap to 0
         return jnp.where(same, zero, both)
+
+    def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
+        """A concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, whether each is one).
+
+        points ``uint32[r, limbs]``, real ``bool[r]``. Each distinct point, and the lowest value that is none, if any.
+        """
+        tried = min(points.shape[0] + 1, self.size)
+        value = jnp.asarray(wide.encode(range(tried)))
+        with jax.enable_x64(True):
+            number = wide.split(jnp.minimum(wide.join(points), jnp.uint64(self.size - 1)))
+        taken = jnp.any(jnp.all(value[:, None] == number[None], axis=-1) & real[None], axis=1)
+        outside = jnp.min(jnp.where(taken, tried, jnp.arange(tried, dtype=jnp.int32)))
+        last = value[jnp.minimum(outside, tried - 1)]
+        return jnp.concatenate([number, last[None]]), jnp.append(first_of_each(number, real), outside < tried)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: each value that occurs, then all that do not. n + 1 pieces.
@@ -75,6 +94,13 @@ class Points:
             holes=limbs,
             hole=starts,
         )
+
+
+def first_of_each(rows: Array, real: Array) -> Array:
+    """Which real rows ``[r, w]`` have no equal real row before them, ``bool[r]``."""
+    index = jnp.arange(rows.shape[0], dtype=jnp.int32)
+    before = jnp.all(rows[:, None] == rows[None], axis=-1) & real[None] & (index[None] < index[:, None])
+    return real & ~jnp.any(before, axis=1)
 
 
 def _sorted_rows(values: Array, mask: Array, size: int) -> tuple[Array, Array]:

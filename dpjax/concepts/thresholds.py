@@ -10,6 +10,7 @@ from dpjax import wide
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.points import first_of_each
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -42,6 +43,17 @@ class Thresholds:
         alone = jnp.where((alone == 0) & distribution.reaches(upper), jnp.uint64(2**64 - 1), alone)  # 2**64 wraps to 0
         error = jnp.where(hypothesis.zero | target.zero, alone, between)
         return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
+
+    def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
+        """A concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, whether each is one).
+
+        points ``uint32[r, limbs]``, real ``bool[r]``. The threshold at each distinct point, and threshold 0 where it
+        lies below all of them.
+        """
+        with jax.enable_x64(True):
+            number = wide.split(jnp.minimum(wide.join(points), jnp.uint64(self.size - 1)))
+        lowest = ~jnp.any(jnp.all(number == 0, axis=-1) & real)
+        return jnp.pad(number, ((0, 1), (0, 0))), jnp.append(first_of_each(number, real), lowest)
 
     @property
     def height(self) -> int:

@@ -101,7 +101,7 @@ def fit_exponent(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike
     The least-squares slope is linear in log y with weights w = (log x - mean) / sum (log x - mean)^2, so its
     extremes over the box of brackets take ``high`` where w > 0 and ``low`` where w < 0, or the other way round.
     """
-    u, bottom, top, errors = _brackets(x, low, high, error)
+    u, bottom, top, errors = brackets(x, low, high, error)
     weight = (u - u.mean()) / np.sum((u - u.mean()) ** 2)
     middle = (bottom + top) / 2
     slope = float(weight @ middle)
@@ -121,7 +121,7 @@ def _line_slopes(u: Floats, bottom: Floats, top: Floats) -> tuple[float, float] 
     return (float(least.x[1]), float(most.x[1])) if least.success and most.success else None
 
 
-def _brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     """log x, log low, log high and the errors, float64[K] each, or InputError."""
     values = [np.asarray(a, np.float64) for a in (x, low, high)]
     errors = np.broadcast_to(np.asarray(error, np.float64), values[0].shape)

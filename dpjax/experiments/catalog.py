@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -10,14 +11,27 @@ import numpy as np
 
 from dpjax import checks, wide
 from dpjax.checks import InputError
-from dpjax.concepts import Distribution, Domain, Points, Thresholds, Tree, distributions, tree_generators
-from dpjax.experiments.experiment import Workload
+from dpjax.concepts import (
+    Distribution,
+    Domain,
+    Parities,
+    Points,
+    Thresholds,
+    Tree,
+    UniformCube,
+    distributions,
+    tree_generators,
+)
+from dpjax.experiments.experiment import Workload, noise_of
 from dpjax.learners import (
     ERM,
     KLN,
+    GenericLearner,
+    HashedPoints,
     ImproperVC1,
     Independent,
     Learner,
+    ParityLearner,
     PointLearner,
     ProperVC1,
     ThresholdInterior,
@@ -25,30 +39,37 @@ from dpjax.learners import (
 )
 from dpjax.learners.budget import COMPOSITIONS
 from dpjax.mechanisms.median.plans import METHODS
+from dpjax.sanitizers import PointCounts, default
 from dpjax.types import Goal, Privacy
 
 _SHARE = 0.5  # of the nodes of a tree that may be improper and are
 
-CLASSES: dict[str, Callable[[Domain], Points | Thresholds | Tree]] = {
+CLASSES: dict[str, Callable[[Domain], Points | Thresholds | Tree | Parities]] = {
     "points": Points, "thresholds": Thresholds,
+    "parities": lambda domain: Parities(max(1, (domain.size - 1).bit_length())),
     "recursive-tree": lambda domain: tree_generators.recursive(domain.size, 0, _SHARE),
     "caterpillar": lambda domain: tree_generators.caterpillar(max(1, domain.size // 4), 3, _SHARE),
 }  # fmt: skip
 REFERENCE = Privacy(1.0, 1e-6), Goal(0.1, 0.1)
 _SINGLE: dict[str, Callable[[Any], KLN | ThresholdMedian]] = {"kln": KLN, "median": ThresholdMedian}
 _WHOLE: dict[str, Callable[[Any], Learner]] = {"point": PointLearner, "erm": ERM}
+MULTI = ("generic-", "hashed-", "parity")  # how the names of learners of many concepts begin
 _VC1 = (*(f"vc1-{m}" for m in (*METHODS, "rsc", "auto")), "vc1-proper", *(f"interior-{m}" for m in (*METHODS, "auto")))
 _TARGETS = 64
 
 
 def learner_names() -> list[str]:
     """Every name that `learner` knows: whole learners, and single ones with each composition."""
-    composed = ("-".join(pair) for pair in product(_SINGLE, COMPOSITIONS))
-    return sorted([*_WHOLE, *composed, *_VC1])
+    composed = ("-".join(pair) for pair in product([*_SINGLE, "generic", "hashed"], COMPOSITIONS))
+    return sorted([*_WHOLE, *composed, *_VC1, "parity"])
 
 
 def learner(
-    name: str, concepts: Points | Thresholds | Tree, k: int, privacy: Privacy = REFERENCE[0], goal: Goal = REFERENCE[1]
+    name: str,
+    concepts: Points | Thresholds | Tree | Parities,
+    k: int,
+    privacy: Privacy = REFERENCE[0],
+    goal: Goal = REFERENCE[1],
 ) -> Learner:
     """A learner of k concepts: "point", "erm", "kln-optimal", "vc1-auto", ..., or ``module:callable`` of (concepts, k).
 
@@ -64,6 +85,8 @@ def learner(
         if k != 1:
             raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
         return _of_dimension_one(name, concepts, privacy, goal)
+    if name.startswith(MULTI):
+        return _of_many(name, concepts, k, privacy, goal)
     single, composition = name.split("-")
     return Independent(_SINGLE[single](concepts), k, composition)
 
@@ -76,24 +99,62 @@ def _of_dimension_one(name: str, concepts: Any, privacy: Privacy, goal: Goal) ->
     return planned(concepts, privacy, goal, method)
 
 
+def _of_many(name: str, concepts: Any, k: int, privacy: Privacy, goal: Goal) -> Learner:
+    kind, _, composition = name.partition("-")
+    if kind == "parity":
+        return ParityLearner.planned(concepts, privacy, goal)
+    if kind == "hashed":
+        return HashedPoints.planned(concepts, k, privacy, goal, composition)
+    accuracy, beta = float(goal.alpha) / 8, float(goal.beta) / 3  # of the sanitizer, as in `theory.generic`
+    if isinstance(concepts, Points):
+        return GenericLearner(concepts, k, PointCounts.planned(concepts.domain, accuracy), composition)
+    if not isinstance(concepts, Thresholds):
+        raise InputError("learner", "points or thresholds for generic", type(concepts).__name__, "use kln-*")
+    bits = max(1, (concepts.size - 1).bit_length())
+    half = Privacy(float(privacy.epsilon) / 2, float(privacy.delta) / 2)
+    return GenericLearner(concepts, k, default(accuracy, bits, half, beta), composition)
+
+
 def fitting(name: str) -> tuple[str, int]:
     """A class that the learner of this name fits, and a number of concepts."""
     if name == "vc1-proper":
         return "caterpillar", 1
     if name.startswith(("vc1-", "interior-")):
         return "thresholds", 1
-    return ("thresholds" if name.startswith("median") else "points"), 100
+    if name == "parity":
+        return "parities", 100
+    return ("thresholds" if name.startswith(("median", "generic")) else "points"), 100
 
 
 def workload(
-    concepts: str, domain_size: int, distribution: str, *, atoms: int, mass: float, exponent: float, alpha: float
+    concepts: str,
+    domain_size: int,
+    distribution: str,
+    *,
+    atoms: int,
+    mass: float,
+    exponent: float,
+    alpha: float,
+    noise: float = 0.0,
 ) -> Workload:
     """Examples and targets by name: "uniform", "heavy" (atoms, mass), "zipf" (atoms, exponent), "adversarial" (alpha).
 
     Targets are the distribution's single points (at most 64, spread over them), or spread elements if it has none; of a
-    tree, concepts spread over the proper nodes.
+    tree, concepts spread over the proper nodes. Parities are learned from uniform examples of the smallest cube that
+    holds the domain. noise: labels are flipped with this probability.
     """
+    found = _noiseless(concepts, domain_size, distribution, atoms, mass, exponent, alpha)
+    return found if noise == 0 else replace(found, noise=noise_of(noise))
+
+
+def _noiseless(
+    concepts: str, domain_size: int, distribution: str, atoms: int, mass: float, exponent: float, alpha: float
+) -> Workload:
     domain = Domain(domain_size)
+    if concepts == "parities":
+        checks.choice("distribution", distribution, ("uniform",))
+        parities = Parities(max(1, (domain_size - 1).bit_length()))
+        return Workload(UniformCube(parities.dimension), parities.targets(_TARGETS))
     tree = CLASSES[concepts](domain) if concepts not in ("points", "thresholds") else None
     domain = tree.domain if isinstance(tree, Tree) else domain
     hard = distributions.adversarial_points if concepts == "points" else distributions.adversarial_thresholds

@@ -81,7 +81,7 @@ class Cells:
         identity = hashlib.sha256(canonical(config["point"]).encode()).digest()
         numbers = point(
             identity, setting.n, setting.epsilon, setting.delta, setting.alpha, setting.beta,
-            setting.workload.distribution,
+            setting.workload.distribution, setting.workload.noise,
         )  # fmt: skip
         rows, saved = list(tiles), time.monotonic()
         stream = self.engine.tiles(experiment, setting.workload, numbers, self.seed, len(tiles), wanted)

@@ -53,7 +53,7 @@ class _Model(BaseModel):
 class Problem(_Model):
     """What is learned, from which examples."""
 
-    concepts: Literal["points", "thresholds", "recursive-tree", "caterpillar"] = "points"
+    concepts: Literal["points", "thresholds", "parities", "recursive-tree", "caterpillar"] = "points"
     """The concept class."""
     domain_size: Whole = 2**32
     """Elements of the domain, at most 2**64; 2**32 may be written so."""
@@ -65,6 +65,8 @@ class Problem(_Model):
     """Probability of each atom of heavy."""
     exponent: float = 1.0
     """Decay of zipf: probability proportional to rank**-exponent."""
+    noise: float = 0.0
+    """Every label is flipped with this probability, below 1/2; errors count beyond the target's."""
 
 
 class Sweep(_Model):
@@ -125,6 +127,8 @@ class Curve(_Model):
         checks.integer("seed", self.seed, 0, 2**32 - 1)
         checks.integer("problem.domain_size", self.problem.domain_size, 1, 2**64)
         checks.integer("problem.atoms", self.problem.atoms, 1)
+        if not 0 <= self.problem.noise < 0.5:
+            raise InputError("problem.noise", "a rate in [0, 1/2)", repr(self.problem.noise), "flip fewer labels")
         if not self.sweep.learners or not self.sweep.k or not self.sweep.epsilon:
             raise InputError("sweep", "at least one learner, one k and one epsilon", "an empty list", "add one")
         for name, values in (("learners", self.sweep.learners), ("k", self.sweep.k), ("epsilon", self.sweep.epsilon)):

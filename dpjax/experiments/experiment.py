@@ -11,7 +11,8 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax import checks, keys, random, wide
-from dpjax.concepts import Distribution, Hypothesis
+from dpjax.checks import InputError
+from dpjax.concepts import Distribution, Hypothesis, UniformCube
 from dpjax.learners import Learner
 from dpjax.types import Goal, Privacy, Sample, at_most
 
@@ -23,13 +24,16 @@ COUNTS = ("trials", "successes", "no_answers", "good_concepts")
 class Workload:
     """Where examples and targets come from. Traced: another one of the same shape compiles nothing.
 
-    distribution: over the domain.
+    distribution: over the domain; a `Distribution`, or `UniformCube` for parities.
     targets: ``uint32[c, 2]``, numbers of the concepts that a target is drawn from, uniformly and independently for
-        each of the k concepts.
+        each of the k concepts (parities have wider numbers).
+    noise: ``uint32[]`` below 2**31, or None: every label is flipped with probability noise / 2**32. No concept is then
+        better than the target, and what counts is the error beyond the target's.
     """
 
-    distribution: Distribution
+    distribution: Any
     targets: Array
+    noise: Any = None
 
 
 @register_dataclass
@@ -65,6 +69,8 @@ class Experiment:
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
         target = self.draw_targets(of_target, workload)
         sample = self.draw_sample(of_sample, workload, target, point.n)
+        if workload.noise is not None:
+            sample = flipped(keys.stream(key, "noise"), sample, workload.noise)
         hypothesis = self.learner.learn(of_learn, sample, point.privacy, point.goal)
         with jax.enable_x64(True):
             error = self.learner.concepts.error(workload.distribution, hypothesis, target)
@@ -88,12 +94,32 @@ class Experiment:
         return Sample(x, self.learner.concepts.predict(target, x), mask)
 
 
+def flipped(key: Array, sample: Sample, noise: Array) -> Sample:
+    """Labels flipped independently, each with probability noise / 2**32."""
+    high, _ = random.words(key, sample.y.shape)
+    return Sample(sample.x, sample.y ^ (high < noise), sample.mask)
+
+
+def noise_of(rate: float) -> np.uint32:
+    """`Workload.noise` for a rate in [0, 1/2), to within 2**-33."""
+    if not 0 <= checks.number("noise", rate) < 0.5:
+        raise InputError("noise", "a rate in [0, 1/2)", repr(rate), "flip fewer labels: at 1/2 they say nothing")
+    return np.uint32(min(round(rate * 2**32), 2**31 - 1))
+
+
 def point(
-    identity: bytes, n: int, epsilon: float, delta: float, alpha: float, beta: float, distribution: Distribution
-) -> Point:
-    """The traced numbers of a point, as NumPy scalars of fixed dtypes. ``identity``: at least 8 bytes of a hash."""
+    identity: bytes, n: int, epsilon: float, delta: float, alpha: float, beta: float,
+    distribution: Distribution | UniformCube, noise: Any = None,
+) -> Point:  # fmt: skip
+    """The traced numbers of a point, as NumPy scalars of fixed dtypes. ``identity``: at least 8 bytes of a hash.
+
+    With flipped labels a hypothesis that differs from the target with probability e errs (1 - 2 noise) e more often, so
+    the limit of e is alpha / (1 - 2 noise).
+    """
     checks.integer("n", n, 1)
     share = Fraction(repr(checks.probability("alpha", alpha)))
+    if noise is not None:
+        share /= 1 - Fraction(int(noise), 2**31)
     limit = min(int(share * distribution.total), 2**64 - 1)
     return Point(
         np.frombuffer(identity[:8], ">u4").astype(np.uint32),

@@ -11,12 +11,19 @@ from dpjax.experiments.engine import device_kind
 from dpjax.experiments.store import versions
 
 
-def options(text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """--out (a folder, by default docs), --seed and --trials of a script whose docstring is ``text``."""
+def options(
+    text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None, files: Sequence[str] = ()
+) -> argparse.Namespace:  # fmt: skip
+    """--out (a folder, by default docs), --seed and --trials of a script whose docstring is ``text``.
+
+    files: further options, each the path of a file, None where it is not given.
+    """
     parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
     parser.add_argument("--seed", type=int, default=seed, help="root of every random number, in [0, 2**32)")
     parser.add_argument("--trials", type=int, default=trials, help="of each reported success rate")
+    for name in files:
+        parser.add_argument(f"--{name}", type=Path)
     given = parser.parse_args(arguments)
     checks.integer("--seed", given.seed, 0, 2**32 - 1)
     checks.integer("--trials", given.trials, 1)

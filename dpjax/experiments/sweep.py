@@ -19,7 +19,7 @@ from dpjax.experiments.store import versions
 from dpjax.types import Goal, Privacy
 
 Progress = Callable[[str, int, int], None]
-_CLAIMED = {"point": 0.0, "basic": 1.0, "advanced": 0.5, "optimal": 0.5, "zcdp": 0.5, "erm": 0.0}
+_CLAIMED = {"point": 0.0, "basic": 1.0, "advanced": 0.5, "optimal": 0.5, "zcdp": 0.5, "erm": 0.0, "parity": 0.0}
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ def lines(config: Curve) -> list[Line]:
     work = catalog.workload(
         problem.concepts, problem.domain_size, problem.distribution,
         atoms=problem.atoms, mass=problem.mass, exponent=problem.exponent, alpha=sweep.alpha,
+        noise=problem.noise,
     )  # fmt: skip
     concepts = catalog.CLASSES[problem.concepts](catalog.Domain(problem.domain_size))
     found = []

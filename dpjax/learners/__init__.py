@@ -3,8 +3,11 @@
 from .base import Learner as Learner
 from .base import database as database
 from .erm import ERM as ERM
+from .generic import GenericLearner as GenericLearner
+from .hashed_points import HashedPoints as HashedPoints
 from .independent import Independent as Independent
 from .kln import KLN as KLN
+from .parity_learner import ParityLearner as ParityLearner
 from .point_learner import PointLearner as PointLearner
 from .threshold_interior import ThresholdInterior as ThresholdInterior
 from .threshold_median import ThresholdMedian as ThresholdMedian

@@ -9,15 +9,17 @@ from jax import Array
 from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.checks import InputError
+from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.parities import Parities
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree import Tree
 from dpjax.types import Goal, Neighboring, Privacy, Sample
 
-ConceptClass = Points | Thresholds | Finite | Tree
+ConceptClass = Points | Thresholds | Finite | Tree | Parities
 
 
 class Learner(Protocol):
@@ -69,7 +71,7 @@ def single_column(sample: Sample, learner: str) -> Array:
     return sample.y[:, 0]
 
 
-def database(domain: Domain, values, labels, capacity: int | None = None) -> Sample:
+def database(domain: Domain | Cube, values, labels, capacity: int | None = None) -> Sample:
     """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``."""
     labels = np.asarray(labels)
     labels = labels[:, None] if labels.ndim == 1 else labels
@@ -86,7 +88,7 @@ def database(domain: Domain, values, labels, capacity: int | None = None) -> Sam
     return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
 
 
-def flipped_label_pairs(domain: Domain, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
+def flipped_label_pairs(domain: Domain | Cube, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
     """Neighbours that differ in one row: all rows alike but one, moved or relabelled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1

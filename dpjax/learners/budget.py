@@ -1,4 +1,4 @@
-"""The share of one of k runs, as traced numbers, so that sweeping epsilon compiles nothing.
+"""The share of one of k runs, as traced numbers, so that sweeping epsilon compiles nothing; and the whole that k make.
 
 The host's `dpjax.accounting` says the same numbers in float64 and prints them; these are never larger.
 """
@@ -10,7 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.types import Privacy, as_float
+from dpjax import checks
+from dpjax.accounting.composition import advanced, basic
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.optimal_composition import optimal
+from dpjax.accounting.zcdp import zcdp
+from dpjax.types import Privacy, as_float, at_most
 
 COMPOSITIONS = ("basic", "advanced", "optimal", "zcdp")
 _STEPS = 80
@@ -37,6 +42,27 @@ def per_run(privacy: Privacy, rounds: int, composition: str, *, pure: bool = Tru
         most = epsilon + 100.0  # a large delta pays for more than epsilon a run
         share = _largest(lambda e: fits(e, rounds, epsilon, slack), epsilon / rounds, most)
         return Privacy((share * _DOWN).astype(working), ((delta - slack) / rounds * _DOWN).astype(working))
+
+
+def share(privacy: Privacy, rounds: int, composition: str) -> Privacy:
+    """`per_run` on the host: exactly the numbers with which a program runs."""
+    traced = Privacy(at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta))))
+    part = jax.jit(lambda p: per_run(p, rounds, composition))(traced)
+    return Privacy(float(part.epsilon), float(part.delta))
+
+
+def composed(part: Guarantee, rounds: int, delta: float, composition: str, what: str) -> Guarantee:
+    """``rounds`` runs of ``part``, which works at `share`: by the named theorem or, where it is less, by adding up."""
+    plain = basic((part,), what, rounds=rounds)
+    if composition == "basic" or rounds == 1 or delta == 0:
+        return plain
+    if composition == "advanced":
+        whole = advanced(part, rounds, delta, form="tight", what=what)
+    elif composition == "optimal":
+        whole = optimal(part, rounds, delta, what=what)
+    else:
+        whole = zcdp((part,), delta, rounds, what=what)
+    return plain if plain.epsilon <= whole.epsilon else whole
 
 
 def _largest(fits, low: Array, high: Array) -> Array:

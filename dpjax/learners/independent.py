@@ -7,17 +7,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax import checks, keys
-from dpjax.accounting.composition import advanced, basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.optimal_composition import optimal
-from dpjax.accounting.zcdp import zcdp
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.learners import budget
 from dpjax.learners.base import ConceptClass, flipped_label_pairs
 from dpjax.learners.kln import KLN
 from dpjax.learners.threshold_median import ThresholdMedian
-from dpjax.types import Goal, Neighboring, Privacy, Sample, at_most
+from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 _CELLS = 1 << 22  # rows x concepts that are worked on at once
 
@@ -79,25 +76,12 @@ class Independent:
 
     def share(self, privacy: Privacy) -> Privacy:
         """The budget of one run, on the host: exactly the numbers with which `learn` runs."""
-        traced = Privacy(at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta))))
-        share = jax.jit(lambda p: budget.per_run(p, self.k, self.composition))(traced)
-        return Privacy(float(share.epsilon), float(share.delta))
+        return budget.share(privacy, self.k, self.composition)
 
     def guarantee(self, privacy: Privacy) -> Guarantee:
         """The tree of k runs, composed on the host from the share that `learn` uses."""
         part = self.learner.guarantee(self.share(privacy))
-        delta = float(privacy.delta)
-        what = f"{self.k} concepts one by one"
-        plain = basic((part,), what, rounds=self.k)
-        if self.composition == "basic" or self.k == 1 or delta == 0:
-            return plain
-        if self.composition == "advanced":
-            whole = advanced(part, self.k, delta, form="tight", what=what)
-        elif self.composition == "optimal":
-            whole = optimal(part, self.k, delta, what=what)
-        else:
-            whole = zcdp((part,), delta, self.k, what=what)
-        return plain if plain.epsilon <= whole.epsilon else whole
+        return budget.composed(part, self.k, float(privacy.delta), self.composition, f"{self.k} concepts one by one")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """The learner's theorem at the share of one run, each concept failing with probability beta / k."""

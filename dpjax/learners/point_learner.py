@@ -14,6 +14,7 @@ from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.learners.base import flipped_label_pairs
+from dpjax.learners.packing import pack
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory
@@ -104,7 +105,7 @@ class PointLearner:
 
 def group_rows(sample: Sample, size: int) -> Groups:
     """Sorts rows by (value, label vector) and counts; label vectors are compared whole."""
-    count, words = sample.capacity, _pack(sample.y)
+    count, words = sample.capacity, pack(sample.y)
     index = jnp.arange(count, dtype=jnp.int32)
     real = index < sample.size
     with jax.enable_x64(True):
@@ -146,14 +147,6 @@ def stability_gap(groups: Groups, heavy: Array) -> Array:
 
 def _half(privacy: Privacy) -> tuple[Array, Array]:
     return as_float(privacy.epsilon) / 2, as_float(privacy.delta) / 2
-
-
-def _pack(y: Array) -> Array:
-    """``bool[n, k]`` -> ``uint32[n, ceil(k/32)]``, concept j in bit j % 32 of word j // 32."""
-    rows, k = y.shape
-    padded = jnp.concatenate([y, jnp.zeros((rows, -k % 32), bool)], axis=1).reshape(rows, -1, 32)
-    weights = jnp.uint32(1) << jnp.arange(32, dtype=jnp.uint32)
-    return jnp.sum(jnp.where(padded, weights, jnp.uint32(0)), axis=-1, dtype=jnp.uint32)
 
 
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:

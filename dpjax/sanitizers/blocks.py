@@ -20,8 +20,9 @@ from dpjax.mechanisms.median import (
     required_records,
 )
 from dpjax.mechanisms.median import bits as B
+from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.shares import composed, each, host_share, share
-from dpjax.sanitizers.thresholds import Sanitized, boundaries
+from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy
 

@@ -19,9 +19,9 @@ from dpjax.laws import Laplace
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.noise import laplace_mechanism, laplace_mechanism_guarantee
+from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.shares import each
-from dpjax.sanitizers.thresholds import Sanitized
 from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy, as_float
 

@@ -11,10 +11,11 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.checks import InputError
 from dpjax.mechanisms.median import bits as B
+from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.joint_law import JointLaw
 from dpjax.sanitizers.quantiles import numbered, of_quantiles, shifted_right
-from dpjax.sanitizers.thresholds import Sanitized, boundaries
+from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy, as_float
 

@@ -17,9 +17,10 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.checks import InputError
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
+from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.shares import each
-from dpjax.sanitizers.thresholds import Sanitized, boundaries
+from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy
 

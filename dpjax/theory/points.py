@@ -1,10 +1,11 @@
 """Sample sizes of learners of points."""
 
-from math import log
+from math import ceil, log, log2
 
 from scipy.stats import binom
 
 from dpjax import checks
+from dpjax.checks import InputError
 from dpjax.theory.search import smallest
 
 
@@ -34,5 +35,45 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
         released = 1 + (4 / epsilon) * log_inverse_delta <= 7 * alpha * n / 60
         gap = 2 + (4 / epsilon) * (log_inverse_delta + log(1 / beta)) <= alpha * n / 30
         return occurs and noise and released and gap
+
+    return smallest(enough)
+
+
+def hash_tries(k: int, beta: float) -> int:
+    """Hash functions for k columns: each of them has few collisions with some function, but for probability beta/2."""
+    return max(1, ceil(log2(2 * checks.integer("k", k, 1) / beta)))
+
+
+def hash_bits(alpha: float) -> int:
+    """The fewest bits for which 2^(1 - bits) < alpha/2."""
+    return max(1, ceil(log2(4 / alpha) + 1e-9))
+
+
+def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float) -> int:
+    """n of `learners.HashedPoints`, realizable, whatever |X|; each of the k choices at epsilon ``part``.
+
+    What shares the target's bucket weighs 2^-bits on average, so at most g = 2^(1 - bits) with one of the ``tries``
+    functions, but for k 2^-tries. But for beta/6 it errs on at most c rows, Binomial(n, g), in all columns; but
+    for beta/6 every hypothesis of error above alpha errs on more than c', Binomial(n, alpha), N = tries 2^bits + 1 of
+    them in each column; but for beta/6 the mechanism loses less than (2/part) ln(6 k N/beta) <= c' - c.
+
+    Reference: Beimel, Nissim, Stemmer 2013, Section 3; constants are our own.
+    """
+    checks.integer("k", k, 1)
+    checks.epsilon(part, "part")
+    checks.probability("alpha", alpha)
+    checks.probability("beta", beta)
+    mass, count = 2.0 ** (1 - bits), (tries << bits) + 1
+    if k * 2.0**-tries > beta / 2 or mass >= alpha / 2:
+        raise InputError(
+            "tries, bits", f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this goal", f"{tries}, {bits}",
+            "use HashedPoints.planned",
+        )  # fmt: skip
+    lost = 2 / part * log(6 * k * count / beta)
+
+    def enough(n: int) -> bool:
+        few = binom.isf(beta / (6 * k), n, mass)
+        many = binom.ppf(beta / (6 * k * count), n, alpha)
+        return many - few >= lost
 
     return smallest(enough)

@@ -9,6 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpjax.checks import InputError
+from dpjax.theory.search import smallest
+
 _GRID = np.linspace(5e-3, 0.995, 199)
 
 
@@ -121,6 +124,70 @@ def slices(log_size: float, rate: float, length_epsilon: float, count: int, alph
     walk = lengths_deviation(length_epsilon, count - 1, beta / 2)
     mean = 1 / math.expm1(length_epsilon)
     return max(count * (needed + math.ceil(max(mean, walk)) + 2), math.ceil((walk + 2) / room))
+
+
+def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, beta: float) -> int:
+    """Rows of `sanitizers.PointCounts`: every value's share is off by at most alpha with probability 1 - beta.
+
+    With probability 1 - beta the noise of all values that occur, at most n, is at most E = (2/epsilon) ln(n/beta).
+    A value that is not listed has at most M = max(T + E, n/kept + 2 E + 1) rows: it stayed below the threshold T, or
+    below ``kept`` others, rounded. A listed count is off by E + 1/2, and so much and less than 1 more may be taken off
+    it (`at_most`; then less than a row a value is missing). Where all values share what is missing each gets at most
+    max(M, E + 1/2) + 1. A filler has at most n/fillers + 1. Together E + 2 + max(M, n/fillers).
+    """
+    if 1 / min(kept, fillers) >= alpha:
+        raise InputError(
+            "alpha", f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more",
+            repr(alpha), "plan the sanitizer for this alpha",
+        )  # fmt: skip
+    tail = -math.log(2 * delta) if delta <= 0.5 else math.log(2 * (1 - delta))
+    threshold = 1 + 2 / epsilon * tail
+
+    def enough(n: int) -> bool:
+        noise = 2 / epsilon * math.log(n / beta)
+        missed = max(threshold + noise, n / kept + 2 * noise + 1)
+        return noise + 2 + max(missed, n / fillers) <= alpha * n
+
+    return smallest(enough)
+
+
+def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float, beta: float) -> int:
+    """Rows of `sanitizers.BLR`: (2/epsilon) ln(databases/beta) / (alpha - eta), eta = sqrt(ln(2 queries) / (2 m)).
+
+    Of m rows drawn at random all queries' shares are within eta with positive probability (Hoeffding), so a multiset
+    with error eta exists; the mechanism loses more than (2 / (epsilon n)) ln(databases/beta) with probability beta.
+    """
+    room = alpha - math.sqrt(math.log(2 * queries) / (2 * points))
+    if room <= 0:
+        least = math.ceil(math.log(2 * queries) / (2 * alpha**2)) + 1
+        raise InputError("points", f"at least {least} for alpha = {alpha:g}", str(points), "take more points, or MWEM")
+    return math.ceil(2 / epsilon * math.log(databases / beta) / room)
+
+
+def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta: float) -> int:
+    """Rows of `sanitizers.MWEM` at epsilon ``part`` a round.
+
+    The relative entropy of the rows to the synthetic distribution starts at ln |X| at most, and a round takes off
+    (e_i^2 - z_i^2) / (2 n)^2, with e_i the error of the query asked and z_i its noise. Imagine a last round, of the
+    query that is most wrong, without noise; so the mean of e_i is at most 2 n sqrt(ln |X| / (T + 1)) + max |z_i|.
+    With probability 1 - beta no query is more wrong than the one asked by more than (3 / part) ln(2 T |Q| / beta), and
+    no noise exceeds (3 / part) ln(2 T / beta). Estimates and counts in whole numbers add 1/2 each to z_i, estimates
+    1/2 twice to what was chosen. Whole units put a share off by |X| / 2^24 in the synthetic distribution, which counts
+    three times, and by three times that in the average: below |X| / 2^21.
+    Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2; constants are our own.
+    """
+    fixed = alpha - values / 2**21
+    room = fixed - 2 * math.sqrt(math.log(values) / (rounds + 1))
+    if room <= 0:
+        least = f"at least {math.floor(4 * math.log(values) / fixed**2)}" if fixed > 0 else "a smaller domain"
+        raise InputError(
+            "rounds",
+            f"{least} for alpha = {alpha:g} on {values} values",
+            str(rounds),
+            "take more rounds, or more alpha",
+        )
+    noise = 3 / part * (math.log(2 * rounds * queries / beta) + math.log(2 * rounds / beta))
+    return math.ceil((noise + 2) / room)
 
 
 def lengths_deviation(length_epsilon: float, steps: int, beta: float) -> float:

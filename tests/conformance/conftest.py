@@ -8,13 +8,16 @@ import pytest
 
 import dpjax.learners
 from dpjax.audit.median_targets import SMALL_RECPREFIX
-from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts import tree_generators as trees
 from dpjax.learners import (
     ERM,
     KLN,
+    GenericLearner,
+    HashedPoints,
     ImproperVC1,
     Independent,
+    ParityLearner,
     PointLearner,
     ProperVC1,
     ThresholdInterior,
@@ -24,6 +27,7 @@ from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import plan_for
 from dpjax.mechanisms.median.plan_recprefix import PrefixStep
+from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -63,11 +67,26 @@ def interior(size, records):
     return ThresholdInterior(concepts, records, plan_for("exponential", domain_bits(concepts), 0.5, 0.0, 0.1))
 
 
+def hashed(size, *structure):
+    return HashedPoints(Points(Domain(size)), *structure)
+
+
+COUNTED = GenericLearner(Points(Domain(2**64)), 3, PointCounts(Domain(2**64), 12, 8), "optimal")
+FINE = GenericLearner(Points(Domain(2**64)), 3, PointCounts.planned(Domain(2**64), 0.05 / 8), "optimal")
+SPLIT = GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(3, 40))
+DEEP = GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(10, 40))
+ROUNDS = GenericLearner(Finite.of(MATRIX[:6, :9]), 2, MWEM(Finite.of(MATRIX[:6, :9]).xor(), 8), "zcdp")
+MANY_ROUNDS = GenericLearner(ROUNDS.concepts, 2, MWEM(ROUNDS.sanitizer.queries, 65536), "zcdp")
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 
 # Huge domains, for everything that runs.
 INSTANCES = {
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(Thresholds(Domain(2**64))))],
+    GenericLearner: [Case(COUNTED, 3, FINE), Case(SPLIT, 2, DEEP), Case(ROUNDS, 2, MANY_ROUNDS)],
+    HashedPoints: [
+        Case(hashed(2**64, 3, 3, 6, "optimal"), 3, hashed(2**64, 3, 10, 7, "optimal")),
+        Case(hashed(2**32, 1, 9, 4), 1, hashed(2**32, 1, 8, 7)),
+    ],
     Independent: [
         Case(Independent(KLN(Points(Domain(2**64))), 4, "optimal"), 4),
         Case(Independent(ThresholdMedian(Thresholds(Domain(2**40))), 3, "zcdp"), 3),
@@ -76,6 +95,10 @@ INSTANCES = {
     ImproperVC1: [
         Case(ImproperVC1(Thresholds(Domain(2**64)), 5, prefix_plan(64)), 1, improper(Thresholds(Domain(2**64)), 4096)),
         Case(improper(RANDOM_TREE, 5), 1, improper(RANDOM_TREE, 4096)),
+    ],
+    ParityLearner: [
+        Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40), 400, 50)),
+        Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64), 400, 70)),
     ],
     PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
     ProperVC1: [
@@ -89,6 +112,12 @@ INSTANCES = {
 
 # Domains of two or three elements, for the exact audit of every database.
 TINY_INSTANCES = {
+    GenericLearner: [
+        Case(GenericLearner(Finite.of(TINY), 1, BLR(Finite.of(TINY).xor(), 2))),
+        Case(GenericLearner(Points(Domain(3)), 1, PointCounts(Domain(3), 1, 1))),
+        Case(GenericLearner(Thresholds(Domain(3)), 2, BLR(Finite.of(np.tri(3)), 1)), 2),
+    ],
+    HashedPoints: [Case(HashedPoints(Points(Domain(3)), 1, 2, 1)), Case(HashedPoints(Points(Domain(2)), 2, 1, 1), 2)],
     Independent: [
         Case(Independent(KLN(Thresholds(Domain(2))), 2, "basic"), 2),
         Case(Independent(KLN(Points(Domain(2))), 2, "optimal"), 2),
@@ -101,6 +130,7 @@ TINY_INSTANCES = {
         Case(improper(trees.complete(2, 1, 1.0), 2)),
         Case(improper(Thresholds(Domain(3)), 1)),
     ],
+    ParityLearner: [Case(ParityLearner(Parities(2), 3, 1)), Case(ParityLearner(Parities(1), 2, 2), 2)],
     PointLearner: [Case(PointLearner(Points(Domain(3)))), Case(PointLearner(Points(Domain(2))), 2)],
     ProperVC1: [Case(ProperVC1(improper(trees.complete(2, 2, 1.0), 12), 0.1, 1))],
     ThresholdInterior: [Case(interior(3, 2))],

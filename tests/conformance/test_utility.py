@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax import wide
-from dpjax.concepts import Domain, Finite, Points, Thresholds, Tree
+from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, Tree, UniformCube
 from dpjax.concepts import distributions as make
 from dpjax.concepts import tree_generators as trees
 from dpjax.experiments import engine
@@ -17,16 +17,21 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.learners import (
     ERM,
     KLN,
+    GenericLearner,
+    HashedPoints,
     ImproperVC1,
     Independent,
+    ParityLearner,
     PointLearner,
     ProperVC1,
     ThresholdInterior,
     ThresholdMedian,
 )
+from dpjax.sanitizers import PointCounts
 from dpjax.types import Goal, Privacy
 
 TRIALS = 256
+COUNTS_OF_40_BITS = PointCounts.planned(Domain(2**40), 0.025)
 MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
 
 
@@ -50,6 +55,9 @@ HARD = [
     (KLN(Finite.of(MATRIX)), 1, 0.5, 0.0, 0.1, 0.1),
     (ThresholdMedian(Thresholds(Domain(2**64))), 1, 2.0, 0.0, 0.1, 0.1),
     (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
+    (GenericLearner(Points(Domain(2**40)), 3, COUNTS_OF_40_BITS, "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),
+    (HashedPoints(Points(Domain(2**64)), 3, 6, 6), 3, 8.0, 0.0, 0.2, 0.1),
+    planned(ParityLearner, Parities(40), epsilon=8.0),
     (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),
     (Independent(ThresholdMedian(Thresholds(Domain(2**20))), 3, "zcdp"), 3, 4.0, 1e-6, 0.1, 0.1),
     (ERM(Thresholds(Domain(2**32))), 1, 1.0, 0.0, 0.1, 0.2),
@@ -69,6 +77,8 @@ def hard_workload(concepts, alpha):
         targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]
     elif isinstance(concepts, Tree):
         return tree_workload(concepts, alpha)
+    elif isinstance(concepts, Parities):
+        return Workload(UniformCube(concepts.dimension), concepts.targets(64))
     else:
         distribution, targets = make.adversarial_finite(domain, alpha), range(concepts.size)
     return Workload(distribution, jnp.asarray(wide.encode(list(targets))))

@@ -124,13 +124,17 @@ def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_pat
     flags = ("--sweep.learners", "point", "--sweep.n", "60", "--sweep.trials", "100000000")
     process = subprocess.Popen(
         command(config, tmp_path, cache, *flags), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
+        text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
     )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not list(tmp_path.glob("cells/*/*.parquet")):
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not list(tmp_path.glob("cells/*/*.parquet")):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
     assert process.returncode == 130
     assert "run the same command to go on" in errors
     done = subprocess.run(

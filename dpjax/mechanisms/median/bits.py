@@ -23,22 +23,16 @@ def limbs(bits: int) -> int:
 
 def encode(values, bits: int) -> np.ndarray:
     """Host: integers in [0, 2**bits), in any nesting -> ``uint32[..., W]``. InputError for a value outside."""
-    whole, width = np.asarray(values, dtype=object), limbs(bits)
-    data = bytearray()
+    whole = np.asarray(values, dtype=object)
     for value in whole.reshape(-1):
         if not 0 <= value < 1 << bits or int(value) != value:
             raise checks.InputError("element", f"a whole number in [0, 2**{bits})", repr(value), "use more bits")
-        data += int(value).to_bytes(4 * width, "big")
-    return np.frombuffer(bytes(data), ">u4").astype(np.uint32).reshape(*whole.shape, width)
+    return wide.pack(whole, limbs(bits))
 
 
 def decode(elements) -> np.ndarray:
     """Host: ``uint32[..., W]`` -> Python integers, ``object[...]``."""
-    array = np.asarray(elements, np.uint32)
-    flat = array.reshape(-1, array.shape[-1]).astype(">u4")
-    out = np.empty(len(flat), object)
-    out[:] = [int.from_bytes(row.tobytes(), "big") for row in flat]
-    return out.reshape(array.shape[:-1])
+    return wide.unpack(elements)
 
 
 def equal(a: Array, b: Array) -> Array:

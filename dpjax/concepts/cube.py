@@ -1,0 +1,66 @@
+"""The cube {0, 1}^d as a domain, and the uniform distribution over it."""
+
+from dataclasses import dataclass, field
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import checks, random, wide
+from dpjax.checks import InputError
+
+MOST_BITS = 4096
+
+
+@dataclass(frozen=True)
+class Cube:
+    """{0, 1}^d, d in [1, 4096]. Elements are ``uint32[..., limbs]``; coordinate i is the bit of weight 2**i."""
+
+    dimension: int
+
+    def __post_init__(self):
+        checks.integer("dimension", self.dimension, 1, MOST_BITS)
+
+    @property
+    def size(self) -> int:
+        """2**d."""
+        return 1 << self.dimension
+
+    @property
+    def limbs(self) -> int:
+        """uint32 limbs of an element, ceil(d / 32)."""
+        return -(-self.dimension // 32)
+
+    def encode(self, values) -> np.ndarray:
+        """Host: whole numbers in [0, 2**d) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
+        whole = np.asarray(values, dtype=object)
+        for value in whole.reshape(-1):
+            if not 0 <= value < self.size or int(value) != value:
+                raise InputError("element", f"a whole number in [0, 2**{self.dimension})", repr(value), "use more bits")
+        return wide.pack(whole, self.limbs)
+
+    def decode(self, elements) -> np.ndarray:
+        """Host: ``uint32[..., limbs]`` -> whole numbers, ``object[...]``."""
+        return wide.unpack(elements)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class UniformCube:
+    """Every element of {0, 1}^d alike. Errors are in units of 2**-64."""
+
+    dimension: int = field(metadata={"static": True})
+
+    @property
+    def total(self) -> int:
+        """Total mass in units, on the host."""
+        return 2**64
+
+    def draw(self, key: Array, count: int) -> Array:
+        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
+        limbs = Cube(self.dimension).limbs
+        high, low = random.words(key, (count, -(-limbs // 2)))
+        elements = jnp.stack([high, low], axis=-1).reshape(count, limbs + limbs % 2)[:, :limbs]
+        spare = 32 * limbs - self.dimension
+        return elements.at[:, 0].set(elements[:, 0] >> np.uint32(spare)) if spare else elements

@@ -1,0 +1,137 @@
+"""Buckets of random hash functions as hypotheses: what points are learned by when |X| must not matter."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import random, wide
+from dpjax.concepts.distributions import Distribution
+from dpjax.concepts.hypothesis import Hypothesis
+
+_BITS = 64
+
+
+class Hash(NamedTuple):
+    """h(x) = offset xor the columns of x's ones: affine over GF(2), so pairwise independent and uniform.
+
+    columns ``uint32[..., 64]``, offset ``uint32[...]``, all below 2**bits. Two elements share a bucket with probability
+    2**-bits exactly.
+    """
+
+    columns: Array
+    offset: Array
+
+    @staticmethod
+    def draw(key: Array, count: int, bits: int) -> "Hash":
+        """``count`` independent hash functions into 2**bits buckets, bits in [0, 31]."""
+        high, _ = random.words(key, (count, _BITS + 1))
+        table = high & jnp.uint32(2**bits - 1)
+        return Hash(table[:, :_BITS], table[:, _BITS])
+
+    def __call__(self, x: Array) -> Array:
+        """Buckets ``uint32[..., functions]`` of elements ``uint32[..., limbs]`` under all functions."""
+        bucket = jnp.zeros((), jnp.uint32)
+        for bit in range(32 * x.shape[-1]):
+            one = (x[..., x.shape[-1] - 1 - bit // 32, None] >> jnp.uint32(bit % 32)) & jnp.uint32(1)
+            bucket = bucket ^ (one * self.columns[:, bit])
+        return bucket ^ self.offset
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Buckets(Hypothesis):
+    """k hypotheses: x is positive if hash function ``concept[j, 0]`` puts it into bucket ``concept[j, 1]``.
+
+    hashes: the functions, drawn without looking at the data, so part of what is published.
+    """
+
+    hashes: Hash
+
+    def predict(self, x: Array) -> Array:
+        """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
+        function = self.concept[:, 0].astype(jnp.int32)
+        return (self.hashes(x)[..., function] == self.concept[:, 1]) & ~self.zero
+
+    def mass(self, distribution: Distribution) -> Array:
+        """Mass of the positives, exactly, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
+        mass, some = self._mass(distribution)
+        return jnp.where((mass == 0) & some, jnp.uint64(2**64 - 1), mass)
+
+    def _mass(self, distribution: Distribution) -> tuple[Array, Array]:
+        """Mass modulo 2**64, and whether a segment starts with a positive: it does if all the mass is positive."""
+        start, end, weight = (wide.join(part) for part in (distribution.start, distribution.end, distribution.weight))
+
+        def of_concept(own: Hash, bucket: Array) -> tuple[Array, Array]:
+            inside = Hash(own.columns[None], own.offset[None])(wide.split(start))[:, 0] == bucket
+            if distribution.atoms:
+                return jnp.sum(jnp.where(inside, weight, jnp.uint64(0))), jnp.any(inside)
+            levels = _levels(own.columns)
+            count = lambda last: _count(own, levels, bucket, last)  # noqa: E731
+            below = jnp.where(start == 0, jnp.uint64(0), jax.vmap(count)(start - jnp.uint64(1)))
+            return jnp.sum(weight * (jax.vmap(count)(end) - below)), jnp.any(inside)
+
+        function = self.concept[:, 0].astype(jnp.int32)
+        own = Hash(self.hashes.columns[function], self.hashes.offset[function])
+        mass, some = jax.vmap(of_concept)(own, self.concept[:, 1])
+        return jnp.where(self.zero, jnp.uint64(0), mass), some & ~self.zero
+
+
+def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypothesis) -> Array:
+    """Mass of the disagreement of buckets with points, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
+    point = wide.join(target.concept)
+    function = hypothesis.concept[:, 0].astype(jnp.int32)
+    bucket = jnp.take_along_axis(hypothesis.hashes(target.concept), function[:, None], axis=1)[:, 0]
+    hit = (bucket == hypothesis.concept[:, 1]) & ~hypothesis.zero
+    own = jnp.where(target.zero, jnp.uint64(0), distribution.mass_at(point))
+    mass, some = hypothesis._mass(distribution)
+    wrong = jnp.where(hit, mass - own, mass + own)
+    any_wrong = jnp.where(hit, some & (own == 0), some | (own > 0))
+    return jnp.where((wrong == 0) & any_wrong, jnp.uint64(2**64 - 1), wrong)
+
+
+class _Levels(NamedTuple):
+    """What the lowest i columns span, for every i < 64: a basis by leading bit, and its size."""
+
+    basis: Array  # uint32[64, 32]
+    rank: Array  # int32[64]
+
+
+def _levels(columns: Array) -> _Levels:
+    def add(state: tuple[Array, Array], column: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        basis, rank = state
+        rest = _reduced(basis, column)
+        leading = jnp.int32(31) - jax.lax.clz(rest).astype(jnp.int32)
+        grown = jnp.where(rest == 0, basis, basis.at[leading].set(rest))
+        return (grown, rank + (rest != 0)), (basis, rank)
+
+    start = jnp.zeros(32, jnp.uint32), jnp.int32(0)
+    return _Levels(*jax.lax.scan(add, start, columns)[1])
+
+
+def _reduced(basis: Array, word: Array) -> Array:
+    """``word`` without what the basis (by leading bit) can take off it; 0 if it lies in the span."""
+    for bit in range(31, -1, -1):
+        has = ((word >> jnp.uint32(bit)) & jnp.uint32(1)).astype(bool)
+        word = jnp.where(has, word ^ basis[bit], word)
+    return word
+
+
+def _count(own: Hash, levels: _Levels, bucket: Array, last: Array) -> Array:
+    """Elements of {0, ..., last} in the bucket, ``uint64[]``.
+
+    Of the numbers up to ``last``: for each of its ones at bit i those that agree with it above and have a 0 there, with
+    i free bits below, and itself. Among the former 2^(i - rank) are in the bucket, or none.
+    """
+    place = jnp.arange(_BITS, dtype=jnp.uint64)
+    one = ((last >> place) & jnp.uint64(1)).astype(bool)
+    taken = jnp.where(one, own.columns, jnp.uint32(0))
+    above = jax.lax.associative_scan(jnp.bitwise_xor, taken, reverse=True) ^ taken
+    rest = jax.vmap(_reduced)(levels.basis, own.offset ^ above ^ bucket)
+    free = place - levels.rank.astype(jnp.uint64)
+    whole = jnp.sum(jnp.where(one & (rest == 0), jnp.uint64(1) << free, jnp.uint64(0)))
+    itself = (own.offset ^ jax.lax.reduce(taken, jnp.uint32(0), jax.lax.bitwise_xor, (0,))) == bucket
+    return whole + itself.astype(jnp.uint64)

@@ -1,0 +1,113 @@
+"""Parities: c_a(x) = <a, x> mod 2 over the cube, learned from uniform examples."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import keys
+from dpjax.checks import InputError
+from dpjax.concepts.cube import Cube, UniformCube
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.mechanisms.intervals import Pieces
+
+_MOST_LISTED = 16
+
+
+@dataclass(frozen=True)
+class Parities:
+    """PAR_d for d in [1, 4096]. Concept number a is x -> <a, x> mod 2; number 0 is the all-zero function.
+
+    Numbers are ``uint32[k, W]`` with W = max(2, ceil(d / 32)), an element with 0s before it.
+
+    Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
+    """
+
+    dimension: int
+
+    def __post_init__(self):
+        Cube(self.dimension)
+
+    @property
+    def domain(self) -> Cube:
+        """{0, 1}^d."""
+        return Cube(self.dimension)
+
+    @property
+    def size(self) -> int:
+        """The number of concepts, 2**d."""
+        return self.domain.size
+
+    @property
+    def limbs(self) -> int:
+        """W, uint32 limbs of a concept's number."""
+        return max(2, self.domain.limbs)
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
+        number = hypothesis.concept[:, -x.shape[-1] :]
+        folded = jnp.zeros((), jnp.uint32)
+        for limb in range(x.shape[-1]):
+            folded = folded ^ (x[..., None, limb] & number[:, limb])
+        return odd(folded) & ~hypothesis.zero
+
+    def error(self, distribution: UniformCube, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """0, or 2**63 (one half): two parities agree on half of the cube. ``uint64[k]`` (64-bit types enabled)."""
+        if not isinstance(distribution, UniformCube) or distribution.dimension != self.dimension:
+            raise InputError(
+                "distribution", f"UniformCube({self.dimension})", repr(distribution),
+                "parities are learned from uniform examples",
+            )  # fmt: skip
+        ours = jnp.where(hypothesis.zero[:, None], jnp.uint32(0), hypothesis.concept)
+        theirs = jnp.where(target.zero[:, None], jnp.uint32(0), target.concept)
+        return jnp.where(jnp.all(ours == theirs, axis=-1), jnp.uint64(0), jnp.uint64(2**63))
+
+    def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
+        """Every concept is a piece of its own, d <= 16; all errors by one Walsh-Hadamard transform.
+
+        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        """
+        if self.dimension > _MOST_LISTED:
+            raise InputError(
+                "dimension", f"at most {_MOST_LISTED}, as all parities are listed", str(self.dimension),
+                "use ParityLearner, which solves for them",
+            )  # fmt: skip
+        votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)
+        cell = (x[:, 0] & jnp.uint32(self.size - 1)).astype(jnp.int32)  # as `predict`: bits beyond d do not count
+        balance = jnp.zeros(self.size, jnp.int32).at[cell].add(votes)
+        errors = (jnp.sum(mask, dtype=jnp.int32) + walsh_hadamard(balance)) // 2
+        number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
+        return Pieces(number, number, errors, jnp.ones(self.size, bool))
+
+    def nearest(self, labels: Array) -> Array:
+        """The parity that agrees best with a function on the whole cube, ``uint32[W]`` for ``bool[2**d]``, d <= 16.
+
+        A function within less than 1/4 of a parity is nearest to that one alone.
+        Reference: Bun, Nissim, Stemmer 2016, Lemma 5.3.
+        """
+        number = jnp.arange(self.size, dtype=jnp.uint32)
+        pieces = self.pieces(number[:, None], labels, jnp.ones(self.size, bool))
+        best = jnp.min(jnp.where(pieces.errors == jnp.min(pieces.errors), number, jnp.uint32(self.size)))
+        return jnp.stack([jnp.uint32(0), best])
+
+    def targets(self, count: int, seed: int = 0) -> Array:
+        """``count`` random concepts, ``uint32[count, W]``."""
+        number = UniformCube(self.dimension).draw(keys.root(seed), count)
+        return jnp.pad(number, ((0, 0), (self.limbs - number.shape[1], 0)))
+
+
+def odd(words: Array) -> Array:
+    """Whether a word has an odd number of ones, ``bool[...]`` for ``uint32[...]``."""
+    for shift in (16, 8, 4, 2, 1):
+        words = words ^ (words >> jnp.uint32(shift))
+    return (words & jnp.uint32(1)).astype(bool)
+
+
+def walsh_hadamard(values: Array) -> Array:
+    """sum over x of values[x] (-1)^<a, x> at every a, ``[2**d]``; exact for integers."""
+    size, half = values.shape[0], 1
+    while half < size:
+        pairs = values.reshape(-1, 2, half)
+        values = jnp.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(size)
+        half *= 2
+    return values

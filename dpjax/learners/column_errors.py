@@ -1,0 +1,32 @@
+"""Errors of many hypotheses on many label columns at once, as one matrix product of whole numbers."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.checks import InputError
+from dpjax.types import Sample
+
+_CELLS = 1 << 22  # rows x columns that are worked on at once
+_MOST_ROWS = 1 << 24
+
+
+def column_errors(says: Array, sample: Sample) -> Array:
+    """``int32[k, h]``: rows on which hypothesis i, ``says[:, i]`` of ``bool[n, h]``, differs from column j.
+
+    float32 holds every whole number on the way, so the order of summation does not matter. At most 2**24 rows.
+    """
+    if sample.capacity > _MOST_ROWS:
+        raise InputError("capacity", f"at most {_MOST_ROWS} rows", str(sample.capacity), "take a part of the sample")
+    positive = (says & sample.mask[:, None]).astype(jnp.float32)
+
+    def of_column(labels: Array) -> Array:
+        votes = jnp.where(sample.mask, jnp.where(labels, 1.0, -1.0), 0.0).astype(jnp.float32)
+        balance = jnp.dot(votes, positive, precision=jax.lax.Precision.HIGHEST)
+        return jnp.sum(labels & sample.mask, dtype=jnp.int32) - balance.astype(jnp.int32)
+
+    columns = sample.y.T
+    at_once = max(1, _CELLS // sample.capacity)
+    if columns.shape[0] <= at_once:
+        return jax.vmap(of_column)(columns)
+    return jax.lax.map(of_column, columns, batch_size=at_once)

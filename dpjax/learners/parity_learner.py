@@ -1,0 +1,134 @@
+"""Learning k parities at once at a price that does not depend on k: solve on subsamples, release what most agree on."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax import checks, keys
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.checks import InputError
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.parities import Parities
+from dpjax.learners.base import flipped_label_pairs
+from dpjax.learners.gf2 import solve
+from dpjax.learners.packing import pack, unpack
+from dpjax.mechanisms.stability import release, stability_guarantee
+from dpjax.theory import parities as theory
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+
+@dataclass(frozen=True)
+class ParityLearner:
+    """Algorithm 4: m subsamples, each votes for the solution of its linear equations; the winner, if it leads clearly.
+
+    Row i goes to subsample i mod m, its first rows alone are used. A subsample whose equations have no solution for
+    some concept votes for nothing; what its rows leave open is 0. A vote is for all k concepts together.
+
+    Args:
+      concepts: parities.
+      subsamples: m >= 1, static. rows: static, the most that a subsample takes, >= 1.
+
+    Privacy: (epsilon, delta), replace-one, for every sample: a replaced row changes one vote.
+    Utility: `theory.parities.success`, realizable, uniform examples; what is found is exact, so alpha does not matter.
+    Reference: Bun, Nissim, Stemmer 2016, Algorithm 4 and Theorem 3.12, with the corrected constants of A_dist.
+    """
+
+    concepts: Parities
+    subsamples: int
+    rows: int
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def __post_init__(self):
+        if not isinstance(self.concepts, Parities):
+            raise InputError("concepts", "Parities", type(self.concepts).__name__, "use KLN for other classes")
+        checks.integer("subsamples", self.subsamples, 1)
+        checks.integer("rows", self.rows, 1)
+
+    @staticmethod
+    def planned(concepts: Parities, privacy: Privacy, goal: Goal) -> "ParityLearner":
+        """With `theory.parities.parity_learner`'s subsamples, on the host."""
+        numbers = float(privacy.epsilon), float(privacy.delta), float(goal.beta)
+        return ParityLearner(concepts, *theory.parity_learner(concepts.dimension, *numbers))
+
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+        """k parities, or none of them."""
+        keys.require_typed(key)
+        k = sample.y.shape[1]
+        votes, valid = self.votes(sample)
+        winner, gap = lead(votes, valid)
+        passed = release(gap, privacy.epsilon, privacy.delta, gap_sensitivity=2).sample(key) == 0
+        released = passed & jnp.any(valid)
+        number = self._numbers(jnp.where(released, votes[winner], jnp.uint32(0)), k)
+        outcome = jnp.where(released, jnp.int32(0), jnp.int32(-1))
+        return Hypothesis(number, jnp.broadcast_to(~released, (k,)), jnp.broadcast_to(outcome, (k,)))
+
+    def votes(self, sample: Sample) -> tuple[Array, Array]:
+        """(Each subsample's k solutions by coordinate, ``uint32[m, d, ceil(k / 32)]``; ``bool[m]``, do they exist?)."""
+        right = pack(sample.y & sample.mask[:, None])
+        left = jnp.where(sample.mask[:, None], sample.x, jnp.uint32(0))
+        of_subsample = lambda table: jnp.swapaxes(self._dealt(table), 0, 1)  # noqa: E731
+        solution, valid, _ = jax.vmap(lambda x, y: solve(x, y, self.concepts.dimension))(
+            of_subsample(left), of_subsample(right)
+        )
+        return solution, valid
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]``."""
+        return self.concepts.predict(hypothesis, x)
+
+    def guarantee(self, privacy: Privacy) -> Guarantee:
+        """One test of stability."""
+        what = f"agreement of {self.subsamples} subsamples (A_dist)"
+        return stability_guarantee(float(privacy.epsilon), float(privacy.delta), gap_sensitivity=2, what=what)
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """m x rows. Raises InputError if they are too few for this budget and beta."""
+        checks.probability("alpha", float(goal.alpha))
+        beta, d = checks.probability("beta", float(goal.beta)), self.concepts.dimension
+        epsilon = checks.epsilon(float(privacy.epsilon))
+        delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
+        found = theory.success(self.subsamples, self.rows, d, epsilon, delta)
+        if found < 1 - beta:
+            raise InputError(
+                "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",
+                "use ParityLearner.planned, or search for n",
+            )  # fmt: skip
+        return self.subsamples * self.rows
+
+    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+        """All rows alike, one moved or relabelled: the vote of its subsample flips."""
+        return flipped_label_pairs(self.concepts.domain, rows, 2)
+
+    def _dealt(self, table: Array) -> Array:
+        """``[rows, m, ...]`` from rows in their order, zero rows where there are no more."""
+        wanted = self.subsamples * self.rows
+        table = jnp.pad(table[:wanted], ((0, max(0, wanted - table.shape[0])), (0, 0)))
+        return table.reshape(self.rows, self.subsamples, table.shape[1])
+
+    def _numbers(self, solution: Array, k: int) -> Array:
+        """Concepts ``uint32[k, W]`` from the coordinates ``uint32[d, ceil(k / 32)]`` of all."""
+        by_concept = pack(unpack(solution, k).T)  # coordinate i in bit i % 32 of word i // 32
+        number = by_concept[:, ::-1]
+        return jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
+
+
+def lead(votes: Array, valid: Array) -> tuple[Array, Array]:
+    """(the first subsample with the most frequent vote, ``int32[]``; its lead over any other vote, ``int32[]``).
+
+    Votes are compared whole, those of ``valid`` subsamples; without any the lead is 0. One changed vote moves the lead
+    of the same winner by at most 2, and where it changes the winner both leads are at most 2.
+    """
+    by_word = votes.reshape(votes.shape[0], -1).T
+
+    def agree(word, same):
+        column = by_word[word]
+        return same & (column[:, None] == column[None, :])
+
+    same = jax.lax.fori_loop(0, by_word.shape[0], agree, valid[:, None] & valid[None, :])
+    count = jnp.sum(same, axis=1, dtype=jnp.int32)
+    index = jnp.arange(count.shape[0], dtype=jnp.int32)
+    winner = jnp.min(jnp.where(count == jnp.max(count), index, count.shape[0]))
+    rival = jnp.max(jnp.where(same[winner], 0, count))
+    return winner, count[winner] - rival

@@ -1,0 +1,40 @@
+"""The figure of `dpjax table`: n* along each axis, with the lower bounds."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dpjax.plots.lines import Line, Panel, plot_lines
+
+
+def plot_table(
+    answer: Mapping[str, Any], base: str | Path, formats: str | Sequence[str] = ("png", "svg")
+) -> list[Path]:
+    """One panel for each kind of privacy and axis; writes a file a format and returns their paths.
+
+    answer: of `dpjax table`. Brackets are drawn by their ends; rows without a closed bracket are left out.
+    """
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for row in answer["rows"]:
+        lines = groups.setdefault((row["privacy"], row["axis"]), [])
+        lines += _lines(row)
+    panels = [Panel(privacy, axis, "n*", lines) for (privacy, axis), lines in groups.items() if lines]
+    if not panels:
+        return []
+    about = {key: answer[key] for key in ("config", "seed", "versions", "device")}
+    return plot_lines(panels, base, about, f"{answer['table']}: samples needed", formats=formats)
+
+
+def _lines(row: Mapping[str, Any]) -> list[Line]:
+    closed = [one for one in row["points"] if one["n_low"] is not None and one["n_high"] is not None]
+    if not closed:
+        return []
+    name = row["title"].split(": ")[1].rpartition(", in ")[0]
+    fit = "" if row["fit"] is None else f", exponent {row['fit']['exponent']:.2f} (claimed {row['claimed']:g})"
+    x, low, high = ([one[key] for one in closed] for key in ("value", "n_low", "n_high"))
+    lines = [Line(name + fit, name, x, [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)], low, high)]
+    bounded = [one for one in closed if one["bound"]]
+    if bounded:
+        x, bound = ([one[key] for one in bounded] for key in ("value", "bound"))
+        lines.append(Line(f"{name}: lower bound", name, x, bound, kind="formula"))
+    return lines

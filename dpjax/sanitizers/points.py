@@ -1,0 +1,156 @@
+"""The point sanitizer: noisy counts of the values that occur, as a short synthetic database."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, wide
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts.domain import Domain
+from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
+from dpjax.sanitizers.base import Sanitized
+from dpjax.theory import sanitizers as sizes
+from dpjax.types import Goal, Neighboring, Privacy
+
+_CLIP = 2.0**30
+
+
+@dataclass(frozen=True)
+class PointCounts:
+    """Released counts of the heaviest values, the rest of the rows spread over values that were not released.
+
+    The ``kept`` largest noisy counts stay, as whole numbers. If they sum to more than n, the same number is taken off
+    all of them (none falls below 0); if to less, the lowest ``fillers`` values that are not among them share what is
+    missing, so that no single one gets much. Where the domain has fewer such values all its values share it.
+
+    Args:
+      domain: of up to 2**64 values; its size does not matter.
+      kept, fillers: static, >= 1; `planned` takes them from alpha.
+
+    Privacy: (epsilon, delta), replace-one, for every database and every n: a stability histogram, then post-processing.
+    Utility: every value's share is off by at most alpha with probability 1 - beta from `theory.sanitizers.points`.
+    Reference: Bun, Nissim, Stemmer 2016, Proposition 2.20, with the corrected thresholds; constants are our own.
+    """
+
+    domain: Domain
+    kept: int
+    fillers: int
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def __post_init__(self):
+        checks.integer("kept", self.kept, 1)
+        checks.integer("fillers", self.fillers, 1)
+
+    @staticmethod
+    def planned(domain: Domain, alpha: float) -> "PointCounts":
+        """For the error alpha: 3/alpha values are kept, 2/alpha fill up."""
+        inverse = 1 / checks.probability("alpha", alpha)
+        return PointCounts(domain, math.ceil(3 * inverse), math.ceil(2 * inverse))
+
+    @property
+    def bits(self) -> int:
+        """Of a value."""
+        return max(1, (self.domain.size - 1).bit_length())
+
+    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+        """``kept + fillers`` points. x: ``uint32[capacity, limbs]``, rows in any order. mask: ``bool[capacity]``."""
+        counts, values = value_counts(x, mask, self.domain.size)
+        released, noisy = self.histogram(counts, privacy).sample(key)
+        return self.synthetic(values, released, noisy, jnp.sum(mask, dtype=jnp.int32))
+
+    def synthetic(self, values: Array, released: Array, noisy: Array, rows: Array) -> Sanitized:
+        """From what was released, without a look at the rows: values ``uint32[m, limbs]`` with noisy counts."""
+        height = jnp.where(released, jnp.rint(jnp.clip(noisy, 0, _CLIP)), 0).astype(jnp.float32)
+        best, slot = jax.lax.top_k(jnp.pad(height, (0, max(0, self.kept - height.shape[0]))), self.kept)
+        weights = at_most(best.astype(jnp.int32), rows)
+        real = best > 0
+        value = jnp.where(real[:, None], values[jnp.minimum(slot, height.shape[0] - 1)], jnp.uint32(0))
+        filler, exists = self._fillers(value, real)
+        points, alive = jnp.concatenate([value, filler]), jnp.concatenate([real, exists])
+        shared = alive & (~jnp.all(exists) | (jnp.arange(alive.shape[0], dtype=jnp.int32) >= self.kept))
+        extra = spread_over(rows - jnp.sum(weights, dtype=jnp.int32), shared)
+        return Sanitized.of(points, jnp.pad(weights, (0, self.fillers)) + extra)
+
+    def histogram(self, counts: Array, privacy: Privacy) -> HistogramLaw:
+        """Which values are released, with which noisy counts."""
+        return stability_histogram(counts, privacy.epsilon, privacy.delta)
+
+    def guarantee(self, privacy: Privacy) -> Guarantee:
+        """The histogram's."""
+        numbers = float(privacy.epsilon), float(privacy.delta)
+        return stability_histogram_guarantee(*numbers, what="point sanitizer")
+
+    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+        """`theory.sanitizers.points`."""
+        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
+        checks.delta(delta, positive_for="the point sanitizer")
+        return sizes.points(epsilon, delta, self.kept, self.fillers, alpha, beta)
+
+    def _fillers(self, kept: Array, real: Array) -> tuple[Array, Array]:
+        """The lowest values that are not kept, ``uint32[fillers, limbs]``, and whether they exist."""
+        tried = min(self.kept + self.fillers, self.domain.size)
+        value = jnp.asarray(wide.encode(range(tried), self.domain.limbs))
+        taken = jnp.any(jnp.all(value[:, None] == kept[None], axis=-1) & real[None], axis=1)
+        place = jnp.where(taken, self.fillers, jnp.cumsum(~taken, dtype=jnp.int32) - 1)
+        filler = jnp.zeros((self.fillers, value.shape[1]), jnp.uint32).at[place].set(value, mode="drop")
+        return filler, jnp.arange(self.fillers, dtype=jnp.int32) < jnp.sum(~taken, dtype=jnp.int32)
+
+
+def value_counts(x: Array, mask: Array, size: int) -> tuple[Array, Array]:
+    """The rows by value, ascending: (``int32[n]``, rows with the r-th distinct value, 0 beyond; the values
+    ``uint32[n, limbs]``)."""
+    count = x.shape[0]
+    index = jnp.arange(count, dtype=jnp.int32)
+    with jax.enable_x64(True):
+        (values,) = wide.sort(wide.join(x), real=mask, below=size)
+        real = index < jnp.sum(mask, dtype=jnp.int32)
+        starts = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
+        limbs = wide.split(values, x.shape[1])
+    slot = jnp.where(real, jnp.cumsum(starts, dtype=jnp.int32) - 1, count)
+    counts = jnp.zeros(count, jnp.int32).at[slot].add(1, mode="drop")
+    distinct = jnp.zeros_like(limbs).at[slot].set(limbs, mode="drop")
+    return counts, distinct
+
+
+def at_most(weights: Array, total: Array) -> Array:
+    """max(weights - t, 0) with the least t >= 0 for which they sum to at most ``total`` >= 0; ``int32[r]`` >= 0.
+
+    If numbers of sum at most ``total`` are within E of the weights, t < E + 1.
+    """
+
+    def halve(_, bounds):
+        low, high = bounds  # t in [low, high]
+        middle = low + (high - low) // 2
+        with jax.enable_x64(True):
+            fits = jnp.sum(jnp.maximum(weights - middle, 0).astype(jnp.int64)) <= total.astype(jnp.int64)
+        return jnp.where(fits, low, jnp.minimum(middle + 1, high)), jnp.where(fits, middle, high)
+
+    start = jnp.int32(0), jnp.maximum(jnp.max(weights), 0)
+    return jnp.maximum(weights - jax.lax.fori_loop(0, 32, halve, start)[1], 0)
+
+
+def spread_over(total: Array, where: Array) -> Array:
+    """``total`` >= 0 as whole numbers over the entries ``where``, differing by at most 1; nothing if there are none."""
+    place = jnp.cumsum(where, dtype=jnp.int32) - 1
+    count = jnp.maximum(jnp.sum(where, dtype=jnp.int32), 1)
+    share = total // count + (place < total % count).astype(jnp.int32)
+    return jnp.where(where, share, 0).astype(jnp.int32)
+
+
+def points_error(sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
+    """Host: the largest error of a value's share over all values, as an exact fraction; 0 without rows."""
+    rows, points = np.asarray(x)[np.asarray(mask)], np.asarray(sanitized.points)
+    _, value = np.unique(np.concatenate([rows, points]), axis=0, return_inverse=True)
+    value, n = value.reshape(-1), len(rows)
+    counts = np.bincount(value[:n], minlength=len(value)).astype(object)
+    weights = np.zeros(len(value), object)
+    np.add.at(weights, value[n:], np.asarray(sanitized.weights).astype(object))
+    total = int(np.sum(weights))
+    return Fraction(int(np.max(np.abs(weights * n - counts * total))), max(n, 1) * total)

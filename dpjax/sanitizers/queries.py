@@ -1,0 +1,76 @@
+"""Counting queries over a finite domain: all concepts of a class at once, in exact whole numbers."""
+
+from fractions import Fraction
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.checks import InputError
+from dpjax.concepts.finite import Finite
+from dpjax.sanitizers.base import Sanitized
+
+EXACT = 1 << 24  # whole numbers up to here are float32
+_BLOCK = 1 << 21  # entries of the matrix that are unpacked at once
+
+
+def histogram(queries: Finite, x: Array, mask: Array) -> Array:
+    """Rows with each value, ``int32[d]``, for x ``uint32[n, 1]``; values beyond the domain count as its last."""
+    cell = jnp.minimum(x[:, 0], jnp.uint32(queries.width - 1)).astype(jnp.int32)
+    return jnp.zeros(queries.width, jnp.int32).at[cell].add(mask.astype(jnp.int32))
+
+
+def answers(queries: Finite, counts: Array) -> Array:
+    """sum over x of query(x) counts[x] for every query, ``int32[concepts]``; |counts| sum to less than 2**24.
+
+    Blocks of rows of the packed matrix become float32 for one matrix product; whole numbers stay exact in any order.
+    """
+    weight = jnp.pad(counts.astype(jnp.float32), (0, -queries.width % 8))
+
+    def of_row(row: Array) -> Array:
+        return jnp.dot(_unpacked(row).astype(jnp.float32), weight, precision=jax.lax.Precision.HIGHEST)
+
+    block = max(1, _BLOCK // queries.width)
+    rows = jnp.asarray(_packed(queries))
+    if queries.size <= block:
+        return jax.vmap(of_row)(rows).astype(jnp.int32)
+    return jax.lax.map(of_row, rows, batch_size=block).astype(jnp.int32)
+
+
+def query(queries: Finite, number: Array) -> Array:
+    """The query with this number, ``bool[d]``."""
+    return _unpacked(jnp.asarray(_packed(queries))[number])[: queries.width]
+
+
+def check_rows(capacity: int, limit: int) -> None:
+    """Refuses a buffer of ``limit`` rows or more, beyond which counts would not be exact."""
+    if capacity >= limit:
+        raise InputError("rows", f"a buffer of fewer than {limit}", str(capacity), "sanitize a part of them")
+
+
+def error(queries: Finite, sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
+    """Host: the largest error of a query's share over the whole class, as an exact fraction; 0 without rows."""
+    last, columns = queries.width - 1, np.zeros((queries.width, 2))
+    np.add.at(columns[:, 0], np.minimum(np.asarray(x)[np.asarray(mask), 0], last), 1)
+    np.add.at(columns[:, 1], np.minimum(np.asarray(sanitized.points)[:, -1], last), np.asarray(sanitized.weights))
+    rows = _packed(queries)
+    sums = []
+    for start in range(0, len(rows), max(1, _BLOCK // queries.width)):
+        some = rows[start : start + max(1, _BLOCK // queries.width)]
+        table = np.unpackbits(some, axis=1, count=queries.width, bitorder="little")
+        sums.append(table.astype(np.float64) @ columns)  # whole numbers below 2**53: exact
+    ours, theirs = np.concatenate(sums).astype(np.int64).astype(object).T
+    n, total = (int(count) for count in columns.sum(axis=0))
+    return Fraction(int(np.max(np.abs(theirs * n - ours * total))), max(n, 1) * total)
+
+
+def _packed(queries: Finite) -> np.ndarray:
+    """The matrix, eight columns a byte, lowest bit first: ``uint8[concepts, ceil(d / 8)]``."""
+    return np.packbits(queries.matrix(), axis=1, bitorder="little")
+
+
+def _unpacked(row: Array) -> Array:
+    bits = (row[:, None] >> jnp.arange(8, dtype=jnp.uint8)[None]) & jnp.uint8(1)
+    return bits.reshape(-1).astype(bool)

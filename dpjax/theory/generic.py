@@ -1,0 +1,61 @@
+"""Rows of `learners.GenericLearner` beside those of its sanitizer: plain numbers on the host.
+
+The sanitizer answers all symmetric differences of two concepts to alpha/4 with probability 1 - beta/3. So among the
+concepts to choose from there is for every column one that errs on at most alpha n/4 rows more than the class's best.
+"""
+
+from collections.abc import Callable
+from math import ceil, log, log1p
+
+from dpjax import checks
+from dpjax.theory.search import smallest
+
+Restrictions = Callable[[int], float]
+
+
+def line(n: int) -> float:
+    """ln(2 n + 1) >= ln of the ways in which points or thresholds cut 2 n elements."""
+    return log1p(2 * n)
+
+
+def realizable(
+    restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float
+) -> int:  # fmt: skip
+    """Rows for k realizable columns.
+
+    Each choice at epsilon ``part`` loses at most alpha n/4, all of them with beta/3: (2/part) ln(3 k choices / beta).
+    Then all errors are at most alpha n/2, and but for beta/3 whoever errs on so few rows has error at most alpha:
+    4 s k exp(-alpha n/16) <= beta/3 with s the restrictions of the class to 2 n elements.
+
+    Args:
+      restrictions: n -> ln s; `line`, or the logarithm of the number of concepts.
+      choices: concepts to choose from, at most.
+    """
+    _check(choices, k, part, alpha, beta)
+    general = smallest(lambda n: log(4) + restrictions(n) + log(3 * k / beta) <= alpha * n / 16)
+    return max(general, _chosen(choices, k, part, alpha, beta))
+
+
+def agnostic(
+    restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float
+) -> int:  # fmt: skip
+    """Rows for k columns with any labels: excess error at most alpha.
+
+    A quarter of alpha for the sanitizer, one for the choices, and two for the deviation of errors from their shares of
+    the rows: 4 s k exp(-(alpha/4)^2 n/8) <= beta/3.
+    """
+    _check(choices, k, part, alpha, beta)
+    general = smallest(lambda n: log(4) + restrictions(n) + log(3 * k / beta) <= alpha**2 * n / 128)
+    return max(general, _chosen(choices, k, part, alpha, beta))
+
+
+def _chosen(choices: int, k: int, part: float, alpha: float, beta: float) -> int:
+    return ceil(2 / part * log(3 * k * choices / beta) / (alpha / 4))
+
+
+def _check(choices: int, k: int, part: float, alpha: float, beta: float) -> None:
+    checks.integer("choices", choices, 1)
+    checks.integer("k", k, 1)
+    checks.epsilon(part, "part")
+    checks.probability("alpha", alpha)
+    checks.probability("beta", beta)

@@ -1,0 +1,82 @@
+"""How many rows a learner of parities needs, from exact probabilities: plain numbers on the host."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import binom
+
+from dpjax import checks
+from dpjax.checks import InputError
+from dpjax.theory.search import smallest
+
+_SPARE = 24  # rows beyond d that are worth a thought: with them a subsample fails with probability 2**-24
+_MOST = 1 << 16
+
+
+def full_rank(dimension: int, rows: int) -> float:
+    """P[``rows`` uniform vectors of {0, 1}^d span it] = product over i < d of (1 - 2^(i - rows)).
+
+    At least 0.880 with d + 3 rows, whatever d.
+    Reference: the count of matrices of full rank over GF(2).
+    """
+    checks.integer("dimension", dimension, 1)
+    if checks.integer("rows", rows, 0) < dimension:
+        return 0.0
+    return math.exp(sum(math.log1p(-(2.0 ** (i - rows))) for i in range(dimension)))
+
+
+def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: float) -> float:
+    """A lower bound on the probability that `learners.ParityLearner` returns the target, realizable and uniform.
+
+    S ~ Binomial(m, p) subsamples have full rank and vote for the target; even if all others agree on something else
+    its lead is 2 S - m. The test of stability passes a lead g > 0 with P[g + Lap(2 / epsilon) >= 2 + (2 / epsilon)
+    ln(1 / (2 delta))]. Exact sum over S.
+
+    Args:
+      subsamples: m. rows: of each. dimension: d. epsilon: > 0. delta: in (0, 1).
+    """
+    right = np.arange(subsamples + 1)
+    lead = 2.0 * right - subsamples
+    tail = -math.log(2 * delta) if delta <= 0.5 else math.log(2 * (1 - delta))
+    needed = tail - epsilon / 2 * (lead - 2)
+    passes = np.where(needed > 0, 0.5 * np.exp(-np.abs(needed)), 1 - 0.5 * np.exp(-np.abs(needed)))
+    mass = binom.pmf(right, subsamples, full_rank(dimension, rows))
+    return float(np.sum(np.where(lead > 0, mass * passes, 0.0)))
+
+
+def parity_learner(dimension: int, epsilon: float, delta: float, beta: float) -> tuple[int, int]:
+    """(subsamples m, rows of each) with the fewest rows m x rows in all for which `success` is at least 1 - beta.
+
+    The number of concepts is not in it, nor is alpha: what is found is exact. m is about (2 / epsilon) ln(1 / (4 delta
+    beta)) + 2, and the rows are d and a few: (d / epsilon) log(1 / (beta delta)) in all.
+
+    Reference: Bun, Nissim, Stemmer 2016, Theorem 3.12, whose sum d log(1/beta) + log(1/(beta delta)) / epsilon does not
+      follow from its proof; constants are our own.
+    """
+    checks.integer("dimension", dimension, 1)
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for="ParityLearner")
+    checks.probability("beta", beta)
+    best = None
+    for rows in range(dimension, dimension + _SPARE + 1):
+        most = _MOST if best is None else best[0] * best[1] // rows
+
+        def enough(m: int, rows: int = rows) -> bool:
+            return success(m, rows, dimension, epsilon, delta) >= 1 - beta
+
+        m = _fewest(enough, most)
+        if m <= most:
+            best = m, rows
+    if best is None:
+        raise InputError("goal", f"one within {_MOST} subsamples", f"beta = {beta}", "take a larger epsilon or delta")
+    return best
+
+
+def _fewest(enough: Callable[[int], bool], most: int) -> int:
+    """The least m with ``enough(m)``, or something above ``most``.
+
+    One subsample more may lower `success`, as it may tie; two more do not. So odd and even numbers one by one.
+    """
+    odd = 2 * smallest(lambda i: 2 * i - 1 > most or enough(2 * i - 1)) - 1
+    return min(odd, 2 * smallest(lambda i: 2 * i > most or enough(2 * i)))

@@ -1,0 +1,166 @@
+"""Points by buckets of hash functions: errors of all buckets, what is found and how often, numbers that are none."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import wide
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Finite, Points
+from dpjax.concepts import distributions as make
+from dpjax.concepts.hashing import Hash
+from dpjax.experiments import engine
+from dpjax.experiments.experiment import Experiment, Workload, noise_of, point
+from dpjax.learners import HashedPoints, column_errors
+from dpjax.theory import points as theory
+from dpjax.types import Goal, Privacy, Sample
+
+TRIALS = 256
+GOAL = Goal(0.2, 0.1)
+
+
+def rows(domain, k, n, capacity, seed=0):
+    generator = np.random.default_rng(seed)
+    pool = np.array([0, 5, 2**20, domain.size - 1], np.uint64)
+    x = domain.encode(generator.choice(pool, capacity))
+    return Sample(jnp.asarray(x), jnp.asarray(generator.random((capacity, k)) < 0.5), jnp.arange(capacity) < n)
+
+
+@cache
+def successes(experiment):
+    def run(keys, workload, at):
+        return jax.lax.map(lambda key: experiment.trial(key, workload, at)[1], keys, batch_size=32)
+
+    return jax.jit(run)
+
+
+def measured(learner, workload, n, privacy, largest):
+    """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
+    at = point(b"measured here", n, privacy.epsilon, privacy.delta, GOAL.alpha, GOAL.beta, workload.distribution,
+               workload.noise)  # fmt: skip
+    run = successes(Experiment(learner, learner.k, engine.capacity(largest)))
+    return int(np.sum(run(jax.random.split(jax.random.key(5), TRIALS), workload, at)))
+
+
+def workload(name, rate=0.0):
+    """Four segments and three targets each, so that there is one program for all. The last one is hard."""
+    quarter = 2**62
+    segments = {
+        "uniform": [(i * quarter, (i + 1) * quarter - 1, 1) for i in range(4)],
+        "zipf": [(i * quarter, i * quarter + 1, 12 // (i + 1)) for i in range(4)],
+        "adversarial": [(0, 2**16 - 1, 1), *((i * quarter, i * quarter, 3 * 2**16) for i in (1, 2, 3))],
+    }[name]
+    targets = jnp.asarray(wide.encode([quarter, 2 * quarter, 3 * quarter]))
+    return Workload(make.from_segments(Domain(2**64), segments), targets, noise_of(rate))
+
+
+@pytest.mark.parametrize("k", [1, 40])
+def test_errors_are_counted(k):
+    """Of every bucket of every function and of the all-zero function, against predictions."""
+    domain = Domain(2**40)
+    learner = HashedPoints(Points(domain), k, 3, 2)
+    hashes = Hash.draw(jax.random.key(1), 3, 2)
+    for n in (0, 1, 7, 20):
+        sample = rows(domain, k, n, 20, seed=n)
+        with jax.numpy_dtype_promotion("strict"):
+            found = np.asarray(jax.jit(learner.errors)(hashes, sample))
+        bucket, y = np.asarray(hashes(sample.x))[:n], np.asarray(sample.y)[:n]
+        expected = [[np.sum((bucket[:, f] == b) != y[:, j]) for f in range(3) for b in range(4)] + [np.sum(y[:, j])]
+                    for j in range(k)]  # fmt: skip
+        assert found.dtype == np.int32 and found.tolist() == np.array(expected).tolist()
+
+
+def test_errors_in_turns_are_the_same(monkeypatch):
+    generator = np.random.default_rng(2)
+    says = jnp.asarray(generator.random((50, 7)) < 0.5)
+    sample = rows(Domain(2**40), 9, 43, 50)
+    together = np.asarray(column_errors.column_errors(says, sample))
+    y, mask = np.asarray(sample.y), np.asarray(sample.mask)
+    wrong = (np.asarray(says)[:, None, :] != y[:, :, None]) & mask[:, None, None]
+    np.testing.assert_array_equal(together, wrong.sum(axis=0))
+    monkeypatch.setattr(column_errors, "_CELLS", 2 * sample.capacity)
+    np.testing.assert_array_equal(column_errors.column_errors(says, sample), together)
+    monkeypatch.setattr(column_errors, "_MOST_ROWS", 49)
+    with pytest.raises(InputError, match="capacity"):
+        column_errors.column_errors(says, sample)
+
+
+@pytest.mark.statistical
+def test_the_choice_follows_the_exponential_mechanism(stats):
+    """One function, given: buckets and the all-zero function are drawn as their errors say."""
+    domain, epsilon, count = Domain(2**40), 1.5, 20_000
+    learner = HashedPoints(Points(domain), 1, 1, 2)
+    sample = rows(domain, 1, 9, 16, seed=3)
+    keys = jax.random.split(jax.random.key(3), count)
+    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.0), GOAL)))(keys)
+    errors = jax.jit(jax.vmap(learner.errors, (0, None)))(found.hashes, sample)[:, 0]
+    weights = np.exp(-epsilon / 2 * np.asarray(errors, np.float64))
+    chosen = np.where(found.zero[:, 0], 4, np.asarray(found.concept)[:, 0, 1])
+    observed = np.bincount(np.asarray(errors)[np.arange(count), chosen], minlength=10)
+    share = weights / weights.sum(axis=1, keepdims=True)
+    expected = [np.sum(share[np.asarray(errors) == e]) for e in range(len(observed))]
+    # sums of independent draws of different laws: each count is within Bernstein of its mean
+    for seen, mean in zip(observed, expected, strict=True):
+        assert abs(seen - mean) <= np.sqrt(2 * mean * np.log(20 / stats.false_alarm)) + np.log(20 / stats.false_alarm)
+
+
+@pytest.mark.statistical
+def test_success_at_the_planned_size(stats):
+    """Also with a tenth of the labels flipped, from more rows."""
+    privacy = Privacy(4.0, 0.0)
+    learner = HashedPoints.planned(Points(Domain(2**64)), 2, privacy, GOAL)
+    n = learner.sample_size(privacy, GOAL)
+    for name in ("uniform", "zipf", "adversarial"):
+        stats.mostly(measured(learner, workload(name), n, privacy, 4 * n), TRIALS, 0.1)
+    noisy = workload("adversarial", 0.1)
+    stats.mostly(measured(learner, noisy, 4 * n, privacy, 4 * n), TRIALS, 0.1)
+    assert measured(learner, noisy, 10, privacy, 4 * n) < TRIALS / 2
+
+
+def test_a_plan_takes_the_fewest_rows_and_keeps_what_the_proof_needs():
+    for k, alpha, beta in ((1, 0.2, 0.1), (40, 0.1, 0.05), (1000, 0.25, 0.3)):
+        privacy, goal = Privacy(1.0, 1e-6), Goal(alpha, beta)
+        learner = HashedPoints.planned(Points(Domain(2**64)), k, privacy, goal, "zcdp")
+        assert k * 2.0**-learner.tries <= beta / 2 and 2.0 ** (1 - learner.bits) < alpha / 2
+        assert k * 2.0 ** (1 - learner.tries) > beta / 2
+        n = learner.sample_size(privacy, goal)
+        for bits in range(learner.bits - 2, learner.bits + 3):
+            if 2.0 ** (1 - bits) < alpha / 2:
+                other = HashedPoints(learner.concepts, k, learner.tries, bits, "zcdp")
+                assert other.sample_size(privacy, goal) >= n
+    assert theory.hash_bits(0.25) == 5 and theory.hash_bits(0.26) == 4  # strictly below alpha / 2
+
+
+def test_the_domain_does_not_matter_and_more_concepts_do():
+    small, large = (HashedPoints(Points(Domain(size)), 1, 8, 7) for size in (2, 2**64))
+    assert small.sample_size(Privacy(1.0), GOAL) == large.sample_size(Privacy(1.0), GOAL)
+    sizes = [HashedPoints(Points(Domain(2**64)), k, 14, 7).sample_size(Privacy(1.0), GOAL) for k in (1, 10, 100)]
+    assert 5 < sizes[1] / sizes[0] < 15 and 5 < sizes[2] / sizes[1] < 15
+
+
+@pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
+@pytest.mark.parametrize("k", [1, 40])
+def test_the_guarantee_is_within_the_budget(composition, k):
+    for epsilon in (0.1, 7.0):
+        for delta in (0.0, 1e-7):
+            whole = HashedPoints(Points(Domain(9)), k, 2, 3, composition).guarantee(Privacy(epsilon, delta))
+            assert 0 < whole.epsilon <= epsilon and 0 <= whole.delta <= delta
+            assert composition != "basic" or whole.delta == 0
+
+
+@pytest.mark.parametrize("attempt", [
+    lambda: HashedPoints(Finite.of([[0, 1]]), 1, 2, 3), lambda: HashedPoints(Points(Domain(4)), 0, 2, 3),
+    lambda: HashedPoints(Points(Domain(4)), 1, 0, 3), lambda: HashedPoints(Points(Domain(4)), 1, 2, 0),
+    lambda: HashedPoints(Points(Domain(4)), 1, 2, 21), lambda: HashedPoints(Points(Domain(4)), 1, 2, 3, "best"),
+    lambda: HashedPoints(Points(Domain(4)), 1, 2, 7).sample_size(Privacy(1.0), GOAL),  # too few functions
+    lambda: HashedPoints(Points(Domain(4)), 1, 9, 3).sample_size(Privacy(1.0), GOAL),  # too few buckets
+    lambda: HashedPoints.planned(Points(Domain(4)), 1, Privacy(1.0), Goal(1e-6, 0.1)),
+    lambda: jax.eval_shape(HashedPoints(Points(Domain(9)), 3, 2, 3).learn, jax.random.key(0),
+                           rows(Domain(2**21), 2, 3, 4), Privacy(1.0), GOAL),
+])  # fmt: skip
+def test_what_makes_no_sense_is_refused(attempt):
+    with pytest.raises(InputError):
+        attempt()

@@ -1,0 +1,305 @@
+"""MWEM: what it spends, the error it promises, the same bits whatever runs beside it, and better than noise."""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import audit
+from dpjax.audit import sanitizer_targets
+from dpjax.audit.outcomes import exact_law
+from dpjax.checks import InputError
+from dpjax.concepts import Finite
+from dpjax.sanitizers import MWEM
+from dpjax.sanitizers.mwem import in_units
+from dpjax.sanitizers.queries import answers, error
+from dpjax.sanitizers.shares import host_share
+from dpjax.theory import sanitizers as sizes
+from dpjax.types import Goal, Neighboring, Privacy, at_most
+
+FALSE_ALARM = 1e-6
+SURE = 1 - FALSE_ALARM
+TRIALS, ALPHA, BETA = 256, 0.4, 0.1
+PRIVACY = Privacy(1.0, 1e-6)
+
+
+@pytest.fixture(autouse=True)
+def strict():
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        yield
+
+
+def thresholds(size):
+    return np.arange(size)[None, :] <= np.arange(size)[:, None]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.3])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0])
+@pytest.mark.parametrize("rounds", [1, 2, 30, 1000])
+def test_the_guarantee_stays_within_the_budget(rounds, epsilon, delta):
+    plan = MWEM(Finite.of(thresholds(4)), rounds)
+    spent = plan.guarantee(Privacy(epsilon, delta))
+    assert spent.neighboring is Neighboring.REPLACE_ONE
+    assert spent.epsilon <= epsilon and spent.delta <= delta
+    assert spent.epsilon >= 0.8 * epsilon or delta > 0.1  # where rho is worth almost no epsilon at all
+    # the numbers of the program, in float32, add to no more than a round's share
+    part = plan.part(Privacy(jnp.asarray(at_most(epsilon)), jnp.asarray(at_most(delta))))
+    count = 1 / float(plan.count_law(jnp.int32(1), part).scale)
+    choice = -2 * float(plan.choice_law(jnp.zeros(2, jnp.int32), jnp.asarray([0, 1], jnp.int32), part).log_weights[0])
+    assert count + choice <= host_share(Privacy(epsilon, delta), rounds, pure=True).epsilon
+    assert choice == pytest.approx(2 * count)
+
+
+def test_the_parts_of_a_round_add_to_its_share_and_zcdp_is_what_it_says():
+    plan = MWEM(Finite.of(thresholds(4)), 100)
+    spent = plan.guarantee(PRIVACY)
+    part = host_share(PRIVACY, 100, pure=True).epsilon
+    assert spent.rounds == 100 and spent.delta == 1e-6 and spent.rho <= 100 * part**2 / 9
+    choice, count = spent.parts
+    assert choice.epsilon + count.epsilon <= part and choice.epsilon == pytest.approx(2 * count.epsilon)
+    assert "basic" in plan.guarantee(Privacy(1.0, 0.0)).why
+
+
+@pytest.mark.statistical
+def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
+    queries, size = Finite.of(thresholds(8)), 8
+    plan = MWEM(queries, 2 * math.ceil(4 * math.log(size) / ALPHA**2))
+    n = plan.sample_size(PRIVACY, Goal(ALPHA, BETA))
+    capacity = 1 << (n - 1).bit_length()
+    generator, mask = np.random.default_rng(1), np.arange(capacity) < n
+    laws = np.array([np.eye(8)[7], np.eye(8)[0], [0.5, 0, 0, 0, 0, 0, 0, 0.5], np.full(8, 1 / 8)])
+    x = np.full((TRIALS, capacity, 1), 0xFFFFFFFF, np.uint32)
+    for trial in range(TRIALS):
+        x[trial, :n, 0] = generator.choice(8, n, p=laws[trial % 4])
+    made = jax.jit(jax.vmap(lambda k, x: plan.sanitize(k, x, jnp.asarray(mask), PRIVACY)))(
+        jax.random.split(key, TRIALS), jnp.asarray(x)
+    )
+    made = jax.tree.map(np.asarray, made)
+    errors = [error(queries, jax.tree.map(lambda a: a[t], made), x[t], mask) for t in range(TRIALS)]  # noqa: B023
+    stats.mostly(sum(e <= ALPHA for e in errors), TRIALS, BETA)
+    assert max(errors) > ALPHA / 8
+
+
+@pytest.mark.statistical
+def test_without_noise_the_mean_error_keeps_its_bound(key):
+    """At a huge epsilon what remains is 2 sqrt(ln d / (T + 1)): a wrong rate of moving, or sign, fails here."""
+    generator = np.random.default_rng(7)
+    table = generator.random((40, 64)) < 0.5
+    queries = Finite.of(table)
+    x = generator.choice(64, (4000, 1), p=generator.dirichlet(np.full(64, 0.1))).astype(np.uint32)
+    found = []
+    for rounds in (1, 160):
+        made = jax.jit(lambda k, x, rounds=rounds: MWEM(queries, rounds).sanitize(
+            k, x, jnp.ones(4000, bool), Privacy(1e6)))(key, x)  # fmt: skip
+        found.append(float(error(queries, made, x, np.ones(4000, bool))))
+        assert found[-1] <= 2 * math.sqrt(math.log(64) / (rounds + 1)) + 2 / 4000
+    assert found[1] < 0.5 * found[0]
+
+
+def test_sizes_by_hand_and_refusals():
+    part, logs = 0.1, math.log(2 * 80 * 9 / 0.05) + math.log(2 * 80 / 0.05)
+    room = 0.5 - 2 * math.sqrt(math.log(16) / 81) - 16 / 2**21
+    assert sizes.mwem(16, 9, 80, part, 0.5, 0.05) == math.ceil((30 * logs + 2) / room)
+    with pytest.raises(InputError, match=r"at least 44 for alpha = 0\.5") as refused:
+        sizes.mwem(16, 9, 43, part, 0.5, 0.05)
+    assert "take more rounds" in str(refused.value) and sizes.mwem(16, 9, 44, part, 0.5, 0.05) > 0
+    with pytest.raises(InputError, match="smaller domain"):
+        sizes.mwem(2**14, 9, 2**16, part, 0.007, 0.05)
+    with pytest.raises(InputError, match="made for the class"):
+        MWEM(Finite.of(np.ones((1, 2**14 + 1))), 3)
+    few, plan = Finite.of(thresholds(4)), MWEM(Finite.of(thresholds(4)), 3)
+    for wrong in (lambda: MWEM(few, 0), lambda: MWEM(few, 2**16 + 1), lambda: plan.sample_size(PRIVACY, Goal(0.1, 0.1)),
+                  lambda: plan.guarantee(Privacy(0.0)), lambda: plan.sample_size(PRIVACY, Goal(0.1, 0.0))):  # fmt: skip
+        with pytest.raises(InputError):
+            wrong()
+    with pytest.raises(InputError, match="sanitize a part"):
+        jax.eval_shape(
+            lambda x, m: plan.sanitize(jax.random.key(0), x, m, PRIVACY),
+            jax.ShapeDtypeStruct((2**23, 1), jnp.uint32), jax.ShapeDtypeStruct((2**23,), bool),
+        )  # fmt: skip
+
+
+def test_total_on_every_database_in_one_trace(run, key):
+    plan = MWEM(Finite.of(thresholds(5)), 6)
+    for n in (0, 1, 2, 9):
+        for value, (epsilon, delta) in ((0, (1.0, 1e-6)), (4, (1e-6, 0.0)), (2**32 - 1, (1e3, 0.5))):
+            made = run(plan)(key, np.full((9, 1), value, np.uint32), np.arange(9) < n, epsilon, delta)
+            weights = np.asarray(made.weights)
+            assert weights.min() >= 0 and abs(int(weights.sum()) - 2**23) <= 5
+            assert np.asarray(made.points)[:, 0].tolist() == [0, 1, 2, 3, 4] and not np.asarray(made.outcome).any()
+            if n == 0:
+                np.testing.assert_array_equal(weights, weights[0])
+    assert run(plan).program._cache_size() == 1
+    one = MWEM(Finite.of([[1], [0]]), 2)
+    assert np.asarray(run(one)(key, np.zeros((3, 1), np.uint32), np.ones(3, bool)).weights).tolist() == [2**23]
+
+
+@pytest.mark.parametrize(("size", "count"), [(13, 7), pytest.param(100, 37, marks=pytest.mark.slow)])
+def test_neither_batch_nor_capacity_nor_order_nor_row_of_a_batch_matters(size, count, run, key):
+    generator, n = np.random.default_rng(5), 200
+    plan = MWEM(Finite.of(generator.random((count, size)) < 0.4), 12)
+    x, keys = generator.integers(0, size, (n, 1)).astype(np.uint32), jax.random.split(key, 21)
+    alone = np.stack([np.asarray(run(plan)(k, x, np.ones(n, bool), 4.0).weights) for k in keys])
+    assert len(np.unique(alone, axis=0)) > 15
+    longer = np.concatenate([x[generator.permutation(n)], np.full((57, 1), 0xFFFFFFFF, np.uint32)])
+    for k, want in zip(keys[:6], alone, strict=False):
+        np.testing.assert_array_equal(run(plan)(k, longer, np.arange(n + 57) < n, 4.0).weights, want)
+    batch = jax.jit(jax.vmap(lambda k: plan.sanitize(k, jnp.asarray(x), jnp.ones(n, bool), Privacy(4.0, 1e-6))))
+    for start in range(0, 21, 7):
+        np.testing.assert_array_equal(batch(keys[start : start + 7]).weights, alone[start : start + 7])
+
+
+@pytest.mark.slow
+def test_neither_devices_nor_64_bit_types_matter(fresh):
+    program = """
+import json, jax, numpy as np, jax.numpy as jnp
+from dpjax.concepts import Finite
+from dpjax.sanitizers import MWEM
+from dpjax.types import Privacy
+generator = np.random.default_rng(5)
+plan = MWEM(Finite.of(generator.random((7, 13)) < 0.4), 12)
+x = jnp.asarray(generator.integers(0, 13, (200, 1)).astype(np.uint32))
+keys = jax.random.split(jax.random.key(3), 8)
+run = lambda k: plan.sanitize(k, x, jnp.ones(200, bool), Privacy(jnp.float32(4), jnp.float32(1e-6))).weights
+with jax.default_device(jax.devices()[-1]):
+    found = np.asarray(jax.jit(jax.vmap(run))(jnp.array(keys)))
+print(json.dumps([len(jax.devices()), found.tolist()]))
+"""
+    flag = "--xla_force_host_platform_device_count="
+    found = [
+        fresh(program, XLA_FLAGS=f"{flag}{count}", JAX_ENABLE_X64=wide)
+        for count, wide in ((1, "0"), (8, "0"), (2, "1"))
+    ]
+    assert [count for count, _ in found] == [1, 8, 2]
+    assert found[0][1] == found[1][1] == found[2][1]
+
+
+def test_units_are_the_distribution_whatever_the_length():
+    generator = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        for size in (1, 3, 7, 1000):
+            below = (generator.exponential(3, (8, size)) * 2**22).astype(np.int64)
+            below[:, 0] = 0
+            found = np.asarray(jax.jit(jax.vmap(in_units))(below))
+            np.testing.assert_array_equal(found, [np.asarray(jax.jit(in_units)(row)) for row in below])
+            share = np.exp2(-below / 2**22)
+            share /= share.sum(axis=1, keepdims=True)
+            assert np.max(np.abs(found - 2**23 * share)) < 1.5
+        assert np.asarray(in_units(jnp.asarray([0, 2**22, 2**60]))).tolist() == [5592405, 2796203, 0]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", ["basic", "zCDP"])
+def test_better_than_a_noisy_count_of_every_query(name, key):
+    """4096 random queries on 256 values, 2000 rows: the same budget spent on Laplace counts of all of them."""
+    generator, n = np.random.default_rng(2), 2000
+    queries = Finite.of(generator.random((4096, 256)) < 0.5)
+    x = generator.choice(256, (n, 1), p=generator.dirichlet(np.full(256, 0.05))).astype(np.uint32)
+    privacy = Privacy(1.0, 0.0 if name == "basic" else 1e-6)
+    made = jax.jit(lambda k: MWEM(queries, 40).sanitize(k, jnp.asarray(x), jnp.ones(n, bool), privacy))(key)
+    ours = float(error(queries, made, x, np.ones(n, bool)))
+    part = host_share(privacy, queries.size, pure=True).epsilon
+    part /= 1 if name == "basic" else 2  # Laplace noise spends e^2 / 2 of zCDP, not e^2 / 8
+    noise = np.abs(generator.laplace(0, 1 / part, (50, queries.size))).max(axis=1) / n
+    assert 2 * ours < np.median(np.minimum(noise, 1))
+
+
+SHARP, MILD = (4.0, 0.3), (1.0, 1e-6)
+
+
+def few(rows):
+    target = audit.sanitizer_target("sanitizer-mwem")
+    return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
+
+
+@pytest.mark.parametrize("budget", [MILD, SHARP, (4.0, 1e-3)])
+def test_the_exact_law_keeps_the_claim(budget):
+    report = audit.exact(few(3), Privacy(*budget))
+    assert not report.violated and 0.5 * report.claim.epsilon < report.epsilon_found
+    if budget == MILD:
+        assert report.epsilon_found > 0.7  # of 1, so that a factor of 2 is seen
+
+
+@pytest.mark.parametrize("share", [2.0, 1.5])
+def test_a_wrong_share_is_refuted(share, monkeypatch):
+    right = MWEM.part
+    monkeypatch.setattr(MWEM, "part", lambda self, privacy: right(self, privacy) * share)
+    assert audit.exact(few(3), Privacy(1.0, 0.0)).violated
+
+
+@pytest.mark.statistical
+def test_the_listed_law_is_the_law_of_the_program(stats, key):
+    """Three rows at epsilon 4: the average after two rounds of `sanitize` against the table of the audit."""
+    plan, values, trials = sanitizer_targets.SMALL["sanitizer-mwem"], [0, 2, 3], 30_000
+    x = jnp.asarray(values, jnp.uint32)[:, None]
+    drawn = jax.jit(jax.vmap(lambda k: plan.sanitize(k, x, jnp.ones(3, bool), Privacy(4.0, 0.0)).weights))(
+        jax.random.split(key, trials)
+    )
+    law, drawn = {}, np.asarray(drawn)
+    with jax.enable_x64(True):
+        base = jax.tree.map(lambda part: part[None], sanitizer_targets._sample(values))
+        run = sanitizer_targets._asked(plan)
+        logs, outcomes = exact_law(lambda data: run(data, Privacy(jnp.float64(4.0), jnp.float64(0.0))), base, 4)
+    for log_p, raw in zip(logs[0], outcomes, strict=True):
+        law[tuple(np.frombuffer(raw.tobytes(), np.int32)[4:].tolist())] = math.exp(log_p)
+    names, place = np.unique(drawn, axis=0, return_inverse=True)
+    seen = {tuple(name.tolist()): int(np.sum(place == i)) for i, name in enumerate(names)}
+    assert set(seen) <= set(law) and len(law) > 30
+    stats.chi_square([seen.get(name, 0) for name in law], list(law.values()))
+
+
+@pytest.mark.parametrize("skipped", ["count", "choice"])
+def test_noise_that_is_skipped_is_refuted(skipped, monkeypatch):
+    right = getattr(MWEM, f"{skipped}_law")
+    monkeypatch.setattr(MWEM, f"{skipped}_law", lambda self, *given: right(self, *given[:-1], given[-1] * 1e3))
+    assert audit.exact(few(3), Privacy(1.0, 0.0)).violated
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_a_statistical_audit_is_consistent_and_sees_noise_that_is_skipped(monkeypatch):
+    """The program itself, not its table. Noise is left out of counts; the choices stay private."""
+    plan, trials = sanitizer_targets.SMALL["sanitizer-mwem"], 20_000
+    claim = plan.guarantee(Privacy(2.0, 0.0))
+
+    def check():
+        sides = []
+        for seed, values in enumerate(([0, 0, 2], [0, 2, 2])):
+            x = jnp.asarray(values, jnp.uint32)[:, None]
+            one = lambda k, x=x: plan.sanitize(k, x, jnp.ones(3, bool), Privacy(2.0, 0.0)).weights  # noqa: E731
+            sides.append(np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), trials))))
+        return audit.of_outputs(*sides, claim, confidence=SURE)
+
+    report = check()
+    assert not report.violated and report.epsilon_found > 0.3
+    right = MWEM.count_law
+    monkeypatch.setattr(MWEM, "count_law", lambda self, truth, part: right(self, truth, part * 1e6))
+    report = check()
+    assert report.violated, str(report)
+
+
+@pytest.mark.slow
+def test_replayed_questions_stay_within_their_sensitivity():
+    plan, target = sanitizer_targets.SMALL["sanitizer-mwem"], audit.sanitizer_target("sanitizer-mwem")
+
+    def run(key, data, privacy):
+        return sanitizer_targets._asked(plan)(data, privacy)
+
+    assert not audit.replay(dataclasses.replace(target, run=run), Privacy(1.0)).violated
+
+
+@pytest.mark.slow
+def test_the_largest_class_runs(key):
+    """2**14 queries on 2**14 values."""
+    generator, size, n = np.random.default_rng(3), 2**14, 20_000
+    queries = Finite.of(generator.integers(0, 256, (size, size), np.uint8) < 128)
+    x = (generator.geometric(0.002, (n, 1)) % size).astype(np.uint32)
+    plan = MWEM(queries, 8)
+    made = jax.jit(lambda k, x: plan.sanitize(k, x, jnp.ones(n, bool), Privacy(4.0, 1e-6)))(key, jnp.asarray(x))
+    assert float(error(queries, made, x, np.ones(n, bool))) < 0.2
+    truth = answers(queries, jnp.asarray(np.bincount(x[:, 0], minlength=size), jnp.int32))
+    rows = [0, 77, size - 1]
+    np.testing.assert_array_equal(np.asarray(truth)[rows], [queries.matrix()[i][x[:, 0]].sum() for i in rows])

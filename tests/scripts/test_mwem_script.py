@@ -1,0 +1,16 @@
+"""The script that compares MWEM with noise on every query, at small size."""
+
+import importlib.util
+
+
+def test_mwem_page(root, tmp_path):
+    spec = importlib.util.spec_from_file_location("mwem", root / "scripts" / "mwem.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(tmp_path, 3, 3, (16,), (64,), (100, 300), (4,))
+    page = (tmp_path / "mwem.md").read_text()
+    assert "`scripts/mwem.py`" in page and "median of 3 runs" in page and "nan" not in page
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| 16")]
+    assert [row[:3] for row in rows] == [["16", "64", "100"], ["16", "64", "300"]]
+    for row in rows:
+        assert all(0 <= float(cell) <= 1 for cell in row[3:])

@@ -1,0 +1,127 @@
+"""Lower bounds by packing against the best that any learner can do, and the sample size of a generic learner."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.stats import binom
+
+from dpjax.checks import InputError
+from dpjax.theory import generic, packing
+from dpjax.theory.points import hashed
+
+
+def least_failure(n, k, epsilon, alpha):
+    """The worst failure probability of the best (epsilon, 0)-private learner of k concepts from {f, g}, exactly.
+
+    Rows are y, which says nothing, or x with k labels; only their counts matter. A linear program over all laws of the
+    answer, one of 2^k, for all counts; each target fails where the answer is another one.
+    """
+    kinds, answers = 2**k + 1, 2**k
+    states = [c for c in itertools.product(range(n + 1), repeat=kinds) if sum(c) == n]
+    place = {state: i for i, state in enumerate(states)}
+    size = len(states) * answers
+    index = lambda state, answer: place[state] * answers + answer  # noqa: E731
+    above, rows = [], 0
+    for state in states:
+        for a, b in itertools.permutations(range(kinds), 2):
+            if not state[a]:
+                continue
+            other = list(state)
+            other[a], other[b] = other[a] - 1, other[b] + 1
+            for answer in range(answers):
+                line = np.zeros(size + 1)
+                line[index(state, answer)], line[index(tuple(other), answer)] = 1, -math.exp(epsilon)
+                above.append(line)
+    for target in range(answers):  # failure of the target <= the last variable
+        line = np.zeros(size + 1)
+        line[-1] = -1
+        for hits in range(n + 1):
+            state = [n - hits] + [hits if t == target else 0 for t in range(answers)]
+            for answer in set(range(answers)) - {target}:
+                line[index(tuple(state), answer)] += binom.pmf(hits, n, alpha)
+        above.append(line)
+    rows = len(above)
+    whole = np.kron(np.eye(len(states)), np.ones(answers))
+    goal = np.zeros(size + 1)
+    goal[-1] = 1
+    found = linprog(goal, np.array(above), np.zeros(rows), np.pad(whole, ((0, 0), (0, 1))), np.ones(len(states)))
+    assert found.success
+    return found.fun
+
+
+@pytest.mark.parametrize(("k", "epsilon", "alpha", "most"), [(1, 1.0, 0.5, 8), (1, 3.0, 0.3, 8), (2, 2.0, 0.6, 3)])
+def test_no_learner_beats_the_bound(k, epsilon, alpha, most):
+    """Where the bound says that n rows do not suffice, the best learner of all fails more often than beta."""
+    failures = {n: least_failure(n, k, epsilon, alpha) for n in range(1, most + 1)}
+    assert list(failures.values()) == sorted(failures.values(), reverse=True)
+    tried = 0
+    for beta in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6):
+        bound = packing.concepts(k, epsilon, alpha, beta)
+        for n in range(1, min(bound, most + 1)):
+            assert failures[n] > beta
+            tried += 1
+    assert tried >= 3
+
+
+def test_the_bound_against_the_definition():
+    """The inequality itself, with the sum over N written out for success wherever it costs least."""
+    for k, epsilon, alpha, beta in ((3, 1.0, 0.2, 0.1), (10, 0.3, 0.1, 0.4), (1, 5.0, 0.7, 0.01)):
+        n = packing.concepts(k, epsilon, alpha, beta)
+
+        def excluded(n, k=k, epsilon=epsilon, alpha=alpha, beta=beta):
+            left, total = 1 - beta, 0.0
+            for hits in range(n, -1, -1):
+                part = min(left, binom.pmf(hits, n, alpha))
+                left, total = left - part, total + part * math.exp(-epsilon * hits)
+            return (2**k - 1) * total > beta
+
+        assert not excluded(n) and (n == 1 or excluded(n - 1))
+
+
+def test_limits_and_monotonicity():
+    for k, epsilon, alpha in ((2000, 1.0, 0.1), (2000, 0.1, 0.3)):
+        # the mean of e^(-epsilon N) is what counts: between ln 2 k / (alpha epsilon) and a little more
+        assert 0.97 <= packing.concepts(k, epsilon, alpha, 0.5) / (k * math.log(2) / (alpha * epsilon)) <= 1.15
+    assert abs(packing.parities(64, 50, 1.0, 0.1) / (64 * 50 * math.log(2)) - 1) < 0.01
+    assert packing.parities(64, 50, 1.0, 0.5) == math.ceil(3200 * math.log(2))
+    assert abs(packing.proper(2**64, 1.0, 0.01, 0.3) * 2 * 0.01 / math.log(2**64) - 1) < 0.25
+    table = np.array([[[packing.concepts(k, e, a, b) for k in (1, 8, 64)] for e in (0.2, 1.0, 4.0)]
+                      for a in (0.05, 0.2) for b in (0.1, 0.4)]).reshape(2, 2, 3, 3)  # fmt: skip
+    assert (np.diff(table, axis=3) >= 0).all() and (np.diff(table, axis=2) <= 0).all()
+    assert (np.diff(table, axis=1) <= 0).all() and (np.diff(table, axis=0) <= 0).all()
+    assert packing.proper(4, 1.0, 0.1, 0.9) >= 1 and packing.parities(1, 1, 9.0, 0.4) == 1
+
+
+@pytest.mark.parametrize("attempt", [
+    lambda: packing.concepts(0, 1.0, 0.1, 0.1), lambda: packing.concepts(1, 0.0, 0.1, 0.1),
+    lambda: packing.concepts(1, 1.0, 1.0, 0.1), lambda: packing.concepts(1, 1.0, 0.1, 0.0),
+    lambda: packing.proper(3, 1.0, 0.1, 0.1), lambda: packing.proper(9, 1.0, 0.5, 0.1),
+    lambda: packing.parities(0, 1, 1.0, 0.1), lambda: packing.parities(1, 0, 1.0, 0.1),
+    lambda: generic.realizable(generic.line, 0, 1, 1.0, 0.1, 0.1),
+    lambda: generic.agnostic(generic.line, 1, 1, 0.0, 0.1, 0.1),
+])  # fmt: skip
+def test_numbers_that_are_none(attempt):
+    with pytest.raises(InputError):
+        attempt()
+
+
+def test_every_learner_needs_more_than_the_bound():
+    for k in (1, 10, 100):
+        part = 1.0 / k
+        assert hashed(k, 14, 7, part, 0.1, 0.1) > packing.concepts(k, 1.0, 0.1, 0.1)
+
+
+def test_the_generic_sizes_are_the_least_of_their_inequalities():
+    for choices, k, part, alpha, beta in ((40, 1, 0.5, 0.2, 0.1), (400, 30, 0.05, 0.1, 0.05)):
+
+        def general(n, power, k=k, beta=beta):
+            return math.log(4 * (2 * n + 1) * 3 * k / beta) <= power * n
+
+        chosen = 8 / (part * alpha) * math.log(3 * k * choices / beta)
+        for size, power in ((generic.realizable, alpha / 16), (generic.agnostic, alpha**2 / 128)):
+            n = size(generic.line, choices, k, part, alpha, beta)
+            assert n >= chosen and general(n, power)
+            assert n - 1 < chosen or not general(n - 1, power)
