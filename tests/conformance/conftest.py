@@ -138,6 +138,9 @@ TINY_INSTANCES = {
 }
 
 
+LONG = {("tiny", ProperVC1)}  # a minute each
+
+
 def exported():
     """Every learner that dpjax.learners exports."""
     found = vars(dpjax.learners).values()
@@ -145,15 +148,17 @@ def exported():
     return kinds - {dpjax.learners.Learner}
 
 
-def cases(table):
-    return [case for group in table.values() for case in group]
-
-
 def pytest_generate_tests(metafunc):
+    """The first instance of each kind always; the others, which take most of the time, among the slow tests."""
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
     for argument, table in (("case", INSTANCES), ("first", of_each_kind), ("tiny", TINY_INSTANCES)):
         if argument in metafunc.fixturenames:
-            metafunc.parametrize(argument, cases(table), ids=lambda case: case.name)
+            marked = [
+                pytest.param(case, marks=pytest.mark.slow if i or (argument, kind) in LONG else (), id=case.name)
+                for kind, group in table.items()
+                for i, case in enumerate(group)
+            ]
+            metafunc.parametrize(argument, marked)
 
 
 @pytest.fixture(scope="session")
