@@ -122,9 +122,15 @@ def test_killed_five_times_and_run_again(config, cache, reference, tmp_path):
 
 def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_path):
     flags = ("--sweep.learners", "point", "--sweep.n", "60", "--sweep.trials", "100000000")
+    listens = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a background job does not
+    )
+    program = listens + "from dpjax.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = command(config, tmp_path, cache, *flags)
+    assert arguments[:3] == [sys.executable, "-m", "dpjax.cli"]
     process = subprocess.Popen(
-        command(config, tmp_path, cache, *flags), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job ignores it
+        [sys.executable, "-c", program, *arguments[3:]], env=environment(), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         deadline = time.monotonic() + 120

@@ -1,0 +1,39 @@
+"""Exponents in sums: what is put in comes out, and brackets that no exponent fits are said to be widened."""
+
+import numpy as np
+import pytest
+
+from dpjax.experiments.models import GRID, fit_sum
+
+K = np.array([1, 4, 16, 64, 256, 1024.0])
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("constant", [0.0, 300.0])
+def test_the_exponent_of_a_true_model_is_found(exponent, constant):
+    logarithm = np.log(20 * K)
+    y = constant + 7 * logarithm * K**exponent
+    found = fit_sum(K, y / 1.05, y * 1.05, logarithm, 0.01)
+    assert found.low <= exponent <= found.high
+    assert found.widened == 1 and found.confidence == pytest.approx(0.94)
+    assert found.low <= found.exponent <= found.high
+    if exponent >= 0.5:  # of a constant plus a logarithm little can be said
+        assert found.high - found.low < 0.3
+
+
+def test_a_constant_is_told_from_a_power():
+    y = 1000 + 5 * K
+    with_constant, without = (fit_sum(K, y / 1.02, y * 1.02, constant=which) for which in (True, False))
+    assert with_constant.widened == 1 and abs(with_constant.exponent - 1) < 0.05
+    assert 900 < with_constant.constant < 1100
+    assert without.widened > 1.2  # no power law is within 2% of it
+
+
+def test_every_exponent_inside_fits_and_none_outside():
+    y = 7 * K**0.5
+    low, high = y / 1.1, y * 1.1
+    found = fit_sum(K, low, high, constant=False)
+    for b in GRID[(GRID > 0.2) & (GRID < 0.8)]:
+        ratio = K**b  # some factor a puts a ratio between the brackets
+        fits = np.max(low / ratio) <= np.min(high / ratio) * (1 + 1e-9)
+        assert fits == (found.low - 1e-9 <= b <= found.high + 1e-9)
