@@ -18,7 +18,6 @@ from .families import FAMILIES, draw
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 METHODS = ("exponential", "recprefix", "treelog", "rsc")
-RECURSIVE = METHODS[1:]
 ALPHA = 1 / 3
 
 
