@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpjax import cli
 
 TABLES = {"bns-multi": multi_table}
-_HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "interval", "n* from", "to")
+_HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "interval", "widened", "n* from", "to")
 
 
 def table_(command: "cli.TableCommand") -> tuple[dict[str, Any], Callable[[], None]]:
@@ -83,5 +83,7 @@ def markdown(answer: dict[str, Any]) -> str:
 
 def _cells(row: dict[str, Any]) -> list[Any]:
     fit, ends = row["fit"], [one["n_high"] for one in row["points"] if one["n_high"] is not None]
-    numbers = ["-", "-"] if fit is None else [f"{fit['exponent']:.3f}", f"[{fit['low']:.3f}, {fit['high']:.3f}]"]
+    numbers = ["-"] * 3
+    if fit is not None:  # brackets that had to be widened hold the exponent with no stated confidence
+        numbers = [f"{fit['exponent']:.3f}", f"[{fit['low']:.3f}, {fit['high']:.3f}]", f"{fit['widened']:.2f}"]
     return [row["title"], row["claim"], row["axis"], row["claimed"], *numbers, *(ends[:1] + ends[-1:] or ["-", "-"])]

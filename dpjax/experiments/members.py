@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax import checks, keys, wide
+from dpjax.checks import InputError
 from dpjax.concepts import Thresholds, Tree
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
@@ -31,6 +32,8 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
     """
     concepts, learner, rows = setting.learner.concepts, setting.learner, capacity(setting.n)
     assert isinstance(concepts, Tree | Thresholds)
+    if setting.workload.noise is not None:
+        raise InputError("workload", "labels without noise", "noise", "leave the noise out: members are of the class")
     experiment = Experiment(learner, 1, rows)
     block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
     numbers = point(

@@ -17,6 +17,7 @@ from jax import Array
 from dpjax import checks, keys, random, wide
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Points, Thresholds
+from dpjax.concepts.hashing import Buckets
 from dpjax.learners import Independent, Learner
 from dpjax.types import Goal, Privacy, Sample, at_most
 
@@ -223,6 +224,9 @@ def summary(learner: Learner, hypothesis: Hypothesis, table: Table) -> list[dict
         row: dict[str, Any] = {"concept": name, "number": number, "outcome": int(hypothesis.outcome[j])}
         if bool(hypothesis.zero[j]):
             row["rule"] = "0 everywhere" if row["outcome"] == 0 else "no answer (0 everywhere)"
+        elif isinstance(hypothesis, Buckets):
+            function, bucket = (int(part) for part in hypothesis.concept[j])
+            row["rule"] = f"1 iff hash function {function} gives {bucket}"
         elif isinstance(learner.concepts, Thresholds):
             row["value"] = grid.value(number)
             row["rule"] = f"1 iff value {'>=' if grid.flip else '<'} {row['value']:.6g}"

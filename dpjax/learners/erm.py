@@ -9,6 +9,7 @@ from jax import Array
 from dpjax import keys, wide
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.parities import Parities
 from dpjax.concepts.points import Points
 from dpjax.learners.base import ConceptClass, flipped_label_pairs
 from dpjax.theory import erm as theory
@@ -58,7 +59,7 @@ class ERM:
         alpha, beta = float(goal.alpha), float(goal.beta)
         if isinstance(self.concepts, Points):
             return theory.points(alpha, beta)
-        if isinstance(self.concepts, Finite):
+        if isinstance(self.concepts, Finite | Parities):
             return theory.finite(self.concepts.size, alpha, beta)
         return theory.thresholds(alpha, beta)
 

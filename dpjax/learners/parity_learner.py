@@ -41,14 +41,14 @@ class ParityLearner:
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Parities):
-            raise InputError("concepts", "Parities", type(self.concepts).__name__, "use KLN for other classes")
+        _require_parities(self.concepts)
         checks.integer("subsamples", self.subsamples, 1)
         checks.integer("rows", self.rows, 1)
 
     @staticmethod
     def planned(concepts: Parities, privacy: Privacy, goal: Goal) -> "ParityLearner":
         """With `theory.parities.parity_learner`'s subsamples, on the host."""
+        _require_parities(concepts)
         numbers = float(privacy.epsilon), float(privacy.delta), float(goal.beta)
         return ParityLearner(concepts, *theory.parity_learner(concepts.dimension, *numbers))
 
@@ -112,6 +112,11 @@ class ParityLearner:
         by_concept = pack(unpack(solution, k).T)  # coordinate i in bit i % 32 of word i // 32
         number = by_concept[:, ::-1]
         return jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
+
+
+def _require_parities(concepts: object) -> None:
+    if not isinstance(concepts, Parities):
+        raise InputError("concepts", "Parities", type(concepts).__name__, "use KLN for other classes")
 
 
 def lead(votes: Array, valid: Array) -> tuple[Array, Array]:

@@ -1,5 +1,7 @@
 """Hard workloads, planned sizes, and the stages of n*."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from dpjax import wide
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Thresholds, tree_generators
 from dpjax.experiments.cells import Setting
+from dpjax.experiments.experiment import noise_of
 from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
@@ -76,3 +79,5 @@ def test_the_stages_of_n_star():
     of_members = judged(at, 2, 400)
     assert of_members.members == of_members.trials == 400
     assert abs(of_members.successes / 400 - found.successes / found.trials) < 0.1
+    with pytest.raises(InputError, match="noise"):
+        judged(replace(at, workload=replace(at.workload, noise=noise_of(0.1))), 2, 400)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpjax.checks import InputError
-from dpjax.concepts import Domain, Thresholds
+from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.experiments import table
-from dpjax.learners import ERM, KLN, Independent
+from dpjax.learners import ERM, KLN, HashedPoints, Independent
 from dpjax.types import Goal, Privacy
 
 
@@ -86,6 +86,15 @@ def test_non_private_learner_finds_the_consistent_threshold(small):
     errors = table.held_out({"erm": erm}, data, *budget, 0, 50, 30)["erm"]
     assert errors.shape == (50, 1)
     assert errors.mean() < 1.0
+
+
+def test_a_bucket_is_no_point(small):
+    data = table.read(small, ["a"], ["y"], table.grids(["a"], ["a=0:10"], 4, []))
+    learner = HashedPoints(Points(Domain(2**4)), 1, 2, 2)
+    hypothesis = table.learn_all(learner, data, Privacy(50.0), Goal(0.1, 0.1), 0)
+    (row,) = table.summary(learner, hypothesis, data)
+    assert "value" not in row and ("hash function" in row["rule"] or row["rule"] == "0 everywhere")
+    assert ("hash function" in row["rule"]) != bool(hypothesis.zero[0])
 
 
 def test_trials_are_keyed_and_do_not_depend_on_how_many_follow(small):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dpjax import wide
-from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.learners import ERM
+from dpjax.theory import erm as theory
 from dpjax.types import Goal, Privacy, Sample
 
 MATRIX = np.random.default_rng(2).random((8, 6)) < 0.5
@@ -54,3 +55,8 @@ def test_columns_may_have_points_of_their_own():
 
 def test_it_promises_nothing():
     assert ERM(Points(Domain(5))).guarantee(Privacy(1.0)) is None
+
+
+def test_parities_are_sized_as_a_finite_class():
+    size = ERM(Parities(10)).sample_size(Privacy(1.0), Goal(0.1, 0.1))
+    assert size == theory.finite(1024, 0.1, 0.1) > theory.thresholds(0.1, 0.1)

@@ -227,3 +227,8 @@ def test_the_guarantee_is_the_budget():
     whole = ParityLearner(Parities(40), 9, 50).guarantee(Privacy(0.7, 1e-7))
     assert (whole.epsilon, whole.delta) == (0.7, 1e-7)
     assert ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), GOAL) == 2400
+
+
+def test_planning_for_another_class_is_refused():
+    with pytest.raises(InputError, match="Parities"):
+        ParityLearner.planned(Points(Domain(8)), Privacy(1.0, 1e-6), Goal(0.1, 0.1))
