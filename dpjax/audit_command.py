@@ -195,7 +195,8 @@ def _learner(name: str, elements: int) -> Target:
         kind, method = name.split("-")
         return audit.learner_target(audit.small_vc1(kind, method, Domain(elements)), name, 1)
     if name.startswith(catalog.MULTI):
-        return audit.learner_target(audit.small_multi(name), name, _CONCEPTS)
+        small = audit.small_multi(name)
+        return audit.learner_target(small, name, getattr(small, "k", _CONCEPTS))
     kind, _ = catalog.fitting(name)
     concepts = catalog.CLASSES[kind](Domain(elements))
     return audit.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)

@@ -17,6 +17,8 @@ from dpjax.audit.target import Pair, Target
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Parities, Points, Thresholds, tree_generators
 from dpjax.learners import (
+    KLN,
+    EmpiricalLearner,
     GenericLearner,
     HashedPoints,
     ImproperVC1,
@@ -100,11 +102,13 @@ def small_vc1(kind: str, method: str, domain: Domain) -> ImproperVC1 | ProperVC1
 
 
 def small_multi(name: str) -> Learner:
-    """A learner of two concepts at once for a few rows: "generic-zcdp", "hashed-basic", ..., "parity"."""
+    """A learner of its ``k`` or two concepts for a few rows: "generic-zcdp", "hashed-basic", "empirical", "parity"."""
     kind, _, composition = name.partition("-")
     points = Points(Domain(3))
     if kind == "parity":
         return ParityLearner(Parities(2), 3, 1)
+    if kind == "empirical":
+        return EmpiricalLearner(KLN(points), 2)
     if kind == "hashed":
         return HashedPoints(points, 2, 1, 1, composition)
     return GenericLearner(points, 2, PointCounts(points.domain, 1, 1), composition)

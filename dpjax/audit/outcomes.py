@@ -21,6 +21,7 @@ from dpjax.laws import Categorical
 from dpjax.mechanisms.histogram import HistogramLaw
 from dpjax.mechanisms.intervals import IntervalLaw
 from dpjax.mechanisms.median import MedianLaw, bits
+from dpjax.mechanisms.resample import Resample
 from dpjax.mechanisms.shuffle import Matching, Shuffle
 
 _MOST_PATHS, _MOST_OUTCOMES = 1 << 16, 1 << 13
@@ -45,8 +46,8 @@ def exact_law(run: Run, databases: Any, size: int) -> tuple[np.ndarray, np.ndarr
 
     Args:
       run: a function of one database that draws only from `Categorical`, `IntervalLaw`, `MedianLaw`, `HistogramLaw`,
-        `Shuffle` and `Matching`, each time in the same order and never inside a loop or a vmap of its own. Not jitted,
-        float64 where it can.
+        `Shuffle`, `Matching` and `Resample`, each time in the same order and never inside a loop or a vmap of its own.
+        Not jitted, float64 where it can.
       databases: pytree of arrays that lead with the databases' axis.
       size: elements of the domain of an `IntervalLaw`, and distinct values of a `HistogramLaw`.
 
@@ -134,8 +135,8 @@ def _outcomes(law: Any, size: int) -> tuple[Any, Array]:
     if isinstance(law, MedianLaw):
         listed = jnp.asarray(bits.encode(range(_listable(law.size)), 32 * law.first.shape[-1]))
         return listed, jax.vmap(law.log_probability)(listed)
-    if isinstance(law, Matching | Shuffle):
-        _listable(math.factorial(law.capacity))
+    if isinstance(law, Matching | Shuffle | Resample):
+        _listable(law.capacity**law.draws if isinstance(law, Resample) else math.factorial(law.capacity))
         orders = jnp.asarray(law.outcomes())
         return orders, jax.vmap(law.log_probability)(orders)
     raise NotListable(

@@ -127,16 +127,19 @@ def _asked(plan: MWEM) -> Run:
         key, part, most = jax.random.key(0), plan.part(privacy), data.mask.shape[0]
         rows = jnp.sum(data.mask, dtype=jnp.int32)
         truth = answers(plan.queries, histogram(plan.queries, data.x, data.mask))
-        state = plan.start()
-        for _ in range(plan.rounds):
+        state, queries, counts = plan.start(), *(jnp.zeros(plan.rounds, jnp.int32) for _ in range(2))
+        for number in range(plan.rounds):
             units = plan.units(state, rows)
             estimate = plan.estimates(units, rows)
             asked = plan.choice_law(estimate, truth, part).sample(key)
             noise = plan.count_law(truth[asked], part)
             edges = jnp.asarray(np.append(-np.inf, np.arange(most) + 0.5), part.dtype)
             count = Categorical(_between(noise.log_survival(edges), jnp.zeros(1, part.dtype))).sample(key)
-            state = plan.moved(state, units, asked, jnp.minimum(count, rows) - estimate[asked])
-        made = plan.average(state, rows)
+            count = jnp.minimum(count, rows)
+            queries, counts = queries.at[number].set(asked), counts.at[number].set(count)
+            state = plan.moved(state, units, asked, count - estimate[asked])
+            state = plan.replayed(state, queries, counts, jnp.int32(number + 1), rows)
+        made = plan.answer(state, rows)
         return made.points, made.weights
 
     return run

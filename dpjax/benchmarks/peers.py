@@ -217,3 +217,27 @@ def numpy_tree(tree, target: int, rows: int, subsamples: int) -> Callable[[], in
         return 1
 
     return work
+
+
+def eliminated(left: np.ndarray, right: np.ndarray, unknowns: int) -> tuple[np.ndarray, bool]:
+    """One system over GF(2) in words of 64 bits: (the value of each unknown ``uint64[unknowns, b]``, is it solvable?).
+
+    left: ``uint64[r, a]``, unknown i in bit i % 64 of word i // 64. right: ``uint64[r, b]``.
+    """
+    matrix, words = np.concatenate([left, right], axis=1), left.shape[1]
+    solution, next_row = np.zeros((unknowns, right.shape[1]), np.uint64), 0
+    pivots = []
+    for unknown in range(unknowns):
+        column = (matrix[:, unknown >> 6] >> np.uint64(unknown & 63)) & np.uint64(1)
+        below = column[next_row:].argmax()
+        pivot = next_row + int(below)
+        if next_row == len(matrix) or not column[pivot]:
+            continue
+        matrix[[next_row, pivot]] = matrix[[pivot, next_row]]
+        column[[next_row, pivot]] = column[[pivot, next_row]]
+        column[next_row] = 0
+        matrix[column.astype(bool)] ^= matrix[next_row]
+        pivots.append(unknown)
+        next_row += 1
+    solution[pivots] = matrix[:next_row, words:]
+    return solution, not matrix[next_row:, words:].any()

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from dpjax import checks
-from dpjax.benchmarks import audits, devices, learner, memory, noise, selection, vc1
+from dpjax.benchmarks import audits, devices, learner, memory, noise, parity, selection, vc1
 from dpjax.benchmarks.row import Row
 from dpjax.checks import InputError
 
 ROWS: dict[str, Row] = {
-    row.name: row for part in (selection, noise, learner, vc1, audits, devices, memory) for row in part.ROWS
+    row.name: row for part in (selection, noise, learner, vc1, parity, audits, devices, memory) for row in part.ROWS
 }  # fmt: skip
 
 

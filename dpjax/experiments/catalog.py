@@ -26,6 +26,7 @@ from dpjax.experiments.experiment import Workload, noise_of
 from dpjax.learners import (
     ERM,
     KLN,
+    EmpiricalLearner,
     GenericLearner,
     HashedPoints,
     ImproperVC1,
@@ -53,7 +54,7 @@ CLASSES: dict[str, Callable[[Domain], Points | Thresholds | Tree | Parities]] = 
 REFERENCE = Privacy(1.0, 1e-6), Goal(0.1, 0.1)
 _SINGLE: dict[str, Callable[[Any], KLN | ThresholdMedian]] = {"kln": KLN, "median": ThresholdMedian}
 _WHOLE: dict[str, Callable[[Any], Learner]] = {"point": PointLearner, "erm": ERM}
-MULTI = ("generic-", "hashed-", "parity")  # how the names of learners of many concepts begin
+MULTI = ("empirical", "generic-", "hashed-", "parity")  # how the names of learners of many concepts begin
 _VC1 = (*(f"vc1-{m}" for m in (*METHODS, "rsc", "auto")), "vc1-proper", *(f"interior-{m}" for m in (*METHODS, "auto")))
 _TARGETS = 64
 
@@ -61,7 +62,7 @@ _TARGETS = 64
 def learner_names() -> list[str]:
     """Every name that `learner` knows: whole learners, and single ones with each composition."""
     composed = ("-".join(pair) for pair in product([*_SINGLE, "generic", "hashed"], COMPOSITIONS))
-    return sorted([*_WHOLE, *composed, *_VC1, "parity"])
+    return sorted([*_WHOLE, *composed, *_VC1, "empirical", "parity"])
 
 
 def learner(
@@ -103,6 +104,8 @@ def _of_many(name: str, concepts: Any, k: int, privacy: Privacy, goal: Goal) -> 
     kind, _, composition = name.partition("-")
     if kind == "parity":
         return ParityLearner.planned(concepts, privacy, goal)
+    if kind == "empirical":
+        return EmpiricalLearner.planned(Independent(KLN(concepts), k), privacy, goal)
     if kind == "hashed":
         return HashedPoints.planned(concepts, k, privacy, goal, composition)
     accuracy, beta = float(goal.alpha) / 8, float(goal.beta) / 3  # of the sanitizer, as in `theory.generic`

@@ -2,6 +2,7 @@
 
 from .base import Learner as Learner
 from .base import database as database
+from .empirical import EmpiricalLearner as EmpiricalLearner
 from .erm import ERM as ERM
 from .generic import GenericLearner as GenericLearner
 from .hashed_points import HashedPoints as HashedPoints

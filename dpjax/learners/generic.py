@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +23,7 @@ from dpjax.sanitizers.base import Sanitizer
 from dpjax.sanitizers.points import PointCounts
 from dpjax.sanitizers.shares import each
 from dpjax.theory import generic as theory
+from dpjax.theory.generalization import finite, line
 from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float, at_most
 
 _DOWN = 1 - 2.0**-20  # covers the rounding of the two parts to float32
@@ -131,8 +131,7 @@ class GenericLearner:
         of_query = alpha / 4 / _parts_of_a_difference(self.concepts, self.sanitizer)
         sanitized = self.sanitizer.sample_size(first, Goal(of_query, beta / 3))
         part = float(budget.share(second, self.k, self.composition).epsilon)
-        size = self.concepts.size
-        restrictions = (lambda n: log(size)) if isinstance(self.concepts, Finite) else theory.line
+        restrictions = finite(self.concepts.size) if isinstance(self.concepts, Finite) else line
         return max(sanitized, bound(restrictions, self._choices(), self.k, part, alpha, beta))
 
     def _host_parts(self, privacy: Privacy) -> tuple[Privacy, Privacy]:

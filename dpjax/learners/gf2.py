@@ -4,38 +4,64 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+_WORD = 32
+
 
 def solve(rows: Array, right: Array, unknowns: int) -> tuple[Array, Array, Array]:
-    """Gauss-Jordan elimination of one system, all right-hand sides together; free unknowns are 0.
+    """Gauss-Jordan elimination of S systems, all right-hand sides together; free unknowns are 0.
+
+    32 unknowns at a time: their elimination is done on one word a row, and notes in another which pivots a row has
+    taken up; then one pass brings all other words up to date. The pivot of an unknown is the first row that can be one.
 
     Args:
-      rows: ``uint32[r, L]``, r >= 0, L = ceil(unknowns / 32); unknown i is bit i % 32 of limb L - 1 - i // 32.
-      right: ``uint32[r, T]``; right-hand side j is bit j % 32 of word j // 32.
+      rows: ``uint32[L, r, S]``, r >= 0, 32 L >= unknowns; unknown i is bit i % 32 of limb L - 1 - i // 32.
+      right: ``uint32[T, r, S]``; right-hand side j is bit j % 32 of word j // 32.
       unknowns: static, >= 1.
 
     Returns:
-      solution ``uint32[unknowns, T]``, the value of each unknown, packed as ``right``;
-      consistent ``bool[]``, whether all right-hand sides have a solution; rank ``int32[]``.
+      solution ``uint32[unknowns, T, S]``, the value of each unknown, packed as ``right``;
+      consistent ``bool[S]``, whether all right-hand sides have a solution; rank ``int32[S]``.
     """
-    lacking = max(0, 1 - rows.shape[0])  # a row of zeros says nothing
-    rows, right = (jnp.pad(part, ((0, lacking), (0, 0))) for part in (rows, right))
-    count, limbs = rows.shape
-    index = jnp.arange(count, dtype=jnp.int32)
+    lacking = max(0, 1 - rows.shape[1])  # a row of zeros says nothing
+    rows, right = (jnp.pad(part, ((0, 0), (0, lacking), (0, 0))) for part in (rows, right))
+    limbs, count, systems = rows.shape
+    words, blocks = right.shape[0], -(-unknowns // _WORD)
+    last = (1 << (unknowns - _WORD * (blocks - 1))) - 1  # bits of the last block; what is above them says nothing
+    index = jax.lax.broadcasted_iota(jnp.int32, (count, systems), 0)
 
-    def step(unknown, state):
-        matrix, used, pivots = state  # uint32[L + T, r], bool[r], int32[unknowns]
-        limb = jax.lax.dynamic_index_in_dim(matrix, limbs - 1 - unknown // 32, 0, keepdims=False)
-        bit = ((limb >> (unknown % 32).astype(jnp.uint32)) & jnp.uint32(1)).astype(bool)
-        pivot = jnp.min(jnp.where(bit & ~used, index, count))  # count where there is none: then nothing happens
+    def pivot_of(bit: int | Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
+        limb, taken, used, pivots = state  # uint32, uint32, bool [r, S]; int32[32, S]
+        shift = jnp.asarray(bit).astype(jnp.uint32)
+        one = (limb >> shift) & jnp.uint32(1) != 0
+        pivot = jnp.min(jnp.where(one & ~used, index, count), axis=0)  # count where there is none: then nothing happens
         here = index == pivot
-        row = jnp.sum(jnp.where(here, matrix, jnp.uint32(0)), axis=1, dtype=jnp.uint32)
-        matrix = matrix ^ jnp.where(bit & ~here, row[:, None], jnp.uint32(0))
-        return matrix, used | here, pivots.at[unknown].set(pivot)
+        of_pivot = [jnp.sum(jnp.where(here, part, jnp.uint32(0)), axis=0, dtype=jnp.uint32) for part in (limb, taken)]
+        moved = one & ~here & (pivot < count)
+        limb = limb ^ jnp.where(moved, of_pivot[0], jnp.uint32(0))
+        taken = taken ^ jnp.where(moved, of_pivot[1] ^ (jnp.uint32(1) << shift), jnp.uint32(0))
+        return limb, taken, used | here, pivots.at[bit].set(pivot)
 
-    start = jnp.concatenate([rows, right], axis=1).T, jnp.zeros(count, bool), jnp.zeros(unknowns, jnp.int32)
-    matrix, used, pivots = jax.lax.fori_loop(0, unknowns, step, start)
-    found = matrix[limbs:].T
-    wrong = jnp.any((found != 0) & ~used[:, None])
+    def block(number: int | Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
+        matrix, used, pivots = state  # uint32[L + T, r, S], bool[r, S], int32[32 blocks, S]
+        limb = jax.lax.dynamic_index_in_dim(matrix, limbs - 1 - number, 0, keepdims=False)
+        limb = limb & jnp.where(number < blocks - 1, jnp.uint32(0xFFFFFFFF), jnp.uint32(last))
+        start = limb, jnp.zeros_like(limb), used, jnp.full((_WORD, systems), count, jnp.int32)
+        _, taken, used, found = jax.lax.fori_loop(0, _WORD, pivot_of, start)
+        of_pivots = jnp.take_along_axis(matrix, jnp.minimum(found, count - 1)[None], axis=1)  # [L + T, 32, S]
+        for bit in range(_WORD):
+            taken_up = (taken >> jnp.uint32(bit)) & jnp.uint32(1) != 0
+            matrix = matrix ^ jnp.where(taken_up, of_pivots[:, bit, None], jnp.uint32(0))
+        return matrix, used, jax.lax.dynamic_update_slice_in_dim(pivots, found, _WORD * number, 0)
+
+    start = (
+        jnp.concatenate([rows, right]),
+        jnp.zeros((count, systems), bool),
+        jnp.full((_WORD * blocks, systems), count, jnp.int32),
+    )
+    matrix, used, pivots = jax.lax.fori_loop(0, blocks, block, start)
+    found, pivots = matrix[limbs:], pivots[:unknowns]
+    wrong = jnp.any((found != 0) & ~used, axis=(0, 1))
     free = pivots == count
-    solution = jnp.where(free[:, None], jnp.uint32(0), found[jnp.minimum(pivots, count - 1)])
-    return solution, ~wrong, jnp.sum(~free, dtype=jnp.int32)
+    values = jnp.take_along_axis(found, jnp.minimum(pivots, count - 1)[None], axis=1)  # [T, unknowns, S]
+    solution = jnp.where(free[:, None], jnp.uint32(0), jnp.swapaxes(values, 0, 1)).reshape(unknowns, words, systems)
+    return solution, ~wrong, jnp.sum(~free, axis=0, dtype=jnp.int32)

@@ -68,11 +68,9 @@ class ParityLearner:
         """(Each subsample's k solutions by coordinate, ``uint32[m, d, ceil(k / 32)]``; ``bool[m]``, do they exist?)."""
         right = pack(sample.y & sample.mask[:, None])
         left = jnp.where(sample.mask[:, None], sample.x, jnp.uint32(0))
-        of_subsample = lambda table: jnp.swapaxes(self._dealt(table), 0, 1)  # noqa: E731
-        solution, valid, _ = jax.vmap(lambda x, y: solve(x, y, self.concepts.dimension))(
-            of_subsample(left), of_subsample(right)
-        )
-        return solution, valid
+        by_word = lambda table: jnp.moveaxis(self._dealt(table), 2, 0)  # noqa: E731
+        solution, valid, _ = solve(by_word(left), by_word(right), self.concepts.dimension)
+        return jnp.moveaxis(solution, 2, 0), valid
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""

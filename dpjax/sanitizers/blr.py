@@ -20,6 +20,7 @@ from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy
 
 _MOST_ENTRIES = 1 << 24  # multisets x (queries + points)
+_MOST_FACTOR = 16  # of the least number of points: more of them help by an eighth of alpha at most
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,23 @@ class BLR:
                 "BLR", f"at most {_MOST_ENTRIES} multisets times (queries + points), which are all listed",
                 f"{number} x ({self.queries.size} + {self.points})", "take fewer points, or MWEM",
             )  # fmt: skip
+
+    @staticmethod
+    def planned(queries: Finite, privacy: Privacy, goal: Goal) -> "BLR":
+        """With the points for which `theory.sanitizers.blr` needs the fewest rows, on the host.
+
+        Raises InputError with the least number of points where so many are too many to list.
+        """
+        alpha = checks.probability("alpha", float(goal.alpha))
+        first = one = BLR(queries, sizes.blr_points(queries.size, alpha))
+        found = [first]
+        while one.points < _MOST_FACTOR * first.points:
+            try:
+                one = BLR(queries, one.points + 1)
+            except InputError:
+                break
+            found.append(one)
+        return min(found, key=lambda one: one.sample_size(privacy, goal))
 
     @property
     def databases(self) -> int:

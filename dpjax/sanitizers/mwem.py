@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +26,7 @@ from dpjax.theory import sanitizers as sizes
 from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _UNITS = EXACT // 2  # of the synthetic database; rounding to whole units adds half a unit a value at most
-_MOST_VALUES = 1 << 14
+_MOST_VALUES, _MOST_ROUNDS = 1 << 14, 1 << 16
 _HALVING = 2.0**22 / (2 * math.log(2))  # an exponent of 1 / (2 rows), in 2**-22 of a halving
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _CHOICE, _COUNT = 2 / 3 * _DOWN, 1 / 3 * _DOWN  # of the epsilon of a round
@@ -53,25 +54,40 @@ class MWEM:
     Args:
       queries: the class, as a matrix over at most 2**14 values.
       rounds: T in [1, 2**16], static.
+      replays: static; how often each round moves to all counts so far once more, the latest first. With replays the
+        answer is the last distribution, which errs less; the theorem is for none. They take T^2 / 2 moves each.
 
     Privacy: (epsilon, delta), replace-one, for every database: T rounds at e = `shares.share`, by sums or by zCDP. A
       round chooses by the exponential mechanism at 2 e / 3 and counts by the Laplace mechanism at e / 3. That is e in
       all, and (2 e / 3)^2 / 8 + (e / 3)^2 / 2 = e^2 / 9 of zCDP, less than the e^2 / 8 that the share allows.
+      Replays look at nothing but noisy counts.
     Utility: error at most alpha with probability 1 - beta from `theory.sanitizers.mwem`.
-    Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2; Bun, Nissim, Stemmer 2016, Theorem 2.19.
+    Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2 and Section 2.3; Bun, Nissim, Stemmer 2016, Theorem 2.19.
     """
 
     queries: Finite
     rounds: int
+    replays: int = 0
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        checks.integer("rounds", self.rounds, 1, 1 << 16)
+        checks.integer("rounds", self.rounds, 1, _MOST_ROUNDS)
+        checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:
             raise InputError(
                 "MWEM", f"a domain of at most {_MOST_VALUES} values", str(self.queries.width),
                 "use a sanitizer made for the class",
             )  # fmt: skip
+
+    @staticmethod
+    def planned(queries: Finite, privacy: Privacy, goal: Goal) -> "MWEM":
+        """With the rounds for which `theory.sanitizers.mwem` needs the fewest rows, up to 2%, on the host."""
+        alpha = checks.probability("alpha", float(goal.alpha))
+        least = max(1, sizes.mwem_rounds(queries.width, alpha))
+        if least > _MOST_ROUNDS:
+            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "take more alpha")
+        tried = {min(_MOST_ROUNDS, math.ceil(least * 1.1**i)) for i in range(60)}
+        return min((MWEM(queries, rounds) for rounds in sorted(tried)), key=lambda one: one.sample_size(privacy, goal))
 
     @property
     def bits(self) -> int:
@@ -85,19 +101,40 @@ class MWEM:
         rows = jnp.sum(mask, dtype=jnp.int32)
         truth = answers(self.queries, histogram(self.queries, x, mask))
 
-        def one(state: Moves, own: Array) -> tuple[Moves, None]:
+        def one(state: tuple[Moves, Array, Array], step: tuple[Array, Array]) -> tuple[Any, None]:
+            moves, queries, counts = state
+            (own, number), units = step, self.units(moves, rows)
             of_choice, of_count = keys.streams(own, "choice", "count")
-            units = self.units(state, rows)
             estimate = self.estimates(units, rows)
             asked = self.choice_law(estimate, truth, part).sample(of_choice)
             noisy = self.count_law(truth[asked], part).sample(of_count)
             count = jnp.clip(jnp.rint(noisy), 0, rows.astype(part.dtype)).astype(jnp.int32)
-            return self.moved(state, units, asked, count - estimate[asked]), None
+            queries, counts = queries.at[number].set(asked), counts.at[number].set(count)
+            moves = self.moved(moves, units, asked, count - estimate[asked])
+            moves = self.replayed(moves, queries, counts, number + 1, rows)
+            return (moves, queries, counts), None
 
         own = keys.per_index(key, self.rounds)
         with jax.enable_x64(True):
-            end, _ = jax.lax.scan(one, self.start(), own)
-        return self.average(end, rows)
+            none = jnp.zeros(self.rounds, jnp.int32)
+            steps = own, jnp.arange(self.rounds, dtype=jnp.int32)
+            (end, _, _), _ = jax.lax.scan(one, (self.start(), none, none), steps)
+        return self.answer(end, rows)
+
+    def replayed(self, state: Moves, queries: Array, counts: Array, done: Array, rows: Array) -> Moves:
+        """After moving to the first ``done`` counts again, ``replays`` times. queries, counts: ``int32[rounds]``."""
+        if not self.replays:
+            return state
+
+        def again(step: Array, state: Moves) -> Moves:
+            number = done - 1 - step % done
+            asked = queries[number]
+            units = self.units(state, rows)
+            weight = jnp.sum(jnp.where(query(self.queries, asked), units, 0), dtype=jnp.int32)
+            off = counts[number] - self._whole_rows(weight, units, rows)
+            return Moves(self.moved(state, units, asked, off).exponent, state.passed)
+
+        return jax.lax.fori_loop(0, done * self.replays, again, state)
 
     def part(self, privacy: Privacy) -> Array:
         """The epsilon of a round, ``float[]``."""
@@ -124,7 +161,9 @@ class MWEM:
 
     def estimates(self, units: Array, rows: Array) -> Array:
         """Counts of all queries among ``rows`` rows of the distribution, in whole rows, ``int32[concepts]``."""
-        weight = answers(self.queries, units)
+        return self._whole_rows(answers(self.queries, units), units, rows)
+
+    def _whole_rows(self, weight: Array, units: Array, rows: Array) -> Array:
         with jax.enable_x64(True):
             total = jnp.sum(units.astype(jnp.int64))
             scaled = weight.astype(jnp.int64) * rows.astype(jnp.int64)
@@ -136,11 +175,12 @@ class MWEM:
             change = jnp.where(query(self.queries, asked), off, 0).astype(jnp.int64)
             return Moves(state.exponent + change, state.passed + units.astype(jnp.int64))
 
-    def average(self, end: Moves, rows: Array) -> Sanitized:
-        """Of the distributions before each move and after the last."""
-        last = self.units(end, rows)
-        with jax.enable_x64(True):
-            weights = ((end.passed + last.astype(jnp.int64)) // (self.rounds + 1)).astype(jnp.int32)
+    def answer(self, end: Moves, rows: Array) -> Sanitized:
+        """With replays the distribution after the last move; else the average with those before each move."""
+        weights = self.units(end, rows)
+        if not self.replays:
+            with jax.enable_x64(True):
+                weights = ((end.passed + weights.astype(jnp.int64)) // (self.rounds + 1)).astype(jnp.int32)
         return Sanitized.of(jnp.arange(self.queries.width, dtype=jnp.uint32)[:, None], weights)
 
     def guarantee(self, privacy: Privacy) -> Guarantee:
@@ -158,7 +198,9 @@ class MWEM:
         return plain if plain.epsilon <= whole.epsilon else whole
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
-        """`theory.sanitizers.mwem`; InputError where the rounds are too few for this alpha."""
+        """`theory.sanitizers.mwem`; InputError where the rounds are too few for this alpha, and with replays."""
+        if self.replays:
+            raise InputError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
         alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
         part = float(host_share(privacy, self.rounds, pure=True).epsilon)
         return sizes.mwem(self.queries.width, self.queries.size, self.rounds, part, alpha, beta)

@@ -4,18 +4,11 @@ The sanitizer answers all symmetric differences of two concepts to alpha/4 with 
 concepts to choose from there is for every column one that errs on at most alpha n/4 rows more than the class's best.
 """
 
-from collections.abc import Callable
-from math import ceil, log, log1p
+from math import ceil, log
 
 from dpjax import checks
-from dpjax.theory.search import smallest
-
-Restrictions = Callable[[int], float]
-
-
-def line(n: int) -> float:
-    """ln(2 n + 1) >= ln of the ways in which points or thresholds cut 2 n elements."""
-    return log1p(2 * n)
+from dpjax.theory import generalization
+from dpjax.theory.generalization import Restrictions
 
 
 def realizable(
@@ -24,15 +17,14 @@ def realizable(
     """Rows for k realizable columns.
 
     Each choice at epsilon ``part`` loses at most alpha n/4, all of them with beta/3: (2/part) ln(3 k choices / beta).
-    Then all errors are at most alpha n/2, and but for beta/3 whoever errs on so few rows has error at most alpha:
-    4 s k exp(-alpha n/16) <= beta/3 with s the restrictions of the class to 2 n elements.
+    Then all errors are at most alpha n/2, and `generalization.realizable` has the last beta/3.
 
     Args:
-      restrictions: n -> ln s; `line`, or the logarithm of the number of concepts.
+      restrictions: n -> ln of the restrictions of the class to 2 n elements.
       choices: concepts to choose from, at most.
     """
     _check(choices, k, part, alpha, beta)
-    general = smallest(lambda n: log(4) + restrictions(n) + log(3 * k / beta) <= alpha * n / 16)
+    general = generalization.realizable(restrictions, k, alpha, beta / 3)
     return max(general, _chosen(choices, k, part, alpha, beta))
 
 
@@ -42,10 +34,10 @@ def agnostic(
     """Rows for k columns with any labels: excess error at most alpha.
 
     A quarter of alpha for the sanitizer, one for the choices, and two for the deviation of errors from their shares of
-    the rows: 4 s k exp(-(alpha/4)^2 n/8) <= beta/3.
+    the rows, by `generalization.agnostic`.
     """
     _check(choices, k, part, alpha, beta)
-    general = smallest(lambda n: log(4) + restrictions(n) + log(3 * k / beta) <= alpha**2 * n / 128)
+    general = generalization.agnostic(restrictions, k, alpha / 4, beta / 3)
     return max(general, _chosen(choices, k, part, alpha, beta))
 
 

@@ -151,6 +151,11 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
     return smallest(enough)
 
 
+def blr_points(queries: int, alpha: float) -> int:
+    """The least m with which `blr` is proved to reach alpha at all."""
+    return math.floor(math.log(2 * queries) / (2 * alpha**2)) + 1
+
+
 def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float, beta: float) -> int:
     """Rows of `sanitizers.BLR`: (2/epsilon) ln(databases/beta) / (alpha - eta), eta = sqrt(ln(2 queries) / (2 m)).
 
@@ -159,9 +164,19 @@ def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float,
     """
     room = alpha - math.sqrt(math.log(2 * queries) / (2 * points))
     if room <= 0:
-        least = math.ceil(math.log(2 * queries) / (2 * alpha**2)) + 1
-        raise InputError("points", f"at least {least} for alpha = {alpha:g}", str(points), "take more points, or MWEM")
+        raise InputError(
+            "points",
+            f"at least {blr_points(queries, alpha)} for alpha = {alpha:g}",
+            str(points),
+            "take more points, or MWEM",
+        )
     return math.ceil(2 / epsilon * math.log(databases / beta) / room)
+
+
+def mwem_rounds(values: int, alpha: float) -> int:
+    """The least T with which `mwem` is proved to reach alpha at all; 0 if none is."""
+    fixed = alpha - values / 2**21
+    return math.floor(4 * math.log(values) / fixed**2) if fixed > 0 else 0
 
 
 def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta: float) -> int:
@@ -179,7 +194,7 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
     fixed = alpha - values / 2**21
     room = fixed - 2 * math.sqrt(math.log(values) / (rounds + 1))
     if room <= 0:
-        least = f"at least {math.floor(4 * math.log(values) / fixed**2)}" if fixed > 0 else "a smaller domain"
+        least = f"at least {mwem_rounds(values, alpha)}" if fixed > 0 else "a smaller domain"
         raise InputError(
             "rounds",
             f"{least} for alpha = {alpha:g} on {values} values",

@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 
 from dpjax import benchmarks
 from dpjax.benchmarks import __main__ as command
-from dpjax.benchmarks import clock, learner, peers, selection
+from dpjax.benchmarks import clock, learner, parity, peers, selection
 from dpjax.benchmarks.row import Measured, Row
 from dpjax.checks import InputError
 
@@ -182,3 +182,16 @@ def test_learners_of_thresholds_learn_alike(stats, peer):
 def test_the_tile_is_small_whatever_the_domain():
     drawn = jax.eval_shape(learner.learned(1 << 60, 32), jnp.uint32(0))
     assert drawn.shape == (32, 1, 2) and drawn.dtype == jnp.uint32
+
+
+def test_numpy_solves_the_same_equations():
+    left, right = parity.systems(2)
+    mine, consistent = parity.solved(*parity.ours(2))
+    assert consistent.all()
+    for trial, subsample in np.ndindex(2, parity.SUBSAMPLES):
+        theirs, solvable = peers.eliminated(left[trial, subsample], right[trial, subsample], parity.DIMENSION)
+        words = np.ascontiguousarray(mine[trial, :, :, subsample]).view("<u8")
+        assert solvable and (theirs == words).all()
+    wrong = right[0, 0].copy()
+    wrong[0] ^= np.uint64(1)
+    assert not peers.eliminated(left[0, 0], wrong, parity.DIMENSION)[1]

@@ -13,6 +13,7 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.learners import (
     ERM,
     KLN,
+    EmpiricalLearner,
     GenericLearner,
     HashedPoints,
     ImproperVC1,
@@ -49,7 +50,8 @@ class Case:
     @property
     def name(self):
         inner = getattr(self.learner, "learner", None)
-        parts = [type(self.learner).__name__, *([type(inner).__name__, self.learner.composition] if inner else [])]
+        composition = getattr(self.learner, "composition", None)
+        parts = [type(self.learner).__name__, *(filter(None, [type(inner).__name__, composition]) if inner else [])]
         return "-".join([*parts, type(self.learner.concepts).__name__, str(self.learner.concepts.size), str(self.k)])
 
 
@@ -81,6 +83,13 @@ RANDOM_TREE = trees.recursive(60, 5, 0.6)
 
 # Huge domains, for everything that runs.
 INSTANCES = {
+    EmpiricalLearner: [
+        Case(
+            EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp"), 512),
+            2,
+            EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp"), 4096),
+        ),
+    ],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(Thresholds(Domain(2**64))))],
     GenericLearner: [Case(COUNTED, 3, FINE), Case(SPLIT, 2, DEEP), Case(ROUNDS, 2, MANY_ROUNDS)],
     HashedPoints: [
@@ -112,6 +121,7 @@ INSTANCES = {
 
 # Domains of two or three elements, for the exact audit of every database.
 TINY_INSTANCES = {
+    EmpiricalLearner: [Case(EmpiricalLearner(KLN(Points(Domain(3))), 2))],
     GenericLearner: [
         Case(GenericLearner(Finite.of(TINY), 1, BLR(Finite.of(TINY).xor(), 2))),
         Case(GenericLearner(Points(Domain(3)), 1, PointCounts(Domain(3), 1, 1))),

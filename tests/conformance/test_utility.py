@@ -17,6 +17,7 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.learners import (
     ERM,
     KLN,
+    EmpiricalLearner,
     GenericLearner,
     HashedPoints,
     ImproperVC1,
@@ -58,6 +59,7 @@ HARD = [
     (GenericLearner(Points(Domain(2**40)), 3, COUNTS_OF_40_BITS, "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),
     (HashedPoints(Points(Domain(2**64)), 3, 6, 6), 3, 8.0, 0.0, 0.2, 0.1),
     planned(ParityLearner, Parities(40), epsilon=8.0),
+    (EmpiricalLearner(KLN(Thresholds(Domain(2**32))), 600), 1, 1.0, 0.0, 0.2, 0.1),
     (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),
     (Independent(ThresholdMedian(Thresholds(Domain(2**20))), 3, "zcdp"), 3, 4.0, 1e-6, 0.1, 0.1),
     (ERM(Thresholds(Domain(2**32))), 1, 1.0, 0.0, 0.1, 0.2),

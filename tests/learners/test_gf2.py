@@ -1,5 +1,7 @@
 """Linear equations over GF(2) against an elimination on Python's whole numbers."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +12,12 @@ from dpjax.learners.gf2 import solve
 from dpjax.learners.packing import pack, unpack
 from dpjax.theory.parities import full_rank
 
-program = jax.jit(jax.vmap(solve, (0, 0, None)), static_argnums=2)
+
+@functools.partial(jax.jit, static_argnums=2)
+def program(left, right, d):
+    """`solve` of systems that lead: ``[S, r, limbs]``, ``[S, r, words]``."""
+    solution, consistent, rank = solve(left.transpose(2, 1, 0), right.transpose(2, 1, 0), d)
+    return solution.transpose(2, 0, 1), consistent, rank
 
 
 def lowest_first(rows, right, d):

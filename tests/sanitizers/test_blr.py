@@ -87,9 +87,9 @@ def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
 
 def test_sizes_by_hand_and_refusals():
     assert sizes.blr(10, 3, 40, 0.5, 0.3, 0.1) == math.ceil(4 * math.log(100) / (0.3 - math.sqrt(math.log(6) / 80)))
-    with pytest.raises(InputError, match=r"at least 11 for alpha = 0\.3"):
+    with pytest.raises(InputError, match=r"at least 10 for alpha = 0\.3"):
         sizes.blr(10, 3, 9, 1.0, 0.3, 0.1)
-    assert sizes.blr(10, 3, 11, 1.0, 0.3, 0.1) > 0  # what was advised is enough
+    assert sizes.blr(10, 3, 10, 1.0, 0.3, 0.1) > 0  # what was advised is enough
     wide = Finite.of(np.eye(64))
     with pytest.raises(InputError, match=r"766480 x \(64 \+ 4\)") as refused:
         BLR(wide, 4)
@@ -100,6 +100,14 @@ def test_sizes_by_hand_and_refusals():
                   lambda: BLR(wide, 2).sample_size(Privacy(1.0), Goal(1.0, 0.1))):  # fmt: skip
         with pytest.raises(InputError):
             wrong()
+
+
+def test_planned_points_need_the_fewest_rows():
+    queries, goal = Finite.of(TABLE), Goal(0.3, 0.1)
+    plan = BLR.planned(queries, Privacy(1.0), goal)
+    assert plan == min((BLR(queries, m) for m in range(10, 98)), key=lambda p: p.sample_size(Privacy(1.0), goal))
+    with pytest.raises(InputError, match="multisets"):
+        BLR.planned(Finite.of(np.eye(64)), Privacy(1.0), goal)
 
 
 def test_buffers_in_which_counts_would_not_be_exact_are_refused():

@@ -10,6 +10,7 @@ from scipy.stats import binom
 
 from dpjax.checks import InputError
 from dpjax.theory import generic, packing
+from dpjax.theory.generalization import line
 from dpjax.theory.points import hashed
 
 
@@ -100,8 +101,8 @@ def test_limits_and_monotonicity():
     lambda: packing.concepts(1, 1.0, 1.0, 0.1), lambda: packing.concepts(1, 1.0, 0.1, 0.0),
     lambda: packing.proper(3, 1.0, 0.1, 0.1), lambda: packing.proper(9, 1.0, 0.5, 0.1),
     lambda: packing.parities(0, 1, 1.0, 0.1), lambda: packing.parities(1, 0, 1.0, 0.1),
-    lambda: generic.realizable(generic.line, 0, 1, 1.0, 0.1, 0.1),
-    lambda: generic.agnostic(generic.line, 1, 1, 0.0, 0.1, 0.1),
+    lambda: generic.realizable(line, 0, 1, 1.0, 0.1, 0.1),
+    lambda: generic.agnostic(line, 1, 1, 0.0, 0.1, 0.1),
 ])  # fmt: skip
 def test_numbers_that_are_none(attempt):
     with pytest.raises(InputError):
@@ -122,6 +123,6 @@ def test_the_generic_sizes_are_the_least_of_their_inequalities():
 
         chosen = 8 / (part * alpha) * math.log(3 * k * choices / beta)
         for size, power in ((generic.realizable, alpha / 16), (generic.agnostic, alpha**2 / 128)):
-            n = size(generic.line, choices, k, part, alpha, beta)
+            n = size(line, choices, k, part, alpha, beta)
             assert n >= chosen and general(n, power)
             assert n - 1 < chosen or not general(n - 1, power)
