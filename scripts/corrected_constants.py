@@ -3,11 +3,16 @@
 Run: python scripts/corrected_constants.py [FILE]
 """
 
+import math
 import sys
+from itertools import product
 from pathlib import Path
 
 from dpjax import audit
+from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
+from dpjax.experiments.reports import table
 from dpjax.mechanisms import stability_histogram_guarantee
+from dpjax.theory import parities
 from dpjax.types import Privacy
 
 DELTA = 1e-6
@@ -34,14 +39,49 @@ Why: in A_dist the lead of the best over the second candidate moves by 2, not 1,
 threshold are made for 1. In the sanitizer a count of floor(alpha n / 4) + 1 gets noise while one less is never
 released, so what decides is how rarely the noise lifts the former above alpha n / 2; for small n that is not rare.
 """
+SAMPLE_SIZE = """
+## Statements that their proofs do not give
+
+Theorem 3.12 of the same paper asks for d log(1/beta) + log(1/(beta delta)) / epsilon rows up to a constant C: a sum.
+Algorithm 4 needs m subsamples that each solve for d unknowns, with m about (2/epsilon) ln(1/(4 delta beta)): a product.
+With the sum's rows there are too few subsamples for any lead to pass, whatever d is. epsilon = 1, beta = 0.1; success
+with subsamples of d + 3 rows is exact (`theory.parities.success`).
+
+"""
+LEMMA = """
+Lemma 2.25 prints its ratio upside down: drawing few rows from many would cost privacy. An algorithm on {draws} rows
+drawn with replacement, (epsilon, {delta:g})-private:
+
+"""
 
 
 def main(path: Path) -> None:
-    """Audits, and writes the table."""
+    """Audits, and writes the tables."""
     rows = [_row(A_DIST, "stability", epsilon) for epsilon in (1.0, 0.5, 0.1)]
     rows += [_row(SANITIZER.format(n), "stability_histogram", 1.0, n) for n in (100, 500, 1084)]
     last = [f"| {alpha:g} | {epsilon:g} | {_last(alpha, epsilon)} |" for alpha, epsilon in ((0.1, 1.0), (0.1, 0.5))]
-    path.write_text(HEAD + "\n".join(rows) + "\n" + LAST_N + "\n".join(last) + "\n" + WHY)
+    page = HEAD + "\n".join(rows) + "\n" + LAST_N + "\n".join(last) + "\n" + WHY
+    path.write_text(page + _parities() + _secrecy())
+
+
+def _parities() -> str:
+    rows = []
+    for d, delta, constant in product((16, 128, 1024), (1e-6, 1e-12), (1, 4)):
+        total = constant * math.ceil(d * math.log(10) + math.log(10 / delta))
+        fit = total // (d + 3)
+        m, each = parities.parity_learner(d, 1.0, delta, 0.1)
+        rows.append((d, f"{delta:g}", constant, total, fit, parities.success(fit, d + 3, d, 1.0, delta), m, m * each))
+    head = ("d", "delta", "C", "rows of the sum", "subsamples that fit", "success", "m needed", "rows needed")
+    return SAMPLE_SIZE + table(head, rows)
+
+
+def _secrecy() -> str:
+    draws, rows = 100, []
+    for epsilon, database in product((0.1, 1.0), (200, 900, 10_000)):
+        forms = [secrecy_pair(epsilon, DELTA, draws, database, form) for form in ("printed", "corrected")]
+        cells = [f"({e:.3g}, {d:.2g})" for e, d in (*forms, with_replacement_pair(epsilon, DELTA, draws, 1 / database))]
+        rows.append((epsilon, database, *cells))
+    return LEMMA.format(draws=draws, delta=DELTA) + table(("epsilon", "rows", "printed", "corrected", "dpjax"), rows)
 
 
 def _row(what: str, name: str, epsilon: float, n: int = 100) -> str:
