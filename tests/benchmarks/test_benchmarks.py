@@ -21,8 +21,9 @@ SCHEMA = {
     "name": str, "value": float, "peer": str, "peer_value": float, "ratio": float, "goal": float | None, "unit": str,
     "passed": bool | None, "note": str,
 }  # fmt: skip
-WITHOUT_PEERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and not name.startswith("vc1-")]
-VC1 = [name for name in benchmarks.ROWS if name.startswith("vc1-")]
+LONG = ("vc1-", "parity-", "audit", "devices-", "thresholds-numpy-intervals", "exponential-1k-numpy-chunks")
+WITHOUT_PEERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and not name.startswith(LONG)]
+OTHERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and name.startswith(LONG)]
 AHEAD = ["exponential-1k-numpy", "exponential-64k-numpy", "exponential-1k-jax", "exponential-64k-jax", "laplace-jax"]
 
 
@@ -32,7 +33,7 @@ def quick():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", VC1)
+@pytest.mark.parametrize("name", OTHERS)
 def test_a_row_of_a_minute_says_what_it_should(name):
     says_what_it_should(benchmarks.run([name], quick=True)[0])
 

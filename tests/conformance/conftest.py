@@ -148,7 +148,10 @@ TINY_INSTANCES = {
 }
 
 
-LONG = {("tiny", ProperVC1)}  # a minute each
+LONG = {  # without jit, or with very many outcomes: up to a minute each
+    ("tiny", ProperVC1),
+    *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN, ParityLearner, PointLearner)),
+}
 
 
 def exported():
@@ -161,7 +164,12 @@ def exported():
 def pytest_generate_tests(metafunc):
     """The first instance of each kind always; the others, which take most of the time, among the slow tests."""
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
-    for argument, table in (("case", INSTANCES), ("first", of_each_kind), ("tiny", TINY_INSTANCES)):
+    for argument, table in (
+        ("case", INSTANCES),
+        ("first", of_each_kind),
+        ("simple", of_each_kind),
+        ("tiny", TINY_INSTANCES),
+    ):
         if argument in metafunc.fixturenames:
             marked = [
                 pytest.param(case, marks=pytest.mark.slow if i or (argument, kind) in LONG else (), id=case.name)

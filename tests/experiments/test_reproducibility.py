@@ -71,7 +71,7 @@ def reference(config, cache, tmp_path_factory):
 @pytest.mark.parametrize(
     ("flags", "x64"),
     [
-        (("--devices", "1", "--in-flight", "4"), "0"),
+        pytest.param(("--devices", "1", "--in-flight", "4"), "0", marks=pytest.mark.slow),
         (("--devices", "2", "--in-flight", "16"), "0"),
         (("--devices", "8", "--sweep.learners", "point"), "0"),  # a program is compiled for each device
         (("--devices", "1"), "1"),
