@@ -304,3 +304,17 @@ def test_hard_neighbors_do_not_refute_the_improper_learner():
     for target, violated in ((two_paths, False), (louder, True)):
         report = audit.statistical(target, Privacy(4.0, 0.1), trials=5000, confidence=1 - 1e-6)
         assert report.violated is violated, str(report)
+
+
+@pytest.mark.parametrize(("nodes", "subsamples"), [(2**10, 32), (2**14, 512)])
+def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples):
+    """Beside the tree itself: XLA's own account of a compiled trial, for two buffers."""
+    tree = trees.recursive(nodes, 0, 0.5)
+    learner = ImproperVC1(tree, subsamples, plan_exponential(depth_bits(tree), 0.5, 0.1))
+    words = []
+    for n in (2**12, 2**14):
+        sample = Sample(*(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in (
+            ((n, 2), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))))  # fmt: skip
+        run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(1.0, 1e-6), Goal(0.1, 0.1)))
+        words.append(run.lower(jax.random.key(0), sample).compile().memory_analysis().temp_size_in_bytes / 4 / n)
+    assert max(words) < 16
