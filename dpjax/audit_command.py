@@ -194,6 +194,8 @@ def _learner(name: str, elements: int) -> Target:
     if name.startswith(("vc1-", "interior-")):
         kind, method = name.split("-")
         return audit.learner_target(audit.small_vc1(kind, method, Domain(elements)), name, 1)
+    if name in catalog.COVERS:
+        return audit.learner_target(audit.small_cover(name), name, 1)
     if name.startswith(catalog.MULTI):
         small = audit.small_multi(name)
         return audit.learner_target(small, name, getattr(small, "k", _CONCEPTS))

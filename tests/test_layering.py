@@ -17,9 +17,10 @@ ORDER = ("types", "checks", "draws", "keys", "random", "laws", "mechanisms", "sa
          "experiments", "plots", "benchmarks", "cli commands audit_command table_command")  # fmt: skip
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
 RANK["types"] = RANK["checks"]
+CUTS = {"mechanisms.cover.cuts", "mechanisms.cover.halfplanes"}  # which rows a line cuts off is said once
 BESIDE = {
     "wide": {"types", "checks", "keys", "random"},
-    "concepts": {"types", "checks", "keys", "random", "wide", "laws", "mechanisms.intervals"},
+    "concepts": {"types", "checks", "keys", "random", "wide", "laws", "mechanisms.intervals"} | CUTS,
     "accounting": {"types", "checks"},
     "theory": {"types", "checks"},
     "dimensions": {"types", "checks"},

@@ -27,6 +27,14 @@ from dpjax.accounting.optimal_composition import optimal_epsilon as optimal_epsi
 from dpjax.accounting.optimal_composition import optimal_epsilon0 as optimal_epsilon0
 from dpjax.accounting.profile import epsilon_at as epsilon_at
 from dpjax.accounting.profile import hockey_stick as hockey_stick
+from dpjax.accounting.set_cover import set_cover_delta as set_cover_delta
+from dpjax.accounting.set_cover import set_cover_epsilon as set_cover_epsilon
+from dpjax.accounting.set_cover import set_cover_guarantee as set_cover_guarantee
+from dpjax.accounting.set_cover import set_cover_rho as set_cover_rho
+from dpjax.accounting.set_cover_calibration import CoverCalibration as CoverCalibration
+from dpjax.accounting.set_cover_calibration import calibrate_set_cover as calibrate_set_cover
+from dpjax.accounting.set_cover_table import CoverTable as CoverTable
+from dpjax.accounting.set_cover_table import cover_table as cover_table
 from dpjax.accounting.slices import slices as slices
 from dpjax.accounting.slices import slices_delta as slices_delta
 from dpjax.accounting.slices import slices_epsilon as slices_epsilon

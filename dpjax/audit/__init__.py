@@ -16,6 +16,7 @@ from .databases import vectors as vectors
 from .exact import exact as exact
 from .exact import table_of as table_of
 from .learner_targets import learner_target as learner_target
+from .learner_targets import small_cover as small_cover
 from .learner_targets import small_multi as small_multi
 from .learner_targets import small_vc1 as small_vc1
 from .mechanism_targets import mechanism_names as mechanism_names

@@ -6,7 +6,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import expit, logit, ndtr
 from scipy.stats import binom
 
 from dpjax import accounting as rules
@@ -20,6 +20,7 @@ REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 _ROUNDS = 6
 _DRAWS, _ROWS = 4, 12
 _START = 1e-4  # the smallest probability of an event that a row makes likelier
+_LIKELY = 0.88  # base measure of the functions that hit a row
 
 Claim = Callable[[float, float], Guarantee]
 Probabilities = Callable[[float, float], np.ndarray]  # of (epsilon, delta): float64[databases, outcomes]
@@ -69,6 +70,8 @@ def accounting_targets() -> list[Target]:
         _target("DiscreteLaplaceNoise", lambda e, d: rules.DiscreteLaplaceNoise(1 / e).guarantee(d), _two_sided),
         _target("ExponentialSelection", lambda e, d: rules.ExponentialSelection(e).guarantee(d),
                 lambda e, d: _chain(e, 0.0, 1), "exponential_guarantee"),
+        _target("set_cover_guarantee", lambda e, d: rules.set_cover_guarantee(e / 3, _ROUNDS, d, 2, ADD),
+                lambda e, d: _covering(e / 3, _ROUNDS), relation=ADD),
     ]  # fmt: skip
 
 
@@ -131,6 +134,15 @@ def _two_slices(rate: float) -> np.ndarray:
         second = np.bincount(bits[1:], chance, 2)  # the second slice begins behind the first one
         found.append(np.outer(noisy[bits[0]], second @ noisy).reshape(-1))
     return np.array(found)
+
+
+def _covering(coefficient: float, rounds: int) -> np.ndarray:
+    """The round in which set cover first takes the one function of two that hits a row which is to be spared, or none.
+
+    The first database is empty. What follows the hit tells nothing.
+    """
+    hit = np.array([_LIKELY, expit(logit(_LIKELY) - coefficient)])[:, None]
+    return np.concatenate([hit * (1 - hit) ** np.arange(rounds), (1 - hit) ** rounds], axis=1)
 
 
 def _normals(shift: float, epsilon: float) -> np.ndarray:

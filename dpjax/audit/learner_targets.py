@@ -10,14 +10,16 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.set_cover_table import cover_table
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.median_targets import SMALL_RECPREFIX, SMALL_TREELOG
 from dpjax.audit.outcomes import exact_table
 from dpjax.audit.target import Pair, Target
 from dpjax.checks import InputError
-from dpjax.concepts import Domain, Parities, Points, Thresholds, tree_generators
+from dpjax.concepts import Conjunctions, ConvexPolygons, Domain, Parities, Points, Thresholds, Unions, tree_generators
 from dpjax.learners import (
     KLN,
+    ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
     HashedPoints,
@@ -26,14 +28,16 @@ from dpjax.learners import (
     Learner,
     ParityLearner,
     PointLearner,
+    PolygonLearner,
     ProperVC1,
     ThresholdInterior,
+    UnionLearner,
 )
 from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
 from dpjax.sanitizers import PointCounts
-from dpjax.types import Goal, Privacy, Sample
+from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 GOAL = Goal(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
 _ROWS = 3
@@ -61,7 +65,7 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
         return learner.learn(key, sample, privacy, GOAL)
 
     def universes() -> list[Universe]:
-        domain = learner.concepts.domain
+        domain: Any = learner.concepts.domain
         found = [samples(domain, k, _ROWS, learner.neighboring)]
         if isinstance(learner, PointLearner):
             found.append(samples(domain, k, _HISTOGRAM_ROWS.get(k, 6), learner.neighboring, ordered=False))
@@ -112,6 +116,16 @@ def small_multi(name: str) -> Learner:
     if kind == "hashed":
         return HashedPoints(points, 2, 1, 1, composition)
     return GenericLearner(points, 2, PointCounts(points.domain, 1, 1), composition)
+
+
+def small_cover(name: str) -> ConjunctionLearner | PolygonLearner | UnionLearner:
+    """A set cover of a round or two for a few rows: "conjunction", "polygon" or "union"."""
+    if name == "union":
+        return UnionLearner(Unions(1, 1), cover_table(1, 1, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0)), 3, 2)
+    table = cover_table(2, 2, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0))
+    if name == "conjunction":
+        return ConjunctionLearner(Conjunctions(1), table)
+    return PolygonLearner(ConvexPolygons(4, 3), table, slabs=4, bins=4)
 
 
 def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:

@@ -8,7 +8,14 @@ from .distributions import Distribution as Distribution
 from .domain import Domain as Domain
 from .finite import Finite as Finite
 from .hypothesis import Hypothesis as Hypothesis
+from .literals import Conjunctions as Conjunctions
+from .literals import Disjunctions as Disjunctions
 from .parities import Parities as Parities
+from .plane import Plane as Plane
+from .plane import UniformPlane as UniformPlane
 from .points import Points as Points
+from .polygons import ConvexPolygons as ConvexPolygons
+from .product import ProductCube as ProductCube
 from .thresholds import Thresholds as Thresholds
 from .tree import Tree as Tree
+from .unions import Unions as Unions

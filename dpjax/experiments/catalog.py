@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from math import isqrt
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,13 +13,18 @@ import numpy as np
 from dpjax import checks, wide
 from dpjax.checks import InputError
 from dpjax.concepts import (
+    Conjunctions,
+    ConvexPolygons,
     Distribution,
     Domain,
     Parities,
     Points,
+    ProductCube,
     Thresholds,
     Tree,
     UniformCube,
+    UniformPlane,
+    Unions,
     distributions,
     tree_generators,
 )
@@ -26,6 +32,7 @@ from dpjax.experiments.experiment import Workload, noise_of
 from dpjax.learners import (
     ERM,
     KLN,
+    ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
     HashedPoints,
@@ -34,9 +41,11 @@ from dpjax.learners import (
     Learner,
     ParityLearner,
     PointLearner,
+    PolygonLearner,
     ProperVC1,
     ThresholdInterior,
     ThresholdMedian,
+    UnionLearner,
 )
 from dpjax.learners.budget import COMPOSITIONS
 from dpjax.mechanisms.median.plans import METHODS
@@ -44,10 +53,15 @@ from dpjax.sanitizers import PointCounts, default
 from dpjax.types import Goal, Privacy
 
 _SHARE = 0.5  # of the nodes of a tree that may be improper and are
+_LITERALS, _EDGES, _TRIANGLES = 3, 4, 7  # of the targets of set covers
+AnyClass = Points | Thresholds | Tree | Parities | Conjunctions | ConvexPolygons | Unions
 
-CLASSES: dict[str, Callable[[Domain], Points | Thresholds | Tree | Parities]] = {
+CLASSES: dict[str, Callable[[Domain], AnyClass]] = {
     "points": Points, "thresholds": Thresholds,
     "parities": lambda domain: Parities(max(1, (domain.size - 1).bit_length())),
+    "conjunctions": lambda domain: Conjunctions(max(1, (domain.size - 1).bit_length())),
+    "polygons": lambda domain: ConvexPolygons(max(1, isqrt(domain.size) - 1), _EDGES),
+    "unions": lambda domain: Unions(max(1, isqrt(domain.size) - 1), _TRIANGLES),
     "recursive-tree": lambda domain: tree_generators.recursive(domain.size, 0, _SHARE),
     "caterpillar": lambda domain: tree_generators.caterpillar(max(1, domain.size // 4), 3, _SHARE),
 }  # fmt: skip
@@ -56,18 +70,19 @@ _SINGLE: dict[str, Callable[[Any], KLN | ThresholdMedian]] = {"kln": KLN, "media
 _WHOLE: dict[str, Callable[[Any], Learner]] = {"point": PointLearner, "erm": ERM}
 MULTI = ("empirical", "generic-", "hashed-", "parity")  # how the names of learners of many concepts begin
 _VC1 = (*(f"vc1-{m}" for m in (*METHODS, "rsc", "auto")), "vc1-proper", *(f"interior-{m}" for m in (*METHODS, "auto")))
+COVERS = ("conjunction", "polygon", "union")
 _TARGETS = 64
 
 
 def learner_names() -> list[str]:
     """Every name that `learner` knows: whole learners, and single ones with each composition."""
     composed = ("-".join(pair) for pair in product([*_SINGLE, "generic", "hashed"], COMPOSITIONS))
-    return sorted([*_WHOLE, *composed, *_VC1, "empirical", "parity"])
+    return sorted([*_WHOLE, *composed, *_VC1, *COVERS, "empirical", "parity"])
 
 
 def learner(
     name: str,
-    concepts: Points | Thresholds | Tree | Parities,
+    concepts: Any,
     k: int,
     privacy: Privacy = REFERENCE[0],
     goal: Goal = REFERENCE[1],
@@ -82,9 +97,13 @@ def learner(
     checks.choice("learner", name, learner_names())
     if name in _WHOLE:
         return _WHOLE[name](concepts)
+    if name.startswith((*COVERS, "vc1-", "interior-")) and k != 1:
+        raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
+    if name == "conjunction":
+        return ConjunctionLearner.planned(concepts, privacy, goal, _LITERALS)
+    if name in ("polygon", "union"):
+        return (PolygonLearner if name == "polygon" else UnionLearner).planned(concepts, privacy, goal)
     if name.startswith(("vc1-", "interior-")):
-        if k != 1:
-            raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
         return _of_dimension_one(name, concepts, privacy, goal)
     if name.startswith(MULTI):
         return _of_many(name, concepts, k, privacy, goal)
@@ -124,6 +143,8 @@ def fitting(name: str) -> tuple[str, int]:
         return "caterpillar", 1
     if name.startswith(("vc1-", "interior-")):
         return "thresholds", 1
+    if name in COVERS:
+        return f"{name}s", 1
     if name == "parity":
         return "parities", 100
     return ("thresholds" if name.startswith(("median", "generic")) else "points"), 100
@@ -144,7 +165,10 @@ def workload(
 
     Targets are the distribution's single points (at most 64, spread over them), or spread elements if it has none; of a
     tree, concepts spread over the proper nodes. Parities are learned from uniform examples of the smallest cube that
-    holds the domain. noise: labels are flipped with this probability.
+    holds the domain. Conjunctions have 3 literals of coordinates that are alike, so that they are 1 with probability
+    1/2; polygons 4 edges and unions 7 triangles, on the largest square grid in the domain, uniform.
+
+    noise: labels are flipped with this probability.
     """
     found = _noiseless(concepts, domain_size, distribution, atoms, mass, exponent, alpha)
     return found if noise == 0 else replace(found, noise=noise_of(noise))
@@ -154,8 +178,17 @@ def _noiseless(
     concepts: str, domain_size: int, distribution: str, atoms: int, mass: float, exponent: float, alpha: float
 ) -> Workload:
     domain = Domain(domain_size)
-    if concepts == "parities":
+    if concepts in ("parities", "conjunctions", "polygons", "unions"):
         checks.choice("distribution", distribution, ("uniform",))
+    if concepts == "conjunctions":
+        ands = Conjunctions(max(1, (domain_size - 1).bit_length()))
+        literals = min(_LITERALS, ands.dimension)
+        return Workload(ProductCube.balanced(ands.dimension, literals), ands.targets(_TARGETS, literals, signs=False))
+    if concepts in ("polygons", "unions"):
+        polygons = CLASSES[concepts](domain)
+        assert isinstance(polygons, ConvexPolygons | Unions)
+        return Workload(UniformPlane(polygons.d), polygons.targets(_TARGETS))
+    if concepts == "parities":
         parities = Parities(max(1, (domain_size - 1).bit_length()))
         return Workload(UniformCube(parities.dimension), parities.targets(_TARGETS))
     tree = CLASSES[concepts](domain) if concepts not in ("points", "thresholds") else None

@@ -6,6 +6,7 @@ and in which order, changes only when a number is computed, never what it is.
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
@@ -19,6 +20,7 @@ from dpjax import keys
 from dpjax.checks import InputError
 from dpjax.experiments.experiment import Experiment, Point, Workload
 
+_MOST_PROGRAMS = 64
 _TILE_CELLS = 1 << 21  # rows x concepts of a tile
 _BLOCK_CELLS = 1 << 16  # rows x concepts worked on at once, about what a core's cache holds
 CAPACITY_LIMIT = 1 << 20
@@ -38,8 +40,11 @@ def capacity(n: int) -> int:
 
 
 def tile_shape(experiment: Experiment) -> tuple[int, int]:
-    """(trials of a tile, trials of a block inside it): functions of the experiment, part of a result's identity."""
-    cells = experiment.capacity * experiment.k
+    """(trials of a tile, trials of a block inside it): functions of the experiment, part of a result's identity.
+
+    A learner may say in ``passes`` how often it goes through its rows, if that is often.
+    """
+    cells = experiment.capacity * experiment.k * getattr(experiment.learner, "passes", 1)
     tile = _power_of_two(_TILE_CELLS // cells, 16, 1024)
     return tile, _power_of_two(_BLOCK_CELLS // cells, 1, tile)  # a block that divides the tile: one program, not two
 
@@ -62,6 +67,7 @@ class Engine:
       in_flight: tiles under way at once, by default two a device, so that none waits for the host.
       devices: by default all local ones.
 
+    The 64 programs last used are kept: each maps memory a hundred times, and a process may do so 65530 times.
     ``programs`` and ``trials`` count what this engine compiled and computed.
     """
 
@@ -71,7 +77,7 @@ class Engine:
         self.programs = 0
         self.trials = 0
         self._lock = threading.Lock()
-        self._programs: dict = {}
+        self._programs: OrderedDict = OrderedDict()
         self._pool = ThreadPoolExecutor(max_workers=self.in_flight)
 
     def __enter__(self) -> "Engine":
@@ -120,6 +126,9 @@ class Engine:
         key = (experiment, device, jax.tree.structure(placed), tuple(jax.tree.leaves(shapes)))
         with self._lock:
             slot = self._programs.setdefault(key, [threading.Lock(), None])
+            self._programs.move_to_end(key)
+            while len(self._programs) > _MOST_PROGRAMS:
+                self._programs.popitem(last=False)  # who runs it keeps it until the end
         with slot[0]:
             if slot[1] is None:
                 place = SingleDeviceSharding(device)

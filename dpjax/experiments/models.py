@@ -1,4 +1,4 @@
-"""Exponents in sample sizes that are a sum: what a sanitizer needs once, plus what each concept adds."""
+"""Exponents in sample sizes of two terms: what a sanitizer needs once, and what each concept adds."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,16 @@ GRID = np.round(np.arange(-0.5, 2.0001, 0.005), 3)
 
 @dataclass(frozen=True)
 class SumExponent:
-    """The fit y ~ constant + slope_factor * factor(x) * x**exponent.
+    """The fit of y by two terms, a constant and slope * factor(x) * x**exponent: their sum, or the larger of them.
+
+    A theorem of the form O(A + B) says no more than that; a learner whose parts fail one by one is nearer to the sum,
+    one whose parts must not fail at all nearer to the larger.
 
     exponent: the one that the brackets have to be widened least for (their middle, if several need no widening).
-    low, high: all exponents on a grid of 0.005 for which a constant and a factor >= 0 put the model into every bracket,
-        widened where that is needed. If ``widened`` is 1, with probability >= ``confidence`` the true exponent of a
-        true model lies in [low, high].
-    constant: at ``exponent``.
+    low, high: all exponents on a grid of 0.005 for which a constant and a slope >= 0 put the sum or the larger into
+        every bracket, widened where that is needed. If ``widened`` is 1, with probability >= ``confidence`` the true
+        exponent of a true model lies in [low, high].
+    constant: at ``exponent``. form: "sum" or "larger", which of the two fits there.
     widened: the factor by which upper ends are multiplied so that some exponent fits; 1 if the brackets do as they are.
     confidence: 1 less the errors of all brackets, at least 0.
     """
@@ -28,6 +31,7 @@ class SumExponent:
     low: float
     high: float
     constant: float
+    form: str
     widened: float
     confidence: float
 
@@ -36,25 +40,33 @@ def fit_sum(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, error: ArrayLike = 0.0, *,
     constant: bool = True,
 ) -> SumExponent:  # fmt: skip
-    """The exponent b of y ~ c + a factor(x) x**b, with a, c >= 0, from brackets low <= y <= high.
+    """The exponent b of c + a factor(x) x**b, or of the larger of the two terms, from brackets low <= y <= high.
 
     Args:
       x: positive numbers, shape [K], at least two of them different (three with a constant, to say anything).
       low, high: positive and finite, shape [K]. factor: the logarithms that the theorem knows, at each x.
       error: the error probability of each bracket. constant: whether there is a c.
 
-    For each b on the grid a linear program finds the least S for which low <= c + a f(x) x**b <= S high.
+    For each b on the grid a linear program finds the least S for which low <= c + a f(x) x**b <= S high; for the larger
+    term the best c and a are the largest that S allows.
     """
     u, bottom, top, errors = brackets(x, low, high, error)
     known = np.broadcast_to(np.asarray(factor, np.float64), u.shape)
-    found = [_widening(known * np.exp(b * (u - u.max())), bottom, top, constant) for b in GRID]
-    widths = np.array([width for width, _ in found])
+    shapes = [known * np.exp(b * (u - u.max())) for b in GRID]
+    found = [(*_widening(shape, bottom, top, constant), "sum") for shape in shapes]
+    if constant:
+        larger = [(*_widening_of_larger(shape, bottom, top), "larger") for shape in shapes]
+        found = [
+            min(pair, key=lambda one: one[0] * (1 + 1e-9 * (one[2] == "larger")))
+            for pair in zip(found, larger, strict=True)
+        ]
+    widths = np.array([width for width, *_ in found])
     least = max(1.0, float(widths.min()))
     fits = np.flatnonzero(widths <= least * (1 + 1e-9))
     best = fits[len(fits) // 2]
     return SumExponent(
         exponent=float(GRID[best]), low=float(GRID[fits[0]]), high=float(GRID[fits[-1]]), constant=found[best][1],
-        widened=least, confidence=float(max(0.0, 1 - errors.sum())),
+        form=found[best][2], widened=least, confidence=float(max(0.0, 1 - errors.sum())),
     )  # fmt: skip
 
 
@@ -69,3 +81,10 @@ def _widening(shape: np.ndarray, bottom: np.ndarray, top: np.ndarray, constant: 
     bounds = [(0, None if constant else 0), (0, None), (0, None)]
     found = linprog([0, 0, 1], np.concatenate([above, below]), limits, bounds=bounds)
     return (float(found.x[2]), float(found.x[0] * scale)) if found.success else (np.inf, 0.0)
+
+
+def _widening_of_larger(shape: np.ndarray, bottom: np.ndarray, top: np.ndarray) -> tuple[float, float]:
+    """(least S, the constant c) for low <= max(c, a shape) <= S high."""
+    c, a = np.min(top), np.min(top - np.log(shape))  # at S = 1; both grow in proportion to S
+    least = float(np.exp(np.max(bottom - np.maximum(c, a + np.log(shape)))))
+    return least, float(np.exp(c) * max(least, 1.0))

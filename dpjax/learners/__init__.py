@@ -2,6 +2,7 @@
 
 from .base import Learner as Learner
 from .base import database as database
+from .conjunctions import ConjunctionLearner as ConjunctionLearner
 from .empirical import EmpiricalLearner as EmpiricalLearner
 from .erm import ERM as ERM
 from .generic import GenericLearner as GenericLearner
@@ -10,7 +11,9 @@ from .independent import Independent as Independent
 from .kln import KLN as KLN
 from .parity_learner import ParityLearner as ParityLearner
 from .point_learner import PointLearner as PointLearner
+from .polygons import PolygonLearner as PolygonLearner
 from .threshold_interior import ThresholdInterior as ThresholdInterior
 from .threshold_median import ThresholdMedian as ThresholdMedian
+from .unions import UnionLearner as UnionLearner
 from .vc1_improper import ImproperVC1 as ImproperVC1
 from .vc1_proper import ProperVC1 as ProperVC1

@@ -13,13 +13,18 @@ from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.literals import OfLiterals
 from dpjax.concepts.parities import Parities
+from dpjax.concepts.plane import Plane
 from dpjax.concepts.points import Points
+from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree import Tree
+from dpjax.concepts.unions import Unions
 from dpjax.types import Goal, Neighboring, Privacy, Sample
 
-ConceptClass = Points | Thresholds | Finite | Tree | Parities
+InPieces = Points | Thresholds | Finite | Tree | Parities | OfLiterals  # classes whose errors can be listed
+ConceptClass = InPieces | ConvexPolygons | Unions
 
 
 class Learner(Protocol):
@@ -71,7 +76,7 @@ def single_column(sample: Sample, learner: str) -> Array:
     return sample.y[:, 0]
 
 
-def database(domain: Domain | Cube, values, labels, capacity: int | None = None) -> Sample:
+def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None = None) -> Sample:
     """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``."""
     labels = np.asarray(labels)
     labels = labels[:, None] if labels.ndim == 1 else labels
@@ -88,7 +93,7 @@ def database(domain: Domain | Cube, values, labels, capacity: int | None = None)
     return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
 
 
-def flipped_label_pairs(domain: Domain | Cube, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
+def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
     """Neighbours that differ in one row: all rows alike but one, moved or relabelled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1

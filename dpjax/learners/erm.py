@@ -11,7 +11,7 @@ from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.parities import Parities
 from dpjax.concepts.points import Points
-from dpjax.learners.base import ConceptClass, flipped_label_pairs
+from dpjax.learners.base import InPieces, flipped_label_pairs
 from dpjax.theory import erm as theory
 from dpjax.types import Goal, Neighboring, Privacy, Sample
 
@@ -28,7 +28,7 @@ class ERM:
     Reference: Vapnik and Chervonenkis 1971.
     """
 
-    concepts: ConceptClass
+    concepts: InPieces
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:

@@ -14,7 +14,6 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.learners import budget
 from dpjax.learners.base import flipped_label_pairs
-from dpjax.learners.column_errors import column_errors
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.sanitizers.shares import each
 from dpjax.theory import points as theory
@@ -88,11 +87,15 @@ class HashedPoints:
 
     def errors(self, hashes: Hash, sample: Sample) -> Array:
         """Errors of all buckets, function by function, and of the all-zero function, ``int32[k, tries 2^bits + 1]``."""
-        name = jnp.arange(1 << self.bits, dtype=jnp.uint32)
-        of_function = lambda bucket: column_errors(bucket[:, None] == name, sample)  # noqa: E731
-        by_function = jax.lax.map(of_function, hashes(sample.x).T)  # tries, k, buckets
         nowhere = jnp.sum(sample.y & sample.mask[:, None], axis=0, dtype=jnp.int32)
-        return jnp.concatenate([jnp.swapaxes(by_function, 0, 1).reshape(self.k, -1), nowhere[:, None]], axis=1)
+        votes = jnp.where(sample.mask[:, None], jnp.where(sample.y, jnp.int32(1), jnp.int32(-1)), 0)
+
+        def of_function(bucket: Array) -> Array:
+            """Positive rows less negative ones in each bucket."""
+            return jnp.zeros((1 << self.bits, self.k), jnp.int32).at[bucket.astype(jnp.int32)].add(votes)
+
+        lead = jax.lax.map(of_function, hashes(sample.x).T).reshape(-1, self.k)
+        return jnp.concatenate([nowhere[:, None] - lead.T, nowhere[:, None]], axis=1)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""

@@ -10,7 +10,7 @@ from dpjax import wide
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.laws import Categorical
-from dpjax.learners.base import ConceptClass, flipped_label_pairs, single_column
+from dpjax.learners.base import InPieces, flipped_label_pairs, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
@@ -31,7 +31,7 @@ class KLN:
     Reference: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011, Theorem 3.4.
     """
 
-    concepts: ConceptClass
+    concepts: InPieces
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def output_law(self, sample: Sample, privacy: Privacy) -> IntervalLaw:

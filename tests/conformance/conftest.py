@@ -7,12 +7,24 @@ import numpy as np
 import pytest
 
 import dpjax.learners
+from dpjax.accounting.set_cover_table import cover_table
 from dpjax.audit.median_targets import SMALL_RECPREFIX
-from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
+from dpjax.concepts import (
+    Conjunctions,
+    ConvexPolygons,
+    Disjunctions,
+    Domain,
+    Finite,
+    Parities,
+    Points,
+    Thresholds,
+    Unions,
+)
 from dpjax.concepts import tree_generators as trees
 from dpjax.learners import (
     ERM,
     KLN,
+    ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
     HashedPoints,
@@ -20,15 +32,18 @@ from dpjax.learners import (
     Independent,
     ParityLearner,
     PointLearner,
+    PolygonLearner,
     ProperVC1,
     ThresholdInterior,
     ThresholdMedian,
+    UnionLearner,
 )
 from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import plan_for
 from dpjax.mechanisms.median.plan_recprefix import PrefixStep
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts
+from dpjax.types import Neighboring
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -81,8 +96,24 @@ ROUNDS = GenericLearner(Finite.of(MATRIX[:6, :9]), 2, MWEM(Finite.of(MATRIX[:6, 
 MANY_ROUNDS = GenericLearner(ROUNDS.concepts, 2, MWEM(ROUNDS.sanitizer.queries, 65536), "zcdp")
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 
+
+def cover(rounds, k, noisy=False):
+    return cover_table(rounds, k, Neighboring.REPLACE_ONE, 1e-6, (0.5, 1.0, 4.0), noisy)
+
+
 # Huge domains, for everything that runs.
 INSTANCES = {
+    UnionLearner: [
+        Case(UnionLearner(Unions(2**20, 3), cover(3, 3), 4, 6), 1, UnionLearner(Unions(2**20, 3), cover(20, 3))),
+    ],
+    ConjunctionLearner: [
+        Case(ConjunctionLearner(Conjunctions(31), cover(3, 2)), 1, ConjunctionLearner(Conjunctions(31), cover(9, 2))),
+        Case(
+            ConjunctionLearner(Disjunctions(20), cover(3, 2, noisy=True)),
+            1,
+            ConjunctionLearner(Disjunctions(20), cover(9, 2, noisy=True)),
+        ),
+    ],
     EmpiricalLearner: [
         Case(
             EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp"), 512),
@@ -110,6 +141,13 @@ INSTANCES = {
         Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64), 400, 70)),
     ],
     PointLearner: [Case(PointLearner(Points(Domain(2**64))), 3)],
+    PolygonLearner: [
+        Case(
+            PolygonLearner(ConvexPolygons(2**20, 3), cover(3, 3), slabs=16, bins=16),
+            1,
+            PolygonLearner(ConvexPolygons(2**20, 3), cover(20, 3)),
+        ),
+    ],
     ProperVC1: [
         Case(ProperVC1(improper(RANDOM_TREE, 4), 0.05, 3, 0.6), 1, ProperVC1(improper(RANDOM_TREE, 4096), 0.004, 5)),
     ],
@@ -121,6 +159,11 @@ INSTANCES = {
 
 # Domains of two or three elements, for the exact audit of every database.
 TINY_INSTANCES = {
+    UnionLearner: [Case(UnionLearner(Unions(1, 1), cover(1, 1), 3, 2))],
+    ConjunctionLearner: [
+        Case(ConjunctionLearner(Conjunctions(1), cover(2, 2))),
+        Case(ConjunctionLearner(Disjunctions(1), cover(1, 1))),
+    ],
     EmpiricalLearner: [Case(EmpiricalLearner(KLN(Points(Domain(3))), 2))],
     GenericLearner: [
         Case(GenericLearner(Finite.of(TINY), 1, BLR(Finite.of(TINY).xor(), 2))),

@@ -8,7 +8,21 @@ import numpy as np
 import pytest
 
 from dpjax import wide
-from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, Tree, UniformCube
+from dpjax.concepts import (
+    Conjunctions,
+    ConvexPolygons,
+    Disjunctions,
+    Domain,
+    Finite,
+    Parities,
+    Points,
+    ProductCube,
+    Thresholds,
+    Tree,
+    UniformCube,
+    UniformPlane,
+    Unions,
+)
 from dpjax.concepts import distributions as make
 from dpjax.concepts import tree_generators as trees
 from dpjax.experiments import engine
@@ -17,6 +31,7 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.learners import (
     ERM,
     KLN,
+    ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
     HashedPoints,
@@ -24,9 +39,11 @@ from dpjax.learners import (
     Independent,
     ParityLearner,
     PointLearner,
+    PolygonLearner,
     ProperVC1,
     ThresholdInterior,
     ThresholdMedian,
+    UnionLearner,
 )
 from dpjax.sanitizers import PointCounts
 from dpjax.types import Goal, Privacy
@@ -58,6 +75,10 @@ HARD = [
     (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
     (GenericLearner(Points(Domain(2**40)), 3, COUNTS_OF_40_BITS, "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),
     (HashedPoints(Points(Domain(2**64)), 3, 6, 6), 3, 8.0, 0.0, 0.2, 0.1),
+    planned(ConjunctionLearner, Conjunctions(20), 2),
+    planned(ConjunctionLearner, Disjunctions(64), 3, epsilon=8.0),
+    planned(PolygonLearner, ConvexPolygons(2**10, 3), epsilon=64.0, alpha=0.2),
+    planned(UnionLearner, Unions(2**10, 3), epsilon=8.0, alpha=0.2),
     planned(ParityLearner, Parities(40), epsilon=8.0),
     (EmpiricalLearner(KLN(Thresholds(Domain(2**32))), 600), 1, 1.0, 0.0, 0.2, 0.1),
     (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),
@@ -79,6 +100,12 @@ def hard_workload(concepts, alpha):
         targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]
     elif isinstance(concepts, Tree):
         return tree_workload(concepts, alpha)
+    elif isinstance(concepts, Conjunctions | Disjunctions):
+        literals = 2 if concepts.dimension == 20 else 3
+        law = ProductCube.balanced(concepts.dimension, literals, isinstance(concepts, Conjunctions))
+        return Workload(law, concepts.targets(64, literals, signs=False))
+    elif isinstance(concepts, ConvexPolygons | Unions):
+        return Workload(UniformPlane(concepts.d), concepts.targets(32))
     elif isinstance(concepts, Parities):
         return Workload(UniformCube(concepts.dimension), concepts.targets(64))
     else:
@@ -116,9 +143,16 @@ def name(row):
 
 
 def quick(rows):
-    """The first row of each kind of learner; the others are among the slow tests, which run all of them longer."""
+    """The first row of each kind of learner; the others are among the slow tests, which run all of them longer.
+
+    Polygons take a minute, see tests/learners for short tests of them.
+    """
     kinds = [type(row[0]) for row in rows]
-    return [row for i, row in enumerate(rows) if kinds.index(kinds[i]) == i]
+    return [
+        row
+        for i, row in enumerate(rows)
+        if kinds.index(kinds[i]) == i and kinds[i] not in (PolygonLearner, UnionLearner)
+    ]
 
 
 @pytest.mark.statistical

@@ -241,6 +241,21 @@ def test_new_numbers_compile_nothing(compiled):
         assert one.programs == 2
 
 
+def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compiled, monkeypatch):
+    monkeypatch.setattr(engine, "_MOST_PROGRAMS", 2)
+    experiment, workload, where = median_problem()
+    sizes = [Experiment(experiment.learner, 2, capacity) for capacity in (32, 64, 128)]
+    with engine.Engine(in_flight=2) as one:
+        first = run(one, sizes[0], workload, where, last=1)
+        for other in sizes[1:]:
+            run(one, other, workload, where, last=1)
+        assert one.programs == 3 and len(one._programs) == 2
+        np.testing.assert_array_equal(run(one, sizes[0], workload, where, last=1), first)
+        assert one.programs == 4
+        run(one, sizes[2], workload, where, last=1)
+        assert one.programs == 4
+
+
 # --- small things ------------------------------------------------------------------------------------------------
 
 

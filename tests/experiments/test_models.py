@@ -29,6 +29,29 @@ def test_a_constant_is_told_from_a_power():
     assert without.widened > 1.2  # no power law is within 2% of it
 
 
+@pytest.mark.parametrize("exponent", [0.5, 1.0])
+def test_the_larger_of_two_terms_is_fitted_too(exponent):
+    term = 3 * np.log(20 * K) * K**exponent
+    y = np.maximum(150.0, term)
+    found = fit_sum(K, y / 1.03, y * 1.03, np.log(20 * K))
+    assert found.widened == 1 and found.form == "larger" and found.low <= exponent <= found.high
+    assert found.high - found.low < 0.1 and 140 < found.constant < 160
+    alone = fit_sum(K, y / 1.03, y * 1.03, np.log(20 * K), constant=False)
+    assert alone.widened > 1.5 and alone.form == "sum"
+    for b in GRID[::20]:  # by search over c and a
+        shape = np.log(20 * K) * K**b
+        best = min(
+            np.max(
+                np.maximum(np.maximum(c, a * shape) / (y * 1.03), 1)
+                * np.maximum(y / 1.03 / np.maximum(c, a * shape), 1)
+            )
+            for c in np.geomspace(5, 500, 60)
+            for a in np.geomspace(y[-1] / shape[-1] / 20, y[-1] / shape[-1] * 2, 120)
+        )
+        fits = best <= 1.0
+        assert not fits or found.low - 1e-9 <= b <= found.high + 1e-9
+
+
 def test_every_exponent_inside_fits_and_none_outside():
     y = 7 * K**0.5
     low, high = y / 1.1, y * 1.1

@@ -1,0 +1,152 @@
+"""Convex polygons on a grid: the rows that no halfplane of a few excludes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import cos, pi, sin
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, keys, random
+from dpjax.checks import InputError
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.plane import Plane, UniformPlane
+from dpjax.mechanisms.cover.cuts import Cut
+from dpjax.mechanisms.cover.halfplanes import HalfPlanes
+
+_WORDS = 5  # of a halfplane: which of the four kinds, slope, t
+_TRIES = 10_000
+
+
+@dataclass(frozen=True)
+class ConvexPolygons:
+    """Intersections of at most ``edges`` halfplanes on {0, ..., d}^2.
+
+    A concept is the list of the halfplanes that it excludes, ``uint32[k, 5 edges]``: for each chart + 2 above, and the
+    slope and t of `mechanisms.cover.HalfPlanes` in two's complement, upper word first. So what a learner returns after
+    m rounds is a concept with m edges; predictions are integers only.
+    """
+
+    d: int
+    edges: int
+
+    def __post_init__(self):
+        Plane(self.d)
+        checks.integer("edges", self.edges, 1, 1 << 16)
+
+    @property
+    def domain(self) -> Plane:
+        """{0, ..., d}^2."""
+        return Plane(self.d)
+
+    @property
+    def size(self) -> int:
+        """The number of lists of words, 2**(160 edges); different polygons are far fewer."""
+        return 1 << (32 * _WORDS * self.edges)
+
+    @property
+    def limbs(self) -> int:
+        """Words of a concept."""
+        return _WORDS * self.edges
+
+    @property
+    def family(self) -> HalfPlanes:
+        """The lattice of lines."""
+        return HalfPlanes(self.d)
+
+    def of_cuts(self, cuts: Cut) -> Array:
+        """Halfplanes to exclude, each leaf ``[m, ...]`` -> words ``uint32[5 m]``."""
+        kind = cuts.chart.astype(jnp.uint32) + 2 * cuts.above.astype(jnp.uint32)
+        return jnp.concatenate([kind[:, None], cuts.theta[:, 0], cuts.t], axis=1).reshape(-1)
+
+    def cuts(self, words: Array) -> Cut:
+        """The inverse of `of_cuts`, ``uint32[..., 5 m]`` -> leaves ``[..., m, ...]``."""
+        parts = words.reshape(*words.shape[:-1], -1, _WORDS)
+        kind = parts[..., 0]
+        return Cut((kind & 1).astype(jnp.int32), parts[..., None, 1:3], parts[..., 3:5], kind >= 2)
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[n, k]`` for elements ``uint32[n, 2]``."""
+        rows = x.astype(jnp.int32)
+
+        def one(words: Array) -> Array:
+            out = jax.lax.map(lambda cut: self.family.hits(cut, rows), self.cuts(words))
+            return ~jnp.any(out, axis=0)
+
+        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero
+
+    def error(self, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """Probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
+        if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
+            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
+        probes = jnp.asarray(distribution.points())
+        differ = self.predict(hypothesis, probes) != self.predict(target, probes)
+        return jnp.sum(differ, axis=0, dtype=jnp.uint64)
+
+    def of_lines(self, normals: Sequence[tuple[float, float]], offsets: Sequence[float]) -> np.ndarray:
+        """Host: {(x, y): a x + b y <= c for every normal (a, b) and offset c} -> words ``uint32[5 edges]``.
+
+        Lines are rounded to the lattice; fewer lines than edges are repeated. Coordinates are those of the grid.
+        """
+        if not 1 <= len(normals) <= self.edges or len(offsets) != len(normals):
+            raise InputError("normals", f"1 to {self.edges}, and as many offsets", str(len(normals)), "take more edges")
+        words, unit = [], 1 << self.family.grid.bits
+        for (a, b), c in zip(normals, offsets, strict=True):
+            chart = int(abs(a) > abs(b))  # excluded is a x + b y > c: divide by the larger coefficient
+            lead, rest = (a, b) if chart else (b, a)
+            if lead == 0:
+                raise InputError("normal", "two numbers, not both 0", "(0, 0)", "leave the line out")
+            slope, t = round(-rest / lead * unit), round(c / lead * unit)
+            limit = self.family.last
+            t = min(max(t, self.family.first), limit + 1)
+            kind = chart + 2 * (lead > 0)
+            words += [kind, *_halves(slope), *_halves(t)]
+        return np.array((words * self.edges)[: self.limbs], np.uint32)
+
+    def targets(self, count: int, seed: int = 0) -> Array:
+        """``count`` random polygons of that many edges, ``uint32[count, 5 edges]``: area from 1/4 to 3/5 of the square.
+
+        Normals are nearly equally spaced, the centre is in the middle third, edges are 0.15 to 0.42 away from it.
+        """
+        if self.edges < 3:
+            raise InputError("edges", "at least 3 for a polygon", str(self.edges), "use of_lines for strips")
+        draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES // 50, 2 * self.edges + 3)), np.float64)
+        return jnp.asarray(np.stack([self._random(one) for one in draws]))
+
+    def _random(self, draws: np.ndarray) -> np.ndarray:
+        k = self.edges
+        for row in draws:
+            turn, centre = row[0], 0.35 + 0.3 * row[1:3]
+            angles = [2 * pi * ((i + 0.7 * u - 0.35) / k + turn) for i, u in enumerate(row[3 : 3 + k])]
+            normals = [(cos(angle), sin(angle)) for angle in angles]
+            offsets = [
+                a * centre[0] + b * centre[1] + 0.15 + 0.27 * u for (a, b), u in zip(normals, row[3 + k :], strict=True)
+            ]
+            if 0.25 <= _area(normals, offsets) <= 0.6:
+                return self.of_lines(normals, [self.d * c for c in offsets])
+        raise InputError("edges", "a number for which random polygons are of middle size", str(k), "use of_lines")
+
+
+def _area(normals: Any, offsets: Any) -> float:
+    """Of the part of the unit square where a x + b y <= c for all."""
+    corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
+    for (a, b), c in zip(normals, offsets, strict=True):
+        kept = []
+        for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1], strict=True):
+            here, there = c - a * x - b * y, c - a * u - b * v
+            if here >= 0:
+                kept.append((x, y))
+            if (here >= 0) != (there >= 0):
+                share = here / (here - there)
+                kept.append((x + share * (u - x), y + share * (v - y)))
+        corners = kept
+    pairs = zip(corners, corners[1:] + corners[:1], strict=True)
+    return 0.5 * abs(sum(x * v - u * y for (x, y), (u, v) in pairs))
+
+
+def _halves(value: int) -> tuple[int, int]:
+    value %= 1 << 64
+    return value >> 32, value & 0xFFFFFFFF

@@ -1,0 +1,71 @@
+"""Product distributions over the cube."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import checks, random
+from dpjax.checks import InputError
+from dpjax.concepts.cube import Cube
+
+_UNIT = 1 << 32
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class ProductCube:
+    """Independent coordinates; coordinate i is 1 with probability ones[i] / 2**32. Errors are in units of 2**-64.
+
+    ones: ``uint32[d]``, traced: other probabilities compile nothing.
+    """
+
+    ones: Array
+
+    @staticmethod
+    def of(probabilities) -> "ProductCube":
+        """From d probabilities in [0, 1), rounded to the nearest unit of 2**-32."""
+        values = [Fraction(checks.number("probability", float(p))) for p in probabilities]
+        wrong = [float(value) for value in values if not 0 <= value < 1]
+        if wrong:
+            raise InputError("probabilities", "numbers in [0, 1)", repr(wrong[0]), "the largest is 1 - 2**-32")
+        Cube(len(values))
+        return ProductCube(jnp.asarray(np.array([min(round(v * _UNIT), _UNIT - 1) for v in values], np.uint32)))
+
+    @staticmethod
+    def balanced(dimension: int, literals: int, label: bool = True) -> "ProductCube":
+        """All coordinates alike, so that an AND of ``literals`` coordinates is 1 with probability 1/2.
+
+        label: False for ORs of coordinates instead.
+        """
+        share = 2.0 ** (-1.0 / checks.integer("literals", literals, 1))
+        return ProductCube.of([share if label else 1 - share] * checks.integer("dimension", dimension, 1))
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.ones.shape[0]
+
+    @property
+    def total(self) -> int:
+        """Total mass in units, on the host."""
+        return 2**64
+
+    def draw(self, key: Array, count: int) -> Array:
+        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
+        pairs, limbs = -(-self.dimension // 2), Cube(self.dimension).limbs
+        high, low = random.words(key, (count, pairs))
+        spare = 2 * pairs - self.dimension
+        ones = jnp.pad(self.ones, (0, spare)).reshape(1, pairs, 2)
+        bits = jnp.stack([high < ones[:, :, 0], low < ones[:, :, 1]], axis=-1).reshape(count, 2 * pairs)
+        return pack(jnp.pad(bits, ((0, 0), (0, 32 * limbs - 2 * pairs))))
+
+
+def pack(bits: Array) -> Array:
+    """``bool[n, 32 limbs]``, coordinate by coordinate -> elements of the cube, ``uint32[n, limbs]``."""
+    words = bits.reshape(bits.shape[0], bits.shape[1] // 32, 32)
+    weights = jnp.asarray(1 << np.arange(32), jnp.uint32).reshape(1, 1, 32)
+    return jnp.sum(jnp.where(words, weights, jnp.uint32(0)), axis=-1, dtype=jnp.uint32)[:, ::-1]

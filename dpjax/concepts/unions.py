@@ -1,0 +1,137 @@
+"""Unions of triangles on a grid: polygons of any shape, and several of them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import pi
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import checks, keys, random
+from dpjax.checks import InputError
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.plane import Plane, UniformPlane
+from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.concepts.triangulation import doubled_area, triangulated
+from dpjax.mechanisms.cover.cuts import Cut
+
+_WORDS = 15  # of a triangle
+_TRIES = 200
+_ALONE = (0.5, 0.5, 0.5)  # centre and radius
+_TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
+
+
+@dataclass(frozen=True)
+class Unions:
+    """Unions of at most ``triangles`` triangles on {0, ..., d}^2; a simple polygon of c corners is one of c - 2.
+
+    A concept is the list of its triangles, ``uint32[k, 15 triangles]``, each as in `ConvexPolygons` with three edges:
+    targets and what a learner returns after m rounds alike. Predictions are integers only.
+    """
+
+    d: int
+    triangles: int
+
+    def __post_init__(self):
+        Plane(self.d)
+        checks.integer("triangles", self.triangles, 1, 1 << 14)
+
+    @property
+    def domain(self) -> Plane:
+        """{0, ..., d}^2."""
+        return Plane(self.d)
+
+    @property
+    def size(self) -> int:
+        """The number of lists of words, 2**(480 triangles); different unions are far fewer."""
+        return 1 << (32 * self.limbs)
+
+    @property
+    def limbs(self) -> int:
+        """Words of a concept."""
+        return _WORDS * self.triangles
+
+    @property
+    def parts(self) -> ConvexPolygons:
+        """The class of one triangle."""
+        return ConvexPolygons(self.d, 3)
+
+    def of_cuts(self, inside: Cut) -> Array:
+        """Triples of halfplanes that are each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[15 m]``."""
+        outside = Cut(inside.chart, inside.theta, inside.t, ~inside.above)
+        return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[n, k]`` for elements ``uint32[n, 2]``."""
+        rows, parts = x.astype(jnp.int32), self.parts
+
+        def one(words: Array) -> Array:
+            outside = jax.lax.map(lambda cut: parts.family.hits(cut, rows), parts.cuts(words))
+            return jnp.any(~jnp.any(outside.reshape(outside.shape[0] // 3, 3, -1), axis=1), axis=0)
+
+        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero
+
+    def error(self, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """Probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
+        if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
+            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
+        probes = jnp.asarray(distribution.points())
+        differ = self.predict(hypothesis, probes) != self.predict(target, probes)
+        return jnp.sum(differ, axis=0, dtype=jnp.uint64)
+
+    def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
+        """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.
+
+        Which points of an edge belong to it is not said; edges are rounded to the lattice of `mechanisms.cover`, inner
+        ones leave no gaps. Fewer triangles are repeated.
+        """
+        found = [one for corners in polygons for one in triangulated(self.domain.encode(corners).tolist())]
+        if not 1 <= len(found) <= self.triangles:
+            raise InputError(
+                "polygons", f"1 to {self.triangles} triangles, corners - 2 of each", str(len(found)),
+                "take more triangles",
+            )  # fmt: skip
+        words = []
+        for corners in found:
+            edges = list(zip(corners, corners[1:] + corners[:1], strict=True))
+            normals = [(v - y, x - u) for (x, y), (u, v) in edges]
+            offsets = [a * x + b * y for (a, b), ((x, y), _) in zip(normals, edges, strict=True)]
+            words += self.parts.of_lines(normals, offsets).tolist()
+        return np.array((words * self.triangles)[: self.limbs], np.uint32)
+
+    def targets(self, count: int, seed: int = 0) -> Array:
+        """``count`` random targets, ``uint32[count, 15 triangles]``: two star-shaped polygons, of half of them each.
+
+        Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the centre. Areas add up to 0.15 to
+        0.5 of the square; the two may overlap. One triangle is alone.
+        """
+        draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES, 2 * self.triangles + 9)), np.float64)
+        return jnp.asarray(np.stack([self._random(one) for one in draws]))
+
+    def _random(self, draws: np.ndarray) -> np.ndarray:
+        stars = [(_ALONE, 1)]
+        if self.triangles > 1:
+            stars = list(zip(_TWO, ((self.triangles + 1) // 2, self.triangles // 2), strict=True))
+        for row in draws:
+            rest, polygons = row[1:], []
+            for star, share in stars:
+                corners, rest = star_corners(star, rest[: 2 * share + 4]), rest[2 * share + 4 :]
+                mirrored = np.stack([1 - corners[:, 0], corners[:, 1]], axis=1) if row[0] < 0.5 else corners
+                polygons.append([(round(self.d * x), round(self.d * y)) for x, y in mirrored.tolist()])
+            if 0.15 <= sum(abs(doubled_area(corners)) for corners in polygons) / (2 * self.d**2) <= 0.5:
+                with suppress(InputError):  # corners that fall together on a coarse grid
+                    return self.of_polygons(polygons)
+        raise InputError("d", "a grid that is fine enough for random polygons", repr(self), "use of_polygons")
+
+
+def star_corners(star: tuple[float, float, float], draws: np.ndarray) -> np.ndarray:
+    """c corners ``float64[c, 2]`` around a centre (x, y) and within a radius, from 2 c numbers in [0, 1]."""
+    x, y, radius = star
+    turns, sizes = np.split(draws, 2)
+    angles = 2 * pi * (np.arange(len(turns)) + 0.6 * turns) / len(turns)
+    lengths = radius * (0.5 + 0.5 * sizes)
+    return np.stack([x + lengths * np.cos(angles), y + lengths * np.sin(angles)], axis=1)

@@ -1,0 +1,57 @@
+"""A noisy count whose noise has a traced scale."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax import random
+from dpjax.draws import drawn
+
+_DIGITS = 62
+_WIDEST = 2.0**56  # 64 scales fit into the digits
+_LOW, _HIGH = -(2**31), 2**31 - 1
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class NoisyCount:
+    """count + Z with P(Z = z) = tanh(1 / (2 scale)) exp(-|z| / scale), clipped to int32.
+
+    count: ``int32[]``. scale: ``float64[]`` > 0. From 2**56 on, and for what is no positive number, the answer is one
+    of the two ends with probability 1/2 each, whatever the count: less than the scale allows to be seen.
+
+    `laws.DiscreteLaplace` takes a scale that is known on the host, and is the same in integers.
+    """
+
+    count: Array
+    scale: Array
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """One draw, ``int32[]``.
+
+        The binary digits of a geometric variable are independent, each is 1 with probability 1 / (1 + exp(2**i /
+        scale)); a draw compares uniforms of 127 bits with these, so every probability down to 2**-90 is right to 1e-13.
+        """
+        with jax.enable_x64(True):
+            u = random.uniform(key, (_DIGITS + 2,), jnp.float64)
+            usable = (self.scale > 0) & (self.scale < _WIDEST)
+            scale = jnp.where(usable, self.scale, 1.0)
+            place = np.arange(_DIGITS)
+            ones = u[:_DIGITS] < jax.nn.sigmoid(-(2.0**place) / scale)
+            size = 1 + jnp.sum(jnp.where(ones, jnp.asarray(2**place, jnp.int64), 0), dtype=jnp.int64)
+            size = jnp.where(u[_DIGITS] <= jnp.tanh(0.5 / scale), 0, size)
+            size = jnp.where(usable, size, jnp.int64(2**_DIGITS))
+            noise = jnp.where(u[_DIGITS + 1] <= 0.5, -size, size)
+            return jnp.clip(self.count.astype(jnp.int64) + noise, _LOW, _HIGH).astype(jnp.int32)
+
+    def log_probability(self, value: Array) -> Array:
+        """log P(value), ``float64[...]`` of ``int32[...]``; for a scale in (0, 2**56), 64-bit types enabled."""
+        distance = jnp.abs(value.astype(jnp.int64) - self.count.astype(jnp.int64)).astype(jnp.float64)
+        atom = jnp.log(jnp.tanh(0.5 / self.scale))
+        tail = -jnp.log1p(jnp.exp(-1 / self.scale))  # an end holds all that is beyond it
+        return jnp.where((value == _LOW) | (value == _HIGH), tail, atom) - distance / self.scale

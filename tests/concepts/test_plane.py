@@ -1,0 +1,51 @@
+"""The grid in the plane: elements, uniform draws, probes that measure areas."""
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.concepts.plane import Plane, UniformPlane
+
+
+def test_elements_are_pairs_or_numbers():
+    plane = Plane(10)
+    assert plane.size == 121 and plane.limbs == 2
+    encoded = plane.encode([(3, 4), 3 * 11 + 4, 120, (0, 0)])
+    assert encoded.dtype == np.uint32 and encoded.tolist() == [[3, 4], [3, 4], [10, 10], [0, 0]]
+    assert plane.decode(encoded).tolist() == encoded.tolist()
+    assert plane.encode([]).shape == (0, 2)
+    for wrong in ([(0, 11)], [(-1, 0)], [(0.5, 0)], [(1, 2, 3)], [121]):
+        with pytest.raises(InputError, match="element"):
+            plane.encode(wrong)
+    for size in (0, 2**30 + 1):
+        with pytest.raises(InputError, match="d: "):
+            Plane(size)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("d", [1, 4, 2**30])
+def test_draws_are_uniform(d, key, stats):
+    law = UniformPlane(d)
+    drawn = np.asarray(jax.jit(lambda k: law.draw(k, 20_000))(key))
+    assert drawn.dtype == np.uint32 and drawn.max() <= d
+    np.testing.assert_array_equal(law.draw(key, 7), drawn[:7])
+    cells = min(d + 1, 5)
+    x, y = (drawn.astype(np.uint64) * cells // (d + 1)).T
+    stats.chi_square(np.bincount((x * cells + y).astype(int), minlength=cells**2), np.full(cells**2, cells**-2.0))
+
+
+@pytest.mark.parametrize("d", [2**10, 2**30])
+def test_probes_measure_areas(d):
+    """Of halfplanes through the square in 500 random directions, against clipped areas."""
+    from dpjax.concepts.polygons import _area
+
+    points = UniformPlane(d).points()
+    assert points.shape == (2**14, 2) and points.max() <= d
+    scaled = (points + 0.5) / (d + 1)
+    generator, off = np.random.default_rng(0), []
+    for angle in generator.random(500) * 2 * np.pi:
+        normal = (np.cos(angle), np.sin(angle))
+        offset = normal @ generator.random(2)
+        off.append(abs(np.mean(scaled @ normal <= offset) - _area([normal], [offset])))
+    assert max(off) < 3e-3 and np.median(off) < 5e-4

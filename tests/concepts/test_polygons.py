@@ -1,0 +1,87 @@
+"""Convex polygons: halfplanes in words and back, predictions by whole numbers, areas."""
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.concepts import Hypothesis
+from dpjax.concepts.plane import UniformPlane
+from dpjax.concepts.polygons import ConvexPolygons, _area
+
+
+def predicted(concepts, words, x):
+    return np.asarray(jax.jit(concepts.predict)(Hypothesis.of(jnp.asarray(words)), jnp.asarray(x)))
+
+
+@pytest.mark.parametrize("d", [1, 7, 2**10, 2**30])
+def test_lines_are_what_they_say(d):
+    """Against Fractions, on random points and near the lines: no point farther than a grid unit's millionth errs."""
+    generator = np.random.default_rng(d)
+    concepts = ConvexPolygons(d, 3)
+    x = generator.integers(0, d + 1, (400, 2)).astype(np.uint32)
+    for _ in range(20):
+        normals = generator.normal(size=(3, 2)).round(3).tolist()
+        offsets = [float(np.dot(normal, x[i].astype(float))) + 0.25 for i, normal in enumerate(normals)]
+        found = predicted(concepts, concepts.of_lines(normals, offsets)[None], x)[:, 0]
+        for row, says in zip(x.tolist(), found.tolist(), strict=True):
+            gaps = [
+                Fraction(c) - Fraction(a) * row[0] - Fraction(b) * row[1]
+                for (a, b), c in zip(normals, offsets, strict=True)
+            ]
+            margin = min(
+                abs(gap) / (abs(Fraction(a)) + abs(Fraction(b))) for gap, (a, b) in zip(gaps, normals, strict=True)
+            )
+            assert says == all(gap >= 0 for gap in gaps) or margin <= Fraction(max(d, 2**10), 2**30)
+
+
+def test_words_and_cuts_are_inverse():
+    concepts = ConvexPolygons(2**20, 5)
+    words = concepts.targets(4)
+    assert words.shape == (4, 25) and words.dtype == jnp.uint32
+    for row in words:
+        np.testing.assert_array_equal(concepts.of_cuts(concepts.cuts(row)), row)
+
+
+@pytest.mark.parametrize("edges", [3, 4, 12])
+def test_random_polygons_have_the_area_that_they_should(edges):
+    concepts, law = ConvexPolygons(2**16, edges), UniformPlane(2**16)
+    words = concepts.targets(8, seed=edges)
+    share = predicted(concepts, words, law.points()).mean(axis=0)
+    assert (share > 0.247).all() and (share < 0.603).all() and len(set(share.tolist())) == 8
+    np.testing.assert_array_equal(words, concepts.targets(8, seed=edges))
+
+
+def test_errors_count_probes():
+    concepts, law = ConvexPolygons(2**10, 4), UniformPlane(2**10, 1000)
+    words = concepts.targets(3)
+    both = predicted(concepts, words, law.points())
+    with jax.enable_x64(True):
+        found = concepts.error(law, Hypothesis.of(words), Hypothesis.of(words[jnp.asarray([1, 1, 0])]))
+        assert found.dtype == jnp.uint64
+    expected = (both != both[:, [1, 1, 0]]).sum(axis=0)
+    assert found.tolist() == expected.tolist() and expected[1] == 0 < expected[0]
+    with pytest.raises(InputError, match="UniformPlane"):
+        concepts.error(UniformPlane(5), Hypothesis.of(words), Hypothesis.of(words))
+
+
+def test_areas_by_clipping():
+    assert _area([], []) == 1
+    assert _area([(1.0, 0.0)], [0.25]) == pytest.approx(0.25)
+    assert _area([(1.0, 1.0), (-1.0, 0.0)], [1.0, -0.5]) == pytest.approx(0.125)
+    assert _area([(1.0, 0.0)], [-0.1]) == 0
+
+
+def test_what_makes_no_sense_is_refused():
+    concepts = ConvexPolygons(9, 3)
+    for attempt, says in (
+        (lambda: ConvexPolygons(9, 0), "edges"), (lambda: ConvexPolygons(0, 3), "d: "),
+        (lambda: concepts.of_lines([(0, 0)], [1.0]), "normal"), (lambda: concepts.of_lines([], []), "normals"),
+        (lambda: concepts.of_lines([(1, 0)] * 4, [1.0] * 4), "normals"),
+        (lambda: ConvexPolygons(9, 2).targets(1), "at least 3"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=says):
+            attempt()

@@ -1,0 +1,120 @@
+"""Convex polygons learned: success at a few rows, the same bits for any buffer, every database, the numbers of rows."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.accounting.set_cover_table import cover_table
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Hypothesis, Points
+from dpjax.concepts.plane import UniformPlane
+from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.experiments.experiment import Experiment, Workload, point
+from dpjax.learners.polygons import PolygonLearner
+from dpjax.mechanisms.cover.measures import Box, Kinematic, Net
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+D, GOAL, BUDGET = 2**10, Goal(0.1, 0.1), Privacy(1.0, 1e-6)
+CONCEPTS = ConvexPolygons(D, 4)
+ADD = Neighboring.ADD_OR_REMOVE_ONE
+LEARNER = PolygonLearner(CONCEPTS, cover_table(14, 4, ADD, 1e-6, (1.0,)))
+
+
+@cache
+def program(experiment):
+    def run(keys, workload, at):
+        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys)
+
+    return jax.jit(run)
+
+
+def successes(learner, n, trials, epsilon=1.0):
+    concepts = learner.concepts
+    workload = Workload(UniformPlane(concepts.d), concepts.targets(16))
+    at = point(b"polygons", n, epsilon, 1e-6, 0.1, 0.1, workload.distribution)
+    experiment = Experiment(learner, 1, 2048)
+    return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
+
+
+@pytest.mark.statistical
+def test_four_edges_are_learned_from_1600_rows(stats):
+    """Nine of ten trials are right; with a quarter of the rows hardly any."""
+    stats.mostly(successes(LEARNER, 1600, 40), 40, 0.1)
+    assert successes(LEARNER, 400, 40) < 20
+
+
+def sample(n, capacity, seed=0):
+    generator = np.random.default_rng(seed)
+    x = np.full((capacity, 2), 0xFFFFFFFF, np.uint32)
+    y = generator.random((capacity, 1)) < 0.5
+    x[:n] = np.random.default_rng(5).integers(0, D + 1, (n, 2))
+    y[:n] = ((x[:n].astype(int) - 500) ** 2).sum(axis=1, keepdims=True) < 90_000
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < n)
+
+
+@cache
+def learned(learner):
+    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
+
+
+def test_buffer_batch_and_64_bit_types_change_nothing(key):
+    run, found = learned(LEARNER), []
+    for capacity in (100, 128):
+        found.append(run(key, sample(100, capacity, seed=capacity), BUDGET).concept)
+    keys = jax.random.split(jax.random.key(8), 3).at[1].set(key)
+    batch = jax.jit(jax.vmap(lambda k: LEARNER.learn(k, sample(100, 100), BUDGET, GOAL).concept))(keys)
+    found.append(batch[1])
+    with jax.enable_x64(True):
+        found.append(run(key, sample(100, 100), BUDGET).concept)
+    assert all(np.array_equal(found[0], other) for other in found) and not np.array_equal(batch[0], batch[1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 100])
+def test_every_database_has_an_answer(n, key):
+    rows = sample(n, 100)
+    for same in (rows, Sample(jnp.full_like(rows.x, 7), rows.y, rows.mask)):
+        for epsilon, delta in ((1.0, 1e-6), (1e-9, 0.0), (1e6, 1e-12)):
+            found = learned(LEARNER)(key, same, Privacy(epsilon, delta))
+            assert found.concept.shape == (1, 5 * 14) and found.concept.dtype == jnp.uint32
+            assert LEARNER.predict(found, same.x).shape == (100, 1)
+
+
+def test_rows_that_the_theorem_needs():
+    sizes = [PolygonLearner(CONCEPTS, LEARNER.table, measure).sample_size(BUDGET, Goal(0.3, 0.1))
+             for measure in (Kinematic(), Box())]  # fmt: skip
+    assert sizes[0] < 0.75 * sizes[1]
+    small, large = (PolygonLearner(ConvexPolygons(d, 4), LEARNER.table).sample_size(BUDGET, Goal(0.3, 0.1))
+                    for d in (2**8, 2**24))  # fmt: skip
+    assert small < sizes[0] < large
+    with pytest.raises(InputError, match="measure"):
+        PolygonLearner(CONCEPTS, LEARNER.table, Net()).sample_size(BUDGET, GOAL)
+    with pytest.raises(InputError, match="rounds"):
+        LEARNER.sample_size(BUDGET, Goal(0.01, 0.1))
+    planned = PolygonLearner.planned(CONCEPTS, Privacy(1.0, 1e-6), GOAL, ADD)
+    assert planned.sample_size(BUDGET, GOAL) > 1600
+    whole = planned.guarantee(BUDGET)
+    assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, 1e-6, ADD)
+
+
+@pytest.mark.parametrize("relation", list(Neighboring))
+def test_hard_neighbors_are_neighbors(relation):
+    learner = PolygonLearner(CONCEPTS, cover_table(3, 4, relation, 1e-6, (1.0,)))
+    for rows in (1, 5):
+        for one, other in learner.hard_neighbors(rows):
+            differ = sum(
+                bool((one.x[i] != other.x[i]).any() | (one.y[i] != other.y[i]).any() | (one.mask[i] != other.mask[i]))
+                for i in range(rows)
+            )
+            assert differ == 1
+
+
+def test_only_polygons_and_one_concept():
+    with pytest.raises(InputError, match="ConvexPolygons"):
+        PolygonLearner(Points(Domain(4)), LEARNER.table)
+    two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
+    with pytest.raises(InputError, match="one concept"):
+        LEARNER.learn(jax.random.key(0), two, BUDGET, GOAL)
+    assert isinstance(Hypothesis.of(CONCEPTS.targets(1)), Hypothesis)

@@ -1,0 +1,146 @@
+"""Unions of polygons learned: success at 6000 rows, the same bits for any buffer, every database, an exact audit."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.accounting.set_cover_table import cover_table
+from dpjax.audit import exact, learner_target
+from dpjax.checks import InputError
+from dpjax.concepts import Domain, Hypothesis, Points
+from dpjax.concepts.plane import UniformPlane
+from dpjax.concepts.unions import Unions
+from dpjax.experiments.experiment import Experiment, Workload, point
+from dpjax.learners.unions import UnionLearner
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+D, GOAL, BUDGET = 2**10, Goal(0.1, 0.1), Privacy(1.0, 1e-6)
+STARS = Unions(D, 7)  # of six and of five corners
+ADD = Neighboring.ADD_OR_REMOVE_ONE
+LEARNER = UnionLearner(STARS, cover_table(10, 4, ADD, 1e-6, (1.0,)), 8, 16)
+SMALL = UnionLearner(STARS, cover_table(3, 3, ADD, 1e-6, (1.0,)), 4, 5)
+NOISY = UnionLearner(STARS, cover_table(3, 3, Neighboring.REPLACE_ONE, 1e-6, (1.0,), noisy=True), 4, 5)
+
+
+@cache
+def program(experiment):
+    def run(keys, workload, at):
+        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys)
+
+    return jax.jit(run)
+
+
+def successes(learner, n, trials, alpha=0.1):
+    """On targets that cover 0.28 to 0.34 of the square, so that a constant errs at least 0.28."""
+    words, law = learner.concepts.targets(64), UniformPlane(D, 2**12)
+    share = np.asarray(jax.jit(learner.concepts.predict)(Hypothesis.of(words), jnp.asarray(law.points()))).mean(axis=0)
+    workload = Workload(law, words[np.flatnonzero((share > 0.28) & (share < 0.34))[:8]])
+    assert len(workload.targets) == 8
+    at = point(b"unions..", n, 1.0, 1e-6, alpha, 0.1, law)
+    experiment = Experiment(learner, 1, 6000)
+    return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
+
+
+@pytest.mark.statistical
+def test_two_star_polygons_are_learned_from_6000_rows(stats):
+    """Nine of ten trials are right; with a sixth of the rows none."""
+    stats.mostly(successes(LEARNER, 6000, 16), 16, 0.1)
+    assert successes(LEARNER, 1000, 16) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize(("noisy", "net"), [(False, (16, 24)), (True, (12, 16))])
+def test_finer_lines_and_published_counts(stats, noisy, net):
+    table = cover_table(10, 4, ADD, 1e-6, (1.0,), noisy, 0.4) if noisy else LEARNER.table
+    stats.mostly(successes(UnionLearner(STARS, table, *net), 6000, 12), 12, 0.1)
+
+
+def sample(n, capacity, seed=0):
+    generator = np.random.default_rng(seed)
+    x = np.full((capacity, 2), 0xFFFFFFFF, np.uint32)
+    y = generator.random((capacity, 1)) < 0.5
+    x[:n] = np.random.default_rng(5).integers(0, D + 1, (n, 2))
+    y[:n] = ((x[:n].astype(int) - 500) ** 2).sum(axis=1, keepdims=True) < 90_000
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < n)
+
+
+@cache
+def learned(learner):
+    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
+
+
+@pytest.mark.parametrize("learner", [SMALL, pytest.param(NOISY, marks=pytest.mark.slow)])
+def test_buffer_batch_and_64_bit_types_change_nothing(key, learner):
+    found = learned(learner)(key, sample(100, 128, seed=1), BUDGET).concept
+    keys = jax.random.split(jax.random.key(8), 3).at[1].set(key)
+    with jax.enable_x64(True):
+        batch = jax.jit(jax.vmap(lambda k: learner.learn(k, sample(100, 100), BUDGET, GOAL).concept))(keys)
+    assert np.array_equal(batch[1], found) and not np.array_equal(batch[0], batch[1])
+
+
+@pytest.mark.parametrize("n", [0, 1, 100])
+def test_every_database_has_an_answer(n, key):
+    rows = sample(n, 100)
+    for same in (rows, Sample(jnp.full_like(rows.x, 7), rows.y, rows.mask)):
+        for epsilon, delta in ((1.0, 1e-6), (1e-9, 0.0), (1e6, 1e-12)):
+            found = learned(SMALL)(key, same, Privacy(epsilon, delta))
+            assert found.concept.shape == (1, 15 * 3) and found.concept.dtype == jnp.uint32
+    assert SMALL.predict(found, same.x).shape == (100, 1)
+
+
+def test_without_privacy_the_triangle_is_found(key):
+    """epsilon = 1e6 and a triangle of the family as target: what is chosen covers all positives and no negative."""
+    family, rows = SMALL.family, sample(100, 100)
+    h = family.cuts(jnp.asarray([0, 1, 3], jnp.int32), jnp.asarray([2, 6, 3], jnp.int32))
+    label = family.hits(h, rows.x.astype(jnp.int32))
+    assert 10 < int(label.sum()) < 90
+    found = learned(SMALL)(key, Sample(rows.x, label[:, None], rows.mask), Privacy(1e6, 1e-6))
+    np.testing.assert_array_equal(SMALL.predict(found, rows.x)[:, 0], label)
+
+
+def test_no_database_exceeds_the_guarantee_and_more_would():
+    """Exactly, all samples of up to three rows over four points; a learner with 1.6 times its epsilon is caught."""
+    table = cover_table(1, 1, Neighboring.REPLACE_ONE, 1e-6, (4.0,))
+    sound = learner_target(UnionLearner(Unions(1, 1), table, 3, 2), "union", 1)
+    louder = lambda rows, p: sound.table(rows, Privacy(1.6 * p.epsilon, p.delta))  # noqa: E731
+    assert not exact(sound, Privacy(4.0, 1e-6)).violated
+    assert exact(replace(sound, table=louder), Privacy(4.0, 1e-6)).violated
+
+
+def test_rows_that_the_theorem_needs():
+    goal = Goal(0.4, 0.1)
+    sizes = [UnionLearner(STARS, LEARNER.table, *net).sample_size(BUDGET, goal) for net in ((3, 4), (8, 12), (32, 48))]
+    assert sizes[0] < sizes[1] < sizes[2] < 4 * sizes[0]
+    with pytest.raises(InputError, match="rounds"):
+        LEARNER.sample_size(BUDGET, Goal(0.01, 0.1))
+    planned = UnionLearner.planned(STARS, Privacy(1.0, 1e-6), GOAL, ADD)
+    assert planned.sample_size(BUDGET, GOAL) > 6000
+    whole = planned.guarantee(BUDGET)
+    assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, 1e-6, ADD)
+
+
+@pytest.mark.parametrize("relation", list(Neighboring))
+def test_hard_neighbors_are_neighbors(relation):
+    learner = UnionLearner(STARS, cover_table(3, 4, relation, 1e-6, (1.0,)))
+    for rows in (1, 5):
+        for one, other in learner.hard_neighbors(rows):
+            differ = sum(
+                bool((one.x[i] != other.x[i]).any() | (one.y[i] != other.y[i]).any() | (one.mask[i] != other.mask[i]))
+                for i in range(rows)
+            )
+            assert differ == 1
+
+
+def test_only_unions_and_one_concept():
+    with pytest.raises(InputError, match="Unions"):
+        UnionLearner(Points(Domain(4)), LEARNER.table)
+    with pytest.raises(InputError, match="directions"):
+        UnionLearner(STARS, LEARNER.table, 2)
+    two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
+    with pytest.raises(InputError, match="one concept"):
+        LEARNER.learn(jax.random.key(0), two, BUDGET, GOAL)

@@ -1,0 +1,94 @@
+"""Exact helpers against Python's integers and fractions."""
+
+import itertools
+import random
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.mechanisms.cover.crossings import Signed, cross, determinant, fraction_keys
+
+QUADRUPLES = 200_000
+LARGEST = 2**64 - 1
+
+
+def near_parallel(count, seed):
+    """Vectors with signed coordinates of 64 bits; two in three pairs nearly parallel, some parallel, some extreme."""
+    draw = random.Random(seed)
+    for i in range(count):
+        ux, uy = draw.randint(1, LARGEST), draw.randint(0, LARGEST)
+        if i % 3 == 0:
+            vx, vy = draw.randint(0, LARGEST), draw.choice((0, 1, LARGEST, draw.randint(0, LARGEST)))
+        else:
+            vx = max(1, int(ux * draw.random()))
+            vy = min(LARGEST, max(0, uy * vx // ux + draw.randint(-1, 1)))
+        if i % 1000 == 1:
+            scale = draw.randint(2, 2**30)
+            vx, vy, ux, uy = ux >> 32, uy >> 32, (ux >> 32) * scale, (uy >> 32) * scale
+        if i % 1000 == 2:
+            ux = uy = vx = vy = LARGEST
+        signs = draw.getrandbits(4)
+        yield [-value if signs >> bit & 1 else value for bit, value in enumerate((ux, uy, vx, vy))]
+
+
+def signed(values):
+    return Signed(jnp.asarray([v < 0 for v in values]), jnp.asarray([abs(v) for v in values], jnp.uint64))
+
+
+def test_determinants_of_64_bit_numbers():
+    rows = list(near_parallel(QUADRUPLES, 1))
+    with jax.enable_x64(True):
+        found = jax.jit(determinant)(*(signed(column) for column in zip(*rows, strict=True)))
+        floats, signs = np.asarray(found.as_float()), np.asarray(found.sign())
+        top, high, low = (np.asarray(part).tolist() for part in (found.top, found.high, found.low))
+    exact = [ux * vy - uy * vx for ux, uy, vx, vy in rows]
+    assert [abs(value) for value in exact] == [
+        (t << 128) | (h << 64) | w for t, h, w in zip(top, high, low, strict=True)
+    ]
+    np.testing.assert_array_equal(signs, [(value > 0) - (value < 0) for value in exact])
+    assert (signs == 0).sum() > 100 and max(top) == 1
+    assert all(abs(int(f) - value) << 52 <= abs(value) for f, value in zip(floats.tolist(), exact, strict=True))
+    assert not np.any(floats[signs == 0]) and np.all(floats[signs != 0] != 0)
+
+
+def test_differences_and_cross_products():
+    draw = np.random.default_rng(2)
+    left, right = draw.integers(0, LARGEST, (2, 1000), dtype=np.uint64, endpoint=True)
+    u, v = draw.integers(-(2**63), 2**63 - 1, (2, 2, 1000))
+    u[:, 0], v[:, 0] = (-(2**63), 1), (2**63 - 1, -(2**63))
+    with jax.enable_x64(True):
+        gap = Signed.difference(jnp.asarray(left), jnp.asarray(right))
+        products = np.asarray(cross(jnp.asarray(u), jnp.asarray(v))).tolist()
+        negative, size = np.asarray(gap.negative).tolist(), np.asarray(gap.size).tolist()
+    assert [-s if n else s for n, s in zip(negative, size, strict=True)] == (left.astype(object) - right).tolist()
+    exact = (u[0].astype(object) * v[1].astype(object) - u[1].astype(object) * v[0].astype(object)).tolist()
+    assert products == pytest.approx([float(value) for value in exact], rel=2.0**-51)
+
+
+@pytest.mark.parametrize("bits", [30, 61])
+def test_keys_order_fractions_and_know_equal_ones(bits):
+    """Neighbours in a Farey sequence of order 2**bits are the closest fractions there are."""
+    draw, size = random.Random(bits), 2**bits
+    pairs = [(draw.randint(-size, size), draw.randint(1, size)) for _ in range(300)]
+    for _ in range(300):
+        q = draw.randint(size // 2, size)
+        p = draw.randint(-size, size)
+        while np.gcd(p, q) != 1:
+            p += 1
+        below = pow(p, -1, q) or 1  # p below = 1 (mod q): ((p below - 1) / q) / below is just under p / q
+        pairs += [(p, q), ((p * below - 1) // q, below)]
+        if 2 * below <= size:
+            pairs.append((2 * ((p * below - 1) // q), 2 * below))
+    with jax.enable_x64(True):
+        dy, dx = (jnp.asarray(column, jnp.int64) for column in zip(*pairs, strict=True))
+        keys = jax.jit(fraction_keys, static_argnums=2)(dy, dx, bits)
+        keys = list(zip(*(np.asarray(part).tolist() for part in keys), strict=True))
+    exact = [Fraction(p, q) for p, q in pairs]
+    order = sorted(range(len(pairs)), key=exact.__getitem__)
+    for one, two in itertools.pairwise(order):
+        assert (exact[one] < exact[two]) == (keys[one] < keys[two])
+        assert (exact[one] == exact[two]) == (keys[one] == keys[two])
+    assert all(key[0] == value.__floor__() for key, value in zip(keys, exact, strict=True))

@@ -1,0 +1,257 @@
+"""Halfplanes: the law of a draw, hard databases, every database, no bit from padding, batch or 64-bit types."""
+
+import importlib.util
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.mechanisms.cover.cuts import signed
+from dpjax.mechanisms.cover.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.measures import Box, Kinematic, Net
+
+FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
+spec = importlib.util.spec_from_file_location("brute_force", Path(__file__).with_name("brute_force.py"))
+brute = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(brute)
+
+D = 8
+SMALL = {"slabs": 4, "bins": 8, "spare": 40, "walls": 8}
+
+
+def lines(points, measure, d, count):
+    """Values, ends and weights of a fine grid of slopes in both charts, from the measure's definition."""
+    parts = []
+    for chart in (0, 1):
+        offset, slope = (points[:, 1], points[:, 0]) if chart == 0 else (points[:, 0], points[:, 1])
+        if isinstance(measure, Kinematic):
+            s, width = brute.middles(-1.0, 1.0, count)
+            weight, reach = width * (1 + s * s) ** -1.5, np.array([-1.25 * d, 2.25 * d]) + 0 * s[:, None]
+        elif chart == 0:
+            s, width = brute.middles(-1.0, 1.0, count)
+            weight, reach = width + 0 * s, np.array([-2.0, 2.0]) * d * d + 0 * s[:, None]
+        else:  # |s|^-3 ds, uniform in s^-2
+            square, width = brute.middles(1.0, 4.0 * d**4, 40 * count)
+            s = np.concatenate([square**-0.5, -(square**-0.5)])
+            weight, reach = width / 2 + 0 * s, np.abs(s)[:, None] * np.array([-2.0, 2.0]) * d * d
+        parts.append((offset - s[:, None] * slope, reach[:, 0], reach[:, 1], weight))
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def net(points, family):
+    """The same for a finite set: all its values, in the middle between two t."""
+    cells, grid = family.cells(), family.grid
+    scale, step = 2.0**-grid.bits, 2.0**family.step
+    v = np.where(cells.chart[:, None] == 0, points[:, 1] * 2.0**grid.bits - cells.low * points[:, 0],
+                 points[:, 0] * 2.0**grid.bits - cells.low * points[:, 1])  # fmt: skip
+    ends = np.array([(family.first - 1) // 2**family.step, (family.last + 1) // 2**family.step], float)
+    return np.floor(v / step), *(np.full(len(v), end) for end in ends), np.full(len(v), scale)
+
+
+POINTS = np.array([[0, 0], [8, 8], [3, 5], [5, 3], [1, 7], [3, 5], [8, 0]])
+TARGET = np.array([1, 0, 1, 1, 0, 0, 1], bool)
+
+
+def check_law(measure, sizes, count, stats):
+    family = HalfPlanes(D, measure, **sizes)
+    grid = net(POINTS, family) if isinstance(measure, Net) else lines(POINTS, measure, D, 6_000)
+    law = brute.gaps(*grid, TARGET, ~TARGET, 1.7, 0.8)
+    brute.compare(stats, family, POINTS, TARGET, ~TARGET, 1.7, 0.8, law, count)
+
+
+MEASURES = [Kinematic(), Box(), Net(12, 40)]
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_the_law_of_a_draw(measure, stats):
+    check_law(measure, SMALL, 6_000, stats)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_the_law_of_many_draws(measure, stats):
+    for sizes in ({"slabs": 2, "bins": 2, "spare": 3, "walls": 2}, {}):
+        check_law(measure, sizes, 100_000, stats)
+
+
+def hard(d, spread=0):
+    """282 targets and 282 others in one place, and 120 targets in another, up to ``spread``."""
+    places = np.repeat([[3 * d // 10, 3 * d // 10], [7 * d // 10, 6 * d // 10]], [564, 120], axis=0)
+    places = places + np.random.default_rng(1).integers(-spread, spread + 1, places.shape)
+    return places, np.arange(684) % 2 == 0 if spread else (np.arange(684) < 282) | (np.arange(684) >= 564)
+
+
+HARD = HalfPlanes(2**20, slabs=8, bins=32, spare=512)
+
+
+@pytest.mark.statistical
+def test_a_database_that_defeats_fixed_cells(stats):
+    """What may be hit weighs e^11 times what is, and no partition at rest can see it. The law is that of two rows."""
+    share, coefficient = 201.0, 0.136
+    places, target = hard(HARD.d)
+    grid = lines(places[[0, 683]], Kinematic(), HARD.d, 100_000)
+    law = brute.gaps(*grid, np.array([282, 120]), np.array([282, 0]), share, coefficient)
+    _, hits, rounds = brute.draws(HARD, places, target, ~target, share, coefficient, 400, seed=5, many=10)
+    stats.chi_square(np.bincount(brute.patterns(hits[:, [0, 683]]), minlength=4), law)
+    assert rounds.max() < 200  # where one proposal in thousands would be accepted
+
+
+@pytest.mark.parametrize("spread", [2, 3000])
+def test_close_rows_are_as_easy_as_equal_ones(spread):
+    places, target = hard(HARD.d, spread)
+    assert brute.draws(HARD, places, target, ~target, 201.0, 1.0, 10, many=10)[2].max() < 500
+
+
+def databases(d):
+    rng = np.random.default_rng(3)
+    line = np.stack([np.arange(0, 30), 2 * np.arange(0, 30)], 1)
+    yield "one", np.array([[d, 0]]), np.array([True])
+    yield "equal", np.full((20, 2), d), np.arange(20) % 3 == 0
+    yield "line", line % (d + 1), np.arange(30) > 11
+    yield "column", np.stack([np.full(25, 1), rng.integers(0, d + 1, 25)], 1), rng.random(25) < 0.5
+    yield "corners", np.repeat([[0, 0], [0, d], [d, 0], [d, d]], 5, axis=0), rng.random(20) < 0.5
+    yield "outside", rng.integers(-(2**31), 2**31, (20, 2)), rng.random(20) < 0.5
+
+
+TOTAL = {"slabs": 8, "bins": 16, "spare": 256, "walls": 16}
+NUMBERS = ((12, 0.3), (np.nan, np.inf), (-1e30, -1.0), (1e30, 1e9), (0, np.nan))
+
+
+def check_total(family):
+    for seed, (name, points, target) in enumerate(databases(family.d)):
+        points, target = np.resize(points, (32, 2)), np.resize(target, 32)
+        real = np.arange(32) < (0 if seed == 0 else 30)
+        for share, coefficient in NUMBERS:
+            data = (points.astype(np.int32), target & real, ~target & real)
+            hits = brute.draws(family, *data, share, coefficient, 1, seed, many=1)[1]
+            assert hits.shape == (1, 32), name
+    both = np.ones(32, bool)
+    brute.draws(family, points.astype(np.int32), both, both, 3, 1.0, 1, many=1)
+
+
+def test_every_database_has_a_law():
+    check_total(HalfPlanes(2**30, **TOTAL))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", [Kinematic(), Box(), Net(6, 4)], ids=str)
+@pytest.mark.parametrize("d", [1, 3, 2**30])
+def test_every_database_has_a_law_under_any_measure(d, measure):
+    check_total(HalfPlanes(d, measure, **TOTAL))
+
+
+@pytest.mark.parametrize("n", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_buffer_may_be_empty(n):
+    family, none = HalfPlanes(4, **SMALL), np.zeros(n, bool)
+    if n:
+        assert brute.draws(family, np.zeros((n, 2)), none, none, 0.0, 1.0, 1, many=1)[1].shape == (1, n)
+    key, x, masks = jax.random.key(0), jnp.zeros((n, 2), jnp.int32), (jnp.asarray(none),) * 2
+    cut = jax.eval_shape(lambda: family.select(key, x, *masks, jnp.float32(0), 1, jnp.float32(1)))
+    assert cut.theta.shape == (1, 2) and cut.t.dtype == jnp.uint32
+
+
+def workload(n, d=1024, seed=0):
+    points = np.random.default_rng(seed).integers(0, d + 1, (n, 2))
+    return points.astype(np.int32), points @ [1, 2] > 1.4 * d
+
+
+def words(cut):
+    columns = [np.asarray(part).reshape(len(cut.chart), -1).astype(np.int64) for part in jax.tree.leaves(cut)]
+    return np.concatenate(columns, axis=1)
+
+
+def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types():
+    family = HalfPlanes(1024, slabs=16, bins=32, spare=32, walls=8)
+    points, target = workload(90)
+    keys = jax.random.split(jax.random.key(8), 112)
+
+    def run(batch, capacity, wide=False):
+        """Rows in their order among others that count for nothing."""
+        place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:90])
+        x = np.random.default_rng(batch).integers(-9, 2000, (capacity, 2)).astype(np.int32)
+        x[place] = points
+        t, o = np.zeros((2, capacity), bool)
+        t[place], o[place] = target, ~target
+        with jax.enable_x64(wide):
+            x, t, o = jnp.asarray(x), jnp.asarray(t), jnp.asarray(o)
+            one = lambda key: family.select(key, x, t, o, jnp.float32(40), 3, jnp.float32(0.9))  # noqa: E731
+            many = jax.jit(
+                jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0]))
+            )
+            parts = [words(many(keys[i : i + batch])) for i in range(0, 112, batch)]
+        return np.concatenate(parts)
+
+    expected = run(16, 90)
+    assert len(np.unique(expected, axis=0)) == 112
+    assert np.array_equal(run(1, 96, wide=True), expected)
+    assert np.array_equal(run(7, 200), expected)
+
+
+def test_hits_are_decided_by_whole_numbers():
+    family = HalfPlanes(2**30, **TOTAL)
+    points, target = workload(32, 2**30)
+    parts = [brute.draws(family, points, target, ~target, 8, 0.1, 1, seed, many=1) for seed in range(60)]
+    columns = list(zip(*parts, strict=True))[:2]
+    cuts, hits = (jax.tree.map(lambda *leaves: np.concatenate(leaves), *column) for column in columns)
+    normals = family.normal(cuts)
+    for i in range(60):
+        s, bound = int(signed(cuts.theta)[i, 0]), int(signed(cuts.t)[i])
+        assert abs(s) <= 2**30
+        flat = int(cuts.chart[i]) == 0
+        values = [(int(y) << 30) - s * int(x) if flat else (int(x) << 30) - s * int(y) for x, y in points]
+        assert [bool((v >= bound) == bool(cuts.above[i])) for v in values] == hits[i].tolist()
+        far = points @ normals[i, :2] - normals[i, 2]
+        sure = np.abs(far) > 1e-3
+        assert sure.sum() > 28 and np.array_equal(far[sure] > 0, hits[i][sure])
+
+
+def test_the_base_measures_have_their_masses():
+    """Lattice sums of the density over cells of a coarse lattice against integrals."""
+    for measure, mass in ((Kinematic(), 2 * 2**0.5), (Box(), 2 + 2 * 0.5 * (4 * 8**4 - 1))):
+        family = HalfPlanes(8, measure, slabs=64)
+        cells, scale = family.cells(), 2.0**-family.grid.bits
+        with jax.enable_x64(True):
+            total = 0.0
+            for i in range(32):  # midpoints inside each cell
+                theta = jnp.asarray(cells.low + ((cells.high - cells.low) // 64) * (2 * i + 1))
+                density = jax.vmap(family.log_density)(jnp.asarray(cells.chart), theta)
+                peak = jax.vmap(family.log_peak)(*(jnp.asarray(part) for part in (cells.chart, cells.low, cells.high)))
+                assert bool(jnp.all(density <= peak + 1e-12))
+                total += float(np.sum(np.exp(np.asarray(density)) * (cells.high - cells.low)[:, 0] * scale / 32))
+        assert abs(total / mass - 1) < 2e-3, measure
+        assert all(np.array_equal(a, b) for a, b in zip(*[sorted_ends(cells, c) for c in (0, 0)], strict=True))
+
+
+def sorted_ends(cells, chart):
+    own = cells.chart == chart
+    order = np.argsort(cells.low[own, 0])
+    low, high = cells.low[own][order, 0], cells.high[own][order, 0]
+    assert np.array_equal(low[1:], high[:-1])
+    return low, high
+
+
+@pytest.mark.parametrize("wrong", [{"d": 0}, {"d": 2**30 + 1}, {"slabs": 1}, {"bins": 1}, {"spare": -1}, {"walls": 1}])
+def test_what_a_person_may_get_wrong(wrong):
+    with pytest.raises(InputError):
+        HalfPlanes(**({"d": 8} | wrong))
+
+
+def test_other_mistakes():
+    with pytest.raises(InputError):
+        Kinematic(margin=2.0)
+    with pytest.raises(InputError):
+        Net(directions=1)
+    for x in (jnp.zeros((3, 3), jnp.int32), jnp.zeros((3, 2), jnp.float32)):
+        with pytest.raises(InputError, match="shape"):
+            HalfPlanes(8).features(x)
+
+
+def test_families_are_equal_by_value():
+    assert HalfPlanes(8, Kinematic(), **SMALL) == HalfPlanes(8, **SMALL)
+    assert hash(HalfPlanes(8, Net(3, 4))) == hash(HalfPlanes(8, Net(3, 4)))
+    assert HalfPlanes(8, Box()) != HalfPlanes(8)

@@ -1,0 +1,140 @@
+"""Literals: rows by coordinate, what each function hits, the law of one choice against brute force, and its draws."""
+
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.concepts import Cube
+from dpjax.mechanisms.cover import Literals
+from dpjax.mechanisms.cover.literals import by_coordinate, pack, unpack
+
+SIZES = [(1, 0), (1, 1), (32, 33), (33, 64), (100, 70)]  # coordinates, rows
+
+
+def rows(generator, dimension, count):
+    """(bits ``bool[n, d]``, the same as elements of the cube; for partial top limbs with garbage beyond d)."""
+    bits = generator.random((count, dimension)) < 0.5
+    limbs = Cube(dimension).limbs
+    wide = np.concatenate([bits, generator.random((count, 32 * limbs - dimension)) < 0.5], axis=1)
+    words = (wide.reshape(count, limbs, 32) * (1 << np.arange(32, dtype=np.uint64))).sum(axis=2)[:, ::-1]
+    return bits, jnp.asarray(words.astype(np.uint32))
+
+
+def hits(bits, label):
+    """``bool[n, 2 d + 2]`` from the definition."""
+    right = bits if label else ~bits
+    ends = np.zeros((len(bits), 1), bool), np.ones((len(bits), 1), bool)
+    return np.concatenate([right, ~right, *ends], axis=1)
+
+
+def parts(generator, count):
+    """Random disjoint targets and others, and rows under neither."""
+    role = generator.integers(0, 3, count)
+    return role == 0, role == 1
+
+
+@pytest.mark.parametrize("label", [False, True])
+@pytest.mark.parametrize(("dimension", "count"), SIZES)
+def test_columns_counts_and_hits(dimension, count, label):
+    generator, family = np.random.default_rng(dimension), Literals(dimension, label)
+    bits, x = rows(generator, dimension, count)
+    columns = jax.jit(family.prepare)(x)
+    assert columns.words.shape == (-(-count // 32), dimension) and columns.rows == count
+    for i in {0, dimension // 2, dimension - 1}:
+        np.testing.assert_array_equal(unpack(columns.words[:, i], count), bits[:, i])
+    expected = hits(bits, label)
+    chosen = generator.random(count) < 0.4
+    np.testing.assert_array_equal(unpack(pack(jnp.asarray(chosen)), count), chosen)
+    both = jax.jit(lambda data, rows, h: (family.counts(data, rows), jax.vmap(family.hits, (0, None))(h, data)))
+    for data in (x, columns):
+        found, every = both(data, jnp.asarray(chosen), jnp.arange(family.size, dtype=jnp.int32))
+        assert found.dtype == jnp.int32
+        np.testing.assert_array_equal(found, expected[chosen].sum(axis=0))
+        np.testing.assert_array_equal(every, expected.T)
+
+
+def brute_force(bits, label, target, other, budget, k, coefficient):
+    """Log-probabilities from exact qualities."""
+    table = hits(bits, label)
+    score = [min(int(table[target, h].sum()) - Fraction(budget) / k, Fraction(-int(table[other, h].sum())))
+             for h in range(table.shape[1])]  # fmt: skip
+    best = max(score)
+    weights = [math.exp(coefficient * float(s - best)) for s in score]
+    total = math.fsum(weights)
+    return np.array([coefficient * float(s - best) - math.log(total) for s in score])
+
+
+@pytest.mark.parametrize("label", [False, True])
+def test_the_law_is_the_exponential_of_the_quality(label):
+    generator = np.random.default_rng(3)
+    for dimension, count, k in ((1, 3, 1), (2, 0, 2), (3, 12, 3), (5, 40, 7), (40, 33, 4)):
+        family = Literals(dimension, label)
+        bits, x = rows(generator, dimension, count)
+        law = jax.jit(lambda x, *rest, family=family, k=k: family.law(x, *rest[:3], k, rest[3]).log_probs())
+        for coefficient in (0.0, 0.05, 1.3, 40.0):
+            target, other = parts(generator, count)
+            for budget in (float(target.sum()), target.sum() - 3.25, -17.0, 1e6):
+                with jax.enable_x64(True):
+                    numbers = jnp.float64(budget), jnp.float64(coefficient)
+                    found = law(x, jnp.asarray(target), jnp.asarray(other), *numbers)
+                wanted = brute_force(bits, label, target, other, budget, k, coefficient)
+                np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-9 if budget == 1e6 else 1e-12)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("label", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_draws_follow_the_law(label, key, stats):
+    generator, family, count = np.random.default_rng(4), Literals(6, label), 40_000
+    bits, x = rows(generator, 6, 25)
+    target, other = parts(generator, 25)
+    budget, k, coefficient = target.sum() + 1.5, 2, 0.4
+    with jax.enable_x64(True):
+        numbers = jnp.float64(budget), jnp.float64(coefficient)
+    arrays = x, jnp.asarray(target), jnp.asarray(other)
+    draw = jax.jit(jax.vmap(lambda own: family.select(own, *arrays, numbers[0], k, numbers[1])))
+    drawn = draw(jax.random.split(key, count))
+    assert drawn.dtype == jnp.int32
+    law = np.exp(brute_force(bits, label, target, other, budget, k, coefficient))
+    stats.chi_square(np.bincount(drawn, minlength=family.size), law)
+
+
+def test_an_or_is_an_and_of_the_complements(key):
+    """The same draws, from the same keys, on complemented rows; roles stay, as flipped labels and another class do."""
+    generator = np.random.default_rng(5)
+    _, x = rows(generator, 33, 50)
+    target, other = (jnp.asarray(part) for part in parts(generator, 50))
+    with jax.enable_x64(True):
+        numbers = jnp.float64(12.5), jnp.float64(0.3)
+
+    def draws(family):
+        one = lambda own, x: family.select(own, x, target, other, numbers[0], 3, numbers[1])  # noqa: E731
+        return jax.jit(jax.vmap(one, (0, None)))
+
+    keys, dual = jax.random.split(key, 200), draws(Literals(33, True))
+    found = draws(Literals(33, False))(keys, x)
+    np.testing.assert_array_equal(found, dual(keys, ~x))
+    assert len(np.unique(found)) > 3 and not np.array_equal(found, dual(keys, x))
+
+
+def test_what_makes_no_family_is_refused():
+    for dimension in (0, 4097, 2.0):
+        with pytest.raises(InputError, match="dimension"):
+            Literals(dimension, False)
+    with pytest.raises(InputError, match="limbs"):
+        by_coordinate(jnp.zeros((3, 2), jnp.uint32), 32)
+    assert Literals(4, True) == Literals(4, True) != Literals(4, False)
+
+
+def test_all_coordinates_that_are_allowed():
+    """d = 4096, abstractly: nothing of size n d but the bits."""
+    family = Literals(4096, False)
+    arrays = jnp.zeros((1000, 128), jnp.uint32), jnp.zeros(1000, bool), jnp.zeros(1000, bool)
+    with jax.enable_x64(True):
+        numbers = jnp.float64(1), jnp.float64(1)
+    found = jax.eval_shape(lambda key: family.select(key, *arrays, numbers[0], 3, numbers[1]), jax.random.key(0))
+    assert (found.shape, found.dtype) == ((), jnp.int32)

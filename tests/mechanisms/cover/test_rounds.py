@@ -1,0 +1,180 @@
+"""The rounds of a set cover: what they find, their joint law, and that nothing but rows and keys matters."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.mechanisms.cover import Literals, set_cover
+
+CAPACITY = 129
+FAMILY = Literals(40, False)
+
+
+def realizable(seed, dimension, count, literals, capacity=None):
+    """Rows of a random AND of the first coordinates, (x, target, other); garbage in the padding."""
+    generator = np.random.default_rng(seed)
+    capacity = capacity or count
+    x = np.random.default_rng(seed + capacity).integers(0, 2**32, (capacity, -(-dimension // 32))).astype(np.uint32)
+    bits = generator.random((count, dimension)) < 0.5 ** (1 / max(literals, 1))
+    shifts = np.arange(dimension)
+    x[:count] = 0
+    for i in shifts:
+        x[:count, -1 - i // 32] |= bits[:, i].astype(np.uint32) << np.uint32(i % 32)
+    label = np.zeros(capacity, bool)
+    label[:count] = bits[:, :literals].all(axis=1)
+    real = np.arange(capacity) < count
+    return jnp.asarray(x), jnp.asarray(real & ~label), jnp.asarray(real & label)
+
+
+def many(family, keys, data, rounds, k, *numbers):
+    one = lambda own, data, numbers: set_cover(own, family, *data, rounds, k, *numbers)  # noqa: E731
+    return jax.jit(jax.vmap(one, (0, None, None)))(keys, data, numbers)
+
+
+EXACT = (0.7,)
+NOISY = (0.7, 2.0, 1.5)
+
+
+@cache
+def program(family, rounds, k, noisy, batched=True):
+    """set_cover over a batch of keys. ``noisy``: static, whether a scale and an offset are given."""
+
+    def one(own, data, numbers):
+        return set_cover(own, family, *data, rounds, k, *numbers[: 3 if noisy else 1])
+
+    return jax.jit(jax.vmap(one, (0, None, None)) if batched else one)
+
+
+def run(data, numbers, rounds=5, batch=32, family=FAMILY, k=3):
+    keys = jax.random.split(jax.random.key(0), 32)[:batch]
+    return program(family, rounds, k, len(numbers) > 1)(keys, data, tuple(jnp.float32(number) for number in numbers))
+
+
+def assert_same(one, other):
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_without_need_for_privacy_every_target_is_covered_and_nothing_else():
+    """A huge coefficient: each round hits at least 1/k of what is left, so 12 rounds all of 60."""
+    for seed, literals in ((0, 0), (1, 1), (2, 3)):
+        data = realizable(seed, 40, 60, literals)
+        chosen, counts = run(data, (1e5,), 12, 1)
+        assert counts is None and chosen.shape == (1, 12) and chosen.dtype == jnp.int32
+        left, hit = np.asarray(data[1]).copy(), hits(chosen[0], data[0])
+        assert not np.any(hit & np.asarray(data[2]))
+        for one in hit:
+            assert np.sum(one & left) * 3 >= left.sum()
+            left &= ~one
+        assert not left.any()
+
+
+def hits(chosen, x):
+    return np.asarray(jax.jit(jax.vmap(FAMILY.hits, (0, None)))(chosen, x))
+
+
+def test_the_counts_are_of_what_is_left():
+    """Almost no noise: the published counts are those of the targets before each round."""
+    data = realizable(4, 40, 60, 3)
+    chosen, counts = run(data, (1e5, 0.01, 0.0))
+    left, expected = np.asarray(data[1]).copy(), []
+    for hit in hits(chosen[0], data[0]):
+        expected.append(left.sum())
+        left &= ~hit
+    assert counts.dtype == jnp.int32
+    np.testing.assert_array_equal(counts[0], expected)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("scale", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
+def test_two_rounds_have_the_law_of_their_parts(scale, key, stats):
+    """Every pair of choices: P(h1) P(h2 | h1) by the law of one choice, summed over the counts where there is noise."""
+    family, trials, k, offset = Literals(2, False), 40_000, 2, 0.5 if scale else 0.0
+    x = jnp.asarray([[0], [1], [1], [2], [3], [3], [0]], jnp.uint32)
+    target, other = (jnp.asarray([c == s for c in "ttotooo"]) for s in "to")
+    noise = np.arange(-40.0, 41.0) if scale else np.zeros(1)
+    mass = np.tanh(0.5 / scale) * np.exp(-np.abs(noise) / scale) if scale else np.ones(1)
+
+    def choice(alive, z):
+        budget = jnp.sum(alive & target).astype(jnp.float64) + z - offset
+        return family.law(x, alive & target, alive & other, budget, k, jnp.float64(0.8)).log_probs()
+
+    @jax.jit
+    def laws(z):
+        alive = target | other
+        after = lambda h: choice(alive & ~family.hits(h, x), z)  # noqa: E731
+        return choice(alive, z), jax.vmap(after)(jnp.arange(family.size, dtype=jnp.int32))
+
+    with jax.enable_x64(True):
+        first, second = (np.exp(part) for part in jax.jit(jax.vmap(laws))(jnp.asarray(noise)))
+    table = (mass @ first)[:, None] * np.tensordot(mass, second, 1)
+    numbers = (jnp.float32(0.8), jnp.float32(scale), jnp.float32(offset))
+    drawn = np.asarray(program(family, 2, k, scale > 0)(jax.random.split(key, trials), (x, target, other), numbers)[0])
+    seen = np.bincount(drawn[:, 0] * family.size + drawn[:, 1], minlength=family.size**2)
+    stats.chi_square(seen, table.ravel() / table.sum())
+
+
+def test_padding_capacity_and_order_change_no_bit():
+    plain = run(realizable(5, 40, 60, 3), NOISY)
+    assert len(np.unique(np.asarray(plain[0]))) > 20
+    padded = realizable(5, 40, 60, 3, CAPACITY)
+    assert_same(plain, run(padded, NOISY))
+    order = np.random.default_rng(0).permutation(CAPACITY)
+    assert_same(plain, run(tuple(part[order] for part in padded), NOISY))
+
+
+def test_the_first_rounds_do_not_depend_on_how_many_follow():
+    """Two are written out, five are a loop."""
+    data = realizable(5, 40, 60, 3)
+    assert_same(run(data, NOISY, 2), jax.tree.map(lambda part: part[:, :2], run(data, NOISY)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("numbers", [EXACT, NOISY], ids=["exact", "noisy"])
+def test_batch_and_types_change_no_bit(numbers):
+    data = realizable(5, 40, 60, 3)
+    plain = run(data, numbers)
+    assert_same(run(data, numbers, batch=7), jax.tree.map(lambda part: part[:7], plain))
+    assert_same(run(data, numbers, batch=1), jax.tree.map(lambda part: part[:1], plain))
+    with jax.enable_x64(True):
+        assert_same(plain, run(data, numbers))
+
+
+def test_every_database_and_number_has_an_answer():
+    family = Literals(5, True)
+    for count in (0, 33):
+        x, target, other = realizable(8, 5, count, 2)
+        none = jnp.zeros(count, bool)
+        for data in ((x, target, other), (x, none, other), (x, target, none), (x, none, none)):
+            for coefficient in (0.0, 1e-30, 1e30, np.inf, np.nan, -1.0):
+                for noise in ((1e30, 1e3), (np.nan, 0.0), (1e-30, -1e30)):
+                    chosen, _ = run(data, (coefficient, *noise), 3, 4, family, 2)
+                    assert np.all((np.asarray(chosen) >= 0) & (np.asarray(chosen) < family.size))
+
+
+def test_numbers_compile_nothing():
+    traced = []
+
+    @jax.jit
+    def one(key, coefficient, scale, offset):
+        traced.append(1)
+        return set_cover(key, Literals(5, False), *realizable(0, 5, 9, 2), 3, 2, coefficient, scale, offset)
+
+    for numbers in ((0.1, 3.0, 1.0), (2.0, 0.5, 0.0)):
+        one(jax.random.key(0), *(jnp.float32(number) for number in numbers))
+    assert len(traced) == 1
+
+
+@pytest.mark.parametrize("attempt", [
+    lambda key, data: set_cover(key, Literals(5, False), *data, 0, 1, 1.0),
+    lambda key, data: set_cover(key, Literals(5, False), *data, 1, 0, 1.0),
+    lambda key, data: set_cover(key, Literals(5, False), *data, 1.0, 1, 1.0),
+    lambda key, data: set_cover(jax.random.key_data(key), Literals(5, False), *data, 1, 1, 1.0),
+])  # fmt: skip
+def test_what_makes_no_sense_is_refused(attempt, key):
+    with pytest.raises(InputError):
+        attempt(key, realizable(0, 5, 3, 1))

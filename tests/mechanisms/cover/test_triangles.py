@@ -1,0 +1,243 @@
+"""Triangles: which rows they hold, the law of one choice against brute force, its draws, and what must not matter."""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.checks import InputError
+from dpjax.mechanisms.cover import corners
+from dpjax.mechanisms.cover.corners import corner_counts, log_sum, packed
+from dpjax.mechanisms.cover.cuts import cut_hits
+from dpjax.mechanisms.cover.triangles import Triangles
+
+
+def parts(generator, count):
+    """Random disjoint targets and others, and rows under neither."""
+    role = generator.integers(0, 3, count)
+    return jnp.asarray(role == 0), jnp.asarray(role == 1)
+
+
+def numbers(*values):
+    with jax.enable_x64(True):
+        return [jnp.float64(value) for value in values]
+
+
+@cache
+def every(family):
+    """All triples in the order of their numbers: (three cuts, each leaf ``[size, 3, ...]``)."""
+    sides = np.array(list(itertools.product(range(2 * family.bins), repeat=3)), np.int32)
+    lines = np.repeat(family.triples(), len(sides), axis=0)
+    return jax.jit(jax.vmap(family.cuts))(
+        jnp.asarray(lines), jnp.asarray(np.tile(sides, (len(lines) // len(sides), 1)))
+    )
+
+
+@cache
+def all_hits(family):
+    return jax.jit(lambda cuts, x: jax.vmap(family.hits, (0, None))(cuts, x))
+
+
+@pytest.mark.parametrize(("bins", "count"), [(1, 5), (2, 0), (3, 40), (5, 300)])
+def test_counts_of_corners(bins, count):
+    generator = np.random.default_rng(bins)
+    place = generator.integers(0, bins, (3, count)).astype(np.int32)
+    target, other = parts(generator, count)
+    kept = [np.arange(bins) <= i for i in range(bins)] + [np.arange(bins) >= i for i in range(bins)]
+    with jax.enable_x64(True):
+        found = jax.jit(lambda p, *roles: corner_counts(*p, packed(*roles), bins))(list(place), target, other)
+    found = [np.asarray(part) for part in found]
+    for i, j, k in itertools.product(range(2 * bins), repeat=3):
+        inside = kept[i][place[0]] & kept[j][place[1]] & kept[k][place[2]]
+        for part, role in zip(found, (target, other), strict=True):
+            assert part[i, j, k] == (inside & np.asarray(role)).sum()
+
+
+def test_sums_do_not_depend_on_the_order():
+    generator = np.random.default_rng(2)
+    logs = generator.normal(size=(40, 50)) * 30 - 1000
+    with jax.enable_x64(True):
+        total = jax.jit(log_sum)
+        found = [float(total(jnp.asarray(generator.permutation(logs.reshape(-1)).reshape(40, 50)))) for _ in range(5)]
+        assert float(total(jnp.asarray([[-np.inf, 3.0, -1e9]]))) == 3.0
+    assert len(set(found)) == 1
+    top = logs.max()
+    assert found[0] == pytest.approx(top + math.log(math.fsum(np.exp(logs - top).reshape(-1))), rel=1e-14)
+
+
+@pytest.mark.parametrize(("d", "directions", "bins"), [(1, 3, 1), (1, 5, 4), (6, 5, 4), (2**10, 12, 16), (2**30, 7, 5)])
+def test_strips_are_what_the_cuts_say(d, directions, bins):
+    """Bins and cuts decide alike for every row, next to the lines and outside of the square too."""
+    family = Triangles(d, directions, bins)
+    generator = np.random.default_rng(d)
+    ends = np.array(list(itertools.product((-5, 0, 1, d - 1, d, d + 5), repeat=2)))
+    x = jnp.asarray(np.concatenate([ends, generator.integers(0, d + 1, (100, 2))]).astype(np.int32))
+    found = np.asarray(jax.jit(family.prepare)(x).bins)
+    assert found.dtype == np.int32 and found.min() >= 0 and found.max() <= bins - 1
+    if d >= 2**10:
+        assert (found.min(axis=1) == 0).all() and (found.max(axis=1) == bins - 1).all()
+    hits = jax.jit(jax.vmap(jax.vmap(lambda cut: cut_hits(family.planes, cut, x))))
+    for side in range(2 * bins):
+        lines = jnp.asarray(np.resize(np.arange(directions, dtype=np.int32), (-(-directions // 3), 3)))
+        cuts = jax.vmap(lambda line, side=side: family.cuts(line, jnp.full(3, side, jnp.int32)))(lines)
+        kept = found <= side if side < bins else found >= side - bins
+        np.testing.assert_array_equal(np.asarray(hits(cuts)).reshape(-1, len(x))[:directions], kept)
+        assert kept.all() or side not in (bins - 1, bins)
+
+
+def test_lines_are_equally_spaced():
+    family = Triangles(2**12, 12, 16)
+    chart, slope, least, width = family.lines()
+    unit = 2.0**-family.planes.grid.bits
+    angles = np.where(chart == 0, np.arctan(slope * unit), np.pi / 2 - np.arctan(slope * unit))
+    np.testing.assert_allclose(np.diff(angles), np.pi / 12, rtol=1e-9)
+    spans = 2**12 * (1 + np.abs(slope) * unit)  # of the values over the square
+    np.testing.assert_allclose(width * unit * 16, spans, rtol=1e-9)
+    np.testing.assert_allclose(least * unit, -(2**12) * np.maximum(slope * unit, 0), rtol=1e-9)
+
+
+def brute_force(family, x, target, other, budget, k, coefficient):
+    """Log-probabilities of all triples, from what the cuts hit and exact qualities."""
+    table = np.asarray(all_hits(family)(every(family), x))
+    hit, wrong = (table[:, np.asarray(role)].sum(axis=1).tolist() for role in (target, other))
+    share = Fraction(budget) / k
+    score = [min(t - share, Fraction(-o)) for t, o in zip(hit, wrong, strict=True)]
+    best = max(score)
+    logs = [coefficient * float(s - best) for s in score]
+    total = math.log(math.fsum(math.exp(part) for part in logs))
+    return np.array(logs) - total
+
+
+@cache
+def law_of(family, k):
+    return jax.jit(lambda x, target, other, b, c: family.law(x, target, other, b, k, c).log_probs())
+
+
+@pytest.mark.parametrize(
+    ("d", "directions", "bins", "count", "k"), [(5, 3, 2, 0, 1), (9, 3, 3, 7, 2), (2**30, 4, 2, 40, 5)]
+)
+def test_the_law_is_the_exponential_of_the_quality(d, directions, bins, count, k):
+    generator, family = np.random.default_rng(3), Triangles(d, directions, bins)
+    law = law_of(family, k)
+    x = jnp.asarray(generator.integers(0, d + 1, (count, 2)).astype(np.int32))
+    for coefficient in (0.0, 0.05, 1.3, 40.0):
+        target, other = parts(generator, count)
+        for budget in (float(target.sum()), float(target.sum()) - 3.25, -17.0, 1e6):
+            found = law(x, target, other, *numbers(budget, coefficient))
+            wanted = brute_force(family, x, target, other, budget, k, coefficient)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-9 if budget == 1e6 else 1e-12)
+
+
+def index_of(family, drawn):
+    """The numbers of drawn triples, which differ in their words."""
+
+    def words(cuts):
+        leaves = [np.asarray(part).reshape(len(part), -1).astype(np.uint32) for part in jax.tree.leaves(cuts)]
+        return [row.tobytes() for row in np.concatenate(leaves, axis=1)]
+
+    place = {word: i for i, word in enumerate(words(every(family)))}
+    assert len(place) == family.size
+    return np.array([place[word] for word in words(drawn)])
+
+
+@pytest.mark.statistical
+def test_draws_follow_the_law(key, stats):
+    """Directions and sides together, 10,000 draws over 256 triples."""
+    generator, family, k = np.random.default_rng(4), Triangles(30, 4, 2), 2
+    x = jnp.asarray(generator.integers(0, 31, (25, 2)).astype(np.int32))
+    target, other = parts(generator, 25)
+    budget, coefficient = float(target.sum()) + 1.5, 0.4
+    given = numbers(budget, coefficient)
+    draw = jax.jit(jax.vmap(lambda own: family.select(own, x, target, other, given[0], k, given[1])))
+    drawn = index_of(family, draw(jax.random.split(key, 10_000)))
+    law = np.exp(brute_force(family, x, target, other, budget, k, coefficient))
+    assert law.max() > 3 * law.min()
+    stats.chi_square(np.bincount(drawn, minlength=family.size), law)
+
+
+def test_a_row_moves_a_probability_by_less_than_twice_the_coefficient():
+    """Replaced, the budget fixed or the exact count; and there are rows for which it is more than once."""
+    generator, family, coefficient, moved = np.random.default_rng(6), Triangles(20, 3, 2), 0.7, []
+    law = law_of(family, 2)
+    x, role = generator.integers(0, 21, (12, 2)), generator.integers(0, 2, 12)
+    for i in range(60):
+        other_x, other_role = x.copy(), role.copy()
+        other_x[i % 12], other_role[i % 12] = generator.integers(0, 21, 2), generator.integers(0, 2)
+        budgets = [6.0, 6.0] if i % 2 else [float((r == 0).sum()) for r in (role, other_role)]
+        first, second = (
+            np.asarray(law(jnp.asarray(rows.astype(np.int32)), *(jnp.asarray(r == c) for c in (0, 1)),
+                           *numbers(budget, coefficient)))
+            for rows, r, budget in zip((x, other_x), (role, other_role), budgets, strict=True)
+        )  # fmt: skip
+        moved.append(np.abs(first - second).max())
+    assert coefficient / 2 < max(moved) <= 2 * coefficient + 1e-9
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))
+
+
+def test_buffer_order_batch_and_64_bit_types_change_nothing(key):
+    family, generator = Triangles(2**10, 5, 6), np.random.default_rng(7)
+    x = generator.integers(0, 1025, (90, 2)).astype(np.int32)
+    target, other = (np.array(part) for part in parts(generator, 90))
+    budget, coefficient = numbers(17.5, 0.2)
+    one = lambda own, x, target, other: family.select(own, x, target, other, budget, 3, coefficient)  # noqa: E731
+    prepared = lambda own, x, *roles: one(own, family.prepare(x), *roles)  # noqa: E731
+    keys, run = jax.random.split(key, 20), jax.jit(jax.vmap(one, (0, None, None, None)))
+    found = run(keys, x, target, other)
+    order = generator.permutation(90)
+    assert same(found, run(keys, x[order], target[order], other[order]))
+    pad, none = generator.integers(-(2**31), 2**31, (38, 2)).astype(np.int32), np.zeros(38, bool)
+    padded = [np.concatenate(pair) for pair in ((x, pad), (target, none), (other, none))]
+    with jax.enable_x64(True):
+        assert same(found, jax.jit(jax.vmap(prepared, (0, None, None, None)))(keys, *padded))
+    assert same(jax.tree.map(lambda part: part[7], found), jax.jit(one)(keys[7], x, target, other))
+    assert len(np.unique(np.asarray(found.t)[..., 1])) > 5
+
+
+def test_every_database_has_an_answer(key):
+    """All databases of two rows on four points, no rows, and numbers that are none."""
+    family = Triangles(1, 3, 2)
+    points = np.array(list(itertools.product((0, 1), repeat=2)), np.int32)
+    draw = jax.jit(lambda x, target, other, *rest: family.select(key, x, target, other, rest[0], 2, rest[1]))
+    hits, seen = jax.jit(family.hits), set()
+    for first, second in itertools.product(range(4), repeat=2):
+        for roles in itertools.product(range(3), repeat=2):
+            role = np.array(roles)
+            h = draw(points[[first, second]], role == 0, role == 1, *numbers(float((role == 0).sum()), 9.0))
+            assert h.t.shape == (3, 2) and (np.asarray(h.chart) < 2).all()
+            seen.add(np.asarray(hits(h, points)).tobytes())
+    assert len(seen) > 3
+    nothing = np.zeros((0, 2), np.int32), np.zeros(0, bool), np.zeros(0, bool)
+    for budget, coefficient in itertools.product((0.0, -1e9, np.nan, np.inf), (0.0, 1e100, np.nan, -1.0)):
+        for rows in (nothing, (points, np.ones(4, bool), np.zeros(4, bool))):
+            h = draw(*rows, *numbers(budget, coefficient))
+            assert hits(h, points).shape == (4,)
+
+
+def test_what_makes_no_family_is_refused(monkeypatch):
+    for given in ((0, 3, 2), (9, 2, 2), (9, 65, 2), (9, 3, 0), (9, 3, 65), (2**30 + 1, 3, 3)):
+        with pytest.raises(InputError):
+            Triangles(*given)
+    assert Triangles(4, 3, 2) == Triangles(4, 3, 2) != Triangles(4, 3, 3)
+    monkeypatch.setattr(corners, "MOST_ROWS", 3)
+    with pytest.raises(InputError, match="rows"):
+        packed(jnp.zeros(4, bool), jnp.zeros(4, bool))
+    with pytest.raises(InputError, match="x"):
+        Triangles(9, 3, 2).prepare(jnp.zeros((4, 3), jnp.int32))
+
+
+def test_the_finest_family_abstractly():
+    """No array of size n directions^3 or directions^3 bins^3."""
+    family = Triangles(2**30, 64, 64)
+    arrays = jnp.zeros((1000, 2), jnp.int32), jnp.zeros(1000, bool), jnp.zeros(1000, bool)
+    budget, coefficient = numbers(1, 1)
+    h = jax.eval_shape(lambda key: family.select(key, *arrays, budget, 3, coefficient), jax.random.key(0))
+    assert h.t.shape == (3, 2) and h.theta.shape == (3, 1, 2) and h.above.shape == (3,)
+    assert family.size == 41664 * 128**3
