@@ -136,7 +136,7 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     sanitizers = [audit.sanitizer_target(name) for name in audit.sanitizer_names()]
     usual = [(target, privacy) for target in [*found, *learners, *sanitizers, *audit.accounting_targets()]]
     sharp = [
-        *(target for target in learners if not target.name.endswith(("-rsc", "-proper"))),
+        *(target for target in learners if not target.name.endswith(("-rsc", "-proper", "polygon"))),
         *(target for target in found if target.name in audit.median_names()),
         *(target for target in sanitizers if target.table is not None and target.name != "sanitizer-slices"),
     ]

@@ -37,7 +37,7 @@ class PolygonLearner:
       table: of coefficients, from `accounting.set_cover_table.cover_table`: rounds, k (the most edges of a target that
         the theorem is for) and the relation are in it.
       measure: the base measure on lines, static.
-      slabs, bins: of the sampler; they decide about time alone.
+      slabs, bins, spare: of the sampler, see `mechanisms.cover.halfplanes`; they decide about time alone.
 
     Privacy: (epsilon, delta) under the relation of the table, for every sample: the stopping game of all rounds.
     Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `theory.halfplanes.line_cost`.
@@ -50,6 +50,7 @@ class PolygonLearner:
     measure: LineMeasure = _KINEMATIC
     slabs: int = 128
     bins: int = 256
+    spare: int = 2048
 
     def __post_init__(self):
         _require_polygons(self.concepts)
@@ -76,7 +77,7 @@ class PolygonLearner:
     @property
     def family(self) -> HalfPlanes:
         """What is chosen from."""
-        return HalfPlanes(self.concepts.d, self.measure, self.slabs, self.bins)
+        return HalfPlanes(self.concepts.d, self.measure, self.slabs, self.bins, self.spare)
 
     @property
     def passes(self) -> int:

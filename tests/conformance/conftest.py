@@ -193,6 +193,8 @@ TINY_INSTANCES = {
 
 LONG = {  # without jit, or with very many outcomes: up to a minute each
     ("tiny", ProperVC1),
+    ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
+    ("case", UnionLearner),
     *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN, ParityLearner, PointLearner)),
 }
 

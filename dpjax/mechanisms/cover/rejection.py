@@ -24,7 +24,7 @@ from dpjax.mechanisms.cover.sweep import Score, Sweep, below, sweep
 
 
 class _Table(NamedTuple):
-    """Cells and their bounds; the last ``used`` counts those that are there."""
+    """Cells and their bounds, of which the first ``used`` are there; the others have no points."""
 
     chart: Array  # int32[M]
     low: Array  # int64[M, D]
@@ -55,7 +55,7 @@ def select_cut(
 
     Args:
       cuts: static. key: consumed. x: the rows, as ``cuts.features`` reads them.
-      budget, coefficient: ``float64[]`` or other floats, traced. A negative coefficient counts as 0.
+      budget, coefficient: ``float64[]`` or other floats, traced. The coefficient counts as one in [0, 64].
       bins: static; bins of t in the first bounds. spare: static; how many cells may be added. When there is no room
         the loop goes on with the cells it has. walls: static; how many boundaries, which move with the rows, a refined
         cell has.

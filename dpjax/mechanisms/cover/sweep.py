@@ -27,7 +27,7 @@ class Score:
 
     @staticmethod
     def of(budget: Array, k: int, coefficient: Array) -> "Score":
-        """share = budget / k; a coefficient that is negative or no number counts as 0."""
+        """share = budget / k. The coefficient counts as one in [0, 64], as 0 if it is no number: less is as private."""
         known = jnp.nan_to_num(jnp.asarray(coefficient, jnp.float64), nan=0.0, posinf=64.0)
         share = jnp.nan_to_num(jnp.asarray(budget, jnp.float64), nan=0.0, posinf=1e12, neginf=-1e12) / k
         return Score(jnp.clip(known, 0.0, 64.0), jnp.clip(share, -1e12, 1e12))

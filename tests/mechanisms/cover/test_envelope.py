@@ -212,3 +212,10 @@ def test_splitting_keeps_a_partition(family):
         assert np.asarray(table.bound[-3:]).tolist() == [-1.0] * 3
         single = table._replace(high=table.low + 1)
         assert float(half(single, jnp.int32(1)).bound[1]) == -9
+
+
+def test_numbers_out_of_range_count_as_some_in_it():
+    for given, counts in ((1e9, 64), (np.inf, 64), (-1.0, 0), (np.nan, 0), (0.5, 0.5)):
+        with jax.enable_x64(True):
+            assert float(score(given).coefficient) == counts
+            assert np.isfinite(float(score(0.1, given).share))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpjax.checks import InputError
-from dpjax.mechanisms.cover.cuts import signed
+from dpjax.mechanisms.cover.cuts import Cut, Rows, signed
 from dpjax.mechanisms.cover.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.measures import Box, Kinematic, Net
 
@@ -20,6 +20,7 @@ spec.loader.exec_module(brute)
 
 D = 8
 SMALL = {"slabs": 4, "bins": 8, "spare": 40, "walls": 8}
+COARSE = {"slabs": 2, "bins": 2, "spare": 5, "walls": 2}  # most proposals are rejected
 
 
 def lines(points, measure, d, count):
@@ -58,24 +59,24 @@ TARGET = np.array([1, 0, 1, 1, 0, 0, 1], bool)
 def check_law(measure, sizes, count, stats):
     family = HalfPlanes(D, measure, **sizes)
     grid = net(POINTS, family) if isinstance(measure, Net) else lines(POINTS, measure, D, 6_000)
-    law = brute.gaps(*grid, TARGET, ~TARGET, 1.7, 0.8)
-    brute.compare(stats, family, POINTS, TARGET, ~TARGET, 1.7, 0.8, law, count)
+    law = brute.gaps(*grid, TARGET, ~TARGET, 1.7, 1.5)
+    brute.compare(stats, family, POINTS, TARGET, ~TARGET, 1.7, 1.5, law, count)
 
 
 MEASURES = [Kinematic(), Box(), Net(12, 40)]
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", MEASURES, ids=str)
+@pytest.mark.parametrize("measure", MEASURES[:2], ids=str)
 def test_the_law_of_a_draw(measure, stats):
-    check_law(measure, SMALL, 6_000, stats)
+    check_law(measure, COARSE, 8_000, stats)
 
 
 @pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_the_law_of_many_draws(measure, stats):
-    for sizes in ({"slabs": 2, "bins": 2, "spare": 3, "walls": 2}, {}):
+    for sizes in (COARSE, SMALL, {}):
         check_law(measure, sizes, 100_000, stats)
 
 
@@ -96,7 +97,7 @@ def test_a_database_that_defeats_fixed_cells(stats):
     places, target = hard(HARD.d)
     grid = lines(places[[0, 683]], Kinematic(), HARD.d, 100_000)
     law = brute.gaps(*grid, np.array([282, 120]), np.array([282, 0]), share, coefficient)
-    _, hits, rounds = brute.draws(HARD, places, target, ~target, share, coefficient, 400, seed=5, many=10)
+    _, hits, rounds = brute.draws(HARD, places, target, ~target, share, coefficient, 250, seed=5, many=10)
     stats.chi_square(np.bincount(brute.patterns(hits[:, [0, 683]]), minlength=4), law)
     assert rounds.max() < 200  # where one proposal in thousands would be accepted
 
@@ -208,6 +209,19 @@ def test_hits_are_decided_by_whole_numbers():
         far = points @ normals[i, :2] - normals[i, 2]
         sure = np.abs(far) > 1e-3
         assert sure.sum() > 28 and np.array_equal(far[sure] > 0, hits[i][sure])
+
+
+def test_a_row_on_the_line_belongs_to_what_is_above():
+    for d in (1, 8, 2**30):
+        family = HalfPlanes(d, **SMALL)
+        x = np.array([[0, 0], [1, 0], [0, 1], [d, d]], np.int32)
+        with jax.enable_x64(True):
+            for chart in (0, 1):
+                theta = jnp.full(1, 1 << (family.grid.bits - 1), jnp.int64)
+                for i, j in ((0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (0, -1)):
+                    t = Rows.of(family, jnp.asarray(x), *[jnp.ones(4, bool)] * 2).values(jnp.int32(chart), theta)[i] + j
+                    hit = [family.hits(Cut.of(jnp.int32(chart), theta, t, jnp.bool_(above)), x)[i] for above in (1, 0)]
+                    assert [bool(part) for part in hit] == [j <= 0, j > 0]
 
 
 def test_the_base_measures_have_their_masses():
