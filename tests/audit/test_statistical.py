@@ -57,7 +57,7 @@ def choosing(key, side, n):
     return jax.vmap(law.sample)(jax.random.split(key, n)).astype(jnp.float32)
 
 
-@pytest.mark.parametrize(("n", "runs", "least"), [(1000, 300, 0.80), (10**4, 100, 0.93), (10**5, 20, 0.978)])
+@pytest.mark.parametrize(("n", "runs", "least"), [(1000, 300, 0.80), (10**4, 100, 0.93)])
 def test_power_without_being_told_the_event(n, runs, least):
     """Mean bound on Laplace at epsilon 1; a mean of bounds spreads by less than 0.004 here."""
     found = bounds(laplace, n, runs)
@@ -107,7 +107,9 @@ def test_a_sequential_audit_stops_early(run):
     assert report.details["p_value"] <= 0.05 and report.epsilon_found == 1 and not report.curve
 
 
-@pytest.mark.parametrize("pair", [([0, 0, 0], [1, -1, 1]), ([1, 1, 1, 0], [0, 0, 0, 1])])
+@pytest.mark.parametrize(
+    "pair", [([0, 0, 0], [1, -1, 1]), pytest.param(([1, 1, 1, 0], [0, 0, 0, 1]), marks=pytest.mark.slow)]
+)
 def test_the_right_sparse_vector_is_not_accused(pair):
     report = audit.statistical(target(svt(2, 4, "bits"), pair), PRIVACY, trials=100_000, confidence=1 - 1e-6)
     assert not report.violated

@@ -73,7 +73,9 @@ def reference(config, cache, tmp_path_factory):
     [
         pytest.param(("--devices", "1", "--in-flight", "4"), "0", marks=pytest.mark.slow),
         (("--devices", "2", "--in-flight", "16"), "0"),
-        (("--devices", "8", "--sweep.learners", "point"), "0"),  # a program is compiled for each device
+        pytest.param(
+            ("--devices", "8", "--sweep.learners", "point"), "0", marks=pytest.mark.slow
+        ),  # a program for each device
         (("--devices", "1"), "1"),
     ],
     ids=["in flight 4", "two devices, in flight 16", "eight devices", "x64"],

@@ -187,7 +187,9 @@ def test_counts_are_what_they_say(name):
             assert found.leaf[node] == (node != start and bool(tree.proper[node]) and not inner)
 
 
-@pytest.mark.parametrize("name", ["recursive", "prefixes", "star"])
+@pytest.mark.parametrize(
+    "name", ["recursive", *(pytest.param(name, marks=pytest.mark.slow) for name in ("prefixes", "star"))]
+)
 def test_the_hypothesis_is_always_in_the_class(name):
     """Every database, clean or not, every budget; and it lies below the improper learner's node."""
     tree, generator = TREES[name], np.random.default_rng(9)

@@ -38,7 +38,7 @@ def test_no_outputs_are_stored(root, name):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(root, name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["vc1", pytest.param("many_concepts", marks=pytest.mark.slow)])
 def test_it_runs(root, name, monkeypatch, capsys):
     """Cell by cell in one namespace, as Python runs them; no kernel is needed."""
     monkeypatch.setenv("DPJAX_TRIALS", "50")

@@ -54,7 +54,9 @@ def successes(plan, name, n, trials, alpha=None, seed=0):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", [pytest.param(m, marks=pytest.mark.slow) if m in ("rsc", "treelog") else m for m in METHODS]
+)
 def test_success_at_the_proved_n(method, stats):
     plan = m.plan_for(method, 64, EPSILON, DELTA, BETA)
     trials = 16 if method == "rsc" else 64
