@@ -33,6 +33,7 @@ from dpjax.learners import (
     ThresholdInterior,
     UnionLearner,
 )
+from dpjax.learners.covering import Covering
 from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
@@ -78,6 +79,8 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
     caveat = "released noisy counts not told apart" if counted else ""
     table = lambda databases, privacy: _table(learner, databases, privacy)  # noqa: E731
     covers = [f"dpjax.learners.{type(part).__name__}" for part in (learner, getattr(learner, "learner", None)) if part]
+    if isinstance(learner, Covering):
+        covers.append("dpjax.mechanisms.cover.set_cover")
     return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers))
 
 

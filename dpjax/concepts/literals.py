@@ -1,6 +1,7 @@
 """ANDs and ORs of literals over the cube."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -26,6 +27,8 @@ class OfLiterals:
     """
 
     dimension: int
+    label: ClassVar[bool]
+    """The label that one literal alone can give: False in an AND, True in an OR."""
 
     def __post_init__(self):
         Cube(self.dimension)
@@ -44,11 +47,6 @@ class OfLiterals:
     def limbs(self) -> int:
         """W, uint32 limbs of a concept's number."""
         return max(2, -(-2 * self.dimension // 32))
-
-    @property
-    def label(self) -> bool:
-        """The label that one literal alone can give: False in an AND, True in an OR."""
-        raise NotImplementedError
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``; bits beyond d do not count."""
@@ -129,10 +127,7 @@ class Conjunctions(OfLiterals):
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 1.1.
     """
 
-    @property
-    def label(self) -> bool:
-        """False."""
-        return False
+    label = False
 
 
 @dataclass(frozen=True)
@@ -142,7 +137,4 @@ class Disjunctions(OfLiterals):
     Number 0 is constantly 0; where v_i and not v_i are both in it, it is constantly 1, as number 4**d - 1 is.
     """
 
-    @property
-    def label(self) -> bool:
-        """True."""
-        return True
+    label = True

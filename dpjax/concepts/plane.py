@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from numbers import Integral
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax import checks, random
 from dpjax.checks import InputError
+from dpjax.concepts.hypothesis import Hypothesis
 
 _GOLDEN = 0x9E3779B9  # 2**32 / golden ratio
 
@@ -80,3 +82,22 @@ class UniformPlane:
         x = (2 * i + 1) * side // np.uint64(2 * self.probes)
         y = ((i * np.uint64(_GOLDEN) + np.uint64(1 << 31)) % np.uint64(1 << 32)) * side >> np.uint64(32)
         return np.stack([x, y], axis=-1).astype(np.uint32)
+
+
+class OnPlane:
+    """What classes over {0, ..., d}^2 share; a subclass has ``d`` and ``predict``."""
+
+    d: int
+
+    @property
+    def domain(self) -> Plane:
+        """{0, ..., d}^2."""
+        return Plane(self.d)
+
+    def error(self: Any, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """Probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
+        if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
+            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
+        probes = jnp.asarray(distribution.points())
+        differ = self.predict(hypothesis, probes) != self.predict(target, probes)
+        return jnp.sum(differ, axis=0, dtype=jnp.uint64)

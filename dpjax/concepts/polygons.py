@@ -13,7 +13,7 @@ from jax import Array
 from dpjax import checks, keys, random
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.plane import Plane, UniformPlane
+from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.mechanisms.cover.cuts import Cut
 from dpjax.mechanisms.cover.halfplanes import HalfPlanes
 
@@ -22,7 +22,7 @@ _TRIES = 10_000
 
 
 @dataclass(frozen=True)
-class ConvexPolygons:
+class ConvexPolygons(OnPlane):
     """Intersections of at most ``edges`` halfplanes on {0, ..., d}^2.
 
     A concept is the list of the halfplanes that it excludes, ``uint32[k, 5 edges]``: for each chart + 2 above, and the
@@ -36,11 +36,6 @@ class ConvexPolygons:
     def __post_init__(self):
         Plane(self.d)
         checks.integer("edges", self.edges, 1, 1 << 16)
-
-    @property
-    def domain(self) -> Plane:
-        """{0, ..., d}^2."""
-        return Plane(self.d)
 
     @property
     def size(self) -> int:
@@ -77,14 +72,6 @@ class ConvexPolygons:
             return ~jnp.any(out, axis=0)
 
         return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero
-
-    def error(self, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
-        """Probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
-        if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
-            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
-        probes = jnp.asarray(distribution.points())
-        differ = self.predict(hypothesis, probes) != self.predict(target, probes)
-        return jnp.sum(differ, axis=0, dtype=jnp.uint64)
 
     def of_lines(self, normals: Sequence[tuple[float, float]], offsets: Sequence[float]) -> np.ndarray:
         """Host: {(x, y): a x + b y <= c for every normal (a, b) and offset c} -> words ``uint32[5 edges]``.

@@ -14,7 +14,7 @@ from jax import Array
 from dpjax import checks, keys, random
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.plane import Plane, UniformPlane
+from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.triangulation import doubled_area, triangulated
 from dpjax.mechanisms.cover.cuts import Cut
@@ -26,7 +26,7 @@ _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
 
 
 @dataclass(frozen=True)
-class Unions:
+class Unions(OnPlane):
     """Unions of at most ``triangles`` triangles on {0, ..., d}^2; a simple polygon of c corners is one of c - 2.
 
     A concept is the list of its triangles, ``uint32[k, 15 triangles]``, each as in `ConvexPolygons` with three edges:
@@ -39,11 +39,6 @@ class Unions:
     def __post_init__(self):
         Plane(self.d)
         checks.integer("triangles", self.triangles, 1, 1 << 14)
-
-    @property
-    def domain(self) -> Plane:
-        """{0, ..., d}^2."""
-        return Plane(self.d)
 
     @property
     def size(self) -> int:
@@ -74,14 +69,6 @@ class Unions:
             return jnp.any(~jnp.any(outside.reshape(outside.shape[0] // 3, 3, -1), axis=1), axis=0)
 
         return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero
-
-    def error(self, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
-        """Probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
-        if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
-            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
-        probes = jnp.asarray(distribution.points())
-        differ = self.predict(hypothesis, probes) != self.predict(target, probes)
-        return jnp.sum(differ, axis=0, dtype=jnp.uint64)
 
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
         """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.

@@ -33,6 +33,9 @@ class Learner(Protocol):
     `learn` is pure, jittable and total: it answers for every database, realizable or not, empty or not, and is as
     private as `guarantee` says on all of them. To add a learner, write one file and export it from `dpjax.learners`;
     the conformance tests then run it without another line.
+
+    A learner may say as ``passes`` (int) about how often it goes through its rows: the more, the fewer trials share a
+    tile. Without it one pass is assumed.
     """
 
     @property

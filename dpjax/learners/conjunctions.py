@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from math import log
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -15,15 +13,15 @@ from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.literals import OfLiterals
 from dpjax.learners.base import database, flipped_label_pairs, single_column
-from dpjax.mechanisms.cover.coefficient import CoverBudget, coefficient_at, cover_guarantee
+from dpjax.learners.covering import Covering
 from dpjax.mechanisms.cover.literals import Literals
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory import set_cover as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, at_most
+from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 
 @dataclass(frozen=True)
-class ConjunctionLearner:
+class ConjunctionLearner(Covering):
     """SetCoverLearner over literals: in each round one that contradicts many negatives and (nearly) no positives.
 
     What it contradicts is gone; the AND of all is returned. For disjunctions all is complemented: literals that many
@@ -76,11 +74,6 @@ class ConjunctionLearner:
         """How often the rows are gone through."""
         return self.table.rounds
 
-    @property
-    def neighboring(self) -> Neighboring:
-        """The relation of the table."""
-        return self.table.neighboring
-
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
         """One concept; an empty sample gives literals at random."""
         label = single_column(sample, "ConjunctionLearner")
@@ -89,28 +82,15 @@ class ConjunctionLearner:
         chosen, _ = set_cover(key, family, sample.x, target, other, table.rounds, table.k, *self.budget(privacy))
         return Hypothesis.of(self.concepts.of_literals(chosen)[None])
 
-    def budget(self, privacy: Privacy) -> CoverBudget:
-        """The numbers of all rounds, traced."""
-        return coefficient_at(self.table, privacy)
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, privacy: Privacy) -> Guarantee:
         """All rounds together, over what one spends."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        what = f"set cover, {self.table.rounds} literals of {self.concepts.dimension} coordinates"
-        return cover_guarantee(self.table, epsilon, delta, what)
+        return self.promised(privacy, f"literals of {self.concepts.dimension} coordinates")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
-        alpha, beta = float(goal.alpha), float(goal.beta)
-        coefficient, scale, offset = (float(number) for number in self._budget(privacy))
-        family = Literals(self.concepts.dimension, self.concepts.label)
-        hypotheses = theory.log_conjunctions(self.concepts.dimension, self.table.rounds)
-        return theory.realizable(
-            family.size, hypotheses, self.table.k, self.table.rounds, coefficient, alpha, beta, scale, offset
+        size = Literals(self.concepts.dimension, self.concepts.label).size
+        return self.rows_needed(
+            privacy, goal, size, theory.log_conjunctions(self.concepts.dimension, self.table.rounds)
         )
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
@@ -130,13 +110,4 @@ class ConjunctionLearner:
             moved, relabelled = values.copy(), labels.copy()
             moved[-1], relabelled[-1] = value, label
             pairs.append((base, database(domain, moved, relabelled)))
-        if self.neighboring is Neighboring.REPLACE_ONE:
-            return pairs
-        present = jnp.arange(rows) < rows - 1
-        return [(one, Sample(one.x, one.y, present)) for pair in pairs for one in pair]
-
-    def _budget(self, privacy: Privacy) -> CoverBudget:
-        """The numbers with which a program runs."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        traced = Privacy(at_most(epsilon), at_most(delta))
-        return jax.jit(self.budget)(traced)
+        return self.related(pairs, rows)

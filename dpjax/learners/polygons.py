@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from math import log
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax import checks
@@ -14,20 +12,20 @@ from dpjax.accounting.set_cover_table import CoverTable, cover_table
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.polygons import ConvexPolygons
-from dpjax.learners.base import database, flipped_label_pairs, single_column
-from dpjax.mechanisms.cover.coefficient import CoverBudget, coefficient_at, cover_guarantee
+from dpjax.learners.base import single_column
+from dpjax.learners.covering import Covering
 from dpjax.mechanisms.cover.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.measures import Kinematic, LineMeasure
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory import set_cover as theory
 from dpjax.theory.halfplanes import line_cost
-from dpjax.types import Goal, Neighboring, Privacy, Sample, at_most
+from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 _KINEMATIC = Kinematic()
 
 
 @dataclass(frozen=True)
-class PolygonLearner:
+class PolygonLearner(Covering):
     """SetCoverLearner over halfplanes: in each round one that excludes many negatives and (nearly) no positives.
 
     What is excluded is gone; what no halfplane excludes is the polygon, of up to ``table.rounds`` edges.
@@ -84,11 +82,6 @@ class PolygonLearner:
         """About how often the rows are gone through; loops that end when they end do badly in large batches."""
         return 32 * self.table.rounds
 
-    @property
-    def neighboring(self) -> Neighboring:
-        """The relation of the table."""
-        return self.table.neighboring
-
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
         """One polygon, ``concept`` of ``uint32[1, 5 rounds]``; an empty sample gives halfplanes at random."""
         label = single_column(sample, "PolygonLearner")
@@ -97,51 +90,19 @@ class PolygonLearner:
         cuts, _ = set_cover(key, self.family, rows, target, other, table.rounds, table.k, *self.budget(privacy))
         return Hypothesis.of(self.concepts.of_cuts(cuts)[None])
 
-    def budget(self, privacy: Privacy) -> CoverBudget:
-        """The numbers of all rounds, traced."""
-        return coefficient_at(self.table, privacy)
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[n, 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, privacy: Privacy) -> Guarantee:
         """All rounds together, over what one spends."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        what = f"set cover, {self.table.rounds} halfplanes on a grid of side {self.concepts.d}"
-        return cover_guarantee(self.table, epsilon, delta, what)
+        return self.promised(privacy, f"halfplanes on a grid of side {self.concepts.d}")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        traced = Privacy(at_most(epsilon), at_most(delta))
-        budget = jax.jit(self.budget)(traced)
         cost = line_cost(self.concepts.d, type(self.measure).__name__.lower())
         hypotheses = self.table.rounds * log((self.concepts.d + 1.0) ** 4 + 2)
-        return theory.realizable(
-            cost, hypotheses, self.table.k, self.table.rounds, float(budget.coefficient), float(goal.alpha),
-            float(goal.beta), float(budget.scale), float(budget.offset),
-        )  # fmt: skip
+        return self.rows_needed(privacy, goal, cost, hypotheses)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled; and rows on both sides of a line, one of them relabelled.
-
-        Under ADD_OR_REMOVE_ONE the last row is missing instead.
-        """
-        checks.integer("rows", rows, 1)
-        domain, d = self.concepts.domain, self.concepts.d
-        values = [(0, 0) if i % 2 else (d, d) for i in range(rows)]
-        labels = np.array([i % 2 for i in range(rows)])
-        other = labels.copy()
-        other[-1] = 1 - other[-1]
-        pairs = [
-            *flipped_label_pairs(domain, rows),
-            (database(domain, values, labels), database(domain, values, other)),
-        ]
-        if self.neighboring is Neighboring.REPLACE_ONE:
-            return pairs
-        present = jnp.arange(rows) < rows - 1
-        return [(one, Sample(one.x, one.y, present)) for pair in pairs for one in pair]
+        """`Covering.pairs_on_plane`."""
+        return self.pairs_on_plane(self.concepts.domain, rows)
 
 
 def _require_polygons(concepts: object) -> None:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from math import log
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -14,16 +12,16 @@ from dpjax.accounting.set_cover_table import CoverTable, cover_table
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.unions import Unions
-from dpjax.learners.base import database, flipped_label_pairs, single_column
-from dpjax.mechanisms.cover.coefficient import coefficient_at, cover_guarantee
+from dpjax.learners.base import single_column
+from dpjax.learners.covering import Covering
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.mechanisms.cover.triangles import Triangles
 from dpjax.theory import set_cover as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, at_most
+from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 
 @dataclass(frozen=True)
-class UnionLearner:
+class UnionLearner(Covering):
     """SetCoverLearner over triangles: in each round one that holds many positives and (nearly) no negatives.
 
     What it holds is gone; the union of all is returned, ``table.rounds`` triangles.
@@ -73,57 +71,27 @@ class UnionLearner:
         return Triangles(self.concepts.d, self.directions, self.bins)
 
     @property
-    def neighboring(self) -> Neighboring:
-        """The relation of the table."""
-        return self.table.neighboring
+    def passes(self) -> int:
+        """About how often the rows are gone through: once for each three directions and round."""
+        return len(self.family.triples()) * self.table.rounds
 
     def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
         """One union, ``concept`` of ``uint32[1, 15 rounds]``; an empty sample gives triangles at random."""
         label = single_column(sample, "UnionLearner")
         target, other, table = sample.mask & label, sample.mask & ~label, self.table
         rows = sample.x.astype(np.int32)
-        found, _ = set_cover(
-            key, self.family, rows, target, other, table.rounds, table.k, *coefficient_at(table, privacy)
-        )
+        found, _ = set_cover(key, self.family, rows, target, other, table.rounds, table.k, *self.budget(privacy))
         return Hypothesis.of(self.concepts.of_cuts(found)[None])
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[n, 1]``."""
-        return self.concepts.predict(hypothesis, x)
 
     def guarantee(self, privacy: Privacy) -> Guarantee:
         """All rounds together, over what one spends."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        what = f"set cover, {self.table.rounds} triangles on a grid of side {self.concepts.d}"
-        return cover_guarantee(self.table, epsilon, delta, what)
+        return self.promised(privacy, f"triangles on a grid of side {self.concepts.d}")
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        traced = Privacy(at_most(epsilon), at_most(delta))
-        budget = jax.jit(lambda p: coefficient_at(self.table, p))(traced)
         size = float(self.family.size)
-        return theory.realizable(
-            size, self.table.rounds * log(size), self.table.k, self.table.rounds, float(budget.coefficient),
-            float(goal.alpha), float(goal.beta), float(budget.scale), float(budget.offset),
-        )  # fmt: skip
+        return self.rows_needed(privacy, goal, size, self.table.rounds * log(size))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled; and rows on both sides of a line, one of them relabelled.
-
-        Under ADD_OR_REMOVE_ONE the last row is missing instead.
-        """
-        checks.integer("rows", rows, 1)
-        domain, d = self.concepts.domain, self.concepts.d
-        values = [(0, 0) if i % 2 else (d, d) for i in range(rows)]
-        labels = np.array([i % 2 for i in range(rows)])
-        other = labels.copy()
-        other[-1] = 1 - other[-1]
-        pairs = [
-            *flipped_label_pairs(domain, rows),
-            (database(domain, values, labels), database(domain, values, other)),
-        ]
-        if self.neighboring is Neighboring.REPLACE_ONE:
-            return pairs
-        present = jnp.arange(rows) < rows - 1
-        return [(one, Sample(one.x, one.y, present)) for pair in pairs for one in pair]
+        """`Covering.pairs_on_plane`."""
+        return self.pairs_on_plane(self.concepts.domain, rows)

@@ -12,7 +12,7 @@ from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
 from dpjax.learners import KLN
-from dpjax.mechanisms import median
+from dpjax.mechanisms import cover, median
 from dpjax.plots import read_metadata
 from dpjax.types import Neighboring, Privacy
 
@@ -103,7 +103,7 @@ def test_reports_and_figure(capsys, tmp_path):
 
 def promises():
     """Everything public with a line on privacy."""
-    for package in (mechanisms, median, sanitizers, learners, accounting):
+    for package in (mechanisms, median, cover, sanitizers, learners, accounting):
         for name, thing in vars(package).items():
             texts = [
                 inspect.getdoc(part) or "" for part in (thing, getattr(thing, "guarantee", None)) if callable(part)

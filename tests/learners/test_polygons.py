@@ -9,7 +9,7 @@ import pytest
 
 from dpjax.accounting.set_cover_table import cover_table
 from dpjax.checks import InputError
-from dpjax.concepts import Domain, Hypothesis, Points
+from dpjax.concepts import Domain, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.experiments.experiment import Experiment, Workload, point
@@ -117,4 +117,3 @@ def test_only_polygons_and_one_concept():
     two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
     with pytest.raises(InputError, match="one concept"):
         LEARNER.learn(jax.random.key(0), two, BUDGET, GOAL)
-    assert isinstance(Hypothesis.of(CONCEPTS.targets(1)), Hypothesis)

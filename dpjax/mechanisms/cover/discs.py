@@ -7,12 +7,12 @@ import numpy as np
 from jax import Array
 
 from dpjax import checks
-from dpjax.mechanisms.cover.cuts import Cells, Cut, Support, check_sizes, cut_hits, grid_points, signed
-from dpjax.mechanisms.cover.rejection import select_cut
+from dpjax.mechanisms.cover.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
+from dpjax.mechanisms.cover.rejection import CutFamily
 
 
 @dataclass(frozen=True)
-class Discs:
+class Discs(CutFamily):
     """|p - c|^2 < r^2 and its complement: as a cut, |p|^2 - 2 c . p against t = r^2 - |c|^2.
 
     d: 1 to 2**28; rows are ``int32[n, 2]``, coordinates outside {0, ..., d} count as the nearest inside.
@@ -77,18 +77,6 @@ class Discs:
     def support(self, chart: Array, low: Array, high: Array) -> Support:
         """All values, without tails."""
         return Support(jnp.int64(self.first), jnp.int64(self.last + 1), jnp.float64(0), jnp.float64(0))
-
-    def select(
-        self, key: Array, x: Array, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Cut:
-        """One disc or complement with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
-        return select_cut(
-            self, key, x, target, other, budget, k, coefficient, bins=self.bins, spare=self.spare, walls=self.walls
-        )[0]
-
-    def hits(self, h: Cut, x: Array) -> Array:
-        """Which rows are in h, ``bool[n]``, by integers only."""
-        return cut_hits(self, h, x)
 
     def circle(self, h: Cut) -> np.ndarray:
         """Host: (c_x, c_y, r^2), ``float64[..., 3]``; h hits the inside, or the outside where ``above``."""

@@ -7,15 +7,15 @@ import numpy as np
 from jax import Array
 
 from dpjax import checks
-from dpjax.mechanisms.cover.cuts import Cells, Cut, Support, check_sizes, cut_hits, grid_points, signed
+from dpjax.mechanisms.cover.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
 from dpjax.mechanisms.cover.measures import Grid, Kinematic, LineMeasure
-from dpjax.mechanisms.cover.rejection import select_cut
+from dpjax.mechanisms.cover.rejection import CutFamily
 
 _KINEMATIC = Kinematic()
 
 
 @dataclass(frozen=True)
-class HalfPlanes:
+class HalfPlanes(CutFamily):
     """The halfplanes y - s x >= t and x - s y >= t, |s| <= 1, and their complements.
 
     d: 1 to 2**30; rows are ``int32[n, 2]``, coordinates outside {0, ..., d} count as the nearest inside.
@@ -81,18 +81,6 @@ class HalfPlanes:
     def support(self, chart: Array, low: Array, high: Array) -> Support:
         """That of the measure."""
         return self.measure.support(self.grid, chart, low, high)
-
-    def select(
-        self, key: Array, x: Array, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Cut:
-        """One halfplane with density proportional to mu(h) exp(coefficient q(h)); see `rejection.select_cut`."""
-        return select_cut(
-            self, key, x, target, other, budget, k, coefficient, bins=self.bins, spare=self.spare, walls=self.walls
-        )[0]
-
-    def hits(self, h: Cut, x: Array) -> Array:
-        """Which rows are in the halfplane h, ``bool[n]``, by integers only."""
-        return cut_hits(self, h, x)
 
     def normal(self, h: Cut) -> np.ndarray:
         """Host: (a, b, c), ``float64[..., 3]``; h hits (x, y) iff a x + b y >= c, or > c where not ``above``."""

@@ -7,14 +7,14 @@ import numpy as np
 from jax import Array
 
 from dpjax import checks
-from dpjax.mechanisms.cover.cuts import Cells, Cut, Support, check_sizes, cut_hits, grid_points, signed
-from dpjax.mechanisms.cover.rejection import select_cut
+from dpjax.mechanisms.cover.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
+from dpjax.mechanisms.cover.rejection import CutFamily
 
 _OTHERS = ((1, 2), (0, 2), (0, 1))
 
 
 @dataclass(frozen=True)
-class HalfSpaces3:
+class HalfSpaces3(CutFamily):
     """x_c - s . (the other two coordinates) >= t for c = 0, 1, 2 and |s_1|, |s_2| <= 1, and the complements.
 
     d: 1 to 2**28; rows are ``int32[n, 3]``, coordinates outside {0, ..., d} count as the nearest inside.
@@ -79,18 +79,6 @@ class HalfSpaces3:
     def support(self, chart: Array, low: Array, high: Array) -> Support:
         """All values, without tails."""
         return Support(jnp.int64(self.first), jnp.int64(self.last + 1), jnp.float64(0), jnp.float64(0))
-
-    def select(
-        self, key: Array, x: Array, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Cut:
-        """One halfspace with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
-        return select_cut(
-            self, key, x, target, other, budget, k, coefficient, bins=self.bins, spare=self.spare, walls=self.walls
-        )[0]
-
-    def hits(self, h: Cut, x: Array) -> Array:
-        """Which rows are in the halfspace h, ``bool[n]``, by integers only."""
-        return cut_hits(self, h, x)
 
     def normal(self, h: Cut) -> np.ndarray:
         """Host: (a_1, a_2, a_3, c), ``float64[..., 4]``; h hits x iff a . x >= c, or > c where not ``above``."""

@@ -8,7 +8,7 @@ the time that a draw takes.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,10 +17,29 @@ from jax import Array
 
 from dpjax import random
 from dpjax.laws import Categorical
-from dpjax.mechanisms.cover.cuts import Cut, Cuts, Rows
+from dpjax.mechanisms.cover.cuts import Cut, Cuts, Rows, cut_hits
 from dpjax.mechanisms.cover.envelope import envelope, slackened
 from dpjax.mechanisms.cover.refine import Walls, moving_bound
 from dpjax.mechanisms.cover.sweep import Score, Sweep, below, sweep
+
+
+class CutFamily:
+    """What families of cuts share as a `mechanisms.cover.Family`: a subclass is one of `Cuts` with the three sizes."""
+
+    bins: int
+    spare: int
+    walls: int
+
+    def select(
+        self: Any, key: Array, x: Array, target: Array, other: Array, budget: Array, k: int, coefficient: Array
+    ) -> Cut:
+        """One cut with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
+        sizes = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
+        return select_cut(self, key, x, target, other, budget, k, coefficient, **sizes)[0]
+
+    def hits(self: Any, h: Cut, x: Array) -> Array:
+        """Which rows h hits, ``bool[n]``, by integers only."""
+        return cut_hits(self, h, x)
 
 
 class _Table(NamedTuple):

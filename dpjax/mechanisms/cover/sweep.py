@@ -13,9 +13,8 @@ from jax.tree_util import register_dataclass
 
 from dpjax import random, wide
 from dpjax.laws import Categorical
+from dpjax.mechanisms.cover.corners import log_sum
 from dpjax.mechanisms.cover.cuts import Cuts, Rows, halves
-
-_UNITS = 2.0**32
 
 
 @dataclass(frozen=True)
@@ -57,13 +56,8 @@ class Sweep:
         return Sweep(zeros, zeros, jnp.zeros(2 * rows + 4, jnp.float64))
 
     def log_total(self) -> Array:
-        """log of the sum of all weights, ``float64[]``, from sums of integers: in any order, with any padding."""
-        top = jnp.max(self.log_weights)
-        exact = jnp.exp(self.log_weights - top) * _UNITS
-        units = jnp.floor(exact)
-        rest = jnp.floor((exact - units) * _UNITS)
-        whole, parts = (jnp.sum(part.astype(jnp.int64)).astype(jnp.float64) for part in (units, rest))
-        return top + jnp.log((whole + parts / _UNITS) / _UNITS)
+        """log of the sum of all weights, ``float64[]``: in any order, with any padding."""
+        return log_sum(self.log_weights)
 
     def draw(self, cuts: Cuts, key: Array) -> tuple[Array, Array]:
         """One t, ``int64[]``, and whether the cut hits what is above it."""
