@@ -55,8 +55,13 @@ class LearnCommand:
     them, they are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and held-out
     errors over keyed random splits beside the non-private learner's (these errors are for study: they are not private).
 
+    A shape in the plane (--learner polygon or union) is learned from two features, the coordinates, and one target;
+    without --features and --target the file has these three columns in this order. Places outside --box are moved to
+    its nearest edge. Errors are compared with the same learner's at epsilon 10.
+
     Example: dpjax learn patients.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
     Example: dpjax learn patients.csv configs/breast-cancer.toml --epsilon 0.5
+    Example: dpjax learn points.csv --learner union --box -107.1 25.2 -93.1 37.2 --out results/shape
     """
 
     table: tyro.conf.Positional[Path]
@@ -67,14 +72,20 @@ class LearnCommand:
     """Columns of labels 0/1."""
     bounds: tuple[str, ...] = ()
     """For every feature: name=low:high."""
+    box: tuple[float, float, float, float] | None = None
+    """For a shape: X0 Y0 X1 Y1, instead of bounds."""
     bits: int = 16
     """The grid has 2**bits cells between the bounds."""
     flip: tuple[str, ...] = ()
     """Features whose large values mean 1."""
     clip: bool = False
     """Move values outside the bounds to the nearest bound instead of refusing them."""
-    concepts: str = "thresholds"
-    """The class: thresholds or points."""
+    concepts: str | None = None
+    """The class: thresholds, points, polygons or unions; by default polygons for polygon, unions for union, else
+    thresholds."""
+    parts: int | None = None
+    """Edges of the polygon (by default 4), or triangles of the union (by default 7), that the rounds are planned
+    for."""
     learner: str = "kln-optimal"
     """A name from `dpjax list`."""
     epsilon: float = 1.0
@@ -85,12 +96,15 @@ class LearnCommand:
     """Accuracy that the learner aims at."""
     beta: float = 0.1
     """Failure probability that the learner aims at."""
-    trials: int = 1000
-    """Random splits."""
+    trials: int | None = None
+    """Random splits; by default 1000, and 20 for a shape."""
     test_share: float = 0.3
     """Share of the rows held out in each split."""
     seed: int = 0
     """Root of every random number."""
+    out: Path | None = None
+    """Folder for learned.json, the answer, and for a shape a picture with the rows and the region's corners (needs the
+    extra dpjax[geo]); none by default."""
     json: bool = False
     """Print one JSON object on standard output and nothing else there."""
 

@@ -21,14 +21,16 @@ from dpjax.sanitizers.queries import answers, error, histogram
 from dpjax.types import Privacy
 
 EPSILON, DELTA, SKEW = 1.0, 1e-6, 0.05
-VALUES, QUERIES, ROWS, ROUNDS = (2**8, 2**10), (2**8, 2**10, 2**12), (500, 2000, 8000), (10, 40, 160)
+VALUES, QUERIES, ROWS = (2**8, 2**10), (2**8, 2**10, 2**12), (500, 2000, 8000)
+ROUNDS = ((10, 0), (40, 0), (160, 0), (10, 8), (40, 8))  # (rounds, replays)
 HEAD = f"""# MWEM
 
 Written by `scripts/mwem.py`: the largest error over all queries, as a share of the rows, at epsilon = {EPSILON:g},
 delta = {DELTA:g}, replace-one; the median of {{trials}} runs. Each query holds half of the values, chosen at random;
 rows are drawn from a Dirichlet law of parameter {SKEW:g}. "Uniform" looks at no row. "A query each" adds Laplace noise
 to every query's count, by basic composition or zCDP, whichever leaves more epsilon; "a value each" adds
-Laplace(2 / epsilon) to the count of every value of the domain. Both are clipped to [0, 1].
+Laplace(2 / epsilon) to the count of every value of the domain. Both are clipped to [0, 1]. MWEM takes T rounds;
+"r replays": after each it moves r more times to all counts so far, and answers with its last distribution.
 
 """
 TAIL = """
@@ -41,7 +43,7 @@ better than both; it pays for the square root of |X|, and needs no class.
 
 def main(
     out: Path, seed: int, trials: int, values: Sequence[int] = VALUES, queries: Sequence[int] = QUERIES,
-    rows: Sequence[int] = ROWS, rounds: Sequence[int] = ROUNDS,
+    rows: Sequence[int] = ROWS, rounds: Sequence[tuple[int, int]] = ROUNDS,
 ) -> None:  # fmt: skip
     """Runs everything, writes the page."""
     found = [
@@ -49,17 +51,23 @@ def main(
         for size in values for many in queries
         for row in _of_class(size, many, rows, rounds, seed, trials)
     ]  # fmt: skip
-    header = ("values", "queries", "n", "uniform", *(f"MWEM, T = {t}" for t in rounds), "a query each", "a value each")
+    header = ("values", "queries", "n", "uniform", *(_name(*plan) for plan in rounds), "a query each", "a value each")
     (out / "mwem.md").write_text(HEAD.format(trials=trials) + table(header, found) + TAIL)
 
 
-def _of_class(size: int, many: int, rows: Sequence[int], rounds: Sequence[int], seed: int, trials: int):
+def _name(rounds: int, replays: int) -> str:
+    return f"MWEM, T = {rounds}" + (f", {replays} replays" if replays else "")
+
+
+def _of_class(
+    size: int, many: int, rows: Sequence[int], rounds: Sequence[tuple[int, int]], seed: int, trials: int
+):  # fmt: skip
     generator = np.random.default_rng([seed, size, many])
     queries = Finite.of(generator.random((many, size)) < 0.5)
     law, capacity = generator.dirichlet(np.full(size, SKEW)), max(rows)
     rho = zcdp_rho(EPSILON, DELTA)
     part = max(EPSILON / many, math.sqrt(2 * rho / many))
-    programs = [_mwem(queries, t, trials) for t in rounds]
+    programs = [_mwem(MWEM(queries, *plan), trials) for plan in rounds]
     noisy = jax.jit(lambda key, x, mask: _noisy(queries, part, key, x, mask, trials))
     for n in rows:
         x = np.zeros((capacity, 1), np.uint32)
@@ -73,8 +81,8 @@ def _of_class(size: int, many: int, rows: Sequence[int], rounds: Sequence[int], 
         print(size, many, n, flush=True)
 
 
-def _mwem(queries: Finite, rounds: int, trials: int):
-    plan, privacy = MWEM(queries, rounds), Privacy(EPSILON, DELTA)
+def _mwem(plan: MWEM, trials: int):
+    privacy = Privacy(EPSILON, DELTA)
     return jax.jit(
         lambda key, x, mask: jax.lax.map(lambda own: plan.sanitize(own, x, mask, privacy), keys.per_index(key, trials))
     )

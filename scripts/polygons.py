@@ -111,16 +111,7 @@ def main(
     by_edges = [Case(Kinematic(), "noise_free", 2**10, k, ceil(OURS * k), 16_384) for k in edges]
     with scratch_cells(seed) as cells:
         stars = {case: _measured(case, trials, cells) for case in dict.fromkeys([*cases, *by_edges])}
-    rows = [
-        (
-            type(case.measure).__name__.lower(),
-            case.variant,
-            f"2^{log2(case.d):g}",
-            case.rounds,
-            _bracket(stars[case], case),
-        )
-        for case in cases
-    ]
+    rows = [_row(case, stars[case]) for case in cases]
     page = HEAD + table(("measure", "accounting", "d", "rounds", "n*"), rows) + MIDDLE
     page += table(("k", "rounds", "n*"), [(case.edges, case.rounds, _bracket(stars[case], case)) for case in by_edges])
     (out / "polygons.md").write_text(page + TAIL_TEXT)
@@ -128,14 +119,8 @@ def main(
     config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
     if closed:
         k, low, high = zip(*((edges, star.n_low, star.n_high) for edges, star in closed), strict=True)
-        line = Line(
-            "kinematic, stopping game",
-            "kinematic",
-            k,
-            [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)],
-            low,
-            high,
-        )
+        middle = [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)]
+        line = Line("kinematic, stopping game", "kinematic", k, middle, low, high)
         panel = Panel("", "edges k", "rows n", [line], ticks=list(k))
         plot_lines([panel], figure_path(out, "polygons"), about(config, seed), "Convex polygons: rows over edges")
     _picture(out, seed, config)

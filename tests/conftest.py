@@ -1,11 +1,18 @@
-"""What all tests share. Nothing here changes JAX's configuration: the suite runs with JAX_ENABLE_X64 at 0 and at 1."""
+"""What all tests share. Nothing here changes what JAX computes: the suite runs with JAX_ENABLE_X64 at 0 and at 1."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
+
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers and processes that tests start inherit it
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="dpjax-programs-")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["DPJAX_TEST_PROGRAMS_OF"] = str(os.getpid())
 
 import jax
 import numpy as np
@@ -14,6 +21,12 @@ from scipy.stats import binom, chi2
 
 ROOT = Path(__file__).resolve().parent.parent
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
+
+
+def pytest_unconfigure():
+    """Programs that one file compiled serve the next and the other worker, and no later run."""
+    if os.environ.get("DPJAX_TEST_PROGRAMS_OF") == str(os.getpid()):
+        shutil.rmtree(os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from dpjax import checks
-from dpjax.benchmarks import audits, devices, learner, memory, noise, parity, selection, vc1
+from dpjax.benchmarks import audits, devices, halfplanes, learner, memory, noise, parity, selection, vc1
 from dpjax.benchmarks.row import Row
 from dpjax.checks import InputError
 
-ROWS: dict[str, Row] = {
-    row.name: row for part in (selection, noise, learner, vc1, parity, audits, devices, memory) for row in part.ROWS
-}  # fmt: skip
+_PARTS = (selection, noise, learner, vc1, parity, halfplanes, audits, devices, memory)
+ROWS: dict[str, Row] = {row.name: row for part in _PARTS for row in part.ROWS}
 
 
 def run(names: Iterable[str] | None = None, quick: bool = False) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ from jax import Array
 
 from dpjax import checks, keys, random
 from dpjax.checks import InputError
+from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.mechanisms.cover.cuts import Cut
@@ -71,7 +71,7 @@ class ConvexPolygons(OnPlane):
             out = jax.lax.map(lambda cut: self.family.hits(cut, rows), self.cuts(words))
             return ~jnp.any(out, axis=0)
 
-        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero
+        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero[None]
 
     def of_lines(self, normals: Sequence[tuple[float, float]], offsets: Sequence[float]) -> np.ndarray:
         """Host: {(x, y): a x + b y <= c for every normal (a, b) and offset c} -> words ``uint32[5 edges]``.
@@ -112,26 +112,9 @@ class ConvexPolygons(OnPlane):
             offsets = [
                 a * centre[0] + b * centre[1] + 0.15 + 0.27 * u for (a, b), u in zip(normals, row[3 + k :], strict=True)
             ]
-            if 0.25 <= _area(normals, offsets) <= 0.6:
+            if 0.25 <= area(clipped(square(1.0), normals, offsets)) <= 0.6:
                 return self.of_lines(normals, [self.d * c for c in offsets])
         raise InputError("edges", "a number for which random polygons are of middle size", str(k), "use of_lines")
-
-
-def _area(normals: Any, offsets: Any) -> float:
-    """Of the part of the unit square where a x + b y <= c for all."""
-    corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
-    for (a, b), c in zip(normals, offsets, strict=True):
-        kept = []
-        for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1], strict=True):
-            here, there = c - a * x - b * y, c - a * u - b * v
-            if here >= 0:
-                kept.append((x, y))
-            if (here >= 0) != (there >= 0):
-                share = here / (here - there)
-                kept.append((x + share * (u - x), y + share * (v - y)))
-        corners = kept
-    pairs = zip(corners, corners[1:] + corners[:1], strict=True)
-    return 0.5 * abs(sum(x * v - u * y for (x, y), (u, v) in pairs))
 
 
 def _halves(value: int) -> tuple[int, int]:

@@ -68,7 +68,7 @@ class Unions(OnPlane):
             outside = jax.lax.map(lambda cut: parts.family.hits(cut, rows), parts.cuts(words))
             return jnp.any(~jnp.any(outside.reshape(outside.shape[0] // 3, 3, -1), axis=1), axis=0)
 
-        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero
+        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero[None]
 
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
         """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.

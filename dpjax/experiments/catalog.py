@@ -53,15 +53,15 @@ from dpjax.sanitizers import PointCounts, default
 from dpjax.types import Goal, Privacy
 
 _SHARE = 0.5  # of the nodes of a tree that may be improper and are
-_LITERALS, _EDGES, _TRIANGLES = 3, 4, 7  # of the targets of set covers
+LITERALS, EDGES, TRIANGLES = 3, 4, 7  # of the targets of set covers
 AnyClass = Points | Thresholds | Tree | Parities | Conjunctions | ConvexPolygons | Unions
 
 CLASSES: dict[str, Callable[[Domain], AnyClass]] = {
     "points": Points, "thresholds": Thresholds,
     "parities": lambda domain: Parities(max(1, (domain.size - 1).bit_length())),
     "conjunctions": lambda domain: Conjunctions(max(1, (domain.size - 1).bit_length())),
-    "polygons": lambda domain: ConvexPolygons(max(1, isqrt(domain.size) - 1), _EDGES),
-    "unions": lambda domain: Unions(max(1, isqrt(domain.size) - 1), _TRIANGLES),
+    "polygons": lambda domain: ConvexPolygons(max(1, isqrt(domain.size) - 1), EDGES),
+    "unions": lambda domain: Unions(max(1, isqrt(domain.size) - 1), TRIANGLES),
     "recursive-tree": lambda domain: tree_generators.recursive(domain.size, 0, _SHARE),
     "caterpillar": lambda domain: tree_generators.caterpillar(max(1, domain.size // 4), 3, _SHARE),
 }  # fmt: skip
@@ -95,12 +95,13 @@ def learner(
     if ":" in name:
         return _load(name)(concepts, k)
     checks.choice("learner", name, learner_names())
+    _require_fit(name, concepts)
     if name in _WHOLE:
         return _WHOLE[name](concepts)
     if name.startswith((*COVERS, "vc1-", "interior-")) and k != 1:
         raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
     if name == "conjunction":
-        return ConjunctionLearner.planned(concepts, privacy, goal, _LITERALS)
+        return ConjunctionLearner.planned(concepts, privacy, goal, LITERALS)
     if name in ("polygon", "union"):
         return (PolygonLearner if name == "polygon" else UnionLearner).planned(concepts, privacy, goal)
     if name.startswith(("vc1-", "interior-")):
@@ -109,6 +110,17 @@ def learner(
         return _of_many(name, concepts, k, privacy, goal)
     single, composition = name.split("-")
     return Independent(_SINGLE[single](concepts), k, composition)
+
+
+def _require_fit(name: str, concepts: Any) -> None:
+    """What the learners do not say themselves."""
+    trees = Tree if name == "vc1-proper" else Tree | Thresholds
+    if name.startswith("vc1-") and not isinstance(concepts, trees):
+        raise InputError("concepts", f"a tree for {name}", type(concepts).__name__, "use another learner for it")
+    if name.startswith(("kln", "erm", "empirical")) and isinstance(concepts, ConvexPolygons | Unions):
+        raise InputError(
+            "learner", "polygon for polygons, union for unions", repr(name), "others list the errors of all concepts"
+        )  # fmt: skip
 
 
 def _of_dimension_one(name: str, concepts: Any, privacy: Privacy, goal: Goal) -> Learner:
@@ -182,9 +194,10 @@ def _noiseless(
         checks.choice("distribution", distribution, ("uniform",))
     if concepts == "conjunctions":
         ands = Conjunctions(max(1, (domain_size - 1).bit_length()))
-        literals = min(_LITERALS, ands.dimension)
+        literals = min(LITERALS, ands.dimension)
         return Workload(ProductCube.balanced(ands.dimension, literals), ands.targets(_TARGETS, literals, signs=False))
     if concepts in ("polygons", "unions"):
+        checks.integer("domain_size", domain_size, 16, 2**60)
         polygons = CLASSES[concepts](domain)
         assert isinstance(polygons, ConvexPolygons | Unions)
         return Workload(UniformPlane(polygons.d), polygons.targets(_TARGETS))

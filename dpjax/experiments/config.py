@@ -53,7 +53,9 @@ class _Model(BaseModel):
 class Problem(_Model):
     """What is learned, from which examples."""
 
-    concepts: Literal["points", "thresholds", "parities", "recursive-tree", "caterpillar"] = "points"
+    concepts: Literal[
+        "points", "thresholds", "parities", "conjunctions", "polygons", "unions", "recursive-tree", "caterpillar"
+    ] = "points"
     """The concept class."""
     domain_size: Whole = 2**32
     """Elements of the domain, at most 2**64; 2**32 may be written so."""

@@ -73,6 +73,10 @@ class Table:
         """Whether each concept has its own column of points."""
         return self.x.ndim == 3
 
+    def sample(self) -> Sample:
+        """All rows."""
+        return Sample(jnp.asarray(self.x), jnp.asarray(self.y), jnp.ones(len(self.y), bool))
+
 
 def grids(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Sequence[str]) -> dict[str, Grid]:
     """Parses ``name=low:high`` for every feature. InputError where bounds are missing or make no sense."""
@@ -109,26 +113,33 @@ def read(
             "columns", "one feature and k targets, or k features and one target",
             f"{len(features)} features and {len(targets)} targets", "learn the others in further runs",
         )  # fmt: skip
-    try:
-        table = pa.csv.read_csv(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError("table", "a CSV file with a header", f"{path}: {error}", "check path and file") from error
-    for name in (*features, *targets):
-        checks.choice("column", name, table.column_names)
-    if table.num_rows == 0:
-        raise InputError("table", "at least one row", f"{path} has none", "check the file")
+    table = opened(path, (*features, *targets))
     domain = Domain(2 ** next(iter(placed.values())).bits)
-    columns = [wide.encode(placed[name].place(name, _numbers(table, name), clip), domain.limbs) for name in features]
-    labels = np.stack([_labels(table, name) for name in targets], axis=1)
+    columns = [wide.encode(placed[name].place(name, numbers(table, name), clip), domain.limbs) for name in features]
+    y = np.stack([labels(table, name) for name in targets], axis=1)
     if len(features) == 1:
-        return Table(columns[0], labels, tuple(targets), (placed[features[0]],) * len(targets))
+        return Table(columns[0], y, tuple(targets), (placed[features[0]],) * len(targets))
     return Table(
-        np.stack(columns, axis=1), np.repeat(labels, len(features), axis=1), tuple(features),
+        np.stack(columns, axis=1), np.repeat(y, len(features), axis=1), tuple(features),
         tuple(placed[name] for name in features),
     )  # fmt: skip
 
 
-def _numbers(table: pa.Table, name: str) -> np.ndarray:
+def opened(path: str | Path, names: Sequence[str]) -> pa.Table:
+    """A CSV file with at least one row in which these columns are. InputError for all else."""
+    try:
+        table = pa.csv.read_csv(path)
+    except (OSError, pa.ArrowException) as error:
+        raise InputError("table", "a CSV file with a header", f"{path}: {error}", "check path and file") from error
+    for name in names:
+        checks.choice("column", name, table.column_names)
+    if table.num_rows == 0:
+        raise InputError("table", "at least one row", f"{path} has none", "check the file")
+    return table
+
+
+def numbers(table: pa.Table, name: str) -> np.ndarray:
+    """A column of numbers, ``float64[n]``; InputError where one is missing."""
     try:
         values = table[name].cast(pa.float64()).to_numpy()
     except pa.ArrowException as error:
@@ -139,8 +150,9 @@ def _numbers(table: pa.Table, name: str) -> np.ndarray:
     return values
 
 
-def _labels(table: pa.Table, name: str) -> np.ndarray:
-    values = _numbers(table, name)
+def labels(table: pa.Table, name: str) -> np.ndarray:
+    """A column of 0 and 1, ``bool[n]``."""
+    values = numbers(table, name)
     wrong = ~np.isin(values, (0.0, 1.0))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -151,9 +163,7 @@ def _labels(table: pa.Table, name: str) -> np.ndarray:
 
 def learn_all(learner: Learner, table: Table, privacy: Privacy, goal: Goal, seed: int) -> Hypothesis:
     """One run of the learner on the whole table, from the stream "release" of the seed."""
-    rows = len(table.y)
-    sample = Sample(jnp.asarray(table.x), jnp.asarray(table.y), jnp.ones(rows, bool))
-    return jax.jit(learner.learn)(keys.stream(keys.root(seed), "release"), sample, *_traced(privacy, goal))
+    return jax.jit(learner.learn)(keys.stream(keys.root(seed), "release"), table.sample(), *_traced(privacy, goal))
 
 
 def held_out(
@@ -166,15 +176,17 @@ def held_out(
     rows, k = table.y.shape
     checks.integer("test rows", test_rows, 1, rows - 1)
     checks.integer("trials", trials, 1)
-    block = max(1, min(trials, _BLOCK_CELLS // (rows * k)))
+    passes = max(getattr(learner, "passes", 1) for learner in learners.values())
+    block = max(1, min(trials, _BLOCK_CELLS // (rows * k * passes)))
     x, y = jnp.asarray(table.x), jnp.asarray(table.y)
-    run = jax.jit(partial(_errors, tuple(learners.values()), test_rows, block))
     padded = -(-trials // block) * block
     ids = jnp.arange(padded, dtype=jnp.uint32)
-    counts = run(keys.stream(keys.root(seed), "split"), x, y, *_traced(privacy, goal), ids)
+    root = keys.stream(keys.root(seed), "split")
+    counts = _errors(tuple(learners.values()), test_rows, block, root, x, y, *_traced(privacy, goal), ids)
     return {name: np.asarray(counts[i])[:trials] for i, name in enumerate(learners)}
 
 
+@partial(jax.jit, static_argnums=(0, 1, 2))
 def _errors(
     learners: tuple,
     test_rows: int,

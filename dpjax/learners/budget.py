@@ -47,8 +47,11 @@ def per_run(privacy: Privacy, rounds: int, composition: str, *, pure: bool = Tru
 def share(privacy: Privacy, rounds: int, composition: str) -> Privacy:
     """`per_run` on the host: exactly the numbers with which a program runs."""
     traced = Privacy(at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta))))
-    part = jax.jit(lambda p: per_run(p, rounds, composition))(traced)
+    part = _as_in_programs(traced, rounds, composition)
     return Privacy(float(part.epsilon), float(part.delta))
+
+
+_as_in_programs = jax.jit(per_run, static_argnames=("rounds", "composition"))
 
 
 def composed(part: Guarantee, rounds: int, delta: float, composition: str, what: str) -> Guarantee:

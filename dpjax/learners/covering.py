@@ -47,7 +47,7 @@ class Covering:
     def rows_needed(self, privacy: Privacy, goal: Goal, functions: float, log_hypotheses: float) -> int:
         """`theory.set_cover.realizable` with the numbers of a program; InputError where the rounds are too few."""
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        traced = jax.jit(self.budget)(Privacy(at_most(epsilon), at_most(delta)))
+        traced = _as_in_programs(self, Privacy(at_most(epsilon), at_most(delta)))
         coefficient, scale, offset = (float(number) for number in traced)
         return theory.realizable(
             functions, log_hypotheses, self.table.k, self.table.rounds, coefficient, float(goal.alpha),
@@ -70,3 +70,6 @@ class Covering:
         other[-1] = 1 - other[-1]
         sides = database(domain, values, labels), database(domain, values, other)
         return self.related([*flipped_label_pairs(domain, rows), sides], rows)
+
+
+_as_in_programs = jax.jit(lambda learner, privacy: learner.budget(privacy), static_argnums=0)

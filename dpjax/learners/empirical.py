@@ -98,7 +98,7 @@ class EmpiricalLearner:
         rows = Resample(n, self.draws, sample.capacity).sample(of_rows)
         mask = jnp.broadcast_to(n > 0, (self.draws,))
         drawn = Sample(sample.x[rows], sample.y[rows], mask)
-        return self.learner.learn(of_learner, drawn, self._part(privacy, n), goal)
+        return self.learner.learn(of_learner, drawn, _part(privacy, n, self.draws), goal)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
@@ -109,7 +109,7 @@ class EmpiricalLearner:
         checks.integer("rows", rows, 0)
         numbers = at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta)))
         with jax.enable_x64(True):
-            found = jax.jit(self._part)(Privacy(*numbers), np.float64(rows))
+            found = _as_in_programs(Privacy(*numbers), np.float64(rows), self.draws)
         return Privacy(float(found.epsilon), float(found.delta))
 
     def guarantee(self, privacy: Privacy) -> Guarantee:
@@ -143,16 +143,20 @@ class EmpiricalLearner:
         """All rows alike, one moved or relabelled."""
         return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
-    def _part(self, privacy: Privacy, rows: Array) -> Privacy:
-        """With n = 0 there are no neighbours, and n = 1 will do."""
-        working = as_float(privacy.epsilon).dtype
-        with jax.enable_x64(True):
-            epsilon = jnp.asarray(privacy.epsilon, jnp.float64)
-            delta = jnp.asarray(privacy.delta, jnp.float64)
-            n, each = jnp.maximum(jnp.asarray(rows).astype(jnp.float64), 1.0), epsilon / self.draws
-            small = jnp.log1p(n * jnp.expm1(jnp.minimum(each, 1.0)))
-            share = jnp.where(each < 1, small, each + jnp.log(n - (n - 1) * jnp.exp(-each)))
-            grown = jnp.log(n) + each + jnp.log(-jnp.expm1(-each))  # of n (e^{epsilon/m} - 1)
-            ratio = grown - epsilon - jnp.log(-jnp.expm1(-epsilon))
-            of_delta = jnp.minimum(delta * jnp.exp(ratio), _MOST_DELTA)
-            return Privacy((share * _DOWN).astype(working), (of_delta * _DOWN).astype(working))
+
+def _part(privacy: Privacy, rows: Array, draws: int) -> Privacy:
+    """What n rows allow; with n = 0 there are no neighbours, and n = 1 will do."""
+    working = as_float(privacy.epsilon).dtype
+    with jax.enable_x64(True):
+        epsilon = jnp.asarray(privacy.epsilon, jnp.float64)
+        delta = jnp.asarray(privacy.delta, jnp.float64)
+        n, each = jnp.maximum(jnp.asarray(rows).astype(jnp.float64), 1.0), epsilon / draws
+        small = jnp.log1p(n * jnp.expm1(jnp.minimum(each, 1.0)))
+        share = jnp.where(each < 1, small, each + jnp.log(n - (n - 1) * jnp.exp(-each)))
+        grown = jnp.log(n) + each + jnp.log(-jnp.expm1(-each))  # of n (e^{epsilon/m} - 1)
+        ratio = grown - epsilon - jnp.log(-jnp.expm1(-epsilon))
+        of_delta = jnp.minimum(delta * jnp.exp(ratio), _MOST_DELTA)
+        return Privacy((share * _DOWN).astype(working), (of_delta * _DOWN).astype(working))
+
+
+_as_in_programs = jax.jit(_part, static_argnames="draws")

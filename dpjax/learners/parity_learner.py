@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax import checks, keys
@@ -11,7 +12,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.parities import Parities
-from dpjax.learners.base import flipped_label_pairs
+from dpjax.learners.base import database, flipped_label_pairs
 from dpjax.learners.gf2 import solve
 from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
@@ -96,8 +97,18 @@ class ParityLearner:
         return self.subsamples * self.rows
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled: the vote of its subsample flips."""
-        return flipped_label_pairs(self.concepts.domain, rows, 2)
+        """All rows alike, one moved or relabelled; and votes for two answers, near a tie or not, of which one flips.
+
+        There a subsample has one equation, x_1 = 1 or x_1 = 0, and its other rows say nothing.
+        """
+        domain, voters, pairs = self.concepts.domain, min(rows, self.subsamples), []
+        values = [1] * voters + [0] * (rows - voters)
+        for ones in sorted({min(voters, self.subsamples * part // 4 + 1) for part in (2, 3)}):
+            first = [1] * ones + [0] * (rows - ones)
+            other = [1] * (ones - 1) + [0] * (rows - ones + 1)
+            one, two = (database(domain, values, np.repeat([labels], 2, 0).T) for labels in (first, other))
+            pairs.append((one, two))
+        return flipped_label_pairs(domain, rows, 2) + pairs
 
     def _dealt(self, table: Array) -> Array:
         """``[rows, m, ...]`` from rows in their order, zero rows where there are no more."""

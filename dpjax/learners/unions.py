@@ -46,8 +46,7 @@ class UnionLearner(Covering):
     bins: int = 16
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Unions):
-            raise InputError("concepts", "Unions", type(self.concepts).__name__, "use KLN for other classes")
+        _require_unions(self.concepts)
         _ = self.family
 
     @staticmethod
@@ -60,6 +59,7 @@ class UnionLearner(Covering):
         noisy: bool = False,
     ) -> "UnionLearner":
         """For targets of ``concepts.triangles``, with `theory.set_cover.rounds_for` rounds, on the host."""
+        _require_unions(concepts)
         rounds = theory.rounds_for(concepts.triangles, checks.probability("alpha", float(goal.alpha)))
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
         checks.delta(delta, positive_for="planning")
@@ -95,3 +95,8 @@ class UnionLearner(Covering):
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """`Covering.pairs_on_plane`."""
         return self.pairs_on_plane(self.concepts.domain, rows)
+
+
+def _require_unions(concepts: object) -> None:
+    if not isinstance(concepts, Unions):
+        raise InputError("concepts", "Unions", type(concepts).__name__, "use another learner for other classes")

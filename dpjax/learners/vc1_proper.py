@@ -170,7 +170,7 @@ class ProperVC1:
     def choice_epsilon(self, privacy: Privacy) -> float:
         """epsilon0 of one choice, on the host: exactly the number with which `learn` runs."""
         traced = Privacy(at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta))))
-        return float(jax.jit(self._choices)(traced))
+        return float(_as_in_programs(self, traced))
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""
@@ -238,3 +238,6 @@ def _best_below(children: Array, found: Counts, before: Array) -> Array:
     owner = jax.lax.cummax(jnp.where(children, number, 0))
     least = jnp.full(children.shape[0], _NEVER, jnp.int32)
     return least.at[owner].min(jnp.where(found.leaf & before, found.path, _NEVER))
+
+
+_as_in_programs = jax.jit(lambda learner, privacy: learner._choices(privacy), static_argnums=0)

@@ -25,6 +25,13 @@ _STYLES = {
     "improper": Style("#003b80", "o", "-"),
     "proper": Style("#d0382d", "s", (0, (4, 1.5))),
     "printed": Style("#8c2d04", "p", (0, (1, 2.5))),
+    "noise_free": Style("#d0382d", "o", "-"),
+    "noisy": Style("#e69f00", "s", (0, (6, 1.5))),
+    "zcdp": Style("#006a60", "<", (0, (8, 1.5, 1, 1.5, 1, 1.5))),
+    "closed_form": Style("#8ccbee", "D", (0, (4, 1.5))),
+    "advanced": Style("#b46ac6", "^", (0, (3, 1.5, 1, 1.5, 1, 1.5))),
+    "paper_corrected": Style("#8c2d04", "p", (0, (1, 2.5))),
+    "instance": Style("#111111", "v", (0, (2.5, 2))),
 }
 
 

@@ -1,4 +1,4 @@
-"""A learned polygon over the true one: the rows, the region, and the halfplane of each round."""
+"""A learned polygon or union over the true shape: the rows, the region, and the halfplane or triangle of each round."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,30 +9,34 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dpjax.concepts.areas import Box, Geometry, pieces, placed, rings
+from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.concepts.unions import Unions
 from dpjax.plots.files import check_formats, house_style, render, write
 from dpjax.types import Sample
 
-_PIXELS, _MOST_ROWS = 512, 3000
-_LEARNED, _TRUE, _ROWS = "#8ccbee", "#d0382d", {True: "#003b80", False: "#c9a24a"}
+Concept = tuple[ConvexPolygons | Unions, Hypothesis]
+_PIXELS, _MOST_ROWS, _LEAST_SHARE = 512, 3000, 1e-3
+_LEARNED, _TRUE, _ROWS, _ROUND = "#8ccbee", "#d0382d", {True: "#003b80", False: "#c9a24a"}, "#555555"
 
 
 def plot_polygon(
-    learned: tuple[ConvexPolygons, Hypothesis], sample: Sample, base: str | Path, about: Mapping[str, Any], title: str,
-    caption: str = "", *, truth: tuple[ConvexPolygons, Hypothesis] | None = None,
-    formats: str | Sequence[str] = ("png", "svg"),
+    learned: Concept, sample: Sample, base: str | Path, about: Mapping[str, Any], title: str, caption: str = "", *,
+    truth: Concept | Geometry | None = None, box: Box | None = None, formats: str | Sequence[str] = ("png", "svg"),
 ) -> list[Path]:  # fmt: skip
-    """Draws a polygon of one concept and writes a file a format; returns their paths.
+    """Draws a polygon or a union of one concept and writes a file a format; returns their paths.
 
-    learned, truth: a class and a concept of it, on the same grid. sample: what was learned from; 3000 rows are shown.
-    Lines are numbered by their rounds; those that exclude nothing of the square are left out.
+    learned: a class and a concept of it. sample: what was learned from; 3000 rows are shown. truth: another concept on
+    the same grid, or a shapely geometry in its coordinates. box: what the axes say at the corners (0, 0) and (d, d).
+    A polygon's lines and a union's triangles are numbered by their rounds; those of no area in the square are left out.
     """
     chosen, place = check_formats(formats), Path(base)
     with house_style():
         figure = Figure(figsize=(5.6, 5.9), layout="constrained", facecolor="white")
         axes = figure.subplots()
-        _draw(axes, learned, sample, truth)
+        _draw(axes, learned, sample, truth, box or (0.0, 0.0, learned[0].d, learned[0].d))
         axes.set_title(caption, fontsize=9, color="#555555", loc="left")
         figure.suptitle(title, fontsize=11, weight="bold", x=0.012, ha="left", parse_math=False)
         software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
@@ -40,40 +44,58 @@ def plot_polygon(
     return [write(place.with_name(f"{place.name}.{name}"), data) for name, data in files.items()]
 
 
-def _draw(
-    axes: Axes, learned: tuple[ConvexPolygons, Hypothesis], sample: Sample,
-    truth: tuple[ConvexPolygons, Hypothesis] | None,
-) -> None:  # fmt: skip
-    concepts, d = learned[0], learned[0].d
+def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometry | None, box: Box) -> None:
+    d = learned[0].d
     axis = np.linspace(0, d, _PIXELS).round().astype(np.uint32)
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
-    inside = _region(learned, grid)
-    axes.contourf(axis, axis, inside, levels=[0.5, 1.5], colors=[_LEARNED], alpha=0.55, zorder=1)
-    if truth is not None:
-        axes.contour(axis, axis, _region(truth, grid), levels=[0.5], colors=[_TRUE], linewidths=1.8, zorder=4)
-        axes.plot([], [], color=_TRUE, linewidth=1.8, label="target")
+    across, up = placed(np.stack([axis, axis], axis=-1), d, box).T
+    axes.contourf(across, up, _region(learned, grid), levels=[0.5, 1.5], colors=[_LEARNED], alpha=0.55, zorder=1)
+    axes.fill([], [], color=_LEARNED, alpha=0.55, label="learned")
     real = np.flatnonzero(np.asarray(sample.mask))[:_MOST_ROWS]
-    x, y = np.asarray(sample.x)[real].astype(float), np.asarray(sample.y)[real, 0]
+    x, y = placed(np.asarray(sample.x)[real], d, box), np.asarray(sample.y)[real, 0]
     for label in (True, False):
         own = x[y == label]
         axes.plot(own[:, 0], own[:, 1], "o", color=_ROWS[label], markersize=1.6, markeredgewidth=0, alpha=0.7, zorder=2,
                   label=f"rows labelled {int(label)}")  # fmt: skip
-    axes.fill([], [], color=_LEARNED, alpha=0.55, label="learned")
-    for number, (a, b, c) in enumerate(concepts.family.normal(concepts.cuts(learned[1].concept[0])), start=1):
-        ends = _across(a, b, c, d)
-        if len(ends) == 2:
-            axes.plot(*np.transpose(ends), color="#555555", linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
-            across, up = np.mean(ends, axis=0)
-            axes.text(across, up, str(number), fontsize=8, ha="center", va="center", zorder=5,
-                      bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": "#555555"})  # fmt: skip
-    axes.set(xlim=(0, d), ylim=(0, d), aspect="equal")
+    for number, path in _rounds(learned):
+        ends = placed(path, d, box)
+        axes.plot(*ends.T, color=_ROUND, linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
+        if len(ends) == 2:  # not all in the middle
+            share = 0.38 + 0.12 * (number % 3)
+            across_to, up_to = (1 - share) * ends[0] + share * ends[1]
+        else:
+            across_to, up_to = np.mean(ends[:-1], axis=0)
+        axes.text(across_to, up_to, str(number), fontsize=8, ha="center", va="center", zorder=5,
+                  bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _ROUND})  # fmt: skip
+    if truth is not None:
+        if isinstance(truth, tuple):
+            axes.contour(across, up, _region(truth, grid), levels=[0.5], colors=[_TRUE], linewidths=1.8, zorder=4)
+        else:
+            for ring in rings(truth):
+                axes.plot(*placed(ring, d, box).T, color=_TRUE, linewidth=1.8, zorder=4)
+        axes.plot([], [], color=_TRUE, linewidth=1.8, label="target")
+    axes.set(xlim=(box[0], box[2]), ylim=(box[1], box[3]), box_aspect=1)
     axes.grid(False)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=4, markerscale=4)
 
 
-def _region(of: tuple[ConvexPolygons, Hypothesis], grid: np.ndarray) -> np.ndarray:
+def _region(of: Concept, grid: np.ndarray) -> np.ndarray:
     concepts, hypothesis = of
     return np.asarray(concepts.predict(hypothesis, jnp.asarray(grid)))[:, 0].reshape(_PIXELS, _PIXELS).astype(float)
+
+
+def _rounds(learned: Concept) -> list[tuple[int, list[tuple[float, float]]]]:
+    """The number of each round, from 1, and the segment or the closed triangle that it draws in the square."""
+    concepts, hypothesis = learned
+    d, found = concepts.d, []
+    if isinstance(concepts, ConvexPolygons):
+        paths = [_across(a, b, c, d) for a, b, c in pieces(concepts, hypothesis)[0]]
+        return [(number, path) for number, path in enumerate(paths, start=1) if path]
+    for number, piece in enumerate(pieces(concepts, hypothesis), start=1):
+        loop = clipped(square(d), piece[:, :2], piece[:, 2])
+        if area(loop) > _LEAST_SHARE * d**2:
+            found.append((number, [*loop, loop[0]]))
+    return found
 
 
 def _across(a: float, b: float, c: float, d: int) -> list[tuple[float, float]]:

@@ -35,7 +35,15 @@ def test_no_null_law_is_rejected_too_often(n, m, epsilon, delta):
     assert n < 20 or worst > 0.01, "a test that never rejects is valid, too"
 
 
-@pytest.mark.parametrize(("n", "delta"), [(12, 0.0), (30, 0.0), (30, 0.1)])
+@pytest.mark.parametrize(
+    ("n", "delta"),
+    [
+        (12, 0.0),
+        (12, 0.1),
+        pytest.param(30, 0.0, marks=pytest.mark.slow),
+        pytest.param(30, 0.1, marks=pytest.mark.slow),
+    ],
+)
 def test_whoever_is_rejected_is_rejected_at_smaller_epsilon(n, delta):
     """So that a lower bound excludes every epsilon below it."""
     before = rejections(n, n, 0.0, delta)
@@ -58,6 +66,7 @@ def test_bounds_invert_the_test(delta):
     assert np.all(p_value(x, 100, y, 100, 0.5, other + 1e-3) > LEVEL)
 
 
+@pytest.mark.slow
 def test_it_needs_far_fewer_trials_than_two_intervals():
     """Laplace, true epsilon 1, the best event known: mean bounds, beside Clopper-Pearson at half the level each."""
     generator = np.random.default_rng(0)

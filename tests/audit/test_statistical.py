@@ -91,7 +91,10 @@ def test_false_alarms_long(draw, delta):
 # --- planted bugs: the trials that suffice ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.what)
+@pytest.mark.parametrize(
+    "bug",
+    [pytest.param(bug, marks=[pytest.mark.slow] if i % 3 else [], id=bug.what) for i, bug in enumerate(BUGS)],
+)
 def test_planted_bugs_are_caught(bug):
     report = audit.statistical(bug.target(), PRIVACY, trials=bug.trials)
     assert report.violated, str(report)
@@ -100,7 +103,9 @@ def test_planted_bugs_are_caught(bug):
         assert report.epsilon_found > 1 and report.delta_found > bug.delta
 
 
-@pytest.mark.parametrize("run", [without_the_half, wrong_sensitivity], ids=lambda run: run.__name__)
+@pytest.mark.parametrize(
+    "run", [wrong_sensitivity, pytest.param(without_the_half, marks=pytest.mark.slow)], ids=lambda run: run.__name__
+)
 def test_a_sequential_audit_stops_early(run):
     report = audit.statistical(target(run), PRIVACY, trials=2_000_000, sequential=True)
     assert report.violated and report.details["trials"] < 200_000
@@ -141,14 +146,14 @@ def test_random_search_finds_the_neighbours_that_tell():
         audit.statistical(target(scale_too_small), PRIVACY, trials=2000, search=5)
 
 
-@pytest.mark.parametrize("runs", [4, pytest.param(60, marks=pytest.mark.slow)])
-def test_random_search_keeps_its_level(runs):
+@pytest.mark.slow
+def test_random_search_keeps_its_level():
     """Selection and test are on different trials: a tight mechanism is accused at most as often as promised."""
     found = audit.mechanism_target("randomized_response")
     alarms = sum(
-        audit.statistical(found, Privacy(1.0, 0.0), trials=2000, search=6, seed=seed).violated for seed in range(runs)
+        audit.statistical(found, Privacy(1.0, 0.0), trials=2000, search=6, seed=seed).violated for seed in range(60)
     )
-    assert binom.sf(alarms - 1, runs, 0.05) > 1e-6
+    assert binom.sf(alarms - 1, 60, 0.05) > 1e-6
 
 
 def test_a_report_is_whole_and_repeats_itself():
@@ -170,7 +175,7 @@ def test_group_distance_amplifies_the_claim():
 
 def test_looking_at_bits_refutes_floating_point_noise_and_not_integers():
     """1 + noise is a multiple of 2**-24 where noise alone is not: the lattice of a float tells where it was added."""
-    for name, violated in (("laplace_mechanism", True), ("randomized_response", False), ("exponential", False)):
+    for name, violated in (("laplace_mechanism", True), ("randomized_response", False)):
         found = audit.mechanism_target(name)
         report = audit.statistical(found, Privacy(1.0, 0.0), trials=50_000, confidence=1 - 1e-6, bitwise=True)
         assert report.violated is violated, str(report)
@@ -178,6 +183,7 @@ def test_looking_at_bits_refutes_floating_point_noise_and_not_integers():
     assert not plain.violated
 
 
+@pytest.mark.slow
 def test_tails_are_within_reach_of_a_known_event():
     """A leak of probability 1e-3 in one output of many."""
     law = lambda data: laws.Categorical(jnp.log(jnp.where(jnp.arange(50) == 49, data.astype(jnp.float32) * 0.02, 1.0)))  # noqa: E731

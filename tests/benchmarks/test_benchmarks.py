@@ -21,7 +21,8 @@ SCHEMA = {
     "name": str, "value": float, "peer": str, "peer_value": float, "ratio": float, "goal": float | None, "unit": str,
     "passed": bool | None, "note": str,
 }  # fmt: skip
-LONG = ("vc1-", "parity-", "audit", "devices-", "thresholds-numpy-intervals", "exponential-1k-numpy-chunks")
+LONG = ("vc1-", "parity-", "halfplane-", "audit", "devices-", "thresholds-numpy-intervals",
+        "exponential-1k-numpy-chunks")  # fmt: skip
 WITHOUT_PEERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and not name.startswith(LONG)]
 OTHERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and name.startswith(LONG)]
 AHEAD = ["exponential-1k-numpy", "exponential-64k-numpy", "exponential-1k-jax", "exponential-64k-jax", "laplace-jax"]

@@ -9,8 +9,9 @@ import pytest
 
 from dpjax.checks import InputError
 from dpjax.concepts import Hypothesis
+from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.plane import UniformPlane
-from dpjax.concepts.polygons import ConvexPolygons, _area
+from dpjax.concepts.polygons import ConvexPolygons
 
 
 def predicted(concepts, words, x):
@@ -69,10 +70,10 @@ def test_errors_count_probes():
 
 
 def test_areas_by_clipping():
-    assert _area([], []) == 1
-    assert _area([(1.0, 0.0)], [0.25]) == pytest.approx(0.25)
-    assert _area([(1.0, 1.0), (-1.0, 0.0)], [1.0, -0.5]) == pytest.approx(0.125)
-    assert _area([(1.0, 0.0)], [-0.1]) == 0
+    assert area(clipped(square(1.0), [], [])) == 1
+    assert area(clipped(square(1.0), [(1.0, 0.0)], [0.25])) == pytest.approx(0.25)
+    assert area(clipped(square(1.0), [(1.0, 1.0), (-1.0, 0.0)], [1.0, -0.5])) == pytest.approx(0.125)
+    assert area(clipped(square(1.0), [(1.0, 0.0)], [-0.1])) == 0
 
 
 def test_what_makes_no_sense_is_refused():

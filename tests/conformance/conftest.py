@@ -133,8 +133,8 @@ INSTANCES = {
     ],
     KLN: [Case(KLN(Points(Domain(2**64)))), Case(KLN(Thresholds(Domain(2**64)))), Case(KLN(Finite.of(MATRIX)))],
     ImproperVC1: [
-        Case(ImproperVC1(Thresholds(Domain(2**64)), 5, prefix_plan(64)), 1, improper(Thresholds(Domain(2**64)), 4096)),
         Case(improper(RANDOM_TREE, 5), 1, improper(RANDOM_TREE, 4096)),
+        Case(ImproperVC1(Thresholds(Domain(2**64)), 5, prefix_plan(64)), 1, improper(Thresholds(Domain(2**64)), 4096)),
     ],
     ParityLearner: [
         Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40), 400, 50)),
@@ -193,6 +193,8 @@ TINY_INSTANCES = {
 
 LONG = {  # without jit, or with very many outcomes: up to a minute each
     ("tiny", ProperVC1),
+    ("tiny", PointLearner),
+    ("tiny", UnionLearner),
     ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
     ("case", UnionLearner),
     *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN, ParityLearner, PointLearner)),

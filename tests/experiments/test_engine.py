@@ -246,8 +246,8 @@ def test_new_numbers_compile_nothing(compiled):
 
 def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compiled, monkeypatch):
     monkeypatch.setattr(engine, "_MOST_PROGRAMS", 2)
-    experiment, workload, where = median_problem()
-    sizes = [Experiment(experiment.learner, 2, capacity) for capacity in (32, 64, 128)]
+    experiment, workload, where = problem()
+    sizes = [Experiment(experiment.learner, 3, capacity) for capacity in (64, 128, 256)]
     with engine.Engine(in_flight=2) as one:
         first = run(one, sizes[0], workload, where, last=1)
         for other in sizes[1:]:

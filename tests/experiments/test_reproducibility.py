@@ -76,7 +76,7 @@ def reference(config, cache, tmp_path_factory):
         pytest.param(
             ("--devices", "8", "--sweep.learners", "point"), "0", marks=pytest.mark.slow
         ),  # a program for each device
-        (("--devices", "1"), "1"),
+        pytest.param(("--devices", "1"), "1", marks=pytest.mark.slow),
     ],
     ids=["in flight 4", "two devices, in flight 16", "eight devices", "x64"],
 )
@@ -104,12 +104,13 @@ def test_a_finished_sweep_computes_nothing(config, cache, reference, tmp_path):
     assert {**again, "computed": 0} == {**first, "computed": 0}
 
 
-def test_killed_five_times_and_run_again(config, cache, reference, tmp_path):
+@pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
+def test_killed_and_run_again(times, config, cache, reference, tmp_path):
     moments = random.Random(20)
     start = time.monotonic()
     run(config, tmp_path / "timing", cache, "--sweep.learners", "point")
     usual = time.monotonic() - start
-    for _ in range(5):
+    for _ in range(times):
         process = subprocess.Popen(
             command(config, tmp_path / "killed", cache), env=environment(), stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -153,6 +154,7 @@ def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_pat
     assert status["broken"] == []
 
 
+@pytest.mark.slow
 def test_search_and_curve_share_no_trial_and_resume_to_the_same_bytes(cache, tmp_path):
     path = tmp_path / "search.toml"
     path.write_text(TOML.format(trials=1000, search="true"))

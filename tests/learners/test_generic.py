@@ -64,7 +64,9 @@ def workloads(concepts, rate=0.0):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("learner", "privacy", "goal"), [POINTS, LINES], ids=["points", "thresholds"])
+@pytest.mark.parametrize(
+    ("learner", "privacy", "goal"), [POINTS, pytest.param(*LINES, marks=pytest.mark.slow)], ids=["points", "thresholds"]
+)
 def test_success_at_the_sample_size(learner, privacy, goal, stats):
     n = learner.sample_size(privacy, goal)
     assert learner.agnostic_sample_size(privacy, goal) >= n

@@ -1,6 +1,7 @@
 """Parities from the agreement of subsamples: votes, their lead between neighbours, what is found and how often."""
 
 import itertools
+from dataclasses import replace
 from functools import lru_cache
 
 import jax
@@ -8,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
+from dpjax import audit, wide
+from dpjax.audit import Pair, learner_target
+from dpjax.audit.databases import show_sample
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
@@ -165,6 +168,35 @@ def test_the_release_is_that_of_the_lead(stats):
         stats.frequency(int(np.sum(np.asarray(found.outcome) == 0)), count, passes)
         released = np.asarray(found.outcome)[:, 0] == 0
         assert set(wide.decode(found.concept[:, 0])[released].tolist()) <= {1}
+
+
+def test_hard_neighbors_flip_one_vote_between_two_answers():
+    learner = ParityLearner(Parities(33), 9, 4)
+    for rows in (1, 5, 9, 36, 50):
+        for pair in learner.hard_neighbors(rows):
+            one, other = (
+                np.concatenate([np.asarray(part) for part in (s.x, s.y, s.mask[:, None])], axis=1) for s in pair
+            )
+            assert one.shape[0] == rows and (one != other).any(axis=1).sum() == 1
+    gaps = []
+    for pair in learner.hard_neighbors(36)[-2:]:
+        tables = [learner.votes(sample) for sample in pair]
+        assert all(valid.all() for _, valid in tables)
+        gaps.append(tuple(int(lead(*table)[1]) for table in tables))
+    assert gaps == [(1, 1), (5, 3)]  # five to four becomes four to five, seven to two becomes six to three
+
+
+@pytest.mark.statistical
+def test_audit_where_one_vote_decides():
+    """d = 64, nine subsamples of eight rows: the claim holds, is nearly reached, and half of it is refuted."""
+    learner = ParityLearner(Parities(64), 9, 8)
+    found = learner_target(learner, "parity", 2)
+    near = [Pair(*pair, show_sample) for pair in learner.hard_neighbors(9 * 8)[-2:]]
+    target, budget = replace(found, pairs=lambda: near), Privacy(1.0, 0.05)
+    report = audit.statistical(target, budget, trials=40_000, confidence=1 - 1e-6)
+    assert not report.violated and report.epsilon_found > 0.6
+    louder = replace(target, run=lambda key, data, p: target.run(key, data, Privacy(2 * p.epsilon, p.delta)))
+    assert audit.statistical(louder, budget, trials=40_000, confidence=1 - 1e-6).violated
 
 
 def test_capacity_padding_and_batch_change_nothing():

@@ -21,7 +21,14 @@ def many_concepts(space, printed):
     assert "256 of 256 points found" in printed
 
 
-NAMES = {"vc1": vc1, "many_concepts": many_concepts}
+def geometry(space, printed):
+    assert space["error"] <= space["goal"].alpha
+    assert space["curve"][1600].successes > space["curve"][400].successes
+    assert max(space["allowed"], key=space["allowed"].get) == "noise_free" and space["spent"] < 1
+    assert abs(space["cells_of"].chance.sum() - 1) < 1e-9 and "the theorem: 13 rounds" in printed
+
+
+NAMES = {"vc1": vc1, "many_concepts": many_concepts, "geometry": geometry}
 
 
 def cells(root, name):
@@ -38,7 +45,9 @@ def test_no_outputs_are_stored(root, name):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(root, name))
 
 
-@pytest.mark.parametrize("name", ["vc1", pytest.param("many_concepts", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [name if name == "vc1" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_it_runs(root, name, monkeypatch, capsys):
     """Cell by cell in one namespace, as Python runs them; no kernel is needed."""
     monkeypatch.setenv("DPJAX_TRIALS", "50")

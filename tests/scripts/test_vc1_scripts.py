@@ -48,6 +48,7 @@ def test_median_domains_recursive(scripts, tmp_path):
     assert found["exponential"] < found["RecPrefix"] < found["TreeLog"]
 
 
+@pytest.mark.slow
 def test_vc1_height(scripts, tmp_path):
     scripts("vc1_height").main(tmp_path, 3, 4, {"exponential": {4: (100,)}})
     (row,) = rows(check(tmp_path, "vc1-height", "vc1_height"), "4 |")
@@ -63,6 +64,7 @@ def test_vc1_subsample_size(scripts, tmp_path):
     assert int(row[2]) >= 0.95 * int(row[1])
 
 
+@pytest.mark.slow
 def test_vc1_proper(scripts, tmp_path, monkeypatch):
     script = scripts("vc1_proper")
     monkeypatch.setattr(script, "LEARNERS", {"proper": script.LEARNERS["proper"]})

@@ -92,13 +92,17 @@ def test_two_levels(method, stats):
         stats.mostly(successes(plan, name, plan.required(), 32), 32, BETA)
 
 
-@pytest.mark.parametrize("method", ["recprefix", "treelog", pytest.param("rsc", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "method",
+    ["recprefix", pytest.param("treelog", marks=pytest.mark.slow), pytest.param("rsc", marks=pytest.mark.slow)],
+)
 def test_with_a_tenth_of_the_rows_it_fails(method):
     """And says so, or answers outside: the n of the plan is no formality."""
     plan = m.plan_for(method, 64, EPSILON, DELTA, BETA)
     assert successes(plan, "nested and filled", plan.required() // 10, 64) < 0.9 * 64
 
 
+@pytest.mark.slow
 def test_both_branches_of_treelog_are_taken():
     """Between two far values in equal parts the answer is v0111...; on constant data it is the value itself."""
     plan = m.plan_treelog(16, EPSILON, DELTA, BETA)
@@ -113,7 +117,7 @@ def test_both_branches_of_treelog_are_taken():
 # --- edges: total functions -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bits", [1, 33])
+@pytest.mark.parametrize("bits", [pytest.param(1, marks=pytest.mark.slow), 33])
 @pytest.mark.parametrize("method", METHODS)
 def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
     plan = m.plan_for(method, bits, EPSILON, DELTA, BETA)
@@ -126,7 +130,7 @@ def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
         assert all(0 <= value < 1 << bits for value in element) and (element[outcome == -1] == 0).all()
 
 
-@pytest.mark.parametrize("method", ["recprefix", "treelog"])
+@pytest.mark.parametrize("method", ["recprefix", pytest.param("treelog", marks=pytest.mark.slow)])
 def test_any_budget_runs(method):
     """A plan runs at budgets it was not made for; without delta the choosing mechanism never answers."""
     plan = m.plan_for(method, 16, EPSILON, DELTA, BETA)
@@ -140,8 +144,9 @@ def test_any_budget_runs(method):
         assert epsilon < 90 or delta == 0 or (outcome == 0).all()
 
 
-@pytest.mark.parametrize("method", ["exponential", "treelog", pytest.param("recprefix", marks=pytest.mark.slow),
-                                    pytest.param("rsc", marks=pytest.mark.slow)])  # fmt: skip
+@pytest.mark.parametrize(
+    "method", ["treelog", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "treelog")]
+)
 def test_buffer_order_and_batch_do_not_matter(method):
     plan = m.plan_for(method, 40, EPSILON, DELTA, BETA)
     n = 300

@@ -1,0 +1,36 @@
+"""Convex polygons cut by halfplanes, on the host."""
+
+from typing import Any
+
+Corner = tuple[float, float]
+
+
+def square(side: float) -> list[Corner]:
+    """The corners of [0, side]^2, counterclockwise."""
+    return [(0.0, 0.0), (side, 0.0), (side, side), (0.0, side)]
+
+
+def clipped(corners: list[Corner], normals: Any, offsets: Any) -> list[Corner]:
+    """Corners of the part of a convex polygon where a x + b y <= c for every normal (a, b) and offset c.
+
+    Fewer than 3 where nothing, a point or a segment is left.
+
+    Reference: Sutherland and Hodgman 1974, "Reentrant polygon clipping".
+    """
+    for (a, b), c in zip(normals, offsets, strict=True):
+        kept = []
+        for (x, y), (u, v) in zip(corners, corners[1:] + corners[:1], strict=True):
+            here, there = c - a * x - b * y, c - a * u - b * v
+            if here >= 0:
+                kept.append((x, y))
+            if (here >= 0) != (there >= 0):
+                share = here / (here - there)
+                kept.append((x + share * (u - x), y + share * (v - y)))
+        corners = kept
+    return corners
+
+
+def area(corners: list[Corner]) -> float:
+    """Of a simple polygon."""
+    pairs = zip(corners, corners[1:] + corners[:1], strict=True)
+    return 0.5 * abs(sum(x * v - u * y for (x, y), (u, v) in pairs))

@@ -1,0 +1,183 @@
+"""Writes docs/boundary.md: the outlines of three states, learned privately from locations that are inside or outside.
+
+Run: python scripts/boundary.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
+
+The outlines are from the U.S. Census Bureau's TIGER/Line Shapefiles, as the package bokeh_sampledata brings them:
+pip install "dpjax[maps]".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax import keys
+from dpjax.accounting.set_cover_table import cover_table
+from dpjax.checks import InputError
+from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
+from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
+from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.learners import PolygonLearner, UnionLearner
+from dpjax.plots.polygons import plot_polygon
+from dpjax.types import Goal, Neighboring, Privacy, Sample
+
+D, PRIVACY, GOAL, LIMIT = 2**10, Privacy(1.0, 1e-6), Goal(0.1, 0.1), 0.12
+RELATION = Neighboring.REPLACE_ONE
+BUDGETS = PRIVACY, Privacy(10.0, 1e-6)
+SIZES = (1500, 3000, 6000, 12_000)
+HEAD = f"""# Boundaries of states
+
+Written by `scripts/boundary.py`: locations are uniform over a public box around a state, with label 1 inside the state.
+Its outline is learned at epsilon = {PRIVACY.epsilon:g} and at {BUDGETS[1].epsilon:g}, delta = {PRIVACY.delta:g},
+replace-one, on a grid of side {D}. Errors are exact: the area on which the learned region and the state differ, as a
+share of the box (`concepts.areas.area_error`). A constant errs by the state's share of the box.
+
+{{states}}
+All boxes are about as wide as they are high. Texas and Minnesota are the least convex (area over that of the hull) of
+the states that fill two fifths of such a box; Florida is the least convex of the contiguous states; Nevada is nearly
+convex, and no upright rectangle. The learners' numbers are those that random stars and polygons are tested with.
+
+Errors of {{trials}} runs each, with new locations every time; seconds are medians, on two cores with other work to do:
+
+"""
+TAIL = """
+What remains of the unions' errors at the larger epsilon is hardly the price of privacy: more locations hardly lower it,
+since ten triangles with eight directions of edges are no state. The pictures show the first run from {most} locations,
+of which 3000 are drawn; dashed are the triangles and the lines of the rounds.
+
+![Texas](figures/boundary.png)
+
+![Nevada](figures/boundary-convex.png)
+
+![Florida](figures/boundary-hard.png)
+
+From one's own table: `dpjax learn points.csv --learner union --box X0 Y0 X1 Y1 --out FOLDER`.
+
+Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
+licence is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
+source.
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A state, a public box around it in degrees, about as wide as it is high, what learns it, from how many rows."""
+
+    code: str
+    name: str
+    box: Box
+    learner: PolygonLearner | UnionLearner
+    rows: tuple[int, ...]
+    figure: str
+
+
+UNION = UnionLearner(Unions(D, 7), cover_table(10, 4, RELATION, 1e-6, (1.0,)), 8, 16)
+POLYGON = PolygonLearner(ConvexPolygons(D, 4), cover_table(14, 4, RELATION, 1e-6, (1.0,)))
+CASES = (
+    Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
+    Case("NV", "Nevada", (-121.9, 34.7, -112.2, 42.3), POLYGON, SIZES, "boundary-convex"),
+    Case("FL", "Florida", (-87.9, 24.2, -79.75, 31.4), UNION, SIZES, "boundary-hard"),
+)
+
+
+def outline(case: Case) -> Geometry:
+    """The state in the coordinates of the grid."""
+    shapely = shapely_module()
+    try:
+        from bokeh_sampledata.us_states import records
+    except ImportError as error:
+        raise InputError("boundaries", "bokeh_sampledata >= 2026.1", str(error), "pip install 'dpjax[maps]'") from error
+    found = next(one["geometry"] for one in records() if one["code"] == case.code)
+    x0, y0, x1, y1 = case.box
+    return shapely.transform(found, lambda points: (points - [x0, y0]) * [D / (x1 - x0), D / (y1 - y0)])
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run learned, from which rows, how far it is off, and how long it took."""
+
+    sample: Sample
+    found: Hypothesis
+    error: float
+    seconds: float
+
+
+def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trials: int) -> list[Run]:
+    """Independent ones: uniform locations of the box, labelled by the true outline."""
+    contains, own = shapely_module().contains_xy, keys.root(seed)
+    found = []
+    for trial in range(trials):
+        of_sample, of_learn = keys.streams(keys.of_trial(own, np.uint32(trial)), "sample", "learn")
+        x = UniformPlane(D).draw(of_sample, n)
+        inside = contains(truth, *np.asarray(x).astype(float).T)
+        sample = Sample(x, jnp.asarray(inside)[:, None], jnp.ones(n, bool))
+        begin = perf_counter()
+        hypothesis = jax.block_until_ready(learned(case.learner, of_learn, sample, privacy))
+        seconds = perf_counter() - begin
+        found.append(Run(sample, hypothesis, area_error(case.learner.concepts, hypothesis, truth), seconds))
+        print(case.name, n, privacy.epsilon, f"error {found[-1].error:.4f}, {seconds:.1f} s", flush=True)
+    return found
+
+
+@partial(jax.jit, static_argnums=0)
+def learned(learner: PolygonLearner | UnionLearner, key: jax.Array, sample: Sample, privacy: Privacy) -> Hypothesis:
+    """One run."""
+    return learner.learn(key, sample, privacy, GOAL)
+
+
+def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> None:
+    """Runs, page and figures."""
+    rows, shapes = [], []
+    for case in cases:
+        truth = outline(case)
+        shapes.append(_shape(case, truth))
+        for n in case.rows:
+            for privacy in BUDGETS:
+                found = runs(case, truth, n, privacy, seed, trials)
+                rows.append(_row(case, n, privacy, found))
+                if privacy == PRIVACY and n == max(case.rows):
+                    _picture(case, truth, found[0], out, seed)
+    states = table(("state", "share of the box", "share of its hull", "learner"), shapes)
+    page = HEAD.format(states=states, trials=trials)
+    page += table(("state", "n", "epsilon", "median", "lowest", "highest", f"<= {LIMIT:g}", "seconds a run"), rows)
+    (out / "boundary.md").write_text(page + TAIL.format(most=max(n for case in cases for n in case.rows)))
+
+
+def _shape(case: Case, truth: Geometry) -> tuple:
+    learner = case.learner
+    what = "PolygonLearner" if isinstance(learner, PolygonLearner) else "UnionLearner"
+    return (
+        case.name, f"{truth.area / D**2:.3f}", f"{truth.area / truth.convex_hull.area:.3f}",
+        f"{what}, {learner.table.rounds} rounds, k = {learner.table.k}",
+    )  # fmt: skip
+
+
+def _row(case: Case, n: int, privacy: Privacy, found: Sequence[Run]) -> tuple:
+    errors = np.array([run.error for run in found])
+    good, seconds = int(np.sum(errors <= LIMIT)), float(np.median([run.seconds for run in found]))
+    spread = (f"{one:.3f}" for one in (np.median(errors), errors.min(), errors.max()))
+    return case.name, n, privacy.epsilon, *spread, f"{good} of {len(found)}", f"{seconds:.2f}"
+
+
+def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> None:
+    """The first run."""
+    config = {
+        "script": "boundary", "state": case.code, "box": list(case.box), "rows": len(run.sample.y), "d": D,
+        "rounds": case.learner.table.rounds, "k": case.learner.table.k, "relation": RELATION.value,
+        "epsilon": PRIVACY.epsilon, "delta": PRIVACY.delta, "trial": 0,
+    }  # fmt: skip
+    caption = f"{len(run.sample.y)} locations, epsilon = {PRIVACY.epsilon:g}: error {run.error:.3f}"
+    plot_polygon(
+        (case.learner.concepts, run.found), run.sample, figure_path(out, case.figure), about(config, seed),
+        f"{case.name}, learned from labelled locations", caption, truth=truth, box=case.box,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    given = options(__doc__, seed=0, trials=20)
+    main(given.out, given.seed, given.trials)
