@@ -365,7 +365,7 @@ def test_two_draws_from_one_key_are_caught(method):
         jax.jit(lambda k: getattr(law, method)(k) + getattr(law, method)(k))(jax.random.key(0))
 
 
-@pytest.mark.parametrize("size", [1, 63, 1024, 1500])
+@pytest.mark.parametrize("size", [63, *(pytest.param(size, marks=pytest.mark.slow) for size in (1, 1024, 1500))])
 def test_impossible_candidates_at_the_end_change_no_draw(size):
     """The law does not show the capacity of an array: the same key names the same candidate under any padding."""
     weights = (np.random.default_rng(size).random(size) * 3).astype(np.float32)

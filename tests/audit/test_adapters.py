@@ -16,7 +16,7 @@ def laplace(scale):
     return lambda data, seed: data + np.random.default_rng(seed).laplace(scale=scale)
 
 
-@pytest.mark.parametrize(("scale", "violated"), [(1.0, False), (0.5, True)])
+@pytest.mark.parametrize(("scale", "violated"), [(1.0, False), pytest.param(0.5, True, marks=pytest.mark.slow)])
 def test_a_host_function(scale, violated):
     target = audit.from_function(laplace(scale), CLAIM, [(0, 1)])
     report = audit.statistical(target, PRIVACY, trials=2_500, confidence=0.999)

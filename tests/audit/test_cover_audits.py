@@ -125,7 +125,12 @@ def evidence(name, relation, noisy, kind, times, trials):
 
 
 CASES = [(name, relation, noisy) for name in LEARNERS for relation in NEIGHBORS for noisy in (False, True)]
-SHORT = [pytest.param(*case, marks=pytest.mark.slow if case[2] or case[0] == "polygon" else ()) for case in CASES]
+QUICK = {
+    ("conjunction", Neighboring.REPLACE_ONE),
+    ("union", Neighboring.REPLACE_ONE),
+    ("union", Neighboring.ADD_OR_REMOVE_ONE),
+}
+SHORT = [pytest.param(*case, marks=pytest.mark.slow if case[2] or case[:2] not in QUICK else ()) for case in CASES]
 
 
 @pytest.mark.statistical
@@ -139,6 +144,7 @@ def test_the_claim_stands_and_four_times_the_coefficient_does_not(name, relation
         assert evidence(name, relation, noisy, kind, times, TRIALS[name]) <= FALSE_ALARM, kind
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_a_polygon_in_short():
     """One kind of neighbours, and fewer trials: a choice takes milliseconds."""

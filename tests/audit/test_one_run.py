@@ -25,6 +25,7 @@ def canaries(seed, n=10_000, mu=1.0):
     return scores[inside], scores[~inside]
 
 
+@pytest.mark.slow
 def test_gaussian_canaries():
     """mu = 1, ten thousand canaries, delta 1e-5: the truth is 4.377."""
     assert pytest.approx(4.377, abs=1e-3) == TRUE

@@ -130,6 +130,7 @@ def test_printed_a_dist_is_caught_and_the_corrected_one_is_not():
         assert report.violated is violated, str(report)
 
 
+@pytest.mark.slow
 def test_random_search_finds_the_neighbours_that_tell():
     """Only histograms whose first cell goes from 0 to 1 while another holds 5 or more betray this one."""
 
@@ -173,6 +174,7 @@ def test_group_distance_amplifies_the_claim():
     assert audit.statistical(target(sound, (0, 2)), PRIVACY, trials=20_000).violated
 
 
+@pytest.mark.slow
 def test_looking_at_bits_refutes_floating_point_noise_and_not_integers():
     """1 + noise is a multiple of 2**-24 where noise alone is not: the lattice of a float tells where it was added."""
     for name, violated in (("laplace_mechanism", True), ("randomized_response", False)):

@@ -21,27 +21,25 @@ SCHEMA = {
     "name": str, "value": float, "peer": str, "peer_value": float, "ratio": float, "goal": float | None, "unit": str,
     "passed": bool | None, "note": str,
 }  # fmt: skip
-LONG = ("vc1-", "parity-", "halfplane-", "audit", "devices-", "thresholds-numpy-intervals",
-        "exponential-1k-numpy-chunks")  # fmt: skip
-WITHOUT_PEERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and not name.startswith(LONG)]
-OTHERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and name.startswith(LONG)]
+SHORT = ("exponential-1k-jax", "laplace-jax")
+OTHERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and name not in SHORT]
 AHEAD = ["exponential-1k-numpy", "exponential-64k-numpy", "exponential-1k-jax", "exponential-64k-jax", "laplace-jax"]
 
 
 @functools.cache
-def quick():
-    return {row["name"]: row for row in benchmarks.run(WITHOUT_PEERS, quick=True)}
+def quick(name):
+    return benchmarks.run([name], quick=True)[0]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_row_of_a_minute_says_what_it_should(name):
-    says_what_it_should(benchmarks.run([name], quick=True)[0])
+    says_what_it_should(quick(name))
 
 
-@pytest.mark.parametrize("name", WITHOUT_PEERS)
+@pytest.mark.parametrize("name", SHORT)
 def test_a_row_says_what_it_should(name):
-    says_what_it_should(quick()[name])
+    says_what_it_should(quick(name))
 
 
 def says_what_it_should(row):
@@ -55,15 +53,16 @@ def says_what_it_should(row):
     json.dumps(row, allow_nan=False)
 
 
-@pytest.mark.parametrize("name", AHEAD)
+@pytest.mark.parametrize(
+    "name", [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in AHEAD]
+)
 def test_dpjax_is_ahead(name):
-    ratios = (quick()[name] if again == 0 else benchmarks.run([name], quick=True)[0] for again in range(4))
+    ratios = (quick(name) if again == 0 else benchmarks.run([name], quick=True)[0] for again in range(4))
     assert any(row["ratio"] > 1 for row in ratios)
 
 
 def test_memory_does_not_grow_with_the_trials():
-    assert quick()["memory"]["passed"]
-    assert quick()["memory-tile"]["passed"]
+    assert quick("memory")["passed"] and quick("memory-tile")["passed"]
 
 
 def test_rows_against_opendp(monkeypatch):

@@ -36,6 +36,7 @@ def test_the_samplers_that_race_draw_from_one_law(stats):
     assert chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue >= stats.false_alarm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measured", [
     lambda: halfplanes.within(ROWS, 0.5, 0.0),
     lambda: halfplanes.against(halfplanes.by_slabs, ROWS, 0.0),

@@ -197,6 +197,7 @@ LONG = {  # without jit, or with very many outcomes: up to a minute each
     ("tiny", UnionLearner),
     ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
     ("case", UnionLearner),
+    *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
     *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN, ParityLearner, PointLearner)),
 }
 

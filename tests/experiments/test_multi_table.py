@@ -46,6 +46,7 @@ def test_rows_keep_their_budget_and_their_bounds(row):
         assert bounds == sorted(bounds) and bounds[0] >= 1
 
 
+@pytest.mark.slow
 def test_a_row_is_measured_kept_and_shown(tmp_path):
     whole = next(row for row in ROWS if row.title == "approximate: points, PAC, in k")
     row = replace(whole, values=(1, 2, 4))

@@ -85,6 +85,7 @@ def test_evidence_is_exact_at_the_corners(hits, misses, bound):
     assert got == pytest.approx(exact_log_evidence(hits, misses, bound), rel=1e-12, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_evidence_is_exact_at_random():
     rng = np.random.default_rng(0)
     for _ in range(40):

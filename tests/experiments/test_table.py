@@ -119,6 +119,7 @@ def cancer(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_real_table_one_feature_and_all_thirty(cancer):
     config = "configs/breast-cancer.toml"
     base = [sys.executable, "-m", "dpjax.cli", "learn", str(cancer), config, "--json"]

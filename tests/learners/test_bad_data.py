@@ -53,7 +53,9 @@ def contradictory():
     return [5] * ROWS, labels
 
 
-@pytest.mark.parametrize("name", AGNOSTIC)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "generic thresholds" else name for name in AGNOSTIC]
+)
 def test_contradictions_are_learned_as_well_as_they_can_be(name):
     values, labels = contradictory()
     says, outcome = learned(name, values, labels)

@@ -77,7 +77,9 @@ def test_success_at_the_sample_size(learner, privacy, goal, stats):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("learner", "privacy", "goal"), [POINTS, LINES], ids=["points", "thresholds"])
+@pytest.mark.parametrize(
+    ("learner", "privacy", "goal"), [POINTS, pytest.param(*LINES, marks=pytest.mark.slow)], ids=["points", "thresholds"]
+)
 def test_flipped_labels(learner, privacy, goal, stats):
     """Agnostic: with a twentieth of the labels flipped, excess error at most alpha, from fewer rows than is proved."""
     n = learner.sample_size(privacy, goal)

@@ -186,6 +186,7 @@ def test_hard_neighbors_flip_one_vote_between_two_answers():
     assert gaps == [(1, 1), (5, 3)]  # five to four becomes four to five, seven to two becomes six to three
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_audit_where_one_vote_decides():
     """d = 64, nine subsamples of eight rows: the claim holds, is nearly reached, and half of it is refuted."""

@@ -60,6 +60,7 @@ def learned(learner):
     return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
 
 
+@pytest.mark.slow
 def test_buffer_batch_and_64_bit_types_change_nothing(key):
     run, found = learned(LEARNER), []
     for capacity in (100, 128):

@@ -45,6 +45,7 @@ def successes(learner, n, trials, alpha=0.1):
     return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_two_star_polygons_are_learned_from_6000_rows(stats):
     """Nine of ten trials are right; with a sixth of the rows none."""

@@ -308,7 +308,7 @@ def test_hard_neighbors_do_not_refute_the_improper_learner():
         assert report.violated is violated, str(report)
 
 
-@pytest.mark.parametrize(("nodes", "subsamples"), [(2**10, 32), (2**14, 512)])
+@pytest.mark.parametrize(("nodes", "subsamples"), [(2**10, 32), pytest.param(2**14, 512, marks=pytest.mark.slow)])
 def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples):
     """Beside the tree itself: XLA's own account of a compiled trial, for two buffers."""
     tree = trees.recursive(nodes, 0, 0.5)

@@ -45,9 +45,8 @@ def test_no_outputs_are_stored(root, name):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(root, name))
 
 
-@pytest.mark.parametrize(
-    "name", [name if name == "vc1" else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_it_runs(root, name, monkeypatch, capsys):
     """Cell by cell in one namespace, as Python runs them; no kernel is needed."""
     monkeypatch.setenv("DPJAX_TRIALS", "50")

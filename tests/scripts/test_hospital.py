@@ -45,6 +45,7 @@ def test_too_small_a_table_is_refused(script, tmp_path):
         script.persons(tmp_path / "table.csv")
 
 
+@pytest.mark.slow
 def test_the_page(script, tmp_path):
     write(tmp_path / "table.csv", 400, years=1)
     script.main(tmp_path / "table.csv", tmp_path, 0, 4, epsilons=(8.0,))

@@ -2,9 +2,12 @@
 
 import importlib.util
 
+import pytest
+
 from dpjax.learners import GenericLearner, PointLearner
 
 
+@pytest.mark.slow
 def test_multi_learners_page(root, tmp_path):
     spec = importlib.util.spec_from_file_location("multi_learners", root / "scripts" / "multi_learners.py")
     module = importlib.util.module_from_spec(spec)

@@ -145,7 +145,7 @@ def test_any_budget_runs(method):
 
 
 @pytest.mark.parametrize(
-    "method", ["treelog", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "treelog")]
+    "method", ["recprefix", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "recprefix")]
 )
 def test_buffer_order_and_batch_do_not_matter(method):
     plan = m.plan_for(method, 40, EPSILON, DELTA, BETA)
