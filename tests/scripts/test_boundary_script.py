@@ -1,6 +1,5 @@
 """The script of the boundaries, on outlines that are made up."""
 
-import importlib.util
 import sys
 from types import ModuleType
 
@@ -13,12 +12,8 @@ from dpjax.plots import read_metadata
 
 
 @pytest.fixture(scope="module")
-def script(root):
-    spec = importlib.util.spec_from_file_location("boundary", root / "scripts" / "boundary.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["boundary"] = module  # dataclasses look it up
-    spec.loader.exec_module(module)
-    return module
+def script(scripts):
+    return scripts("boundary")
 
 
 @pytest.fixture

@@ -1,21 +1,8 @@
 """The scripts on private set covers, at small size."""
 
-import importlib.util
-
 import pytest
 
 from dpjax.plots import read_metadata, set_cover
-
-
-@pytest.fixture(scope="module")
-def scripts(root):
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, root / "scripts" / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
 
 
 def cells(page, start):

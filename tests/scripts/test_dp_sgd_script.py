@@ -1,6 +1,5 @@
 """The script that compares DP-SGD with a set cover, at tiny size: what it chooses, its page, its figure."""
 
-import importlib.util
 import re
 from dataclasses import replace
 
@@ -11,11 +10,8 @@ from dpjax.plots import read_metadata
 
 
 @pytest.fixture(scope="module")
-def script(root):
-    spec = importlib.util.spec_from_file_location("dp_sgd", root / "scripts" / "dp_sgd.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(scripts):
+    return scripts("dp_sgd")
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """The script of the health study, on a table that is made up."""
 
 import csv
-import importlib.util
 
 import numpy as np
 import pytest
@@ -10,11 +9,8 @@ from dpjax.checks import InputError
 
 
 @pytest.fixture(scope="module")
-def script(root):
-    spec = importlib.util.spec_from_file_location("hospital", root / "scripts" / "hospital.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(scripts):
+    return scripts("hospital")
 
 
 def write(path, persons, years=2):

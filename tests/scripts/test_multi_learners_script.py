@@ -1,17 +1,13 @@
 """The script that runs every learner of many concepts at its planner's n, on two of them and few trials."""
 
-import importlib.util
-
 import pytest
 
 from dpjax.learners import GenericLearner, PointLearner
 
 
 @pytest.mark.slow
-def test_multi_learners_page(root, tmp_path):
-    spec = importlib.util.spec_from_file_location("multi_learners", root / "scripts" / "multi_learners.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def test_multi_learners_page(scripts, tmp_path):
+    module = scripts("multi_learners")
     entries = module.entries()
     assert len({entry.name for entry in entries}) == len(entries)
     chosen = [

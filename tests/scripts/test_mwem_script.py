@@ -1,12 +1,8 @@
 """The script that compares MWEM with noise on every query, at small size."""
 
-import importlib.util
 
-
-def test_mwem_page(root, tmp_path):
-    spec = importlib.util.spec_from_file_location("mwem", root / "scripts" / "mwem.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def test_mwem_page(scripts, tmp_path):
+    module = scripts("mwem")
     module.main(tmp_path, 3, 3, (16,), (64,), (100, 300), ((4, 0), (3, 2)))
     page = (tmp_path / "mwem.md").read_text()
     assert "`scripts/mwem.py`" in page and "median of 3 runs" in page and "nan" not in page

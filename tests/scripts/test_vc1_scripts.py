@@ -1,22 +1,10 @@
 """The scripts of the VC-1 chapter, at tiny size, into a folder of their own: page, figure, what the figure carries."""
 
-import importlib.util
 import re
 
 import pytest
 
 from dpjax.plots import read_metadata
-
-
-@pytest.fixture(scope="module")
-def scripts(root):
-    def load(name):
-        spec = importlib.util.spec_from_file_location(name, root / "scripts" / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
 
 
 def check(out, name, script, seed=3):
