@@ -309,5 +309,5 @@ def _verdict(of: Results, rows: Sequence[int]) -> str:
 
 
 if __name__ == "__main__":
-    given = options(__doc__, seed=0, trials=200)
+    given = options(__doc__, seed=0, trials=80)
     main(given.out, given.seed, given.trials)
