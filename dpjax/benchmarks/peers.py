@@ -39,6 +39,43 @@ def jax_laplace(key: Array, shape: tuple[int, ...], dtype) -> Array:
     return jax.random.laplace(key, shape, dtype)
 
 
+def jax_conjunction(
+    key: Array, dimension: int, literals: int, rounds: int, rows: int, coefficient: float, scale: float, offset: float
+) -> Array:  # fmt: skip
+    """A private set cover by products of float32 matrices and Gumbel noise, 64-bit types enabled: the exact error.
+
+    The AND of the first literals is 1 with probability 1/2. Scores are those of coordinates, negations and constants.
+    """
+    of_rows, of_rounds = jax.random.split(key)
+    relevant = jnp.arange(dimension) < literals
+    chance = 0.5 ** (1 / literals)
+    x = jax.random.uniform(of_rows, (rows, dimension), jnp.float32) < chance
+    label = jnp.all(x | ~relevant, axis=1)
+    constants = jnp.broadcast_to(jnp.array([False, True]), (rows, 2))
+    hits = jnp.concatenate([~x, x, constants], axis=1).astype(jnp.float32)
+
+    def one(left: Array, own: Array) -> tuple[Array, Array]:
+        of_count, of_choice = jax.random.split(own)
+        counts = jnp.stack([left & ~label, left & label]).astype(jnp.float32) @ hits
+        steps = jnp.floor(scale * jax.random.exponential(of_count, (2,), jnp.float64))
+        budget = jnp.sum(left & ~label) + steps[0] - steps[1] - offset
+        quality = jnp.minimum(counts[0] - budget / literals, -counts[1])
+        noise = jax.random.gumbel(of_choice, quality.shape, jnp.float64)
+        chosen = jnp.argmax(coefficient * quality + noise)
+        return left & (hits[:, chosen] == 0), chosen
+
+    _, chosen = jax.lax.scan(one, jnp.ones(rows, bool), jax.random.split(of_rounds, rounds))
+    found = jnp.zeros(2 * dimension + 2, bool).at[chosen].set(True)
+
+    def mass(needed: Array) -> Array:
+        plain, negated = needed[:dimension], needed[dimension : 2 * dimension]
+        each = jnp.where(plain, chance, 1.0) * jnp.where(negated, 1 - chance, 1.0)
+        return jnp.prod(jnp.where(plain & negated, 0.0, each)) * ~needed[-1]
+
+    target = jnp.zeros_like(found).at[:literals].set(True)
+    return mass(found) + mass(target) - 2 * mass(found | target)
+
+
 def inverse_cdf(scores: np.ndarray, draws: np.random.Generator) -> int:
     """One trial: scale, subtract the maximum, exp, running sum, search."""
     weights = np.multiply(scores, RATE)

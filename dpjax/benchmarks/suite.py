@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from dpjax import checks
-from dpjax.benchmarks import audits, devices, halfplanes, learner, memory, noise, parity, selection, vc1
+from dpjax.benchmarks import audits, conjunctions, devices, halfplanes, learner, memory, noise, parity, selection, vc1
 from dpjax.benchmarks.row import Row
 from dpjax.checks import InputError
 
-_PARTS = (selection, noise, learner, vc1, parity, halfplanes, audits, devices, memory)
+_PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, audits, devices, memory)
 ROWS: dict[str, Row] = {row.name: row for part in _PARTS for row in part.ROWS}
 
 

@@ -31,11 +31,11 @@ def options(
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table, with a line break at its end; numbers as %g prints them, None as a dash."""
+    """A Markdown table, with a line break at its end; numbers as %g prints them, None as a dash, bars escaped."""
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(header) for row in cells):
         raise InputError("rows", f"{len(header)} cells each", "another number", "give a cell for each column")
-    lines = ["| " + " | ".join(header) + " |", "|---" * len(header) + "|"]
+    lines = ["| " + " | ".join(map(_cell, header)) + " |", "|---" * len(header) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
 
 
@@ -54,4 +54,4 @@ def figure_path(out: Path, name: str) -> Path:
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", r"\|")

@@ -100,7 +100,7 @@ def test_closed_forms_are_certified(relation):
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))
-@pytest.mark.parametrize("rounds", [1, 3, 12])
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow), 12])
 def test_zcdp_and_pure_are_certified(rounds, relation):
     for epsilon, delta in itertools.product((0.1, 1.0, 4.0), (1e-9, 1e-3, 0.3)):
         for share in (0.0, 0.2):
@@ -163,7 +163,8 @@ def test_tail_offset():
 
 @pytest.mark.parametrize("relation", list(Neighboring))
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "rounds", "k"), [(0.37, 1e-9, 5, 3), (2.3, 1e-3, 11, 2), (1.0, 0.5, 3, 1)]
+    ("epsilon", "delta", "rounds", "k"),
+    [(0.37, 1e-9, 5, 3), pytest.param(2.3, 1e-3, 11, 2, marks=pytest.mark.slow), (1.0, 0.5, 3, 1)],
 )
 def test_calibration_is_certified_and_sharp(epsilon, delta, rounds, k, relation):
     for variant in ("noise_free", "noisy"):

@@ -24,6 +24,7 @@ def test_a_host_function(scale, violated):
     assert report.epsilon_found > 0.5 and report.details["seed"] == 0
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report():
     target = audit.from_function(laplace(1.0), CLAIM, [(0, 1)])
     one, other = (audit.statistical(target, PRIVACY, trials=1_000).epsilon_found for _ in range(2))

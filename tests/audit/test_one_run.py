@@ -64,6 +64,7 @@ def test_bad_scores(bad):
         audit.one_run(bad, np.zeros(200), CLAIM)
 
 
+@pytest.mark.slow
 def test_any_mechanism_by_the_line():
     """Laplace noise on a count for each canary: near the truth, and never above it too often."""
     found = audit.mechanism_target("laplace_mechanism")

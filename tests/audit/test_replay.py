@@ -96,7 +96,9 @@ LEARNERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("learner", "k"), LEARNERS, ids=lambda part: type(part).__name__)
+@pytest.mark.parametrize(("learner", "k"), [
+    pytest.param(*row, marks=pytest.mark.slow if i in (1, 2) else ()) for i, row in enumerate(LEARNERS)
+], ids=lambda part: type(part).__name__)  # fmt: skip
 def test_learners_ask_within_their_sensitivities(learner, k):
     target = audit.learner_target(learner, "learner", k)
     few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])

@@ -93,7 +93,7 @@ def test_false_alarms_long(draw, delta):
 
 @pytest.mark.parametrize(
     "bug",
-    [pytest.param(bug, marks=[pytest.mark.slow] if i % 3 else [], id=bug.what) for i, bug in enumerate(BUGS)],
+    [pytest.param(bug, marks=[pytest.mark.slow] if i % 5 else [], id=bug.what) for i, bug in enumerate(BUGS)],
 )
 def test_planted_bugs_are_caught(bug):
     report = audit.statistical(bug.target(), PRIVACY, trials=bug.trials)
@@ -123,6 +123,7 @@ def test_the_right_sparse_vector_is_not_accused(pair):
 # --- everything else --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_printed_a_dist_is_caught_and_the_corrected_one_is_not():
     for calibration, violated in (("printed", True), ("corrected", False)):
         found = audit.mechanism_target("stability", calibration=calibration)

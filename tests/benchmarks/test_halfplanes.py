@@ -24,6 +24,7 @@ def hit(draw):
     return np.asarray(jax.jit(lambda keys: jax.lax.map(one, keys))(jax.random.split(jax.random.key(7), DRAWS)))
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_samplers_that_race_draw_from_one_law(stats):
     """Chi-square of the numbers of rows hit, three samplers side by side; numbers below 30 in all are one cell."""

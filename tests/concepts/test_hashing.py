@@ -127,7 +127,7 @@ def random_distribution(generator, size, kind):
                                        for i in range(0, 10, 2)])  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["atoms", "segments", "uniform"])
+@pytest.mark.parametrize("kind", ["atoms", "segments", pytest.param("uniform", marks=pytest.mark.slow)])
 def test_masses_and_errors_against_brute_force(kind):
     generator, size = np.random.default_rng(7), 2**10
     x = jnp.arange(size, dtype=jnp.uint32)[:, None]

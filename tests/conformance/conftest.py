@@ -179,9 +179,9 @@ TINY_INSTANCES = {
     ],
     KLN: [Case(KLN(Points(Domain(3)))), Case(KLN(Thresholds(Domain(3)))), Case(KLN(Finite.of(TINY)))],
     ImproperVC1: [
+        Case(improper(Thresholds(Domain(3)), 1)),
         Case(improper(Thresholds(Domain(3)), 2)),
         Case(improper(trees.complete(2, 1, 1.0), 2)),
-        Case(improper(Thresholds(Domain(3)), 1)),
     ],
     ParityLearner: [Case(ParityLearner(Parities(2), 3, 1)), Case(ParityLearner(Parities(1), 2, 2), 2)],
     PointLearner: [Case(PointLearner(Points(Domain(3)))), Case(PointLearner(Points(Domain(2))), 2)],
@@ -198,6 +198,7 @@ LONG = {  # without jit, or with very many outcomes: up to a minute each
     ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
     ("case", UnionLearner),
     *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
+    *(("drawn", kind) for kind in TINY_INSTANCES if kind not in (KLN, GenericLearner, ThresholdMedian)),
     *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN, ParityLearner, PointLearner)),
 }
 
@@ -217,6 +218,7 @@ def pytest_generate_tests(metafunc):
         ("first", of_each_kind),
         ("simple", of_each_kind),
         ("tiny", TINY_INSTANCES),
+        ("drawn", TINY_INSTANCES),
     ):
         if argument in metafunc.fixturenames:
             marked = [

@@ -87,22 +87,22 @@ def test_a_broken_twin_is_caught(tiny):
 
 
 @pytest.mark.statistical
-def test_the_composed_law_is_what_runs(tiny, stats):
+def test_the_composed_law_is_what_runs(drawn, stats):
     """Draws of the real learner, with its real samplers, against the law that was audited."""
-    counted = isinstance(tiny.learner, GenericLearner) and isinstance(tiny.learner.sanitizer, PointCounts)
-    if counted or isinstance(tiny.learner, Independent | PointLearner | HashedPoints):
+    counted = isinstance(drawn.learner, GenericLearner) and isinstance(drawn.learner.sanitizer, PointCounts)
+    if counted or isinstance(drawn.learner, Independent | PointLearner | HashedPoints):
         return  # tests/learners: each run is its learner with its key and share; counts, hashes are not in the law
     privacy, count = (2.0, 0.3), 4_000
-    universe = target(tiny).universes()[0].databases
+    universe = target(drawn).universes()[0].databases
     last = len(universe.mask) - 1
     chosen = jax.tree.map(lambda part: part[jnp.asarray([last, last // 2, last // 3])], universe)
 
     def run(sample, dtype, key):
-        return tiny.learner.learn(key, sample, Privacy(*(dtype(number) for number in privacy)), GOAL)
+        return drawn.learner.learn(key, sample, Privacy(*(dtype(number) for number in privacy)), GOAL)
 
     try:
         log_p, outcomes = exact_law(
-            lambda s: run(s, jnp.float64, jax.random.key(0)), chosen, tiny.learner.concepts.size
+            lambda s: run(s, jnp.float64, jax.random.key(0)), chosen, drawn.learner.concepts.size
         )
     except audit.NotListable:
         return

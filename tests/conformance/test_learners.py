@@ -160,6 +160,19 @@ def test_jit_changes_no_decision(simple):
     assert_same(learn_one(key, sample, *numbers), jax.jit(learn_one)(key, sample, *numbers))
 
 
+def test_batch_capacity_and_64_bit_types_together_change_nothing(case):
+    """One by one among the slow tests."""
+    with jax.enable_x64(True):
+        large = data(case, 40, 2 * CAPACITY, realizable=False)
+        found = [jax.tree.map(np.asarray, learn(case, large, epsilon, batch=7)) for epsilon in MIXED]
+    small = data(case, realizable=False)
+    for epsilon, other in zip(MIXED, found, strict=True):
+        one = jax.tree.map(lambda part: np.asarray(part)[:7], learn(case, small, epsilon))
+        assert jax.tree.map(lambda part: part.dtype, one) == jax.tree.map(lambda part: part.dtype, other)
+        assert_same(one, other)
+
+
+@pytest.mark.slow
 def test_the_batch_changes_nothing(case):
     sample = data(case, realizable=False)
     for epsilon in MIXED:
@@ -177,6 +190,7 @@ def test_what_lies_in_the_padding_does_not_matter(case):
         assert_same(found, learn(case, mixed, epsilon))
 
 
+@pytest.mark.slow
 def test_the_capacity_changes_nothing(case):
     """The answer, for the same rows and key."""
     small, large = (data(case, 40, capacity, realizable=False) for capacity in (CAPACITY, 2 * CAPACITY))
@@ -204,6 +218,7 @@ def test_the_capacity_changes_no_law(case):
         np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_64_bit_types_change_nothing(case):
     seen = []
     for on in (False, True):

@@ -31,6 +31,7 @@ def databases(n):
     return np.stack([encode(row, BITS) for row in values])
 
 
+@pytest.mark.slow
 def test_answers_are_those_of_the_static_plan():
     plan, n = plan_near("recprefix", BITS, 1.0, 1e-6, 100), 100
     rows = databases(n)

@@ -29,7 +29,7 @@ def test_a_constant_is_told_from_a_power():
     assert without.widened > 1.2  # no power law is within 2% of it
 
 
-@pytest.mark.parametrize("exponent", [0.5, 1.0])
+@pytest.mark.parametrize("exponent", [0.5, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_the_larger_of_two_terms_is_fitted_too(exponent):
     term = 3 * np.log(20 * K) * K**exponent
     y = np.maximum(150.0, term)

@@ -88,6 +88,7 @@ def test_same_bytes_for_any_tiles_in_flight_devices_and_x64(flags, x64, config, 
     assert len(found) == (3 if "point" in flags else 6)
 
 
+@pytest.mark.slow
 def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
     run(config, tmp_path / "alone", cache, "--sweep.learners", "point", "--sweep.n", "60")
     alone = digest(tmp_path / "alone")

@@ -191,6 +191,7 @@ MEASURED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_far_fewer_rows_do(stats):
     """Short version of the next: 1.1 times as many rows as were measured elsewhere."""

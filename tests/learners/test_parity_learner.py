@@ -106,7 +106,9 @@ def test_votes_are_compared_whole():
 # --- the learner -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (32, 33), (33, 70), (100, 4)])
+@pytest.mark.parametrize(("d", "k"), [
+    (1, 1), (33, 70), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((32, 33), (100, 4))),
+])  # fmt: skip
 def test_clean_rows_give_the_parities(d, k):
     concepts = Parities(d)
     learner = ParityLearner(concepts, 5, d + 16)
@@ -218,6 +220,7 @@ def test_capacity_padding_and_batch_change_nothing():
                 np.testing.assert_array_equal(a[: len(b)], b)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(("d", "k", "epsilon", "delta", "beta"), [
     (1, 1, 4.0, 1e-3, 0.2), (10, 4, 8.0, 1e-6, 0.1), (40, 33, 4.0, 1e-4, 0.1), (64, 2, 16.0, 1e-6, 0.05),

@@ -104,6 +104,7 @@ def test_without_privacy_the_triangle_is_found(key):
     np.testing.assert_array_equal(SMALL.predict(found, rows.x)[:, 0], label)
 
 
+@pytest.mark.slow
 def test_no_database_exceeds_the_guarantee_and_more_would():
     """Exactly, all samples of up to three rows over four points; a learner with 1.6 times its epsilon is caught."""
     table = cover_table(1, 1, Neighboring.REPLACE_ONE, 1e-6, (4.0,))

@@ -116,7 +116,9 @@ def test_implicit_thresholds_are_the_path():
     assert implicit.height == path.height == 12
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=() if name in ("recursive", "path") else pytest.mark.slow) for name in TREES
+])  # fmt: skip
 def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
     """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""
     tree, generator = TREES[name], np.random.default_rng(7)
@@ -187,6 +189,7 @@ def test_counts_are_what_they_say(name):
             assert found.leaf[node] == (node != start and bool(tree.proper[node]) and not inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["recursive", *(pytest.param(name, marks=pytest.mark.slow) for name in ("prefixes", "star"))]
 )
@@ -308,7 +311,8 @@ def test_hard_neighbors_do_not_refute_the_improper_learner():
         assert report.violated is violated, str(report)
 
 
-@pytest.mark.parametrize(("nodes", "subsamples"), [(2**10, 32), pytest.param(2**14, 512, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("nodes", "subsamples"), [(2**10, 32), (2**14, 512)])
 def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples):
     """Beside the tree itself: XLA's own account of a compiled trial, for two buffers."""
     tree = trees.recursive(nodes, 0, 0.5)

@@ -182,8 +182,12 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("epsilons", [(1.0,), (0.5, 1.0)])
-@pytest.mark.parametrize("ks", [(4,), (1, 4)])
+@pytest.mark.parametrize(
+    ("ks", "epsilons"),
+    [((4,), (1.0,)), ((1, 4), (0.5, 1.0)), *(
+        pytest.param(*row, marks=pytest.mark.slow) for row in (((4,), (0.5, 1.0)), ((1, 4), (1.0,)))
+    )],
+)  # fmt: skip
 def test_partial_results(change, ks, epsilons, make):
     result = make(("point", "erm"), ks, epsilons)
     if change is _mixed:

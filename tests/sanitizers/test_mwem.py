@@ -169,7 +169,8 @@ def test_total_on_every_database_in_one_trace(replays, run, key):
 
 
 @pytest.mark.parametrize(
-    ("size", "count", "replays"), [(13, 7, 0), (13, 7, 2), pytest.param(100, 37, 0, marks=pytest.mark.slow)]
+    ("size", "count", "replays"),
+    [(13, 7, 2), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((13, 7, 0), (100, 37, 0)))],
 )
 def test_neither_batch_nor_capacity_nor_order_nor_row_of_a_batch_matters(size, count, replays, run, key):
     generator, n = np.random.default_rng(5), 200

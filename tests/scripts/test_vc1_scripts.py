@@ -44,6 +44,7 @@ def test_vc1_height(scripts, tmp_path):
     assert 600 <= int(row[3]) <= 2000 and row[5] == "420 x 20 = 8400"
 
 
+@pytest.mark.slow
 def test_vc1_subsample_size(scripts, tmp_path):
     scripts("vc1_subsample_size").main(tmp_path, 3, 8, (64,))
     page = check(tmp_path, "vc1-subsample-size", "vc1_subsample_size")
@@ -71,6 +72,7 @@ def test_vc1_proper_measured(scripts, tmp_path):
     assert "Exponent of 1/alpha" in page and "proper 1." in page
 
 
+@pytest.mark.slow
 def test_figure_one(scripts, tmp_path, capsys):
     target, found = scripts("figure_one").main(tmp_path, 3, 4200)
     assert target == found == 4

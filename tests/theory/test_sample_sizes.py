@@ -204,6 +204,7 @@ def test_kln_learns_at_either_sample_size(formula, stats):
     stats.mostly(int(found[1]), TRIALS, beta)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_kln_learns_noisy_labels_at_the_agnostic_sample_size(stats):
     """Walsh functions disagree on half of the domain, a fifth of the labels are flipped: every other concept is bad."""

@@ -90,6 +90,7 @@ def hard(d, spread=0):
 HARD = HalfPlanes(2**20, slabs=8, bins=32, spare=512)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_a_database_that_defeats_fixed_cells(stats):
     """What may be hit weighs e^11 times what is, and no partition at rest can see it. The law is that of two rows."""
@@ -166,31 +167,31 @@ def words(cut):
     return np.concatenate(columns, axis=1)
 
 
-def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types():
+def chosen(batch, capacity, x64=False):
+    """112 draws from 90 rows, in their order among others that count for nothing."""
     family = HalfPlanes(1024, slabs=16, bins=32, spare=32, walls=8)
     points, target = workload(90)
     keys = jax.random.split(jax.random.key(8), 112)
+    place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:90])
+    x = np.random.default_rng(batch).integers(-9, 2000, (capacity, 2)).astype(np.int32)
+    x[place] = points
+    t, o = np.zeros((2, capacity), bool)
+    t[place], o[place] = target, ~target
+    with jax.enable_x64(x64):
+        x, t, o = jnp.asarray(x), jnp.asarray(t), jnp.asarray(o)
+        one = lambda key: family.select(key, x, t, o, jnp.float32(40), 3, jnp.float32(0.9))  # noqa: E731
+        many = jax.jit(jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0])))
+        parts = [words(many(keys[i : i + batch])) for i in range(0, 112, batch)]
+    return np.concatenate(parts)
 
-    def run(batch, capacity, wide=False):
-        """Rows in their order among others that count for nothing."""
-        place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:90])
-        x = np.random.default_rng(batch).integers(-9, 2000, (capacity, 2)).astype(np.int32)
-        x[place] = points
-        t, o = np.zeros((2, capacity), bool)
-        t[place], o[place] = target, ~target
-        with jax.enable_x64(wide):
-            x, t, o = jnp.asarray(x), jnp.asarray(t), jnp.asarray(o)
-            one = lambda key: family.select(key, x, t, o, jnp.float32(40), 3, jnp.float32(0.9))  # noqa: E731
-            many = jax.jit(
-                jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0]))
-            )
-            parts = [words(many(keys[i : i + batch])) for i in range(0, 112, batch)]
-        return np.concatenate(parts)
 
-    expected = run(16, 90)
+@pytest.mark.parametrize(
+    ("batch", "capacity", "x64"), [(7, 200, False), pytest.param(1, 96, True, marks=pytest.mark.slow)]
+)
+def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types(batch, capacity, x64):
+    expected = chosen(16, 90)
     assert len(np.unique(expected, axis=0)) == 112
-    assert np.array_equal(run(1, 96, wide=True), expected)
-    assert np.array_equal(run(7, 200), expected)
+    assert np.array_equal(chosen(batch, capacity, x64), expected)
 
 
 def test_hits_are_decided_by_whole_numbers():

@@ -89,6 +89,7 @@ def test_the_counts_are_of_what_is_left():
     np.testing.assert_array_equal(counts[0], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", [pytest.param(0.0, marks=pytest.mark.slow), 1.0])
 def test_two_rounds_have_the_law_of_their_parts(scale, key, stats):

@@ -74,6 +74,7 @@ def test_sorted_crossings_have_the_exact_law(name, measure, stats):
     stats.chi_square(np.bincount(brute.patterns(np.asarray(hits)), minlength=len(law)), law)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("d", [2**30, pytest.param(2**10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", arrangement.FAMILIES)

@@ -75,6 +75,7 @@ def test_success_at_the_proved_n_long(method, bits, stats):
         stats.mostly(found, 2000, BETA)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", ["exponential", "recprefix", pytest.param("treelog", marks=pytest.mark.slow)])
 def test_an_alpha_median_at_the_proved_n(method, stats):
@@ -118,7 +119,9 @@ def test_both_branches_of_treelog_are_taken():
 
 
 @pytest.mark.parametrize("bits", [pytest.param(1, marks=pytest.mark.slow), 33])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method", ["recprefix", *(pytest.param(name, marks=pytest.mark.slow) for name in METHODS if name != "recprefix")]
+)
 def test_tiny_databases_and_domains_have_answers_or_none(method, bits):
     plan = m.plan_for(method, bits, EPSILON, DELTA, BETA)
     for n in (0, 1, 2, 5):

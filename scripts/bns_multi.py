@@ -1,0 +1,72 @@
+"""Writes docs/bns-multi.md from the table.json of `dpjax table bns-multi`: exponents, every bracket, the figure.
+
+Run: python scripts/bns_multi.py [--table results/table/table.json] [--out FOLDER]
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpjax.experiments import multi_table
+from dpjax.experiments.reports import figure_path, options
+from dpjax.plots.table import plot_table
+from dpjax.table_command import markdown
+
+WRITTEN = Path("results/table/table.json")
+FREE = 0.1  # how far from the claim an exponent may be
+HEAD = """# The tables of Bun, Nissim and Stemmer, measured
+
+Section 1.3 of "Simultaneous Private Learning of Multiple Concepts" says how the rows that k concepts need together grow
+with k, in O(.). Here each claim is an exponent, measured: of k, and for some rows of log |X| and of the dimension.
+
+    dpjax table bns-multi --out results/table      # about 70 minutes on 2 cores, resumable
+    python scripts/bns_multi.py                    # this page
+
+alpha = {alpha:g}, beta = {beta:g}, replace-one; pure rows at epsilon = {pure:g} and the others at ({epsilon:g},
+{delta:g}), but those in log2 |X| at epsilon = 1; agnostic rows flip {noise:.0%} of the labels, and their errors are
+those beyond the best concept's. Points and thresholds have 32 bits, parities {dimension} (uniform examples), the class
+of 256 holds all functions on eight elements. Distributions are hard ones: a single wrong answer, or a threshold a few
+values away, is an error above alpha.
+
+Each n* is bracketed: all k hypotheses are good with probability below {target:g} at the lower end and above {least:g}
+at the upper one, and a bracket is wrong with probability at most {error:g}. The fit is of a constant and slope *
+logarithm * x^exponent, their sum or the larger of the two, with the logarithm that the proof has (of the number of
+hypotheses times k over beta) as a factor; where the claim has one term only there is no constant. An interval holds
+every exponent that goes through all brackets; where none does, "widened" says by what factor upper ends had to grow,
+and the interval has no stated confidence. "Planner" is the number that the theorem asks for with its constants, a dash
+where the learner's static numbers are below those of the proof; "lower bound" is the one by packing, with constants.
+
+"""
+TAIL = """
+![n* along each axis](figures/bns-multi.png)
+"""
+
+
+def main(written: Path, out: Path) -> None:
+    """Page and figures."""
+    answer = json.loads(written.read_text())
+    config, pure, approximate = answer["config"], multi_table.PURE, multi_table.APPROXIMATE
+    page = HEAD.format(
+        alpha=multi_table.ALPHA, beta=multi_table.BETA, pure=float(pure.epsilon),
+        epsilon=float(approximate.epsilon), delta=float(approximate.delta), noise=multi_table.NOISE,
+        dimension=multi_table.DIMENSION, target=1 - multi_table.BETA, least=1 - multi_table.BETA - config["gamma"],
+        error=1 - config["confidence"],
+    )  # fmt: skip
+    (out / "bns-multi.md").write_text(page + _verdict(answer) + "\n" + markdown(answer) + TAIL)
+    plot_table(answer, figure_path(out, "bns-multi"))
+
+
+def _verdict(answer: Mapping[str, Any]) -> str:
+    fitted = [(row, abs(row["fit"]["exponent"] - row["claimed"])) for row in answer["rows"] if row["fit"] is not None]
+    near = sum(distance <= FREE for _, distance in fitted)
+    row, farthest = max(fitted, key=lambda one: one[1])
+    return (
+        f"**{near} of {len(answer['rows'])} measured exponents are within {FREE:g} of the claim; the farthest, "
+        f'{farthest:.3f} away, is that of "{row["title"]}".**\n'
+    )
+
+
+if __name__ == "__main__":
+    given = options(__doc__, seed=0, trials=1, files=["table"])
+    main(given.table or WRITTEN, given.out)
