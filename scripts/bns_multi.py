@@ -20,7 +20,7 @@ HEAD = """# The tables of Bun, Nissim and Stemmer, measured
 Section 1.3 of "Simultaneous Private Learning of Multiple Concepts" says how the rows that k concepts need together grow
 with k, in O(.). Here each claim is an exponent, measured: of k, and for some rows of log |X| and of the dimension.
 
-    dpjax table bns-multi --out results/table      # about 70 minutes on 2 cores, resumable
+    dpjax table bns-multi --out results/table      # an hour on 2 cores; resumable
     python scripts/bns_multi.py                    # this page
 
 alpha = {alpha:g}, beta = {beta:g}, replace-one; pure rows at epsilon = {pure:g} and the others at ({epsilon:g},
