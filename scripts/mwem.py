@@ -38,6 +38,9 @@ MWEM pays for the logarithm of the number of queries where noise on each pays fo
 are few and queries many. What it pays for the domain is its speed: the proved error without any noise is
 2 sqrt(ln |X| / (T + 1)), and T rounds share the budget. On domains as small as these, a noisy count of every value is
 better than both; it pays for the square root of |X|, and needs no class.
+
+Replays cost no privacy. After 40 rounds on 8000 rows they cut the error to between a half and a ninth; on 500 rows they
+fit the noise.
 """
 
 
