@@ -68,16 +68,18 @@ class Choice:
 
 RATES = {"adam": (0.1, 0.2, 0.4), "momentum": (1.0, 3.0, 10.0)}
 CLIPS = {"adam": (0.1, 1.0), "momentum": (1.0,)}  # for momentum another clip is much like another learning rate
-SHAPES = (((16,), 30, 1024), ((16, 16), 30, 1024), ((16,), 100, 256), ((16, 16), 100, 256), ((16,), 300, 256))
+SHAPES = (((16,), 100, 256), ((16, 16), 100, 256), ((16,), 300, 256), ((32,), 300, 256), ((16,), 300, 1024),
+          ((16,), 600, 256))  # fmt: skip
+SPREADS = {"adam": (1.0, 4.0, 8.0), "momentum": (1.0, 4.0)}
 PRIVATE = tuple(
     Choice(optimizer, *shape, *numbers)
-    for optimizer, shapes in (("adam", SHAPES), ("momentum", SHAPES[1:4]))
+    for optimizer, shapes in (("adam", SHAPES), ("momentum", SHAPES[:3]))
     for shape in shapes
-    for numbers in product(RATES[optimizer], CLIPS[optimizer], (1.0, 4.0), (0.0, 0.5))
+    for numbers in product(RATES[optimizer], CLIPS[optimizer], SPREADS[optimizer], (0.5,))
 )
 FREE = tuple(
     Choice("adam", *shape, *numbers)
-    for shape in SHAPES[2:]
+    for shape in SHAPES[:3]
     for numbers in product((0.03, 0.1, 0.3), (1.0,), (1.0,), (0.0, 0.5))
 )
 HEAD = f"""# Convex polygons by DP-SGD
