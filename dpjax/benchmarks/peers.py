@@ -42,9 +42,10 @@ def jax_laplace(key: Array, shape: tuple[int, ...], dtype) -> Array:
 def jax_conjunction(
     key: Array, dimension: int, literals: int, rounds: int, rows: int, coefficient: float, scale: float, offset: float
 ) -> Array:  # fmt: skip
-    """A private set cover by products of float32 matrices and Gumbel noise, 64-bit types enabled: the exact error.
+    """A private set cover by products of float32 matrices and ``jax.random.categorical``: the exact error.
 
-    The AND of the first literals is 1 with probability 1/2. Scores are those of coordinates, negations and constants.
+    64-bit types enabled. The AND of the first literals is 1 with probability 1/2. Scores are those of coordinates,
+    negations and constants.
     """
     of_rows, of_rounds = jax.random.split(key)
     relevant = jnp.arange(dimension) < literals
@@ -60,8 +61,7 @@ def jax_conjunction(
         steps = jnp.floor(scale * jax.random.exponential(of_count, (2,), jnp.float64))
         budget = jnp.sum(left & ~label) + steps[0] - steps[1] - offset
         quality = jnp.minimum(counts[0] - budget / literals, -counts[1])
-        noise = jax.random.gumbel(of_choice, quality.shape, jnp.float64)
-        chosen = jnp.argmax(coefficient * quality + noise)
+        chosen = jax.random.categorical(of_choice, coefficient * quality)
         return left & (hits[:, chosen] == 0), chosen
 
     _, chosen = jax.lax.scan(one, jnp.ones(rows, bool), jax.random.split(of_rounds, rounds))
