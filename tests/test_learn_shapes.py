@@ -40,6 +40,7 @@ def labels(found, x):
     return np.any(inside, axis=0)
 
 
+@pytest.mark.slow
 def test_a_polygon_in_the_columns_units(flood, tmp_path, capsys):
     flags = (flood, "--learner", "polygon", "--box", *BOX, "--bits", 10, "--trials", 3, "--epsilon", 20, "--parts", 2,
              "--out", tmp_path / "new", "--json")  # fmt: skip

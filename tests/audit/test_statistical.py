@@ -112,6 +112,7 @@ def test_a_sequential_audit_stops_early(run):
     assert report.details["p_value"] <= 0.05 and report.epsilon_found == 1 and not report.curve
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pair", [([0, 0, 0], [1, -1, 1]), pytest.param(([1, 1, 1, 0], [0, 0, 0, 1]), marks=pytest.mark.slow)]
 )

@@ -61,6 +61,7 @@ def test_dpjax_is_ahead(name):
     assert any(row["ratio"] > 1 for row in ratios)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_trials():
     assert quick("memory")["passed"] and quick("memory-tile")["passed"]
 

@@ -199,7 +199,7 @@ LONG = {  # without jit, or with very many outcomes: up to a minute each
     ("case", UnionLearner),
     *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
     *(("drawn", kind) for kind in TINY_INSTANCES if kind not in (KLN, GenericLearner, ThresholdMedian)),
-    *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN, ParityLearner, PointLearner)),
+    *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN)),
 }
 
 

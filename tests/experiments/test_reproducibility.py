@@ -98,6 +98,7 @@ def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
     assert digest(tmp_path / "order") == reference[0]
 
 
+@pytest.mark.slow
 def test_a_finished_sweep_computes_nothing(config, cache, reference, tmp_path):
     first = run(config, tmp_path, cache)
     again = run(config, tmp_path, cache)

@@ -71,7 +71,9 @@ def test_contradictions_get_no_answer(name):
     assert (outcome == -1).all() and not says.any()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "generic thresholds" else name for name in ALL]
+)
 def test_points_that_are_all_alike(name):
     for label in (False, True):
         says, outcome = learned(name, [5] * ROWS, np.full((ROWS, K), label))

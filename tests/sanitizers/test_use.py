@@ -79,7 +79,7 @@ def test_published_recursion_fails_on_atoms(run, key):
     assert error(run(RecursiveQuantiles(2, 16))(key, x, mask, 4.0), x, mask) > 0.3
 
 
-@pytest.mark.parametrize("name", short("blocks, recprefix", "slices", "hierarchy", "joint"))
+@pytest.mark.parametrize("name", short("blocks, recprefix", "hierarchy", "joint"))
 def test_total_on_every_database_in_one_trace(name, run, key):
     sanitizer, mask = SMALL[name], np.arange(CAPACITY)
     for n in (0, 1, 2, 7):

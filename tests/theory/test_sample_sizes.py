@@ -190,7 +190,9 @@ def program(experiment):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("formula", [kln.realizable, kln.realizable_printed], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("formula", [
+    pytest.param(kln.realizable, marks=pytest.mark.slow), kln.realizable_printed
+], ids=lambda f: f.__name__)  # fmt: skip
 def test_kln_learns_at_either_sample_size(formula, stats):
     """The packing: every other concept is bad."""
     epsilon, alpha, beta = 1.0, 0.1, 0.1
