@@ -66,11 +66,11 @@ class Choice:
         return noise_multiplier(EPSILON, DELTA, self.rate(n), self.steps) if private else 0.0
 
 
-RATES = {"adam": (0.1, 0.2, 0.4), "momentum": (1.0, 3.0, 10.0)}
+RATES = {"adam": (0.05, 0.1, 0.2, 0.4), "momentum": (1.0, 3.0, 10.0)}
 CLIPS = {"adam": (0.1, 1.0), "momentum": (1.0,)}  # for momentum another clip is much like another learning rate
 SHAPES = (((16,), 100, 256), ((16, 16), 100, 256), ((16,), 300, 256), ((32,), 300, 256), ((16,), 300, 1024),
           ((16,), 600, 256))  # fmt: skip
-SPREADS = {"adam": (1.0, 4.0, 8.0), "momentum": (1.0, 4.0)}
+SPREADS = {"adam": (4.0, 8.0, 16.0), "momentum": (1.0, 4.0)}
 PRIVATE = tuple(
     Choice(optimizer, *shape, *numbers)
     for optimizer, shapes in (("adam", SHAPES), ("momentum", SHAPES[:3]))
