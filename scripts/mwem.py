@@ -36,11 +36,10 @@ Laplace(2 / epsilon) to the count of every value of the domain. Both are clipped
 TAIL = """
 MWEM pays for the logarithm of the number of queries where noise on each pays for its square root: so it wins where rows
 are few and queries many. What it pays for the domain is its speed: the proved error without any noise is
-2 sqrt(ln |X| / (T + 1)), and T rounds share the budget. On domains as small as these, a noisy count of every value is
-better than both; it pays for the square root of |X|, and needs no class.
+2 sqrt(ln |X| / (T + 1)), and T rounds share the budget. On domains as small as these, from 2000 rows on, a noisy count
+of every value is better than both; it pays for the square root of |X|, and needs no class.
 
-Replays cost no privacy. After 40 rounds on 8000 rows they cut the error to between a half and a ninth; on 500 rows they
-fit the noise.
+Replays cost no privacy; where rows are too few for the rounds they fit the noise.
 """
 
 

@@ -371,7 +371,7 @@ def test_impossible_candidates_at_the_end_change_no_draw(size):
     weights = (np.random.default_rng(size).random(size) * 3).astype(np.float32)
     key_array = jax.random.split(jax.random.key(5), 200)
     drawn = []
-    for padding in (0, 1, 40_000):
+    for padding in (0, 1, 64, 3000, 40_000):
         padded = jnp.concatenate([jnp.asarray(weights), jnp.full(padding, -jnp.inf, jnp.float32)])
         draw = jax.jit(jax.vmap(lambda k, logs=padded: laws.Categorical(logs).sample(k)))
         drawn.append(np.asarray(draw(key_array)))

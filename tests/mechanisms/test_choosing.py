@@ -180,5 +180,5 @@ def test_the_buffer_changes_no_draw(key):
 
     first = np.asarray(draw(100))
     assert 20 < np.sum(first == -1) < 180
-    for capacity in (101, 300):
+    for capacity in (101, 128, 256, 300):
         np.testing.assert_array_equal(first, draw(capacity))
