@@ -40,6 +40,7 @@ def pieces(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> np.ndar
     """
     parts = concepts.parts if isinstance(concepts, Unions) else concepts
     lines = parts.family.normal(parts.cuts(np.asarray(hypothesis.concept)[0]))  # of what is excluded
+    lines[..., 2] *= 1 << concepts.domain.shift
     return lines.reshape(-1, 3 if isinstance(concepts, Unions) else len(lines), 3)
 
 

@@ -4,26 +4,50 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, random
+from dpjax import checks, random, wide
 from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 
 _GOLDEN = 0x9E3779B9  # 2**32 / golden ratio
+_FINEST_BITS = 30  # on which lines are decided exactly
 
 
 @dataclass(frozen=True)
 class Plane:
-    """{0, ..., d}^2, d in [1, 2**30]. Elements are ``uint32[..., 2]``, (x, y); number x (d + 1) + y is one, too."""
+    """{0, ..., d}^2, d in [1, 2**64 - 1]. Elements are (x, y); number x (d + 1) + y is one, too.
+
+    They are ``uint32[..., 2]`` or, for d of 2**32 and more, ``uint32[..., 4]``, upper words first. With d above 2**30,
+    lines are drawn and predictions made on `coarse`: each row is `rounded` by itself, so neighbours stay neighbours.
+    """
 
     d: int
 
     def __post_init__(self):
-        checks.integer("d", self.d, 1, 2**30)
+        checks.integer("d", self.d, 1, 2**64 - 1)
+
+    @property
+    def shift(self) -> int:
+        """How many bits of a coordinate `rounded` drops."""
+        return max(0, (self.d - 1).bit_length() - _FINEST_BITS)
+
+    @property
+    def coarse(self) -> "Plane":
+        """The grid of what is `rounded`, with d at most 2**30; this one if it is no larger."""
+        return Plane(self.d >> self.shift)
+
+    def rounded(self, x: Array) -> Array:
+        """Elements ``uint32[..., limbs]`` -> those of the coarse grid, ``int32[..., 2]``; outside counts as d."""
+        if self.limbs == 2:
+            return (jnp.minimum(x.astype(jnp.uint32), jnp.uint32(self.d)) >> self.shift).astype(jnp.int32)
+        with jax.enable_x64(True):
+            inside = jnp.minimum(wide.join(x.reshape(*x.shape[:-1], 2, 2)), jnp.uint64(self.d))
+            return (inside >> self.shift).astype(jnp.int32)
 
     @property
     def size(self) -> int:
@@ -32,11 +56,11 @@ class Plane:
 
     @property
     def limbs(self) -> int:
-        """Words of an element, one for each coordinate."""
-        return 2
+        """Words of an element, one or two for each coordinate."""
+        return 2 if self.d < 2**32 else 4
 
     def encode(self, values) -> np.ndarray:
-        """Host: pairs of whole numbers in {0, ..., d}, or numbers of elements -> ``uint32[..., 2]``."""
+        """Host: pairs of whole numbers in {0, ..., d}, or numbers of elements -> ``uint32[..., limbs]``."""
         side = self.d + 1
         pairs = [divmod(int(v), side) if isinstance(v, Integral) else tuple(v) for v in values]
         for pair in pairs:
@@ -44,11 +68,13 @@ class Plane:
                 raise InputError(
                     "element", f"two whole numbers in [0, {self.d}]", repr(pair), "scale and round the coordinates"
                 )  # fmt: skip
-        return np.array([[int(c) for c in pair] for pair in pairs], np.uint32).reshape(-1, 2)
+        whole = np.array([[int(c) for c in pair] for pair in pairs], np.uint64).reshape(-1, 2)
+        return wide.encode(whole, self.limbs // 2).reshape(-1, self.limbs)
 
     def decode(self, elements) -> np.ndarray:
-        """Host: ``uint32[..., 2]`` -> pairs, ``int64[..., 2]``."""
-        return np.asarray(elements).astype(np.int64)
+        """Host: ``uint32[..., limbs]`` -> pairs, ``int64[..., 2]``, or ``uint64[..., 2]`` for 4 limbs."""
+        words = np.asarray(elements)
+        return words.astype(np.int64) if self.limbs == 2 else wide.decode(words.reshape(*words.shape[:-1], 2, 2))
 
 
 @register_dataclass
@@ -73,19 +99,23 @@ class UniformPlane:
         return self.probes
 
     def draw(self, key: Array, count: int) -> Array:
-        """``uint32[count, 2]`` independent elements; the first ones do not depend on ``count``."""
-        return random.randint_below(key, jnp.asarray([self.d + 1], jnp.uint32), (count, 2))[..., 0]
+        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
+        words = Plane(self.d).limbs // 2
+        bound = wide.pack(self.d + 1, words if self.d + 1 < 1 << 32 * words else words + 1)
+        return random.randint_below(key, jnp.asarray(bound), (count, 2))[..., -words:].reshape(count, 2 * words)
 
     def points(self) -> np.ndarray:
-        """The probes, ``uint32[probes, 2]``, on the host: one in each column, rows by the golden ratio."""
-        i, side = np.arange(self.probes, dtype=np.uint64), np.uint64(self.d + 1)
-        x = (2 * i + 1) * side // np.uint64(2 * self.probes)
-        y = ((i * np.uint64(_GOLDEN) + np.uint64(1 << 31)) % np.uint64(1 << 32)) * side >> np.uint64(32)
-        return np.stack([x, y], axis=-1).astype(np.uint32)
+        """The probes, ``uint32[probes, limbs]``, on the host: one in each column, rows by the golden ratio."""
+        plane = Plane(self.d)
+        i, side = np.arange(self.probes, dtype=np.uint64), self.d + 1
+        i = i if plane.limbs == 2 else i.astype(object)  # products have more than 64 bits
+        x = (2 * i + 1) * side // (2 * self.probes)
+        y = ((i * _GOLDEN + (1 << 31)) % (1 << 32)) * side >> 32
+        return wide.encode(np.stack([x, y], axis=-1), plane.limbs // 2).reshape(-1, plane.limbs)
 
 
 class OnPlane:
-    """What classes over {0, ..., d}^2 share; a subclass has ``d`` and ``predict``."""
+    """What classes over {0, ..., d}^2 share; a subclass has ``d`` and ``predict``. A row is `Plane.rounded` first."""
 
     d: int
 

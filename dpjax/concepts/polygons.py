@@ -49,8 +49,8 @@ class ConvexPolygons(OnPlane):
 
     @property
     def family(self) -> HalfPlanes:
-        """The lattice of lines."""
-        return HalfPlanes(self.d)
+        """The lattice of lines, on the coarse grid."""
+        return HalfPlanes(self.domain.coarse.d)
 
     def of_cuts(self, cuts: Cut) -> Array:
         """Halfplanes to exclude, each leaf ``[m, ...]`` -> words ``uint32[5 m]``."""
@@ -64,8 +64,8 @@ class ConvexPolygons(OnPlane):
         return Cut((kind & 1).astype(jnp.int32), parts[..., None, 1:3], parts[..., 3:5], kind >= 2)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[n, k]`` for elements ``uint32[n, 2]``."""
-        rows = x.astype(jnp.int32)
+        """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
+        rows = self.domain.rounded(x)
 
         def one(words: Array) -> Array:
             out = jax.lax.map(lambda cut: self.family.hits(cut, rows), self.cuts(words))
@@ -80,13 +80,13 @@ class ConvexPolygons(OnPlane):
         """
         if not 1 <= len(normals) <= self.edges or len(offsets) != len(normals):
             raise InputError("normals", f"1 to {self.edges}, and as many offsets", str(len(normals)), "take more edges")
-        words, unit = [], 1 << self.family.grid.bits
+        words, unit, cell = [], 1 << self.family.grid.bits, 1 << self.domain.shift
         for (a, b), c in zip(normals, offsets, strict=True):
             chart = int(abs(a) > abs(b))  # excluded is a x + b y > c: divide by the larger coefficient
             lead, rest = (a, b) if chart else (b, a)
             if lead == 0:
                 raise InputError("normal", "two numbers, not both 0", "(0, 0)", "leave the line out")
-            slope, t = round(-rest / lead * unit), round(c / lead * unit)
+            slope, t = round(-rest / lead * unit), round(c / lead * unit / cell)
             limit = self.family.last
             t = min(max(t, self.family.first), limit + 1)
             kind = chart + 2 * (lead > 0)

@@ -61,8 +61,8 @@ class Unions(OnPlane):
         return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[n, k]`` for elements ``uint32[n, 2]``."""
-        rows, parts = x.astype(jnp.int32), self.parts
+        """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
+        rows, parts = self.domain.rounded(x), self.parts
 
         def one(words: Array) -> Array:
             outside = jax.lax.map(lambda cut: parts.family.hits(cut, rows), parts.cuts(words))
@@ -76,7 +76,8 @@ class Unions(OnPlane):
         Which points of an edge belong to it is not said; edges are rounded to the lattice of `mechanisms.cover`, inner
         ones leave no gaps. Fewer triangles are repeated.
         """
-        found = [one for corners in polygons for one in triangulated(self.domain.encode(corners).tolist())]
+        whole = [self.domain.decode(self.domain.encode(corners)).tolist() for corners in polygons]
+        found = [one for corners in whole for one in triangulated(corners)]
         if not 1 <= len(found) <= self.triangles:
             raise InputError(
                 "polygons", f"1 to {self.triangles} triangles, corners - 2 of each", str(len(found)),

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from math import log
 
-import jax.numpy as jnp
 from jax import Array
 
 from dpjax import checks
@@ -75,7 +74,7 @@ class PolygonLearner(Covering):
     @property
     def family(self) -> HalfPlanes:
         """What is chosen from."""
-        return HalfPlanes(self.concepts.d, self.measure, self.slabs, self.bins, self.spare)
+        return HalfPlanes(self.concepts.domain.coarse.d, self.measure, self.slabs, self.bins, self.spare)
 
     @property
     def passes(self) -> int:
@@ -86,7 +85,7 @@ class PolygonLearner(Covering):
         """One polygon, ``concept`` of ``uint32[1, 5 rounds]``; an empty sample gives halfplanes at random."""
         label = single_column(sample, "PolygonLearner")
         target, other, table = sample.mask & ~label, sample.mask & label, self.table
-        rows = sample.x.astype(jnp.int32)
+        rows = self.concepts.domain.rounded(sample.x)
         cuts, _ = set_cover(key, self.family, rows, target, other, table.rounds, table.k, *self.budget(privacy))
         return Hypothesis.of(self.concepts.of_cuts(cuts)[None])
 
@@ -96,8 +95,9 @@ class PolygonLearner(Covering):
 
     def sample_size(self, privacy: Privacy, goal: Goal) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
-        cost = line_cost(self.concepts.d, type(self.measure).__name__.lower())
-        hypotheses = self.table.rounds * log((self.concepts.d + 1.0) ** 4 + 2)
+        d = self.concepts.domain.coarse.d
+        cost = line_cost(d, type(self.measure).__name__.lower())
+        hypotheses = self.table.rounds * log((d + 1.0) ** 4 + 2)
         return self.rows_needed(privacy, goal, cost, hypotheses)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from math import log
 
-import numpy as np
 from jax import Array
 
 from dpjax import checks
@@ -68,7 +67,7 @@ class UnionLearner(Covering):
     @property
     def family(self) -> Triangles:
         """What is chosen from."""
-        return Triangles(self.concepts.d, self.directions, self.bins)
+        return Triangles(self.concepts.domain.coarse.d, self.directions, self.bins)
 
     @property
     def passes(self) -> int:
@@ -79,7 +78,7 @@ class UnionLearner(Covering):
         """One union, ``concept`` of ``uint32[1, 15 rounds]``; an empty sample gives triangles at random."""
         label = single_column(sample, "UnionLearner")
         target, other, table = sample.mask & label, sample.mask & ~label, self.table
-        rows = sample.x.astype(np.int32)
+        rows = self.concepts.domain.rounded(sample.x)
         found, _ = set_cover(key, self.family, rows, target, other, table.rounds, table.k, *self.budget(privacy))
         return Hypothesis.of(self.concepts.of_cuts(found)[None])
 

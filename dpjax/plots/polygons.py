@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dpjax import wide
 from dpjax.concepts.areas import Box, Geometry, pieces, placed, rings
 from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.hypothesis import Hypothesis
@@ -46,13 +47,15 @@ def plot_polygon(
 
 def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometry | None, box: Box) -> None:
     d = learned[0].d
-    axis = np.linspace(0, d, _PIXELS).round().astype(np.uint32)
-    grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    domain = learned[0].domain
+    axis = np.minimum(np.linspace(0, d, _PIXELS).round(), np.nextafter(2.0**64, 0)).astype(np.uint64)
+    grid = wide.encode(np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2), domain.limbs // 2)
+    grid = grid.reshape(-1, domain.limbs)
     across, up = placed(np.stack([axis, axis], axis=-1), d, box).T
     axes.contourf(across, up, _region(learned, grid), levels=[0.5, 1.5], colors=[_LEARNED], alpha=0.55, zorder=1)
     axes.fill([], [], color=_LEARNED, alpha=0.55, label="learned")
     real = np.flatnonzero(np.asarray(sample.mask))[:_MOST_ROWS]
-    x, y = placed(np.asarray(sample.x)[real], d, box), np.asarray(sample.y)[real, 0]
+    x, y = placed(domain.decode(np.asarray(sample.x)[real]), d, box), np.asarray(sample.y)[real, 0]
     for label in (True, False):
         own = x[y == label]
         axes.plot(own[:, 0], own[:, 1], "o", color=_ROWS[label], markersize=1.6, markeredgewidth=0, alpha=0.7, zorder=2,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import shapely
 
+from dpjax import wide
 from dpjax.checks import InputError
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
 from dpjax.concepts.areas import area_error, pieces, placed, region, rings
@@ -64,15 +65,16 @@ def test_a_hole_is_kept():
     assert rings(shapely.Polygon()) == []
 
 
-@pytest.mark.parametrize("d", [2**10, 2**24])
+@pytest.mark.parametrize("d", [2**10, 2**24, 2**64 - 1])
 @pytest.mark.parametrize("kind", [ConvexPolygons, Unions])
 def test_areas_are_those_of_the_predictions(kind, d):
     """A random place is predicted as the region says; the errors of probes are areas, up to the probes' resolution."""
     concepts, law = kind(d, 6), UniformPlane(d)
-    words = concepts.targets(8, seed=d)
-    places = np.random.default_rng(d).integers(0, d + 1, (4000, 2)).astype(np.uint32)
+    words = concepts.targets(8, seed=d % 2**32)
+    places = np.random.default_rng(d).integers(0, d, (4000, 2), np.uint64, endpoint=True)
+    elements = wide.encode(places, concepts.domain.limbs // 2).reshape(4000, -1)
     one, other = Hypothesis.of(words), Hypothesis.of(words[jnp.asarray([1, 2, 3, 4, 5, 6, 7, 0])])
-    says = np.asarray(jax.jit(concepts.predict)(one, jnp.asarray(places)))
+    says = np.asarray(jax.jit(concepts.predict)(one, jnp.asarray(elements)))
     with jax.enable_x64(True):
         errors = np.asarray(jax.jit(lambda a, b: concepts.error(law, a, b))(one, other)) / law.total
     off = []

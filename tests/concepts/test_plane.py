@@ -1,6 +1,9 @@
 """The grid in the plane: elements, uniform draws, probes that measure areas."""
 
+import random
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -18,29 +21,46 @@ def test_elements_are_pairs_or_numbers():
     for wrong in ([(0, 11)], [(-1, 0)], [(0.5, 0)], [(1, 2, 3)], [121]):
         with pytest.raises(InputError, match="element"):
             plane.encode(wrong)
-    for size in (0, 2**30 + 1):
+    for size in (0, 2**64):
         with pytest.raises(InputError, match="d: "):
             Plane(size)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("d", [1, 4, 2**30])
+@pytest.mark.parametrize("d", [1, 4, 2**30, 2**32 - 1, 2**64 - 1])
 def test_draws_are_uniform(d, key, stats):
     law = UniformPlane(d)
     drawn = np.asarray(jax.jit(lambda k: law.draw(k, 20_000))(key))
-    assert drawn.dtype == np.uint32 and drawn.max() <= d
+    assert drawn.dtype == np.uint32 and drawn.shape == (20_000, Plane(d).limbs)
     np.testing.assert_array_equal(law.draw(key, 7), drawn[:7])
-    cells = min(d + 1, 5)
-    x, y = (drawn.astype(np.uint64) * cells // (d + 1)).T
+    cells, points = min(d + 1, 5), Plane(d).decode(drawn)
+    assert points.max() <= d
+    x, y = (points.astype(object) * cells // (d + 1)).astype(np.int64).T
     stats.chi_square(np.bincount((x * cells + y).astype(int), minlength=cells**2), np.full(cells**2, cells**-2.0))
 
 
-@pytest.mark.parametrize("d", [2**10, 2**30])
+@pytest.mark.parametrize("d", [2**30 - 1, 2**30, 2**30 + 1, 2**31, 2**32 - 1, 2**32, 2**45 + 7, 2**64 - 1])
+def test_large_grids_are_rounded_row_by_row(d):
+    plane = Plane(d)
+    assert plane.limbs == (2 if d < 2**32 else 4) and plane.coarse.d <= 2**30 and plane.coarse.coarse == plane.coarse
+    assert (plane.coarse.d >= 2**29) and (plane.shift == 0) == (d <= 2**30)
+    draw = random.Random(d)
+    points = [(0, d), (d, 0), *((draw.randint(0, d), draw.randint(0, d)) for _ in range(50))]
+    words = plane.encode(points)
+    assert plane.decode(words).tolist() == [list(point) for point in points]
+    np.testing.assert_array_equal(plane.encode([x * (d + 1) + y for x, y in points]), words)
+    rounded = np.asarray(plane.rounded(jnp.asarray(words)))
+    assert rounded.dtype == np.int32 and rounded.tolist() == [[x >> plane.shift, y >> plane.shift] for x, y in points]
+    outside = np.full((1, plane.limbs), 2**32 - 1, np.uint32)
+    assert np.asarray(plane.rounded(jnp.asarray(outside))).tolist() == [[plane.coarse.d] * 2]
+
+
+@pytest.mark.parametrize("d", [2**10, 2**30, 2**32 - 1, 2**64 - 1])
 def test_probes_measure_areas(d):
     """Of halfplanes through the square in 500 random directions, against clipped areas."""
     from dpjax.concepts.clipping import area, clipped, square
 
-    points = UniformPlane(d).points()
+    points = Plane(d).decode(UniformPlane(d).points())
     assert points.shape == (2**14, 2) and points.max() <= d
     scaled = (points + 0.5) / (d + 1)
     generator, off = np.random.default_rng(0), []

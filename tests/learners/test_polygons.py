@@ -60,6 +60,26 @@ def learned(learner):
     return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
 
 
+def test_large_grids_are_learned_on_the_coarse_one(key):
+    """The same words as from rows rounded one by one, for targets and for what is learned."""
+    d = 2**64 - 1
+    fine, table = ConvexPolygons(d, 3), cover_table(2, 3, ADD, 1e-6, (1.0,))
+    coarse = ConvexPolygons(fine.domain.coarse.d, 3)
+    near = [np.asarray(concepts.targets(3)).view(np.int32).astype(int) for concepts in (fine, coarse)]
+    assert (near[0][:, 0::5] == near[1][:, 0::5]).all() and abs(near[0] - near[1])[:, 1::5].max() == 0
+    places = np.random.default_rng(1).integers(0, d, (300, 2), np.uint64, endpoint=True)
+    label = jnp.asarray(places[:, :1] < d // 3)
+    found = []
+    for concepts, points in ((fine, places), (coarse, places >> np.uint64(fine.domain.shift))):
+        x = jnp.asarray(concepts.domain.encode(points.tolist()))
+        rows = Sample(x, label, jnp.ones(300, bool))
+        hypothesis = learned(PolygonLearner(concepts, table))(key, rows, Privacy(50.0, 1e-6))
+        found.append((hypothesis.concept, concepts.predict(hypothesis, x)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.mean(found[0][1] == label) > 0.9
+
+
 @pytest.mark.slow
 def test_buffer_batch_and_64_bit_types_change_nothing(key):
     run, found = learned(LEARNER), []

@@ -45,6 +45,21 @@ def successes(learner, n, trials, alpha=0.1):
     return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
 
 
+def test_large_grids_are_learned_on_the_coarse_one(key):
+    fine = Unions(2**64 - 1, 7)
+    coarse = Unions(fine.domain.coarse.d, 7)
+    places = np.random.default_rng(1).integers(0, fine.d, (40, 2), np.uint64, endpoint=True)
+    label, found = jnp.asarray(places[:, :1] < fine.d // 3), []
+    for concepts, points in ((fine, places), (coarse, places >> np.uint64(fine.domain.shift))):
+        x = jnp.asarray(concepts.domain.encode(points.tolist()))
+        rows, learner = Sample(x, label, jnp.ones(40, bool)), replace(SMALL, concepts=concepts)
+        hypothesis = jax.jit(lambda k, s, own=learner: own.learn(k, s, Privacy(50.0, 1e-6), GOAL))(key, rows)
+        found.append((hypothesis.concept, concepts.predict(hypothesis, x)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.mean(found[0][1] == label) > 0.8
+
+
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_two_star_polygons_are_learned_from_6000_rows(stats):

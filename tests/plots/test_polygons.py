@@ -24,10 +24,11 @@ def test_lines_across_the_square(line, ends):
     assert set(found) == (ends if len(ends) == 2 else set())
 
 
-def test_a_figure_carries_what_made_it(tmp_path, key):
-    concepts, truth = ConvexPolygons(2**12, 6), ConvexPolygons(2**12, 4)
+@pytest.mark.parametrize("d", [2**12, 2**64 - 1])
+def test_a_figure_carries_what_made_it(tmp_path, key, d):
+    concepts, truth = ConvexPolygons(d, 6), ConvexPolygons(d, 4)
     hypothesis, target = Hypothesis.of(concepts.targets(1)), Hypothesis.of(truth.targets(1, seed=2))
-    x = UniformPlane(2**12).draw(key, 300)
+    x = UniformPlane(d).draw(key, 300)
     sample = Sample(x, truth.predict(target, x), jnp.arange(300) < 250)
     about = {"seed": 3, "versions": {"dpjax": "0"}}
     paths = plot_polygon((concepts, hypothesis), sample, tmp_path / "p", about, "A polygon", truth=(truth, target))

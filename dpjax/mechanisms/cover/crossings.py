@@ -11,7 +11,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 _SHORT = 31  # bits of a quotient that one division of 64-bit integers gives
-_LONG = 61
+_LONG = 64
 
 
 @register_dataclass
@@ -23,15 +23,17 @@ class Signed:
     size: Array
 
     @staticmethod
-    def of(value: Array) -> "Signed":
-        """From ``int64[...]``."""
-        return Signed(value < 0, jnp.abs(value).astype(jnp.uint64))
-
-    @staticmethod
     def difference(left: Array, right: Array) -> "Signed":
-        """left - right for ``uint64[...]``."""
+        """left - right, ``int64[...]`` both or ``uint64[...]`` both, of any size."""
         negative = left < right
-        return Signed(negative, jnp.where(negative, right - left, left - right))
+        return Signed(negative, jnp.where(negative, right - left, left - right).astype(jnp.uint64))
+
+    def __getitem__(self, index) -> "Signed":
+        return Signed(self.negative[index], self.size[index])
+
+    def as_float(self) -> Array:
+        """``float64[...]``, relative error at most 2**-53."""
+        return jnp.where(self.negative, -1.0, 1.0) * self.size.astype(jnp.float64)
 
 
 @register_dataclass
@@ -85,27 +87,24 @@ def determinant(ux: Signed, uy: Signed, vx: Signed, vy: Signed) -> Determinant:
     )  # fmt: skip
 
 
-def cross(u: Array, v: Array) -> Array:
-    """u_x v_y - u_y v_x of ``int64[2, ...]`` of any size, ``float64[...]``, relative error at most 2**-52."""
-    return determinant(Signed.of(u[0]), Signed.of(u[1]), Signed.of(v[0]), Signed.of(v[1])).as_float()
+def fraction_keys(dy: Signed, dx: Array, bits: int) -> tuple[Array, ...]:
+    """Arrays whose lexicographic order, ties included, is that of the fractions dy / dx.
 
-
-def fraction_keys(dy: Array, dx: Array, bits: int) -> tuple[Array, ...]:
-    """``int64[...]`` arrays whose lexicographic order, ties included, is that of the fractions dy / dx; the first is
-    floor(dy / dx).
-
-    dx: ``int64[...]`` in [1, 2**bits]. dy: ``int64[...]``. bits: static, at most 61.
-    Two fractions that differ do so by 2**(-2 bits) or more, so that 2 bits binary places tell them apart.
+    dy: at most 2**63 - 1 in size if bits is less than 31. dx: ``uint64[...]`` in [1, 2**bits] and below 2**64. bits:
+    static, at most 64. Fractions that differ do so by 2**(-2 bits) or more, so that 2 bits binary places are enough.
     """
-    whole = jnp.floor_divide(dy, dx)
-    rest = dy - whole * dx
     if bits < _SHORT:
-        first, rest = _places(rest, dx)
-        second, _ = _places(rest, dx)
+        divisor = dx.astype(jnp.int64)
+        above = jnp.where(dy.negative, -1, 1) * dy.size.astype(jnp.int64)
+        whole = jnp.floor_divide(above, divisor)
+        first, rest = _places(above - whole * divisor, divisor)
+        second, _ = _places(rest, divisor)
         return whole, (first << _SHORT) | second
-    first, rest = _long_division(rest, dx)
+    whole = dy.size // dx
+    first, rest = _long_division(dy.size - whole * dx, dx)
     second, _ = _long_division(rest, dx)
-    return whole, first, second
+    # the larger the size, the less a negative one
+    return ~dy.negative, *(jnp.where(dy.negative, ~part, part) for part in (whole, first, second))
 
 
 def _places(rest: Array, dx: Array) -> tuple[Array, Array]:
@@ -116,12 +115,12 @@ def _places(rest: Array, dx: Array) -> tuple[Array, Array]:
 
 
 def _long_division(rest: Array, dx: Array) -> tuple[Array, Array]:
-    """The next 61 binary places of rest / dx and what is left, bit by bit; rest < dx <= 2**61."""
+    """The next 64 binary places of rest / dx and what is left, bit by bit; rest < dx, ``uint64[...]``."""
 
     def place(_, state):
         quotient, rest = state
         doubled = rest << 1
-        one = doubled >= dx
-        return (quotient << 1) | one.astype(jnp.int64), jnp.where(one, doubled - dx, doubled)
+        one = (doubled < rest) | (doubled >= dx)  # where doubling overflows it is larger than dx
+        return (quotient << 1) | one.astype(jnp.uint64), jnp.where(one, doubled - dx, doubled)
 
     return jax.lax.fori_loop(0, _LONG, place, (jnp.zeros_like(rest), rest))

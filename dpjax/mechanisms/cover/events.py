@@ -1,10 +1,12 @@
-"""The trapezoids of `slabs`, found by sorting the crossings once: O(n**2 log n), and exact for rows up to 2**61.
+"""The trapezoids of `slabs`, found by sorting the crossings once: O(n**2 log n), and exact for rows below 2**64.
 
 Lines are numbered from below as they are far to the left. Line i crosses line j > i once at most, at the slope
 (y_j - y_i) / (x_j - x_i), where the two, neighbours at this moment, change places. A gap is what lies between two
 neighbours; a crossing ends a trapezoid in three gaps and begins another in each. Crossings at one point come one
 after the other by (i, j), which is an order in which every pair is neighbouring when its turn comes, provided that no
 two lines are equal. Orders are decided on integers and areas come from exact determinants, so that no cell is lost.
+The two sides of the frame are lines, too. Those of an open frame cross no other: they are first and last from the
+start, stand at the ends of the domain, and how much farther out they are is added to heights, where nothing cancels.
 """
 
 import jax
@@ -13,11 +15,10 @@ import numpy as np
 from jax import Array
 
 from dpjax.checks import InputError
-from dpjax.mechanisms.cover.crossings import cross, fraction_keys
+from dpjax.mechanisms.cover.crossings import Signed, determinant, fraction_keys
 from dpjax.mechanisms.cover.slabs import Frame, Trapezoids
 
 _MOST = 2**14  # rows: pairs are counted in int32
-_NEVER = np.int64(2**63 - 1)
 
 
 def cells(x: Array, target: Array, other: Array, frame: Frame) -> Trapezoids:
@@ -47,37 +48,44 @@ def weighted_cells(x: Array, weights: Array, frame: Frame) -> Trapezoids:
 
 def _chart(rows: Array, weights: Array, frame: Frame) -> tuple[Array, Array, Array, Array, Array]:
     """Slopes, base, height, mass and weights below of one chart's trapezoids."""
-    # the two sides of the frame are lines, and their weight tells what lies between them
-    sides = jnp.asarray([[0, frame.low], [0, frame.high]], jnp.int64)
+    # the weight of the sides tells what lies between them
+    low, high = (0, frame.d) if frame.open else (frame.low, frame.high)
+    sides = jnp.asarray([[0, low], [0, high]], rows.dtype)
     one = jnp.concatenate([jnp.zeros((2, weights.shape[1]), jnp.int32), jnp.ones((2, 1), jnp.int32)], axis=1)
     none = jnp.zeros((rows.shape[0], 1), jnp.int32)
     weights = jnp.concatenate([one, jnp.concatenate([weights, none], axis=1)])
-    lines, weights, count = _distinct(jnp.concatenate([sides, rows]), weights)
-    first, second, whole, crossings = _crossings(lines, count, frame)
+    lines, weights, count = _distinct(jnp.concatenate([sides, rows]), weights, frame)
+    first, second, crossings = _crossings(lines, count, frame)
     rank, after = _ranks(first, second, crossings, weights)
     begin, end, top, bottom, below = _records(first, second, crossings, rank, after, weights, count)
 
-    steps = lines[second] - lines[first]
-    walls = jnp.asarray([[1, -frame.wall], [1, frame.wall]], jnp.int64)
-    steps = jnp.where((whole < -frame.wall)[:, None], walls[:1], steps)
-    steps = jnp.concatenate([jnp.where((whole >= frame.wall)[:, None], walls[1:], steps), walls])
-    p, q, t = steps[begin].T, steps[end].T, (lines[top] - lines[bottom]).T
-    pq, pt, qt = cross(jnp.stack([p, p, q], axis=1), jnp.stack([q, t, t], axis=1))
-    p, q, foot = p.astype(jnp.float64), q.astype(jnp.float64), lines[bottom].astype(jnp.float64)
+    steps = _steps(lines, first, second, frame)
+    u, v, t = steps[begin], steps[end], Signed.difference(lines[top], lines[bottom])
+    pairs = (u, v), (u, t), (v, t)
+    pq, pt, qt = (determinant(a[:, 0], a[:, 1], b[:, 0], b[:, 1]).as_float() for a, b in pairs)
+    place = jnp.arange(lines.shape[0], dtype=jnp.int32)
+    farther = jnp.where(place == 0, float(frame.low - low), jnp.where(place == count - 1, float(frame.high - high), 0))
+    p, q, foot = u.as_float().T, v.as_float().T, lines[bottom].astype(jnp.float64)
+    pt, qt = (part + x * (farther[top] - farther[bottom]) for part, x in ((pt, p[0]), (qt, q[0])))
     mass = jnp.where(below[:, -1] == 1, jnp.maximum(frame.mass(p, q, pq, pt, qt), 0.0), 0.0)
     slopes = jnp.stack([p[1] / p[0], q[1] / q[0]], axis=1)
     height = jnp.stack([pt / p[0], qt / q[0]], axis=1)
-    return slopes, foot[:, 1:] - slopes * foot[:, :1], height, mass, below[:, :-1]
+    return slopes, (foot[:, 1] + farther[bottom])[:, None] - slopes * foot[:, :1], height, mass, below[:, :-1]
 
 
-def _distinct(lines: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Lines of some weight sorted by (x, y), equal ones made one, and their number; 0 behind them."""
+def _distinct(lines: Array, weights: Array, frame: Frame) -> tuple[Array, Array, Array]:
+    """Lines of some weight sorted by (x, y), equal ones made one, and their number; 0 behind them.
+
+    The first two lines are the sides: of an open frame the one becomes the first, the other the last.
+    """
     size = lines.shape[0]
-    absent = (~jnp.any(weights != 0, axis=1)).astype(jnp.int32)
     place = jnp.arange(size, dtype=jnp.int32)
-    absent, x, y, order = jax.lax.sort((absent, lines[:, 0], lines[:, 1], place), num_keys=4)
-    repeated = jnp.concatenate([jnp.zeros(1, bool), (x[1:] == x[:-1]) & (y[1:] == y[:-1])])
-    new = (absent == 0) & ~repeated
+    kind = jnp.where(jnp.any(weights != 0, axis=1), jnp.int32(1), jnp.int32(3))
+    if frame.open:
+        kind = jnp.where(place < 2, 2 * place, kind)
+    kind, x, y, order = jax.lax.sort((kind, lines[:, 0], lines[:, 1], place), num_keys=4)
+    repeated = (kind[1:] == kind[:-1]) & (x[1:] == x[:-1]) & (y[1:] == y[:-1])
+    new = (kind < 3) & ~jnp.concatenate([jnp.zeros(1, bool), repeated])
     group = jnp.cumsum(new, dtype=jnp.int32) - 1
     merged = jax.ops.segment_sum(weights[order], group, size)
     at = jnp.where(new, group, jnp.int32(size))
@@ -85,16 +93,30 @@ def _distinct(lines: Array, weights: Array) -> tuple[Array, Array, Array]:
     return points, merged, jnp.sum(new, dtype=jnp.int32)
 
 
-def _crossings(lines: Array, count: Array, frame: Frame) -> tuple[Array, Array, Array, Array]:
-    """All pairs i < j, ``int32[E]`` each, in the order of their crossings, floor of the slope, how many do cross."""
+def _crossings(lines: Array, count: Array, frame: Frame) -> tuple[Array, Array, Array]:
+    """All pairs i < j, ``int32[E]`` each, in the order of their crossings, and how many do cross."""
     low, high = (jnp.asarray(part, jnp.int32) for part in np.triu_indices(lines.shape[0], 1))
-    dx, dy = lines[high, 0] - lines[low, 0], lines[high, 1] - lines[low, 1]
-    crosses = (dx > 0) & (high < count)
-    keys = fraction_keys(jnp.where(crosses, dy, 0), jnp.where(crosses, dx, 1), (frame.d - 1).bit_length())
-    keys = tuple(jnp.where(crosses, key, _NEVER) for key in keys)
+    step = Signed.difference(lines[high], lines[low])
+    crosses = (step.size[:, 0] > 0) & (high < count)
+    if frame.open:
+        crosses = crosses & (low > 0) & (high < count - 1)
+    dx = jnp.where(crosses, step.size[:, 0], jnp.uint64(1))
+    keys = fraction_keys(step[:, 1], dx, (frame.d - 1).bit_length())
     pair = jnp.arange(low.shape[0], dtype=jnp.int32)
-    whole, *_, pair = jax.lax.sort((*keys, pair), num_keys=len(keys) + 1)
-    return low[pair], high[pair], whole, jnp.sum(crosses, dtype=jnp.int32)
+    *_, pair = jax.lax.sort((~crosses, *keys, pair), num_keys=len(keys) + 2)
+    return low[pair], high[pair], jnp.sum(crosses, dtype=jnp.int32)
+
+
+def _steps(lines: Array, first: Array, second: Array, frame: Frame) -> Signed:
+    """(dx, dy), [E + 2, 2]: the slope of every crossing, moved into the frame, and of its left and its right end."""
+    step = Signed.difference(lines[second], lines[first])
+    wall = jnp.uint64(frame.wall)
+    dx, dy = step.size[:, 0], step.size[:, 1]
+    outside = (jax.lax.mulhi(dx, wall) == 0) & (dy >= dx * wall)
+    size = jnp.where(outside[:, None], jnp.stack([jnp.uint64(1), wall]), step.size)
+    ends = jnp.broadcast_to(jnp.stack([jnp.uint64(1), wall]), (2, 2))
+    left = jnp.asarray([[False, True], [False, False]])
+    return Signed(jnp.concatenate([step.negative, left]), jnp.concatenate([size, ends]))
 
 
 def _ranks(first: Array, second: Array, crossings: Array, weights: Array) -> tuple[Array, Array]:

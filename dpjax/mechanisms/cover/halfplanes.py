@@ -25,7 +25,7 @@ class HalfPlanes(CutFamily):
 
     s is a multiple of 2**-bits with bits = 60 - ceil(log2 d), and t too: lines that differ by one step of s differ by
     at most d 2**-bits in the square, a unit of the grid where d = 2**30, 2**-40 of one where d = 2**10.
-    Larger grids: round the coordinates to {0, ..., 2**30} first, record by record.
+    Larger grids, up to 2**64, are rounded to this one row by row: `concepts.Plane.rounded`.
 
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is derived here.
     """

@@ -22,7 +22,8 @@ from dpjax.checks import InputError
 from dpjax.laws import Categorical
 
 _BLOCK = 128  # slabs at a time
-_WIDEST_BOX, _WIDEST = 2**30, 2**61
+_WIDEST_BOX, _WIDEST, _LARGEST = 2**30, 2**61, 2**64 - 1
+_FARTHEST = 2**70
 _FINEST_SLABS = 2**17  # beyond it crossings that differ may fall together in float64
 
 
@@ -31,7 +32,8 @@ class Frame:
     """A base measure on lines, from integers: density 1 in (s, t), or (1 + s**2)**(-3/2), for each of the two signs.
 
     d: rows are in [0, d]^2. low, high: t is in [low, high]. kinematic: False for chart 0 alone, |s| <= 2 d**2 and
-    density 1; True for both charts, |s| <= 1 in each, and the density that rotations leave alone.
+    density 1; True for both charts, |s| <= 1 in each, and the density that rotations leave alone. d is at most 2**61,
+    or 2**64 - 1 where the frame is ``open``.
     """
 
     d: int
@@ -40,9 +42,14 @@ class Frame:
     kinematic: bool
 
     def __post_init__(self):
-        checks.integer("d", self.d, 1, _WIDEST if self.kinematic else _WIDEST_BOX)
-        checks.integer("low", self.low, -(2**63) + self.d + 1, 2**63 - 1)
-        checks.integer("high", self.high, self.low + 1, min(2**63 - 1, 2**63 - 1 + self.low))
+        checks.integer("d", self.d, 1, _LARGEST if self.kinematic else _WIDEST_BOX)
+        if self.open:
+            checks.integer("low", self.low, -_FARTHEST)
+            checks.integer("high", self.high, self.low + 1, _FARTHEST)
+        else:
+            checks.integer("d", self.d, 1, _WIDEST)
+            checks.integer("low", self.low, -(2**63) + self.d + 1, 2**63 - 1)
+            checks.integer("high", self.high, self.low + 1, min(2**63 - 1, 2**63 - 1 + self.low))
 
     @staticmethod
     def box(d: int) -> "Frame":
@@ -51,11 +58,17 @@ class Frame:
 
     @staticmethod
     def rotations(d: int) -> "Frame":
-        """The kinematic measure on the lines with t from -5 d / 4 to 9 d / 4, rounded outwards. d at most 2**61.
+        """The kinematic measure on the lines with t from -5 d / 4 to 9 d / 4, rounded outwards. d at most 2**64 - 1.
 
         Among these are all lines that meet the square of side 5 d / 4 about the centre of the domain.
         """
-        return Frame(d, -((5 * d + 3) // 4), (9 * d + 3) // 4, True)
+        return Frame(d, *_around(d), True)
+
+    @property
+    def open(self) -> bool:
+        """Whether the frame is kinematic and the values of all rows stay d / 4 or more within low and high."""
+        low, high = _around(self.d)
+        return self.kinematic and self.low <= low and high <= self.high
 
     @property
     def wall(self) -> int:
@@ -68,11 +81,15 @@ class Frame:
         return 2 if self.kinematic else 1
 
     def rows(self, x: Array) -> Array:
-        """``int64[charts, n, 2]`` of ``int32[n, 2]`` or ``uint32[n, 2, limbs]``, moved into [0, d]^2, by chart."""
+        """``int64[charts, n, 2]`` of ``int32[n, 2]`` or ``uint32[n, 2, limbs]``, moved into [0, d]^2, by chart.
+
+        ``uint64`` where d is above 2**61.
+        """
         if x.ndim == 3:
-            inside = jnp.minimum(wide.join(x), jnp.uint64(self.d)).astype(jnp.int64)
+            inside = jnp.minimum(wide.join(x), jnp.uint64(self.d))
         else:
-            inside = jnp.clip(x.astype(jnp.int64), 0, self.d)
+            inside = jnp.minimum(jnp.maximum(x, 0).astype(jnp.uint64), jnp.uint64(self.d))
+        inside = inside if self.d > _WIDEST else inside.astype(jnp.int64)
         return jnp.stack([inside, inside[:, ::-1]][: self.charts])
 
     def mass(self, p: Array, q: Array, pq: Array, pt: Array, qt: Array) -> Array:
@@ -85,6 +102,10 @@ class Frame:
         # the integral of R sin(angle) over an angle D is tan(D / 2) (R sin(first) + R sin(last))
         p_norm, q_norm = jnp.sqrt(p[0] ** 2 + p[1] ** 2), jnp.sqrt(q[0] ** 2 + q[1] ** 2)
         return (pt / p_norm + qt / q_norm) * (pq / (p_norm * q_norm + (p[0] * q[0] + p[1] * q[1])))
+
+
+def _around(d: int) -> tuple[int, int]:
+    return -((5 * d + 3) // 4), (9 * d + 3) // 4
 
 
 @register_dataclass
@@ -101,9 +122,9 @@ class Line:
     sign: Array
 
     def hits(self, x: Array) -> Array:
-        """``bool[n]`` for rows ``int32[n, 2]``; right unless a row is on the line up to rounding."""
+        """``bool[n]`` of ``int32[n, 2]`` or ``uint32[n, 2, limbs]``; right unless one is on the line up to rounding."""
         with jax.enable_x64(True):
-            rows = x.astype(jnp.float64)
+            rows = (wide.join(x) if x.ndim == 3 else x).astype(jnp.float64)
             rows = jnp.where(self.chart == 0, rows, rows[:, ::-1])
             return self.sign.astype(jnp.float64) * (rows[:, 1] - self.slope * rows[:, 0] - self.offset) < 0
 

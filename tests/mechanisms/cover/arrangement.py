@@ -86,28 +86,33 @@ FAMILIES = ("random", "duplicates", "parallel", "collinear", "near-collinear", "
 
 
 def points(family, n, d, seed=0):
-    """n points of a family in [0, d]^2, ``int64[n, 2]``."""
+    """n points of a family in [0, d]^2, ``int64[n, 2]``, or Python's whole numbers for d from 2**62 on."""
     draw = np.random.default_rng([seed, FAMILIES.index(family)])
-    anywhere = draw.integers(0, d, (n, 2), endpoint=True)
+    anywhere = draw.integers(0, d, (n, 2), np.uint64, endpoint=True).astype(np.int64 if d < 2**62 else object)
+
+    def some(low, high):
+        return draw.integers(low, high, n, endpoint=True).astype(anywhere.dtype)
+
     if family == "random":
         return anywhere
     if family == "duplicates":
         return np.repeat(anywhere, 2, axis=0)[:n]
     if family == "parallel":  # of the dual lines: two columns of points
-        return np.stack([np.minimum(anywhere[0, 0] + np.arange(n) % 2, d), anywhere[:, 1]], axis=1)
+        columns = anywhere[0, 0] + np.arange(n).astype(anywhere.dtype) % 2
+        return np.stack([np.minimum(columns, d), anywhere[:, 1]], axis=1)
     if family == "collinear":
-        steps = draw.integers(0, min(d, 1000), n, endpoint=True) * (d // min(d, 1000))
+        steps = some(0, min(d, 1000)) * (d // min(d, 1000))
         return np.stack([steps, steps], axis=1)
     if family == "near-collinear":
         steps = anywhere[:, 0]
-        return np.stack([steps, np.clip(steps + draw.integers(-1, 1, n, endpoint=True), 0, d)], axis=1)
+        return np.stack([steps, np.minimum(np.maximum(steps + some(-1, 1), 0), d)], axis=1)
     if family == "grid":
         return draw.integers(0, min(d, 3), (n, 2), endpoint=True)
     numbers = [1, 1]
     while numbers[-1] + numbers[-2] <= d:
         numbers.append(numbers[-1] + numbers[-2])
     pairs = [(0, 0), *zip(numbers[:0:-1], numbers[-2::-1], strict=True)]
-    return np.resize(np.array(pairs[:n]), (n, 2))
+    return np.resize(np.array(pairs[:n], anywhere.dtype), (n, 2))
 
 
 def histogram(cells, label):

@@ -24,7 +24,7 @@ spec.loader.exec_module(arrangement)
 
 _weighted = jax.jit(events.weighted_cells, static_argnums=2)
 _cells = jax.jit(events.cells, static_argnums=3)
-WIDE = 2**61
+WIDE = 2**64 - 1
 BOX, KINEMATIC = Frame.box(8), Frame.rotations(1000)  # of what is drawn
 
 
@@ -33,11 +33,14 @@ def _draws(cells, keys, budget, coefficient):
     return jax.lax.map(lambda own: cells.select(own, budget, 2, coefficient), keys)
 
 
+def encoded(rows, frame):
+    return jnp.asarray(rows, jnp.int32) if frame.d < 2**31 else jnp.asarray(wide.encode(rows))
+
+
 def labelled(points, frame, capacity=CAPACITY):
     """Cells of points padded with rows of weight 0, and which points lie below each, as bits."""
     n = len(points)
-    rows = np.concatenate([points, np.full((capacity - n, 2), 3)])
-    x = jnp.asarray(rows, jnp.int32) if frame.d < 2**31 else jnp.asarray(wide.encode(rows))
+    x = encoded(np.concatenate([points, np.full((capacity - n, 2), 3)]), frame)
     with jax.enable_x64(True):
         weights = jnp.asarray([[1 << i if i < n else 0] for i in range(capacity)], jnp.int32)
         cells = _weighted(x, weights, frame)
@@ -46,7 +49,8 @@ def labelled(points, frame, capacity=CAPACITY):
 
 FRAMES = [Frame.box(2**30), Frame.rotations(2**10), Frame.rotations(2**30), Frame.rotations(WIDE)]
 MORE = [Frame.box(3), Frame.box(2**10), Frame.box(2**17), Frame.box(2**26), Frame.rotations(3), Frame.rotations(2**20),
-        Frame.rotations(2**45), Frame(100, -7, 55, True), Frame(100, 20, 90, False)]  # fmt: skip
+        Frame.rotations(2**45), Frame.rotations(2**61), Frame.rotations(2**63), Frame(100, -7, 55, True),
+        Frame(100, 20, 90, False)]  # fmt: skip
 
 
 def check(frame, seeds):
@@ -132,24 +136,24 @@ def test_no_cell_is_smaller_than_half_of_d_to_the_minus_three():
     assert min(smallest.values()) < 5
 
 
-def padded(rows, target, other, capacity=CAPACITY, order=None):
+def padded(rows, target, other, capacity=CAPACITY, order=None, frame=KINEMATIC):
     """Rows and what counts among them, in a buffer of junk, behind each other or at places drawn from a seed."""
-    junk = np.random.default_rng(capacity).integers(0, 9, (capacity, 2))
+    junk = np.random.default_rng(capacity).integers(0, 9, (capacity, 2)).astype(rows.dtype)
     masks = np.zeros((2, capacity), bool)
     place = np.arange(len(rows)) if order is None else np.random.default_rng(order).permutation(capacity)[: len(rows)]
     junk[place], masks[0, place], masks[1, place] = rows, target, other
-    return jnp.asarray(junk, jnp.int32), jnp.asarray(masks[0]), jnp.asarray(masks[1])
+    return encoded(junk, frame), jnp.asarray(masks[0]), jnp.asarray(masks[1])
 
 
-@pytest.mark.parametrize("frame", [BOX, KINEMATIC], ids=str)
+@pytest.mark.parametrize("frame", [BOX, KINEMATIC, Frame.rotations(WIDE)], ids=str)
 def test_draws_have_the_law_of_lines_that_more_points_see(frame, key, stats):
     """Lines drawn by the quality on five rows, told apart by nine: inside a trapezoid, too, the law must be right."""
     rows, read, (budget, coefficient) = arrangement.points("random", 9, frame.d, 1), 5, (2.6, 0.7)
     exact = arrangement.law(rows.tolist(), read, frame, budget, 2, coefficient)
     even, bits = np.arange(read) % 2 == 0, jnp.asarray(2 ** np.arange(9), jnp.int32)
-    cells = _cells(*padded(rows[:read], even, ~even), frame)
+    cells = _cells(*padded(rows[:read], even, ~even, frame=frame), frame)
     lines = _draws(cells, jax.random.split(key, DRAWS), jnp.float32(budget), jnp.float32(coefficient))
-    hits = jax.vmap(lambda line: jnp.sum(jnp.where(line.hits(jnp.asarray(rows, jnp.int32)), bits, 0)))(lines)
+    hits = jax.vmap(lambda line: jnp.sum(jnp.where(line.hits(encoded(rows, frame)), bits, 0)))(lines)
     counts = dict.fromkeys(exact, 0)
     for outcome in zip(*(np.asarray(part).tolist() for part in (lines.chart, lines.sign, hits)), strict=True):
         counts[outcome] += 1  # a line that no cell allows is a KeyError
