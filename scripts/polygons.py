@@ -34,6 +34,8 @@ RELATION = Neighboring.ADD_OR_REMOVE_ONE  # of the paper's proof
 GAMMA, RATIO, GUESSES, TAIL = 0.1, 2 ** (1 / 8), 32, 0.05
 PAPER, OURS = 2 * log(2 / ALPHA), 3.0  # rounds for each edge
 EDGES = (3, 4, 6, 8, 12)
+SIDES = {Kinematic(): (5, 10, 20, 30), Box(): (5, 10, 15, 19)}
+"""log2 d for each measure; the box is the paper's up to 2^19."""
 HEAD = f"""# Convex polygons by private set cover
 
 Written by `scripts/polygons.py`: random polygons of k edges on {{0, ..., d}}^2, uniform examples,
@@ -48,8 +50,12 @@ MIDDLE = """
 The kinematic measure and the stopping game, d = 2^10, by the number of edges, with 3 rounds an edge:
 
 """
+BY_SIDE = """
+Four edges, the stopping game, exact counts and 12 rounds, by the grid:
+
+"""
 TAIL_TEXT = """
-![n against k](figures/polygons.png)
+![n against k and d](figures/polygons.png)
 
 ![One run](figures/polygon.png)
 
@@ -103,27 +109,53 @@ def four_edges() -> tuple[Case, ...]:
     )  # fmt: skip
 
 
+def by_side() -> dict[LineMeasure, list[Case]]:
+    """The cases of the last table."""
+    most = {Kinematic(): 4096, Box(): 32_768}
+    return {
+        measure: [Case(measure, "noise_free", 2**bits, 4, ceil(OURS * 4), most[measure]) for bits in sides]
+        for measure, sides in SIDES.items()
+    }
+
+
 def main(
-    out: Path, seed: int, trials: int, cases: Sequence[Case] | None = None, edges: Sequence[int] = EDGES
+    out: Path, seed: int, trials: int, cases: Sequence[Case] | None = None, edges: Sequence[int] = EDGES,
+    sides: dict[LineMeasure, list[Case]] | None = None,
 ) -> None:  # fmt: skip
     """Searches, page and figures."""
-    cases = four_edges() if cases is None else cases
+    cases, sides = four_edges() if cases is None else cases, by_side() if sides is None else sides
     by_edges = [Case(Kinematic(), "noise_free", 2**10, k, ceil(OURS * k), 16_384) for k in edges]
+    on_grids = [case for group in sides.values() for case in group]
     with scratch_cells(seed) as cells:
-        stars = {case: _measured(case, trials, cells) for case in dict.fromkeys([*cases, *by_edges])}
+        stars = {case: _measured(case, trials, cells) for case in dict.fromkeys([*cases, *by_edges, *on_grids])}
     rows = [_row(case, stars[case]) for case in cases]
     page = HEAD + table(("measure", "accounting", "d", "rounds", "n*"), rows) + MIDDLE
     page += table(("k", "rounds", "n*"), [(case.edges, case.rounds, _bracket(stars[case], case)) for case in by_edges])
+    page += BY_SIDE + table(
+        ("measure", "d", "n*"), [(_name(case), f"2^{log2(case.d):g}", _bracket(stars[case], case)) for case in on_grids]
+    )
     (out / "polygons.md").write_text(page + TAIL_TEXT)
-    closed = [(case.edges, stars[case]) for case in by_edges if stars[case].n_low and stars[case].n_high]
     config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
-    if closed:
-        k, low, high = zip(*((edges, star.n_low, star.n_high) for edges, star in closed), strict=True)
-        middle = [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)]
-        line = Line("kinematic, stopping game", "kinematic", k, middle, low, high)
-        panel = Panel("", "edges k", "rows n", [line], ticks=list(k))
-        plot_lines([panel], figure_path(out, "polygons"), about(config, seed), "Convex polygons: rows over edges")
+    lines = [_line("kinematic", [(case.edges, stars[case]) for case in by_edges])]
+    panels = [Panel("", "edges k", "rows n", lines, ticks=list(edges))] if lines[0].x else []
+    lines = [_line(_name(group[0]), [(log2(case.d), stars[case]) for case in group]) for group in sides.values()]
+    lines = [line for line in lines if line.x]
+    ticks = sorted({bits for line in lines for bits in line.x})
+    panels += [Panel("", "log2 d", "rows n", lines, log="y", ticks=ticks)] if lines else []
+    if panels:
+        plot_lines(panels, figure_path(out, "polygons"), about(config, seed), "Convex polygons: rows by edges and grid")
     _picture(out, seed, config)
+
+
+def _line(name: str, stars: Sequence[tuple[float, NStar]]) -> Line:
+    """The brackets that are closed, each with its middle on a logarithmic scale."""
+    ends = [(x, star.n_low, star.n_high) for x, star in stars if star.n_low and star.n_high]
+    x, low, high = ([end[i] for end in ends] for i in range(3))
+    return Line(f"{name}, stopping game", name, x, [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)], low, high)
+
+
+def _name(case: Case) -> str:
+    return type(case.measure).__name__.lower()
 
 
 def _measured(case: Case, trials: int, cells: Cells) -> NStar:
@@ -138,8 +170,7 @@ def _measured(case: Case, trials: int, cells: Cells) -> NStar:
 
 
 def _row(case: Case, star: NStar) -> tuple:
-    measure = type(case.measure).__name__.lower()
-    return measure, case.variant, f"2^{log2(case.d):g}", case.rounds, _bracket(star, case)
+    return _name(case), case.variant, f"2^{log2(case.d):g}", case.rounds, _bracket(star, case)
 
 
 def _bracket(star: NStar, case: Case) -> str:

@@ -14,6 +14,9 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers and processes that 
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["DPJAX_TEST_PROGRAMS_OF"] = str(os.getpid())
 
+# into how many parts XLA divides a program to compile them at once: one, because the workers keep all cores busy
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_parallel_codegen_split_count=1"
+
 import jax
 import numpy as np
 import pytest

@@ -101,19 +101,21 @@ def test_unwritable_output_directory(tmp_path):
     assert "a directory that can be written to" in done.stderr
 
 
-def test_broken_store_file_is_named_and_left_alone(tmp_path):
-    assert dpjax(*small(tmp_path)).returncode == 0
+def test_broken_store_file_is_named_and_left_alone(tmp_path, capsys):
+    arguments = [str(part) for part in small(tmp_path)]
+    assert cli.main(arguments) == 0
     (cell,) = tmp_path.glob("cells/*/*.parquet")
     whole = cell.read_bytes()
     cell.write_bytes(whole[: len(whole) // 2])
-    done = dpjax(*small(tmp_path))
-    assert done.returncode == 2
-    assert cell.name in done.stderr
-    assert "move the file away or delete it" in done.stderr
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr().err
+    assert cell.name in said
+    assert "move the file away or delete it" in said
     assert cell.read_bytes() == whole[: len(whole) // 2]
-    assert json.loads(dpjax("status", tmp_path, "--json").stdout)["broken"]
+    assert cli.main(["status", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["broken"]
     cell.unlink()
-    assert dpjax(*small(tmp_path)).returncode == 0
+    assert cli.main(arguments) == 0
     assert cell.read_bytes() == whole
 
 

@@ -200,7 +200,10 @@ def test_constant_points_are_ignored():
     assert tree.depth[np.asarray(got)].tolist() == [2]
 
 
-@pytest.mark.parametrize("family", ["path", "recursive", "complete", "caterpillar"])
+@pytest.mark.parametrize(
+    "family",
+    ["path", "recursive", *(pytest.param(name, marks=pytest.mark.slow) for name in ("complete", "caterpillar"))],
+)
 def test_a_million_nodes(family):
     """Numbering is right at size, and memory beyond the tree's tables grows with rows, not with nodes times samples."""
     count = 2**20 - 1

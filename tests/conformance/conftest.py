@@ -198,8 +198,9 @@ LONG = {  # without jit, or with very many outcomes: up to a minute each
     ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
     ("case", UnionLearner),
     *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
+    *(("twin", kind) for kind in TINY_INSTANCES if kind not in (KLN, GenericLearner, HashedPoints, ThresholdMedian)),
     *(("drawn", kind) for kind in TINY_INSTANCES if kind not in (KLN, GenericLearner, ThresholdMedian)),
-    *(("simple", kind) for kind in INSTANCES if kind not in (ERM, KLN)),
+    *(("simple", kind) for kind in INSTANCES if kind is not ERM),
 }
 
 
@@ -218,6 +219,7 @@ def pytest_generate_tests(metafunc):
         ("first", of_each_kind),
         ("simple", of_each_kind),
         ("tiny", TINY_INSTANCES),
+        ("twin", TINY_INSTANCES),
         ("drawn", TINY_INSTANCES),
     ):
         if argument in metafunc.fixturenames:

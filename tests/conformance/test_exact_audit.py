@@ -60,7 +60,7 @@ class EagerMedian(ThresholdMedian):
         return super().records(epsilon / 2, beta)
 
 
-def twin(case):
+def eager(case):
     learner = case.learner
     inner = learner.learner if isinstance(learner, Independent) else learner
     if isinstance(inner, ThresholdMedian):
@@ -69,10 +69,10 @@ def twin(case):
     return replace(case, learner=learner)
 
 
-def test_a_broken_twin_is_caught(tiny):
+def test_a_broken_twin_is_caught(twin):
     """The same learner with more than its budget: of a composite one, which is far from its claim, with much more."""
-    sound = target(twin(tiny))
-    composite = isinstance(tiny.learner, ImproperVC1 | ProperVC1 | GenericLearner)
+    sound = target(eager(twin))
+    composite = isinstance(twin.learner, ImproperVC1 | ProperVC1 | GenericLearner)
 
     def louder(times):
         more = lambda p: Privacy(times * p.epsilon, min(times * p.delta, 0.9))  # noqa: E731

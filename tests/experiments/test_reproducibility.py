@@ -34,7 +34,7 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     path = tmp_path_factory.mktemp("config") / "small.toml"
-    path.write_text(TOML.format(trials=6000, search="false"))
+    path.write_text(TOML.format(trials=3000, search="false"))
     return path
 
 

@@ -60,6 +60,7 @@ def learned(learner):
     return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
 
 
+@pytest.mark.slow
 def test_large_grids_are_learned_on_the_coarse_one(key):
     """The same words as from rows rounded one by one, for targets and for what is learned."""
     d = 2**64 - 1

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -174,11 +174,12 @@ def test_vmap_is_a_loop_and_epsilon_is_traced_once():
 def test_the_buffer_changes_no_draw(key):
     """Also where "no answer" is as likely as the candidates."""
 
+    @partial(jax.jit, static_argnums=0)
     def draw(capacity):
         scores = jnp.zeros(capacity, jnp.int32).at[:4].set(jnp.array([3, 5, 2, 4], jnp.int32))
         return jax.vmap(choosing(scores, 1.0, 0.1).sample)(jax.random.split(key, 200))
 
     first = np.asarray(draw(100))
     assert 20 < np.sum(first == -1) < 180
-    for capacity in (101, 128, 256, 300):
+    for capacity in (101, 256, 300):
         np.testing.assert_array_equal(first, draw(capacity))

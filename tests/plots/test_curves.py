@@ -98,8 +98,10 @@ def test_one_epsilon_shows_ratios(small):
 
 @pytest.mark.parametrize(
     ("ks", "epsilons"),
-    [((1, 4, 16), (0.5, 1.0)), ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)),
-     ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0)), ((1, 10_000), (0.001, 0.002))],
+    [((1, 4, 16), (0.5, 1.0)), ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0)), *(
+        pytest.param(*row, marks=pytest.mark.slow) for row in (
+            ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)), ((1, 10_000), (0.001, 0.002)))
+    )],
 )  # fmt: skip
 @pytest.mark.parametrize("learners", [("point",), ("point", "kln-basic", "erm", "other"), tuple(_KNOWN)])
 def test_letters_are_large_enough_and_nothing_overlaps(learners, ks, epsilons, make):

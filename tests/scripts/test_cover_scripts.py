@@ -39,9 +39,11 @@ def test_conjunctions(scripts, tmp_path):
 @pytest.mark.slow
 def test_polygons(scripts, tmp_path):
     script = scripts("polygons")
-    script.main(tmp_path, 3, 10, script.four_edges()[:1], (4,))
+    first = list(script.four_edges()[:1])
+    script.main(tmp_path, 3, 10, first, (4,), {first[0].measure: first})
     page = (tmp_path / "polygons.md").read_text()
     low, high = bracket(cells(page, "kinematic")[0][4])
     assert 600 < high < 3000 and low < high
     assert cells(page, "4")[0][2] == f"({low}, {high}]"
+    assert cells(page, "kinematic")[1] == ["kinematic", "2^10", f"({low}, {high}]"]
     assert read_metadata(tmp_path / "figures" / "polygon.png")["seed"] == 3

@@ -12,7 +12,6 @@ import pytest
 
 from dpjax.mechanisms.cover.crossings import Signed, determinant, fraction_keys
 
-QUADRUPLES = 200_000
 LARGEST = 2**64 - 1
 
 
@@ -39,8 +38,9 @@ def signed(values):
     return Signed(jnp.asarray([v < 0 for v in values]), jnp.asarray([abs(v) for v in values], jnp.uint64))
 
 
-def test_determinants_of_64_bit_numbers():
-    rows = list(near_parallel(QUADRUPLES, 1))
+@pytest.mark.parametrize("quadruples", [40_000, pytest.param(200_000, marks=pytest.mark.slow)])
+def test_determinants_of_64_bit_numbers(quadruples):
+    rows = list(near_parallel(quadruples, 1))
     with jax.enable_x64(True):
         found = jax.jit(determinant)(*(signed(column) for column in zip(*rows, strict=True)))
         floats, signs = np.asarray(found.as_float()), np.asarray(found.sign())
@@ -50,7 +50,7 @@ def test_determinants_of_64_bit_numbers():
         (t << 128) | (h << 64) | w for t, h, w in zip(top, high, low, strict=True)
     ]
     np.testing.assert_array_equal(signs, [(value > 0) - (value < 0) for value in exact])
-    assert (signs == 0).sum() > 100 and max(top) == 1
+    assert (signs == 0).sum() > 20 and max(top) == 1
     assert all(abs(int(f) - value) << 52 <= abs(value) for f, value in zip(floats.tolist(), exact, strict=True))
     assert not np.any(floats[signs == 0]) and np.all(floats[signs != 0] != 0)
 
