@@ -86,10 +86,9 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     if sum(counts) > _MOST >> 4:
         raise InputError("rows", f"at most {_MOST >> 4} databases", f"{sum(counts)}", "take fewer rows or elements")
     table = [row for n in sizes for row in listing(range(len(kinds)), repeat=n)]
-    place = {row: i for i, row in enumerate(table)}
-    pairs = _row_pairs(table, place, len(kinds), added, ordered)
     filled = np.array([[*row, *[0] * (rows - len(row))] for row in table], np.int64).reshape(len(table), rows)
     mask = np.arange(rows) < np.array([len(row) for row in table])[:, None]
+    pairs = _row_pairs(np.where(mask, filled + 1, 0), len(kinds), added, ordered)
     values, labels = np.array([x for x, _ in kinds], np.uint64), np.array([y for _, y in kinds])
     x = domain.encode(values[filled].ravel()).reshape(len(table), rows, domain.limbs)
     databases = Sample(jnp.asarray(x), jnp.asarray(labels[filled]), jnp.asarray(mask))
@@ -132,18 +131,32 @@ def _moved(rows: np.ndarray, moves: Sequence[np.ndarray]) -> Pairs:
     return np.concatenate(found)
 
 
-def _row_pairs(table: list, place: dict, kinds: int, added: bool, ordered: bool) -> Pairs:
-    pairs = set()
-    sort = (lambda row: row) if ordered else (lambda row: tuple(sorted(row)))
-    for i, row in enumerate(table):
-        for at in range(len(row)):
-            rest = (*row[:at], *row[at + 1 :])
-            others = [rest] if added else [(*row[:at], new, *row[at + 1 :]) for new in range(kinds) if new != row[at]]
-            for other in others:
-                j = place.get(sort(other))
-                if j is not None:
-                    pairs |= {(i, j), (j, i)}
-    return np.array(sorted(pairs), np.int64).reshape(-1, 2)
+def _row_pairs(digits: np.ndarray, kinds: int, added: bool, ordered: bool) -> Pairs:
+    """digits: ``int64[databases, rows]``, the kind of every row plus 1, and 0 behind them where there are fewer."""
+    count, rows = digits.shape
+
+    def codes(some: np.ndarray) -> np.ndarray:
+        aside = some == 0 if ordered else -some  # without order: the largest first, the absent last
+        if added or not ordered:
+            some = np.take_along_axis(some, np.argsort(aside, axis=1, kind="stable"), axis=1)
+        powers = [(kinds + 1) ** i for i in range(rows)]
+        return some @ np.array(powers, np.int64 if (kinds + 1) ** rows < 2**62 else object)
+
+    own = codes(digits)
+    order = np.argsort(own)
+    found = [np.zeros(0, np.int64)]
+    for at in range(rows):
+        for new in [0] if added else range(1, kinds + 1):
+            changed = np.flatnonzero((digits[:, at] > 0) & (digits[:, at] != new))
+            other = digits[changed]
+            other[:, at] = new
+            wanted = codes(other)
+            place = order[np.minimum(np.searchsorted(own, wanted, sorter=order), count - 1)]
+            there = own[place] == wanted
+            found.append(changed[there] * count + place[there])
+            if added:
+                found.append(place[there] * count + changed[there])
+    return np.stack(np.divmod(np.unique(np.concatenate(found)), count), axis=1)
 
 
 def show_numbers(database: Any) -> Any:

@@ -81,7 +81,8 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
     covers = [f"dpjax.learners.{type(part).__name__}" for part in (learner, getattr(learner, "learner", None)) if part]
     if isinstance(learner, Covering):
         covers.append("dpjax.mechanisms.cover.set_cover")
-    return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers))
+    at_once = max(1, Target.at_once // getattr(learner, "passes", 1))
+    return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers), at_once=at_once)
 
 
 def small_vc1(kind: str, method: str, domain: Domain) -> ImproperVC1 | ProperVC1 | ThresholdInterior:
@@ -128,7 +129,7 @@ def small_cover(name: str) -> ConjunctionLearner | PolygonLearner | UnionLearner
     table = cover_table(2, 2, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0))
     if name == "conjunction":
         return ConjunctionLearner(Conjunctions(1), table)
-    return PolygonLearner(ConvexPolygons(4, 3), table, slabs=4, bins=4, spare=8)
+    return PolygonLearner(ConvexPolygons(2, 3), table, slabs=4, bins=4, spare=8, walls=4)
 
 
 def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:

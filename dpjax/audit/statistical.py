@@ -26,7 +26,7 @@ from dpjax.types import Privacy
 _TRAINING = 0.2  # share of the trials that choose pair, event and direction
 _SCREENING, _KEPT = 0.1, 8  # share of the trials that looks at pairs drawn at random, and how many of them go on
 _MOST_TRAINING = 1 << 20  # outputs held in memory, a side
-_TILE, _BLOCK = 1 << 16, 1 << 10
+_TILE = 1 << 16
 
 
 def statistical(
@@ -203,7 +203,7 @@ class _Machine:
             return self.target.run(keys.of_trial(key, trial), data, privacy)
 
         trials = first + jnp.arange(count, dtype=jnp.uint32)
-        return jax.lax.map(one, trials, batch_size=min(_BLOCK, count))
+        return jax.lax.map(one, trials, batch_size=min(self.target.at_once, count))
 
     def _features(self, key: Array, data: Any, first: Array, privacy: Privacy, *, count: int) -> tuple[Features, Array]:
         output = self._outputs(key, data, first, count, privacy)

@@ -42,6 +42,7 @@ class Target:
       repeatable: whether the same key gives the same output; False for code with randomness of its own.
       canaries: (key, inside ``bool[m]``, Privacy) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
+      at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -56,3 +57,4 @@ class Target:
     covers: tuple[str, ...] = ()
     repeatable: bool = True
     canaries: Callable[[Array, Array, Privacy], Array] | None = None
+    at_once: int = 1 << 10

@@ -34,7 +34,7 @@ class PolygonLearner(Covering):
       table: of coefficients, from `accounting.set_cover_table.cover_table`: rounds, k (the most edges of a target that
         the theorem is for) and the relation are in it.
       measure: the base measure on lines, static.
-      slabs, bins, spare: of the sampler, see `mechanisms.cover.halfplanes`; they decide about time alone.
+      slabs, bins, spare, walls: of the sampler, see `mechanisms.cover.halfplanes`; they decide about time alone.
 
     Privacy: (epsilon, delta) under the relation of the table, for every sample: the stopping game of all rounds.
     Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `theory.halfplanes.line_cost`.
@@ -48,6 +48,7 @@ class PolygonLearner(Covering):
     slabs: int = 128
     bins: int = 256
     spare: int = 2048
+    walls: int = 64
 
     def __post_init__(self):
         _require_polygons(self.concepts)
@@ -74,7 +75,7 @@ class PolygonLearner(Covering):
     @property
     def family(self) -> HalfPlanes:
         """What is chosen from."""
-        return HalfPlanes(self.concepts.domain.coarse.d, self.measure, self.slabs, self.bins, self.spare)
+        return HalfPlanes(self.concepts.domain.coarse.d, self.measure, self.slabs, self.bins, self.spare, self.walls)
 
     @property
     def passes(self) -> int:
