@@ -34,8 +34,8 @@ RELATION = Neighboring.ADD_OR_REMOVE_ONE  # of the paper's proof
 GAMMA, RATIO, GUESSES, TAIL = 0.1, 2 ** (1 / 8), 32, 0.05
 PAPER, OURS = 2 * log(2 / ALPHA), 3.0  # rounds for each edge
 EDGES = (3, 4, 6, 8, 12)
-SIDES = {Kinematic(): (5, 10, 20, 30), Box(): (5, 10, 15, 19)}
-"""log2 d for each measure; the box is the paper's up to 2^19."""
+SIDES = {Kinematic(): (5, 10, 20, 30), Box(): (5, 10, 15)}
+"""log2 d for each measure."""
 HEAD = f"""# Convex polygons by private set cover
 
 Written by `scripts/polygons.py`: random polygons of k edges on {{0, ..., d}}^2, uniform examples,

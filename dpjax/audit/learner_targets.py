@@ -129,7 +129,7 @@ def small_cover(name: str) -> ConjunctionLearner | PolygonLearner | UnionLearner
     table = cover_table(2, 2, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0))
     if name == "conjunction":
         return ConjunctionLearner(Conjunctions(1), table)
-    return PolygonLearner(ConvexPolygons(2, 3), table, slabs=4, bins=4, spare=8, walls=4)
+    return PolygonLearner(ConvexPolygons(2, 3), table, slabs=4, bins=4, spare=8)
 
 
 def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:

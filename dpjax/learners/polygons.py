@@ -21,6 +21,7 @@ from dpjax.theory.halfplanes import line_cost
 from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 _KINEMATIC = Kinematic()
+_WALLS = 64  # of a refined cell, or as many as it has bins
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class PolygonLearner(Covering):
       table: of coefficients, from `accounting.set_cover_table.cover_table`: rounds, k (the most edges of a target that
         the theorem is for) and the relation are in it.
       measure: the base measure on lines, static.
-      slabs, bins, spare, walls: of the sampler, see `mechanisms.cover.halfplanes`; they decide about time alone.
+      slabs, bins, spare: of the sampler, see `mechanisms.cover.halfplanes`; they decide about time alone.
 
     Privacy: (epsilon, delta) under the relation of the table, for every sample: the stopping game of all rounds.
     Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `theory.halfplanes.line_cost`.
@@ -48,7 +49,6 @@ class PolygonLearner(Covering):
     slabs: int = 128
     bins: int = 256
     spare: int = 2048
-    walls: int = 64
 
     def __post_init__(self):
         _require_polygons(self.concepts)
@@ -75,7 +75,8 @@ class PolygonLearner(Covering):
     @property
     def family(self) -> HalfPlanes:
         """What is chosen from."""
-        return HalfPlanes(self.concepts.domain.coarse.d, self.measure, self.slabs, self.bins, self.spare, self.walls)
+        d, walls = self.concepts.domain.coarse.d, min(_WALLS, self.bins)
+        return HalfPlanes(d, self.measure, self.slabs, self.bins, self.spare, walls)
 
     @property
     def passes(self) -> int:

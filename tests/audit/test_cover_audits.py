@@ -42,7 +42,7 @@ NEIGHBORS = {  # (is it a target?, where), None: no row
 LEARNERS = {  # and the three places
     "conjunction": (lambda table: ConjunctionLearner(Conjunctions(8), table), [[255], [254], [253]]),
     "polygon": (
-        lambda table: PolygonLearner(ConvexPolygons(2**10, 3), table, slabs=2, bins=4, spare=64, walls=4),
+        lambda table: PolygonLearner(ConvexPolygons(2**10, 3), table, slabs=2, bins=4, spare=64),
         [[512, 512], [512, 800], [512, 224]],
     ),
     "union": (lambda table: UnionLearner(Unions(2**10, 1), table, 3, 4), [[200, 200], [900, 900], [900, 150]]),
