@@ -58,7 +58,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, logarithmic in the directions of ``log``. ticks: where the x axis has its, if it is one."""
+    """One pair of axes, logarithmic in the directions of ``log``. ticks: where the x axis has its."""
 
     title: str
     xlabel: str
@@ -131,7 +131,10 @@ def _draw(axes: Axes, panel: Panel) -> None:
             log_axis(axes, which, min(values) / spare, max(values) * spare, most=7)
     if panel.ticks:
         limits = axes.get_xlim()
-        at_values(axes, "x", panel.ticks)
+        if "x" in panel.log:
+            at_values(axes, "x", panel.ticks)
+        else:
+            axes.set_xticks(list(panel.ticks))
         axes.set_xlim(limits)
     axes.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), handlelength=3.4, labelspacing=0.3)

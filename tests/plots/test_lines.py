@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from dpjax.checks import InputError
 from dpjax.concepts import tree_generators
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.plots import read_metadata
-from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.plots.lines import Line, Panel, _draw, plot_lines
 from dpjax.plots.tree import plot_tree, tree_places
 
 LINES = (
@@ -28,6 +29,14 @@ def test_equal_figures_are_equal_bytes_and_carry_what_made_them(tmp_path):
         assert read_metadata(one)["config"] == {"a": 1} and read_metadata(one)["seed"] == 5
     other = plot_lines(panels[:1], tmp_path / "one", carried, "A title")
     assert other[0].read_bytes() != again[0].read_bytes()
+
+
+@pytest.mark.parametrize("log", ["xy", "y"])
+def test_ticks_are_where_they_are_asked_for(log):
+    axes = Figure().subplots()
+    _draw(axes, Panel("", "x", "y", LINES, log, ticks=(4, 10, 64)))
+    assert axes.get_xscale() == ("log" if "x" in log else "linear") and axes.get_yscale() == "log"
+    assert axes.get_xticks().tolist() == [4, 10, 64]
 
 
 @pytest.mark.parametrize("line", [
