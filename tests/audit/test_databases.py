@@ -33,6 +33,16 @@ def test_histograms_by_brute_force(relation, votes, cells):
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD])
+def test_more_rows_than_a_whole_number_of_64_bits_can_tell_apart(relation):
+    """60 rows of two kinds without regard to order: neighbours are one row of the other kind, or one row, apart."""
+    world = samples(Domain(1), 1, 60, relation, ordered=False)
+    counts = np.stack([(np.asarray(world.databases.y)[..., 0] == kind) & np.asarray(world.databases.mask)
+                       for kind in (False, True)]).sum(axis=2)  # fmt: skip
+    apart = np.abs(counts[:, :, None] - counts[:, None]).sum(axis=0)
+    np.testing.assert_array_equal(world.pairs, np.argwhere(apart == (2 if relation is REPLACE else 1)))
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
 @pytest.mark.parametrize("ordered", [True, False])
 def test_samples_by_brute_force(relation, ordered):
     world = samples(Domain(2), 1, 3, relation, ordered=ordered)

@@ -1,5 +1,7 @@
 """Statistical audits: power without being told the event, false alarms, planted bugs, and targets that are none."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -166,6 +168,13 @@ def test_a_report_is_whole_and_repeats_itself():
     expected = "target calibration claim method evidence epsilon_found delta_found confidence witness verdict event"
     assert {*expected.split(), "direction", "trials", "seed", "versions", "p_value", "corrections"} <= one.keys()
     assert one["trials"] == 4000 and sorted(one["witness"].values()) == [0, 1]
+
+
+def test_how_many_trials_are_worked_on_at_once_changes_nothing():
+    found = audit.mechanism_target("exponential")
+    reports = [audit.statistical(replace(found, at_once=many), PRIVACY, trials=1000).to_dict() for many in (1024, 7)]
+    assert all(report.pop("seconds") > 0 for report in reports)
+    assert reports[0] == reports[1]
 
 
 def test_group_distance_amplifies_the_claim():

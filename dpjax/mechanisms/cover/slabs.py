@@ -43,10 +43,9 @@ class Frame:
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, _LARGEST if self.kinematic else _WIDEST_BOX)
-        if self.open:
-            checks.integer("low", self.low, -_FARTHEST)
-            checks.integer("high", self.high, self.low + 1, _FARTHEST)
-        else:
+        checks.integer("low", self.low, -_FARTHEST)
+        checks.integer("high", self.high, self.low + 1, _FARTHEST)
+        if not self.open:
             checks.integer("d", self.d, 1, _WIDEST)
             checks.integer("low", self.low, -(2**63) + self.d + 1, 2**63 - 1)
             checks.integer("high", self.high, self.low + 1, min(2**63 - 1, 2**63 - 1 + self.low))
@@ -105,6 +104,7 @@ class Frame:
 
 
 def _around(d: int) -> tuple[int, int]:
+    """All values of rows in [0, d]^2, -d to 2 d, and d / 4 on either side."""
     return -((5 * d + 3) // 4), (9 * d + 3) // 4
 
 
