@@ -161,7 +161,13 @@ def output_bytes(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _distinct(outputs: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct outputs, and the number of each among them, ``int64[shape]``."""
+    """The distinct outputs in the order of their bytes, and the number of each among them, ``int64[shape]``."""
     raw = output_bytes(outputs, shape)
-    distinct, number = np.unique(raw.reshape(-1, raw.shape[-1]), axis=0, return_inverse=True)
-    return distinct, number.reshape(shape)
+    raw = raw.reshape(-1, raw.shape[-1])
+    moving = raw[:, np.any(raw != raw[:1], axis=0)]
+    words = np.ascontiguousarray(np.pad(moving, ((0, 0), (0, -moving.shape[1] % 8)))).view(">u8").astype(np.uint64)
+    number, first = np.zeros(len(raw), np.int64), np.zeros(1, np.int64)
+    for word in words.T:  # by 64 bits at a time: sorting whole numbers is ten times as fast as sorting rows
+        place = np.unique(word, return_inverse=True)[1]
+        _, first, number = np.unique(number * (place.max() + 1) + place, return_index=True, return_inverse=True)
+    return raw[first], number.reshape(shape)

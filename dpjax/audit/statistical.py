@@ -192,7 +192,7 @@ class _Machine:
     def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int, bitwise: bool, purpose: str):
         self.features = functools.partial(features, bitwise=bitwise)
         self.target, self.root, self.purpose = target, keys.root(seed), purpose
-        self.tile = min(_TILE, 1 << (trials - 1).bit_length())
+        self.tile = -(-trials // -(-trials // _TILE))  # as few tiles as can be, and hardly a trial too many
         self.privacy = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
         self.numbers = 0
         self._seen = jax.jit(self._features, static_argnames="count")
@@ -202,8 +202,10 @@ class _Machine:
         def one(trial: Array) -> Any:
             return self.target.run(keys.of_trial(key, trial), data, privacy)
 
-        trials = first + jnp.arange(count, dtype=jnp.uint32)
-        return jax.lax.map(one, trials, batch_size=min(self.target.at_once, count))
+        batch = min(self.target.at_once, count)
+        whole = -(-count // batch) * batch  # of batches: a shorter last one would be compiled by itself
+        found = jax.lax.map(one, first + jnp.arange(whole, dtype=jnp.uint32), batch_size=batch)
+        return jax.tree.map(lambda part: part[:count], found)
 
     def _features(self, key: Array, data: Any, first: Array, privacy: Privacy, *, count: int) -> tuple[Features, Array]:
         output = self._outputs(key, data, first, count, privacy)

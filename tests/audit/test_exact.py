@@ -8,6 +8,7 @@ import pytest
 from dpjax import audit
 from dpjax import mechanisms as m
 from dpjax.accounting import hockey_stick, pld_of_pmfs
+from dpjax.audit import outcomes
 from dpjax.audit.mechanism_targets import _target
 from dpjax.checks import InputError
 from dpjax.concepts import Domain, Points, Thresholds
@@ -193,3 +194,14 @@ def test_the_sampler_of_a_target_runs_its_law(stats, name):
     drawn = np.asarray(draw(jax.random.split(jax.random.key(1), 20_000)))
     law = np.exp(target.table(np.asarray(data)[None], Privacy(1.0, float(np.float32(0.1))))[0])
     stats.chi_square(np.bincount(np.where(drawn < 0, len(law) - 1, drawn), minlength=len(law)), law)
+
+
+@pytest.mark.parametrize("bytes_that_move", [0, 3, 8, 21])
+def test_outcomes_are_told_apart_byte_by_byte(bytes_that_move):
+    draw = np.random.default_rng(bytes_that_move)
+    column = np.full((40, 7, 30), 9, np.uint8)
+    column[..., 30 - bytes_that_move :] = draw.integers(0, 2, (40, 7, bytes_that_move)) * 255
+    column[20:] = column[:20]
+    found, number = outcomes._distinct(column, (40, 7))
+    expected = np.unique(column.reshape(-1, 30), axis=0)
+    assert np.array_equal(found, expected) and np.array_equal(found[number], column)
