@@ -45,7 +45,7 @@ class Triangles:
 
     A selection takes O(directions^3 (n + bins^4)) steps: rows are counted once for each three directions, and not for
     each triple of lines. The edges of other triangles are off by less than a strip and a direction: utility is for data
-    that are smooth at this resolution, privacy for all.
+    that are smooth at this resolution, privacy for all. Any lines, for few rows: `free_triangles.FreeTriangles`.
 
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 5 (unions of polygons); the sampler is derived here.
     """
