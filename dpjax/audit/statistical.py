@@ -275,8 +275,8 @@ class _Machine:
 
     def _check_repeats(self, seen: Features, key: Array, data: Any, count: int) -> None:
         """Refuses a target that does not repeat itself when it is traced anew."""
-        anew = jax.jit(lambda key, data: self._features(key, data, jnp.uint32(0), self.privacy, count=count)[0].code)
-        if not np.array_equal(seen.code, anew(key, data)):
+        anew = jax.jit(lambda *given: self._features(*given, count=count)[0].code)
+        if not np.array_equal(seen.code, anew(key, data, jnp.uint32(0), self.privacy)):
             raise InputError(
                 "target", "a pure function: the same key, the same output", "two different outputs for one key",
                 "draw all randomness from the key",

@@ -3,7 +3,7 @@
 A box is three rectangles, one for each edge: a cell of slopes, a range of t and a side. A row that some cut of a
 rectangle hits may be hit, a row that all of them hit must be. The targets that may be in all three and the others that
 must be bound the quality of every triangle of the box. The law does not depend on how good the bounds are: after each
-rejection the boxes that weigh most are cut in two, so the loop gets better where it fails.
+rejection the boxes that may waste most are cut in two, so the loop gets better where it fails.
 """
 
 from dataclasses import dataclass
