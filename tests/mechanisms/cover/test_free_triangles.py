@@ -100,19 +100,16 @@ def workload(n, d, seed=0):
 
 
 @cache
-def torn(family, rounds):
-    """A jitted (x, target, coefficient) -> the rows, their score with k = 1, and the boxes after so many rejections."""
+def torn(family):
+    """A jitted (x, target, coefficient, rounds) -> the score with k = 1, and the boxes after so many rejections."""
 
-    def run(x, target, coefficient):
+    def run(x, target, coefficient, rounds):
         with jax.enable_x64(True):
             rows = Rows.of(family.planes, x, target, ~target)
             score = Score.of(jnp.sum(target), 1, coefficient)
             boxes = first_boxes(family.planes, rows, score, family.spare)
-            return (
-                score.coefficient,
-                score.share,
-                jax.lax.fori_loop(0, rounds, lambda _, old: split(family.planes, rows, score, old), boxes),
-            )
+            boxes = jax.lax.fori_loop(0, rounds, lambda _, old: split(family.planes, rows, score, old), boxes)
+            return (score.coefficient, score.share), boxes
 
     return jax.jit(run)
 
@@ -122,15 +119,16 @@ def test_no_proposal_is_above_its_bound(coefficient, key):
     """And where rows do not matter, what is rejected is for the density alone."""
     family = FreeTriangles(2**10, Kinematic(0.0) if coefficient == 5 else Kinematic(), 2**12)
     x, target = workload(60, 2**10)
+
+    @jax.jit
+    def run(keys, boxes, score):
+        with jax.enable_x64(True):
+            return jax.lax.map(lambda own: family.proposal(own, x, target, ~target, Score(*score), boxes)[1], keys)
+
     accepted = []
     for rounds in (0, 3, 12):
-        coefficient_, share, boxes = torn(family, rounds)(x, target, jnp.float32(coefficient))
-
-        def run(keys, boxes, score):
-            with jax.enable_x64(True):
-                return jax.lax.map(lambda own: family.proposal(own, x, target, ~target, Score(*score), boxes)[1], keys)
-
-        found = np.asarray(jax.jit(run)(jax.random.split(key, 4000), boxes, (coefficient_, share)))
+        score, boxes = torn(family)(x, target, jnp.float32(coefficient), jnp.int32(rounds))
+        found = np.asarray(run(jax.random.split(key, 4000), boxes, score))
         assert found.max() <= 1e-12
         accepted.append(np.exp(found).mean())
     if coefficient:
@@ -144,7 +142,7 @@ def test_boxes_hold_each_order_of_edges_once(rounds):
     """Whatever was split: of the six orders of any three cuts, the boxes that hold them count for six."""
     family, (x, target) = FreeTriangles(2**10, spare=2**11), workload(40, 2**10, 2)
     planes, draw = family.planes, np.random.default_rng(3)
-    boxes = jax.tree.map(np.asarray, torn(family, rounds)(x, target, jnp.float32(0.5))[2])
+    boxes = jax.tree.map(np.asarray, torn(family)(x, target, jnp.float32(0.5), jnp.int32(rounds))[1])
     assert (boxes.used > 364) == (rounds > 0) and (boxes.used <= len(boxes.weight))
     edges, one = boxes.edges, 1 << planes.grid.bits
     real = np.where(np.isfinite(boxes.weight), np.exp(boxes.orders), 0.0)
