@@ -42,8 +42,9 @@ def statistical(
     Args:
       trials: on each side, 1000 to 2**32 in all.
       distance: databases of the pairs are this many neighbouring steps apart; the claim is amplified.
-      sequential: test after every 65536 trials with a bet that may be watched, and stop at the first refutation. What
-        is found then is the claim itself or nothing, and there is no curve: other bounds need a fixed number.
+      sequential: test after each tile of at most 65536 trials with a bet that may be watched, and stop at the first
+        refutation. What is found then is the claim itself or nothing, and there is no curve: other bounds need a fixed
+        number.
       bitwise: look at the low bits of floats, too. Every mechanism of contract "ideal" fails this: noise in floating
         point tells where it was added.
 
