@@ -200,8 +200,18 @@ def test_every_database_has_an_answer(key):
         for target in (yes, no):
             found = run(own, points[:2], target, no, jnp.float32(budget), jnp.float32(coefficient))[0]
             assert (np.asarray(found.chart) < 2).all()
-    nothing = jax.ShapeDtypeStruct((0, 2), jnp.int32), *[jax.ShapeDtypeStruct((0,), bool)] * 2
-    assert jax.eval_shape(run, own, *nothing, jnp.float32(1), jnp.float32(1))[0].t.shape == (1, 3, 2)
+            t = signed(found.t)
+            assert ((family.planes.first <= t) & (t <= family.planes.last + 1)).all()
+    empty = run(own, points[:0], no[:0], no[:0], jnp.float32(1), jnp.float32(1))
+    assert empty[0].t.shape == (1, 3, 2) and empty[1].shape == (1, 0)
+
+
+def test_proposals_for_a_few_hundred_rows(key):
+    """Tens, as the docstring says: boxes that do not get better would take thousands."""
+    family, (x, target) = FreeTriangles(2**10), workload(300, 2**10)
+    budget, coefficient = jnp.sum(target).astype(jnp.float32), jnp.float32(0.12)
+    run = jax.jit(lambda own: family.draw(own, x, target, ~target, budget, 2, coefficient)[1])
+    assert np.mean([int(run(own)) for own in jax.random.split(key, 10)]) < 100
 
 
 @pytest.mark.slow
