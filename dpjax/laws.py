@@ -14,9 +14,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import random, wide
-from dpjax.draws import drawn
-from dpjax.random import GeometricTable
+from dpjax.core import random, wide
+from dpjax.core.draws import drawn
+from dpjax.core.random import GeometricTable
 
 _ATTEMPTS = 1 << 16
 _CELLS = 8  # candidates of a column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpjax.experiments import multi_table
+from dpjax.cli.table import markdown
 from dpjax.experiments.reports import figure_path, options
+from dpjax.papers import bns_table as multi_table
 from dpjax.plots.table import plot_table
-from dpjax.table_command import markdown
 
 WRITTEN = Path("results/table/table.json")
 FREE = 0.1  # how far from the claim an exponent may be

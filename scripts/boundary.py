@@ -16,17 +16,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import keys
-from dpjax.accounting.set_cover_table import cover_table
-from dpjax.checks import InputError
+from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
 from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
+from dpjax.core import keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.learners import PolygonLearner, UnionLearner
 from dpjax.plots.polygons import plot_polygon
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
-D, PRIVACY, GOAL, LIMIT = 2**10, Privacy(1.0, 1e-6), Goal(0.1, 0.1), 0.12
+D, PRIVACY, ACCURACY, LIMIT = 2**10, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), 0.12
 RELATION = Neighboring.REPLACE_ONE
 BUDGETS = PRIVACY, Privacy(10.0, 1e-6)
 SIZES = (1500, 3000, 6000, 12_000)
@@ -127,7 +127,7 @@ def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trial
 @partial(jax.jit, static_argnums=0)
 def learned(learner: PolygonLearner | UnionLearner, key: jax.Array, sample: Sample, privacy: Privacy) -> Hypothesis:
     """One run."""
-    return learner.learn(key, sample, privacy, GOAL)
+    return learner.learn(key, sample, privacy, ACCURACY)
 
 
 def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.accounting import calibrate_set_cover
-from dpjax.accounting.set_cover_calibration import CoverCalibration
-from dpjax.accounting.set_cover_table import cover_table
+from dpjax.accounting.cover.calibration import CoverCalibration
+from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import Conjunctions, ProductCube
+from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.experiment import Workload
@@ -22,7 +23,6 @@ from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ConjunctionLearner
 from dpjax.mechanisms.cover.coefficient import CoverBudget
 from dpjax.plots.lines import Line, Panel, plot_lines
-from dpjax.types import Neighboring, Privacy
 
 EPSILON, DELTA, ALPHA, BETA, DIMENSION = 1.0, 1e-6, 0.1, 0.1, 64
 LITERALS = (1, 2, 4, 8, 16)

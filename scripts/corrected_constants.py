@@ -8,14 +8,14 @@ import sys
 from itertools import product
 from pathlib import Path
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
-from dpjax.accounting.set_cover_instance import instance_delta, instance_epsilon
+from dpjax.accounting.cover.instance import instance_delta, instance_epsilon
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
+from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.reports import table
 from dpjax.mechanisms import stability_histogram_guarantee
 from dpjax.theory import parities
-from dpjax.types import Neighboring, Privacy
 
 DELTA = 1e-6
 HEAD = f"""# Printed constants that break their claim
@@ -119,7 +119,7 @@ def _set_cover() -> str:
 
 def _row(what: str, name: str, epsilon: float, n: int = 100) -> str:
     printed, corrected = (
-        audit.exact(audit.mechanism_target(name, calibration=calibration, n=n), Privacy(epsilon, DELTA))
+        audit.exact(evidence.mechanism_target(name, calibration=calibration, n=n), Privacy(epsilon, DELTA))
         for calibration in ("printed", "corrected")
     )
     assert printed.violated
@@ -134,7 +134,9 @@ def _last(alpha: float, epsilon: float) -> int:
         if stability_histogram_guarantee(epsilon, DELTA, calibration="printed", alpha=alpha, n=n).delta > DELTA
     )  # fmt: skip
     verdicts = [
-        audit.exact(audit.mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(epsilon, DELTA))
+        audit.exact(
+            evidence.mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(epsilon, DELTA)
+        )
         for n in (found, found + 1)
     ]
     assert [verdict.violated for verdict in verdicts] == [True, False]

@@ -15,23 +15,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import keys
-from dpjax.accounting.set_cover_table import cover_table
-from dpjax.benchmarks.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
+from dpjax.accounting.cover.table import cover_table
+from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
 from dpjax.concepts import ConvexPolygons, UniformPlane
+from dpjax.core import keys
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.engine import capacity
 from dpjax.experiments.experiment import Experiment, Workload
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.learners import PolygonLearner
 from dpjax.plots.lines import Line, Panel, plot_lines
-from dpjax.types import Goal, Neighboring, Privacy
 
 EPSILON, DELTA, ALPHA, BETA, D, EDGES, ROUNDS, TARGETS = 1.0, 1e-6, 0.1, 0.1, 2**10, 4, 14, 64
 ROWS = (400, 800, 1600, 3200, 6400, 12_800)
 CONCEPTS, UNIFORM = ConvexPolygons(D, EDGES), UniformPlane(D)
 OURS = PolygonLearner(CONCEPTS, cover_table(ROUNDS, EDGES, Neighboring.ADD_OR_REMOVE_ONE, DELTA, (EPSILON,)))
-BUDGET, GOAL = Privacy(EPSILON, DELTA), Goal(ALPHA, BETA)
+BUDGET, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 CHUNK, BLOCK = 16, 8  # runs of one call, and those at once, whose gradients stay in a core's cache
 STYLES = {"dp-sgd": "dp-sgd", "free": "erm", "cover": "kinematic"}
 CHOICE = ("method", "n", "optimizer", "layers", "steps", "batch", "noise multiplier", "learning rate", "clip", "spread",
@@ -249,7 +249,7 @@ def _program(network: DPSGD | None, room: int) -> Callable:
         target = experiment.draw_targets(of_target, workload)
         sample = experiment.draw_sample(of_sample, workload, target, n)
         if network is None or numbers is None:
-            predicted = OURS.predict(OURS.learn(of_learn, sample, BUDGET, GOAL), probes)
+            predicted = OURS.predict(OURS.learn(of_learn, sample, BUDGET, ACCURACY), probes)
         else:
             predicted = network.predict(network.fit(of_learn, sample, numbers), probes)
         return jnp.sum(predicted != CONCEPTS.predict(target, probes), dtype=jnp.int32)

@@ -8,12 +8,12 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from dpjax import keys
 from dpjax.concepts import distributions, tree_generators
+from dpjax.core import keys
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.reports import about, figure_path, options
 from dpjax.learners import ImproperVC1, database
 from dpjax.plots.tree import plot_tree
-from dpjax.types import Goal, Privacy
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
 TARGET = 6  # the point x7, below x5 and x1
@@ -25,14 +25,14 @@ def main(out: Path, seed: int, n: int) -> tuple[int, int]:
     Returns (target's node, the node found).
     """
     tree = tree_generators.figure_one()
-    privacy, goal = Privacy(EPSILON, DELTA), Goal(ALPHA, BETA)
-    learner = ImproperVC1.planned(tree, privacy, goal, "exponential")
+    privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
+    learner = ImproperVC1.planned(tree, privacy, accuracy, "exponential")
     of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
     target = int(tree.place[TARGET])
     x = distributions.uniform(tree.domain).draw(of_sample, n)
     labels = tree.matrix()[np.flatnonzero(tree.proper).tolist().index(target)][np.asarray(x)[:, 0]]
     sample = database(tree.domain, np.asarray(x)[:, 0].tolist(), labels)
-    found = jax.jit(learner.learn)(of_learn, sample, privacy, goal)
+    found = jax.jit(learner.learn)(of_learn, sample, privacy, accuracy)
     nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample)
     node = int(found.concept[0, 1])
     counts = np.bincount(np.asarray(nodes[:, 1]), minlength=tree.size).tolist()

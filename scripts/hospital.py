@@ -13,16 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from dpjax import wide
-from dpjax.checks import InputError
+from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Thresholds
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.reports import options, table
-from dpjax.experiments.table import Grid, Table, held_out
-from dpjax.learners import ERM, KLN, GenericLearner, Independent, Learner
+from dpjax.learners import KLN, GenericLearner, Independent, Learner
 from dpjax.sanitizers import Hierarchy
-from dpjax.types import Goal, Privacy
+from dpjax.tables.columns import Grid, Table, held_out
 
-DELTA, GOAL, BITS, SHARE = 1e-6, Goal(0.05, 0.1), 16, 0.3
+DELTA, ACCURACY, BITS, SHARE = 1e-6, Accuracy(0.05, 0.1), 16, 0.3
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 FINDINGS = {  # 1 where the column says so; all of them grow with age
     "chronic diseases": lambda row: float(row["disea"]) >= 12,
@@ -99,7 +100,7 @@ def main(path: Path, out: Path, seed: int, trials: int, epsilons: Sequence[float
     x = wide.encode(grid.place("age", ages, clip=True), 1)
     data = Table(x, labels, tuple(FINDINGS), (grid,) * k)
     test = round(SHARE * rows)
-    found = {epsilon: held_out(dict(learners(k)), data, Privacy(epsilon, DELTA), GOAL, seed, trials, test)
+    found = {epsilon: held_out(dict(learners(k)), data, Privacy(epsilon, DELTA), ACCURACY, seed, trials, test)
              for epsilon in epsilons}  # fmt: skip
     means = {e: {name: part.mean(axis=1) / test for name, part in by_name.items()} for e, by_name in found.items()}
     names = list(learners(k))

@@ -13,7 +13,7 @@ import opendp.prelude as dp
 
 from dpjax.accounting import Guarantee
 from dpjax.audit import of_outputs
-from dpjax.types import Neighboring
+from dpjax.core.types import Neighboring
 
 SCALE = 10.0
 TRIALS = 400_000  # on each side

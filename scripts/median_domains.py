@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import keys
+from dpjax.core import keys
 from dpjax.experiments.bands import clopper_pearson
-from dpjax.experiments.medians import interior_points, plan_near, turning_weight
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
 from dpjax.mechanisms.median import plan_for
+from dpjax.papers.medians import interior_points, plan_near, turning_weight
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.search import smallest
 

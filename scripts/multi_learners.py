@@ -11,20 +11,28 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import wide
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, distributions
+from dpjax.core import wide
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import catalog
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.experiment import Workload
 from dpjax.experiments.n_star import rate as success_rate
 from dpjax.experiments.n_star import scratch_cells
 from dpjax.experiments.reports import options, table
-from dpjax.learners import KLN, EmpiricalLearner, GenericLearner, HashedPoints, Independent, ParityLearner, PointLearner
+from dpjax.learners import (
+    KLN,
+    EmpiricalLearner,
+    GenericLearner,
+    HashedPoints,
+    Independent,
+    ParityLearner,
+    PointLearner,
+)
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
-from dpjax.types import Goal, Privacy
 
 ALPHA, BETA = 0.2, 0.1
-PURE, APPROXIMATE, GOAL = Privacy(8.0, 0.0), Privacy(4.0, 1e-6), Goal(ALPHA, BETA)
+PURE, APPROXIMATE, ACCURACY = Privacy(8.0, 0.0), Privacy(4.0, 1e-6), Accuracy(ALPHA, BETA)
 POINTS, THRESHOLDS, PARITIES = Points(Domain(2**32)), Thresholds(Domain(2**32)), Parities(48)
 MATRIX = Finite.of(np.array([[i >> j & 1 for j in range(4)] for i in range(16)], bool))
 KINDS, NOISE = ("uniform", "zipf", "adversarial"), (0.0, 0.1, 0.3)
@@ -64,15 +72,15 @@ def entries() -> tuple[Entry, ...]:
     few, many = 16, 256
     accuracy = ALPHA / 8
     half = Privacy(float(APPROXIMATE.epsilon) / 2, float(APPROXIMATE.delta) / 2)
-    mwem = MWEM.planned(MATRIX.xor(), half, Goal(ALPHA / 4, BETA / 3))
+    mwem = MWEM.planned(MATRIX.xor(), half, Accuracy(ALPHA / 4, BETA / 3))
     counted = GenericLearner(POINTS, few, PointCounts.planned(POINTS.domain, accuracy), "zcdp")
     sums = GenericLearner(THRESHOLDS, few, Hierarchy.planned(accuracy, 32, half, BETA / 3), "zcdp")
     singles = Independent(KLN(POINTS), few, "zcdp")
-    hashed = HashedPoints.planned(POINTS, few, PURE, GOAL)
+    hashed = HashedPoints.planned(POINTS, few, PURE, ACCURACY)
     return (
         Entry("direct sum of KLN, points", Independent(KLN(POINTS), few), few, PURE),
         Entry("direct sum of KLN, points, zCDP", singles, few, APPROXIMATE),
-        Entry("the same from a resample (Theorem 2.24)", EmpiricalLearner.planned(singles, APPROXIMATE, GOAL), few,
+        Entry("the same from a resample (Theorem 2.24)", EmpiricalLearner.planned(singles, APPROXIMATE, ACCURACY), few,
               APPROXIMATE),
         Entry("direct sum of KLN, thresholds, zCDP", Independent(KLN(THRESHOLDS), few, "zcdp"), few, APPROXIMATE),
         Entry("direct sum of KLN, four elements, zCDP", Independent(KLN(MATRIX), few, "zcdp"), few, APPROXIMATE),
@@ -82,7 +90,8 @@ def entries() -> tuple[Entry, ...]:
         Entry(f"generic, four elements, MWEM of {mwem.rounds} rounds", GenericLearner(MATRIX, few, mwem, "zcdp"), few,
               APPROXIMATE),
         Entry("PointLearner (Theorem 3.13)", PointLearner(POINTS), many, APPROXIMATE),
-        Entry("ParityLearner (Theorem 3.12)", ParityLearner.planned(PARITIES, APPROXIMATE, GOAL), many, APPROXIMATE),
+        Entry("ParityLearner (Theorem 3.12)", ParityLearner.planned(PARITIES, APPROXIMATE, ACCURACY), many,
+              APPROXIMATE),
     )  # fmt: skip
 
 
@@ -108,7 +117,7 @@ def _rows(
     entry: Entry, kinds: Sequence[str], noise: Sequence[float], trials: int, cells: Cells, agnostic: bool = False
 ) -> Iterator[tuple[Any, ...]]:
     size = entry.learner.agnostic_sample_size if agnostic else entry.learner.sample_size
-    n = size(entry.privacy, GOAL)
+    n = size(entry.privacy, ACCURACY)
     for kind in kinds if entry.learner.concepts is not PARITIES else ("uniform",):
         for rate in noise:
             epsilon, delta = float(entry.privacy.epsilon), float(entry.privacy.delta)

@@ -11,14 +11,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import keys
 from dpjax.accounting.zcdp import zcdp_rho
 from dpjax.concepts import Finite
+from dpjax.core import keys
+from dpjax.core.types import Privacy
 from dpjax.experiments.reports import options, table
 from dpjax.mechanisms import laplace_mechanism
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.queries import answers, error, histogram
-from dpjax.types import Privacy
 
 EPSILON, DELTA, SKEW = 1.0, 1e-6, 0.05
 VALUES, QUERIES, ROWS = (2**8, 2**10), (2**8, 2**10, 2**12), (500, 2000, 8000)

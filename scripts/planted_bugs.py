@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from dpjax import audit
-from dpjax.benchmarks.planted_bugs import BUGS
-from dpjax.types import Privacy
+from dpjax.core.types import Privacy
+from dpjax.evidence.planted_bugs import BUGS
 
 SEEDS = 2
 HEAD = f"""# Planted bugs

@@ -12,11 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import keys
 from dpjax.accounting import calibrate_set_cover
-from dpjax.accounting.set_cover_calibration import CoverCalibration
-from dpjax.accounting.set_cover_table import cover_table
+from dpjax.accounting.cover.calibration import CoverCalibration
+from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
+from dpjax.core import keys
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.experiment import Workload
 from dpjax.experiments.n_star import bracket, guess, scratch_cells
@@ -24,10 +25,9 @@ from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import PolygonLearner
 from dpjax.mechanisms.cover.coefficient import CoverBudget
-from dpjax.mechanisms.cover.measures import Box, Kinematic, LineMeasure
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.polygons import plot_polygon
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 RELATION = Neighboring.ADD_OR_REMOVE_ONE  # of the paper's proof
@@ -185,7 +185,7 @@ def _picture(out: Path, seed: int, config: dict) -> None:
     of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
     x = UniformPlane(case.d).draw(of_sample, n)
     sample = Sample(x, truth.predict(target, x), jnp.ones(n, bool))
-    found = jax.jit(learner.learn)(of_learn, sample, Privacy(EPSILON, DELTA), Goal(ALPHA, BETA))
+    found = jax.jit(learner.learn)(of_learn, sample, Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA))
     with jax.enable_x64(True):
         error = int(np.asarray(truth.error(UniformPlane(case.d), found, target))[0]) / UniformPlane(case.d).total
     caption = f"n = {n}, epsilon = {EPSILON:g}, delta = {DELTA:g}: error {error:.3f}"

@@ -9,14 +9,14 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from arrangement import Arrangement, arrangement, plot_arrangement
 
-from dpjax import keys
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
+from dpjax.core import keys
+from dpjax.core.types import Neighboring
 from dpjax.experiments.reports import about, figure_path, options, table
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
-from dpjax.plots.arrangement import Arrangement, arrangement, plot_arrangement
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.plots.set_cover import RULES, coefficients, plot_set_cover
-from dpjax.types import Neighboring
 
 EPSILON, DELTA, K = 1.0, 1e-6, 4
 ROUNDS, SHOWN = (4, 8, 14, 24, 48, 96), 24

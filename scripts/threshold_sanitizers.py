@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import keys
+from dpjax.core import keys
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.sanitizers import AnySanitizer, candidates, worst_gap
-from dpjax.types import Goal, Privacy
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 ALPHAS, BITS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003), (16, 32, 64, 128, 1024)
@@ -77,7 +77,7 @@ def _proved(bits: int, alpha: float, plans: dict[str, tuple[AnySanitizer, int]])
 
 
 def _tried(bits: int, alpha: float, name: str, plan: AnySanitizer, proved: int) -> str:
-    assert plan.sample_size(Privacy(EPSILON, DELTA), Goal(alpha, BETA)) == proved
+    assert plan.sample_size(Privacy(EPSILON, DELTA), Accuracy(alpha, BETA)) == proved
     capacity = 1 << (proved - 1).bit_length()
     family, step, milliseconds = None, 0, 0.0
     while family is None and step < 24:

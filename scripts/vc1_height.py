@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.concepts import Domain, Thresholds
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.medians import plan_near
 from dpjax.experiments.n_star import guess, rate, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
-from dpjax.experiments.vc1_sizes import planned_rows
 from dpjax.learners import ImproperVC1
+from dpjax.papers.medians import plan_near
+from dpjax.papers.vc1_sizes import planned_rows
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.search import smallest
-from dpjax.types import Goal, Privacy
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 TRIED = {  # subsamples t by median and bits of a depth
@@ -61,7 +61,7 @@ def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Seq
                 found.append(_case(method, bits, counts, trials, cells))
                 print(*found[-1].values(), flush=True)
     planned = {
-        method: {bits: planned_rows(method, bits, Privacy(EPSILON, DELTA), Goal(ALPHA, BETA)) for bits in PLANNED}
+        method: {bits: planned_rows(method, bits, Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)) for bits in PLANNED}
         for method in NAMES
     }
     rows = [
@@ -99,7 +99,7 @@ def _case(method: str, bits: int, counts: Sequence[int], trials: int, cells: Cel
 
 
 def _product(row: Mapping[str, Any]) -> str:
-    t, n = planned_rows(row["method"], row["bits"], Privacy(EPSILON, DELTA), Goal(ALPHA, BETA))
+    t, n = planned_rows(row["method"], row["bits"], Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA))
     return f"{t} x {n // t} = {n}"
 
 
@@ -133,12 +133,13 @@ def _measured_words(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _planned_words(planned: Mapping[str, Mapping[int, tuple[int, int]]]) -> str:
-    privacy, goal = Privacy(EPSILON, DELTA), Goal(ALPHA, BETA)
+    privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 
     def crossing(method: str) -> int:
         return smallest(
             lambda bits: (
-                planned_rows(method, bits, privacy, goal)[1] < planned_rows("exponential", bits, privacy, goal)[1]
+                planned_rows(method, bits, privacy, accuracy)[1]
+                < planned_rows("exponential", bits, privacy, accuracy)[1]
             )
         )
 

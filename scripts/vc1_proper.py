@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.concepts import Tree, tree_generators
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.bands import Exponent, clopper_pearson, fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_tree, wrong_children
@@ -18,7 +19,6 @@ from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import ImproperVC1, ProperVC1
 from dpjax.plots.lines import Line, Panel, plot_lines
-from dpjax.types import Goal, Privacy
 
 EPSILON, DELTA, ALPHA, BETA = 4.0, 1e-6, 0.3, 0.1
 ALPHAS = (0.4, 0.3, 0.2, 0.15, 0.1)
@@ -88,10 +88,10 @@ def main(
 
 
 def _planned(name: str, tree: Tree, seed: int, trials: int) -> Iterator[tuple]:
-    privacy, goal, work = Privacy(EPSILON, DELTA), Goal(ALPHA, BETA), hard_tree(tree, ALPHA)
+    privacy, accuracy, work = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA), hard_tree(tree, ALPHA)
     for what, kind in LEARNERS.items():
-        learner = kind.planned(tree, privacy, goal, "exponential")
-        n = learner.sample_size(privacy, goal)
+        learner = kind.planned(tree, privacy, accuracy, "exponential")
+        n = learner.sample_size(privacy, accuracy)
         found = judged(Setting(learner, work, 1, n, EPSILON, DELTA, ALPHA, BETA), seed, trials)
         low, high = clopper_pearson(found.successes, trials)
         success = f"{found.successes / trials:.4f} [{low:.4f}, {high:.4f}]"
@@ -103,8 +103,8 @@ def _measured(alpha: float, trials: int, cells: Cells) -> Iterator[dict[str, Any
     """n* of the improper learner, then of the proper one with as many subsamples."""
     children = wrong_children(alpha) + 1
     tree = tree_generators.prefixes(2, children)
-    privacy, goal = Privacy(EPSILON, DELTA), Goal(alpha, BETA)
-    plans = {name: kind.planned(tree, privacy, goal, "exponential") for name, kind in LEARNERS.items()}
+    privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(alpha, BETA)
+    plans = {name: kind.planned(tree, privacy, accuracy, "exponential") for name, kind in LEARNERS.items()}
     inner = replace(plans["improper"], subsamples=SUBSAMPLES)
     tried = {"improper": [inner], "proper": [replace(plans["proper"], improper=inner, first=share) for share in FIRST]}
     for name, learners in tried.items():
@@ -114,7 +114,7 @@ def _measured(alpha: float, trials: int, cells: Cells) -> Iterator[dict[str, Any
         in_class = judged(replace(best, n=star.n_high or best.n), cells.seed, trials).members
         yield {
             "alpha": alpha, "children": children, "learner": name, "star": star, "members": f"{in_class} of {trials}",
-            "first": getattr(best.learner, "first", None), "planned": plans[name].sample_size(privacy, goal),
+            "first": getattr(best.learner, "first", None), "planned": plans[name].sample_size(privacy, accuracy),
         }  # fmt: skip
         print(alpha, name, best.n, star.n_low, star.n_high, in_class, flush=True)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpjax.concepts import Domain, Thresholds
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import rate, scratch_cells
@@ -14,7 +15,6 @@ from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.learners import ImproperVC1
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size
-from dpjax.types import Goal, Privacy
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.05
 ALPHAS, MANY, T = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01), (60, 120, 240, 480, 960, 1920, 3840), 453
@@ -52,7 +52,7 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS) ->
     with scratch_cells(seed) as cells:
         for height in heights:
             concepts = Thresholds(Domain(height + 1))
-            planned = ImproperVC1.planned(concepts, Privacy(EPSILON, DELTA), Goal(ALPHA, BETA), "exponential")
+            planned = ImproperVC1.planned(concepts, Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA), "exponential")
             learner = ImproperVC1(concepts, max(T, planned.subsamples), planned.median)
             work = hard_thresholds(concepts, ALPHA)
             found = rate(

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 
-from dpjax import checks
-from dpjax.accounting.bisection import largest
 from dpjax.accounting.composition import advanced, basic
 from dpjax.accounting.gaussian import gaussian_guarantee
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.bisection import largest
 from dpjax.accounting.optimal_composition import optimal
 from dpjax.accounting.zcdp import exponential_guarantee, zcdp
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 Family = Callable[[float, int, float], Guarantee]
 """(parameter, rounds, delta) -> the composed guarantee, at most ``delta`` in its delta, growing with the parameter."""

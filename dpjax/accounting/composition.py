@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation, total_rho
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 
 def basic(parts: Sequence[Guarantee], what: str, rounds: int = 1) -> Guarantee:

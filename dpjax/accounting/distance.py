@@ -3,10 +3,10 @@
 import math
 from dataclasses import replace
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 _SOURCE = "Dwork, Roth, The Algorithmic Foundations of Differential Privacy, Theorem 2.2"
 

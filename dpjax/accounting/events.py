@@ -15,14 +15,14 @@ from dp_accounting import dp_event, privacy_accountant
 from dp_accounting.rdp import RdpAccountant
 from scipy.special import logsumexp
 
-from dpjax import checks
 from dpjax.accounting.gaussian import gaussian_guarantee
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.loss_grid import LossGrid, grid_of_atoms, grid_of_gaussian, grid_of_laplace
-from dpjax.accounting.ranges import positive
+from dpjax.accounting.numeric.loss_grid import LossGrid, grid_of_atoms, grid_of_gaussian, grid_of_laplace
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.zcdp import bounded_range_rho, exponential_guarantee, pure_rho
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 Atoms = tuple[np.ndarray, np.ndarray]
 

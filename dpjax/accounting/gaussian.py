@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from scipy.special import log_ndtr
 
-from dpjax import checks
-from dpjax.accounting.bisection import MARGIN, smallest
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.ranges import non_negative, positive
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.accounting.numeric.bisection import MARGIN, smallest
+from dpjax.accounting.numeric.ranges import non_negative, positive
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 _SOURCE = "Balle, Wang, Theorem 8; Dong, Roth, Su, Corollary 3.3"
 

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from dpjax import checks
-from dpjax.accounting.ranges import non_negative
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Guarantee:
             )  # fmt: skip
         if not isinstance(self.neighboring, Neighboring):
             raise InputError(
-                "neighboring", "a member of dpjax.types.Neighboring", repr(self.neighboring),
+                "neighboring", "a member of dpjax.core.types.Neighboring", repr(self.neighboring),
                 "say under which relation the guarantee holds, for example Neighboring.REPLACE_ONE",
             )  # fmt: skip
         checks.integer("rounds", self.rounds, 1)

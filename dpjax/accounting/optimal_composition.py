@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln
 
-from dpjax import checks
-from dpjax.accounting import profile
-from dpjax.accounting.bisection import MARGIN, largest
 from dpjax.accounting.composition import joint_delta
 from dpjax.accounting.guarantee import Guarantee, total_rho
-from dpjax.accounting.ranges import non_negative
-from dpjax.checks import InputError
+from dpjax.accounting.numeric import profile
+from dpjax.accounting.numeric.bisection import MARGIN, largest
+from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 _ULP = 4e-16
 """Rounding of the losses themselves, which decides for deltas below it."""

@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from dpjax import checks
-from dpjax.accounting.bisection import MARGIN, largest, smallest
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.ranges import non_negative
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.accounting.numeric.bisection import MARGIN, largest, smallest
+from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 _SUMMED = 4096
 """Chains up to this long are summed term by term; the bound for any number of rounds is used beyond."""

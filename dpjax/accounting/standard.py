@@ -7,13 +7,13 @@ import numpy as np
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution, from_two_probability_mass_functions
 from numpy.typing import ArrayLike
 
-from dpjax import checks
-from dpjax.accounting.convolution import composed_epsilon
 from dpjax.accounting.events import Event
 from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
-from dpjax.accounting.profile import two_laws
-from dpjax.accounting.ranges import positive
-from dpjax.checks import InputError
+from dpjax.accounting.numeric.convolution import composed_epsilon
+from dpjax.accounting.numeric.profile import two_laws
+from dpjax.accounting.numeric.ranges import positive
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 Runs = Sequence[tuple[Event, int]]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpjax import checks
 from dpjax.accounting.distance import scaled_delta
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.ranges import non_negative
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 Pair = tuple[float, float]
 

@@ -6,12 +6,12 @@ A mechanism is rho-zCDP if its Renyi divergence of every order alpha > 1 is at m
 import math
 from collections.abc import Sequence
 
-from dpjax import checks
-from dpjax.accounting.bisection import MARGIN, largest, smallest
 from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
-from dpjax.accounting.ranges import non_negative, positive
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.accounting.numeric.bisection import MARGIN, largest, smallest
+from dpjax.accounting.numeric.ranges import non_negative, positive
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 FORMS = ("closed", "optimal")
 

@@ -10,15 +10,15 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
-from dpjax import checks, keys
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import show_numbers
 from dpjax.audit.events import choose, features
 from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
-from dpjax.checks import InputError
-from dpjax.types import Privacy
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 
 HostFunction = Callable[[np.ndarray, int], Any]
 

@@ -9,11 +9,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import checks
-from dpjax.checks import InputError
 from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
-from dpjax.types import Neighboring, Sample
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Sample
 
 Pairs = np.ndarray
 _MOST = 1 << 24  # databases, or pairs in one direction

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.profile import epsilon_at, hockey_stick
+from dpjax.accounting.numeric.profile import epsilon_at, hockey_stick
 from dpjax.audit.databases import Universe
 from dpjax.audit.outcomes import NotListable
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
-from dpjax.checks import InputError
-from dpjax.types import Privacy
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 
 TOLERANCE = 1e-9  # relative, of float64 laws: tight ones sit at their claim
 _FLOOR = 1e-14  # absolute, of a delta

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from dpjax import checks, keys
 from dpjax.accounting.gaussian import gaussian_epsilon
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.ratio_test import Floats, counts_of, epsilon_lower, largest, p_value_of_border
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
 from dpjax.audit.thresholds import Threshold, best_threshold, promise
-from dpjax.checks import InputError
-from dpjax.types import Privacy
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 
 _TRAINING = 0.2
 _MOST = 40.0  # no larger mu is certified

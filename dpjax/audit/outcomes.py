@@ -14,9 +14,9 @@ import numpy as np
 from jax import Array
 from scipy.special import logsumexp
 
-from dpjax import wide
-from dpjax.checks import InputError
-from dpjax.draws import listening
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.draws import listening
 from dpjax.laws import Categorical
 from dpjax.mechanisms.histogram import HistogramLaw
 from dpjax.mechanisms.intervals import IntervalLaw

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc, betaincinv, ndtr, ndtri, xlogy
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 Floats = NDArray[np.float64]
 _CELLS = 128  # of the interval for q

@@ -17,12 +17,12 @@ from jax import Array
 from jax.ad_checkpoint import checkpoint_name
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from dpjax import keys
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
-from dpjax.checks import InputError
-from dpjax.draws import asking, listening
-from dpjax.types import Privacy
+from dpjax.core import keys
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asking, listening
+from dpjax.core.types import Privacy
 
 _DRAW = "dpjax_draw"
 _SLACK = 1e-5  # relative, of sensitivities in float32

@@ -10,8 +10,8 @@ import numpy as np
 from jax import Array
 from scipy.stats import binom
 
-from dpjax import checks, keys
-from dpjax.checks import InputError
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
 
 _TILE = 1 << 16
 _LEAST = 20  # expected exceedances of the farthest threshold

@@ -13,15 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.events import Chosen, Event, Features, choose, features
 from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
-from dpjax.checks import InputError
-from dpjax.types import Privacy
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 
 _TRAINING = 0.2  # share of the trials that choose pair, event and direction
 _SCREENING, _KEPT = 0.1, 8  # share of the trials that looks at pairs drawn at random, and how many of them go on

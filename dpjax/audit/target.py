@@ -9,7 +9,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
-from dpjax.types import Privacy
+from dpjax.core.types import Privacy
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 from jax import Array
 from scipy.special import ndtri
 
-from dpjax import checks
 from dpjax.audit.ratio_test import epsilon_lower
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 _TRAINING = 0.2
 _CALLBACK_CELLS = 32  # of the ratio test inside a program, where many bounds are asked for at once

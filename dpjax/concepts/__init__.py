@@ -1,7 +1,6 @@
 """What is learned, and the distributions that examples come from."""
 
 from . import distributions as distributions
-from . import tree_generators as tree_generators
 from .cube import Cube as Cube
 from .cube import UniformCube as UniformCube
 from .distributions import Distribution as Distribution
@@ -18,4 +17,5 @@ from .polygons import ConvexPolygons as ConvexPolygons
 from .product import ProductCube as ProductCube
 from .thresholds import Thresholds as Thresholds
 from .tree import Tree as Tree
+from .tree import generators as tree_generators  # noqa: F401
 from .unions import Unions as Unions

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.checks import InputError
 from dpjax.concepts.clipping import clipped, square
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.unions import Unions
+from dpjax.core.checks import InputError
 
 Geometry = Any
 """A shapely geometry; its coordinates are those of the grid."""

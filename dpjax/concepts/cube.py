@@ -7,8 +7,8 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, random, wide
-from dpjax.checks import InputError
+from dpjax.core import checks, random, wide
+from dpjax.core.checks import InputError
 
 MOST_BITS = 4096
 

@@ -9,9 +9,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, random, wide
-from dpjax.checks import InputError
 from dpjax.concepts.domain import Domain
+from dpjax.core import checks, random, wide
+from dpjax.core.checks import InputError
 
 _BACKGROUND = 1 << 60
 _FEW = 64  # up to so many segments a lookup compares with all of them; beyond, it searches

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpjax import checks, wide
-from dpjax.checks import InputError
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
 
 
 @dataclass(frozen=True)

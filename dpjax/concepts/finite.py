@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.checks import InputError
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
 

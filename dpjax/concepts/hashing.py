@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import random, wide
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import random, wide
 
 _BITS = 64
 

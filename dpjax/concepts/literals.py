@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys, random, wide
-from dpjax.checks import InputError
 from dpjax.concepts.cube import Cube, UniformCube
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.masks import Masks, disagreement, join, split
 from dpjax.concepts.product import ProductCube, pack
+from dpjax.core import checks, keys, random, wide
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
 _MOST_LISTED = 6

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import keys
-from dpjax.checks import InputError
 from dpjax.concepts.cube import Cube, UniformCube
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import keys
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
 _MOST_LISTED = 16

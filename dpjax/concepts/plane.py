@@ -10,9 +10,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, random, wide
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import checks, random, wide
+from dpjax.core.checks import InputError
 
 _GOLDEN = 0x9E3779B9  # 2**32 / golden ratio
 _FINEST_BITS = 30  # on which lines are decided exactly

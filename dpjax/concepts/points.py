@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import wide
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hashing import Buckets, bucket_error
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
 
 

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys, random
-from dpjax.checks import InputError
 from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import OnPlane, Plane
-from dpjax.mechanisms.cover.cuts import Cut
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
+from dpjax.core import checks, keys, random
+from dpjax.core.checks import InputError
+from dpjax.mechanisms.cover.lines.cuts import Cut
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 
 _WORDS = 5  # of a halfplane: which of the four kinds, slope, t
 _TRIES = 10_000

@@ -8,9 +8,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, random
-from dpjax.checks import InputError
 from dpjax.concepts.cube import Cube
+from dpjax.core import checks, random
+from dpjax.core.checks import InputError
 
 _UNIT = 1 << 32
 

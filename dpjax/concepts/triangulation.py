@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 Point = tuple[int, int]
 Triangle = tuple[Point, Point, Point]

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys, random
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.triangulation import doubled_area, triangulated
-from dpjax.mechanisms.cover.cuts import Cut
+from dpjax.core import checks, keys, random
+from dpjax.core.checks import InputError
+from dpjax.mechanisms.cover.lines.cuts import Cut
 
 _WORDS = 15  # of a triangle
 _TRIES = 200

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 
 def height(parent) -> int:

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression, linprog
 from scipy.special import betainccinv, betaincinv
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 Floats = NDArray[np.float64]
 

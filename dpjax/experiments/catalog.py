@@ -10,8 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import checks, wide
-from dpjax.checks import InputError
+from dpjax.baselines import ERM
 from dpjax.concepts import (
     Conjunctions,
     ConvexPolygons,
@@ -28,9 +27,11 @@ from dpjax.concepts import (
     distributions,
     tree_generators,
 )
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.experiment import Workload, noise_of
 from dpjax.learners import (
-    ERM,
     KLN,
     ConjunctionLearner,
     EmpiricalLearner,
@@ -50,7 +51,6 @@ from dpjax.learners import (
 from dpjax.learners.budget import COMPOSITIONS
 from dpjax.mechanisms.median.plans import METHODS
 from dpjax.sanitizers import PointCounts, default
-from dpjax.types import Goal, Privacy
 
 _SHARE = 0.5  # of the nodes of a tree that may be improper and are
 LITERALS, EDGES, TRIANGLES = 3, 4, 7  # of the targets of set covers
@@ -65,7 +65,7 @@ CLASSES: dict[str, Callable[[Domain], AnyClass]] = {
     "recursive-tree": lambda domain: tree_generators.recursive(domain.size, 0, _SHARE),
     "caterpillar": lambda domain: tree_generators.caterpillar(max(1, domain.size // 4), 3, _SHARE),
 }  # fmt: skip
-REFERENCE = Privacy(1.0, 1e-6), Goal(0.1, 0.1)
+REFERENCE = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
 _SINGLE: dict[str, Callable[[Any], KLN | ThresholdMedian]] = {"kln": KLN, "median": ThresholdMedian}
 _WHOLE: dict[str, Callable[[Any], Learner]] = {"point": PointLearner, "erm": ERM}
 MULTI = ("empirical", "generic-", "hashed-", "parity")  # how the names of learners of many concepts begin
@@ -85,11 +85,11 @@ def learner(
     concepts: Any,
     k: int,
     privacy: Privacy = REFERENCE[0],
-    goal: Goal = REFERENCE[1],
+    accuracy: Accuracy = REFERENCE[1],
 ) -> Learner:
     """A learner of k concepts: "point", "erm", "kln-optimal", "vc1-auto", ..., or ``module:callable`` of (concepts, k).
 
-    privacy, goal: what the static numbers of a learner of one concept of VC dimension 1 are planned for.
+    privacy, accuracy: what the static numbers of a learner of one concept of VC dimension 1 are planned for.
     Raises InputError for an unknown name, with the nearest ones, and for a class that the learner does not fit.
     """
     if ":" in name:
@@ -101,13 +101,13 @@ def learner(
     if name.startswith((*COVERS, "vc1-", "interior-")) and k != 1:
         raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
     if name == "conjunction":
-        return ConjunctionLearner.planned(concepts, privacy, goal, LITERALS)
+        return ConjunctionLearner.planned(concepts, privacy, accuracy, LITERALS)
     if name in ("polygon", "union"):
-        return (PolygonLearner if name == "polygon" else UnionLearner).planned(concepts, privacy, goal)
+        return (PolygonLearner if name == "polygon" else UnionLearner).planned(concepts, privacy, accuracy)
     if name.startswith(("vc1-", "interior-")):
-        return _of_dimension_one(name, concepts, privacy, goal)
+        return _of_dimension_one(name, concepts, privacy, accuracy)
     if name.startswith(MULTI):
-        return _of_many(name, concepts, k, privacy, goal)
+        return _of_many(name, concepts, k, privacy, accuracy)
     single, composition = name.split("-")
     return Independent(_SINGLE[single](concepts), k, composition)
 
@@ -123,30 +123,30 @@ def _require_fit(name: str, concepts: Any) -> None:
         )  # fmt: skip
 
 
-def _of_dimension_one(name: str, concepts: Any, privacy: Privacy, goal: Goal) -> Learner:
+def _of_dimension_one(name: str, concepts: Any, privacy: Privacy, accuracy: Accuracy) -> Learner:
     kind, method = name.split("-")
     if method == "proper":
-        return ProperVC1.planned(concepts, privacy, goal)
+        return ProperVC1.planned(concepts, privacy, accuracy)
     planned = ImproperVC1.planned if kind == "vc1" else ThresholdInterior.planned
-    return planned(concepts, privacy, goal, method)
+    return planned(concepts, privacy, accuracy, method)
 
 
-def _of_many(name: str, concepts: Any, k: int, privacy: Privacy, goal: Goal) -> Learner:
+def _of_many(name: str, concepts: Any, k: int, privacy: Privacy, accuracy: Accuracy) -> Learner:
     kind, _, composition = name.partition("-")
     if kind == "parity":
-        return ParityLearner.planned(concepts, privacy, goal)
+        return ParityLearner.planned(concepts, privacy, accuracy)
     if kind == "empirical":
-        return EmpiricalLearner.planned(Independent(KLN(concepts), k), privacy, goal)
+        return EmpiricalLearner.planned(Independent(KLN(concepts), k), privacy, accuracy)
     if kind == "hashed":
-        return HashedPoints.planned(concepts, k, privacy, goal, composition)
-    accuracy, beta = float(goal.alpha) / 8, float(goal.beta) / 3  # of the sanitizer, as in `theory.generic`
+        return HashedPoints.planned(concepts, k, privacy, accuracy, composition)
+    fine, beta = float(accuracy.alpha) / 8, float(accuracy.beta) / 3  # of the sanitizer, as in `theory.generic`
     if isinstance(concepts, Points):
-        return GenericLearner(concepts, k, PointCounts.planned(concepts.domain, accuracy), composition)
+        return GenericLearner(concepts, k, PointCounts.planned(concepts.domain, fine), composition)
     if not isinstance(concepts, Thresholds):
         raise InputError("learner", "points or thresholds for generic", type(concepts).__name__, "use kln-*")
     bits = max(1, (concepts.size - 1).bit_length())
     half = Privacy(float(privacy.epsilon) / 2, float(privacy.delta) / 2)
-    return GenericLearner(concepts, k, default(accuracy, bits, half, beta), composition)
+    return GenericLearner(concepts, k, default(fine, bits, half, beta), composition)
 
 
 def fitting(name: str) -> tuple[str, int]:

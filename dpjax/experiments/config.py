@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from tyro.constructors import PrimitiveConstructorSpec
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 _POWERS = {ast.Pow: operator.pow, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 

@@ -16,8 +16,8 @@ import numpy as np
 from jax import Array
 from jax.sharding import SingleDeviceSharding
 
-from dpjax import keys
-from dpjax.checks import InputError
+from dpjax.core import keys
+from dpjax.core.checks import InputError
 from dpjax.experiments.experiment import Experiment, Point, Workload
 
 _MOST_PROGRAMS = 64

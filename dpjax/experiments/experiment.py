@@ -10,11 +10,11 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, keys, random, wide
-from dpjax.checks import InputError
 from dpjax.concepts import Distribution, Hypothesis, UniformCube
+from dpjax.core import checks, keys, random, wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample, at_most
 from dpjax.learners import Learner
-from dpjax.types import Goal, Privacy, Sample, at_most
 
 COUNTS = ("trials", "successes", "no_answers", "good_concepts")
 
@@ -44,7 +44,7 @@ class Point:
     identity: Array | np.ndarray  # uint32[2], the hash of what the point is
     n: Any  # int32
     privacy: Privacy
-    goal: Goal
+    accuracy: Accuracy
     limit: Array | np.ndarray  # uint32[2]
 
 
@@ -71,7 +71,7 @@ class Experiment:
         sample = self.draw_sample(of_sample, workload, target, point.n)
         if workload.noise is not None:
             sample = flipped(keys.stream(key, "noise"), sample, workload.noise)
-        hypothesis = self.learner.learn(of_learn, sample, point.privacy, point.goal)
+        hypothesis = self.learner.learn(of_learn, sample, point.privacy, point.accuracy)
         with jax.enable_x64(True):
             error = self.learner.concepts.error(workload.distribution, hypothesis, target)
             good = error <= wide.join(point.limit)
@@ -125,6 +125,6 @@ def point(
         np.frombuffer(identity[:8], ">u4").astype(np.uint32),
         np.int32(n),
         Privacy(at_most(checks.epsilon(epsilon)), at_most(checks.delta(delta))),
-        Goal(at_most(alpha), at_most(checks.probability("beta", beta))),
+        Accuracy(at_most(alpha), at_most(checks.probability("beta", beta))),
         wide.encode(limit),
     )

@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax import checks, wide
-from dpjax.checks import InputError
 from dpjax.concepts import Thresholds, Tree, distributions
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
 from dpjax.experiments.experiment import Workload
 
 _UNIT = 2**40

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys, wide
-from dpjax.checks import InputError
 from dpjax.concepts import Thresholds, Tree
+from dpjax.core import checks, keys, wide
+from dpjax.core.checks import InputError
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
 from dpjax.experiments.experiment import Experiment, Point, Workload, point
@@ -45,7 +45,7 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
         target = experiment.draw_targets(of_target, workload)
         sample = experiment.draw_sample(of_sample, workload, target, at.n)
-        found = learner.learn(of_learn, sample, at.privacy, at.goal)
+        found = learner.learn(of_learn, sample, at.privacy, at.accuracy)
         with jax.enable_x64(True):
             good = concepts.error(workload.distribution, found, target) <= wide.join(at.limit)
         return jnp.stack([good[0], concepts.is_member(found)[0]]).astype(jnp.int32)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from dpjax import checks
+from dpjax.core import checks
 from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.engine import Engine

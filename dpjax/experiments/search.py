@@ -15,8 +15,8 @@ from typing import Protocol
 
 from scipy.special import betainc, betaln
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 _State = tuple[int, int, tuple[int, ...]]  # see _Plan
 _SMALLEST = 1e-250  # below it betainc loses digits and then underflows, and the continued fraction is used

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 SCHEMA = 1  # of the files and of the hash; a change makes all cells new
 Tiles = dict[str, NDArray[np.int64]]

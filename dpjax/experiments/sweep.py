@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import catalog
 from dpjax.experiments.bands import fit_exponent, simultaneous_band
 from dpjax.experiments.cells import Cells, Setting
@@ -16,7 +17,6 @@ from dpjax.experiments.config import Curve
 from dpjax.experiments.engine import CAPACITY_LIMIT, capacity, device_kind
 from dpjax.experiments.search import NStar, geometric_grid, search
 from dpjax.experiments.store import versions
-from dpjax.types import Goal, Privacy
 
 Progress = Callable[[str, int, int], None]
 _CLAIMED = {"point": 0.0, "basic": 1.0, "advanced": 0.5, "optimal": 0.5, "zcdp": 0.5, "erm": 0.0, "parity": 0.0}
@@ -32,7 +32,9 @@ class Line:
     def theorem(self) -> int:
         """The theorem's sample size, for all k concepts at once."""
         setting = self.setting
-        return setting.learner.sample_size(Privacy(setting.epsilon, setting.delta), Goal(setting.alpha, setting.beta))
+        return setting.learner.sample_size(
+            Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
+        )
 
     def labels(self) -> dict[str, Any]:
         """The fields by which a result names the curve."""
@@ -58,8 +60,8 @@ def lines(config: Curve) -> list[Line]:
     concepts = catalog.CLASSES[problem.concepts](catalog.Domain(problem.domain_size))
     found = []
     for name, k, epsilon in product(sweep.learners, sweep.k, sweep.epsilon):
-        budget, goal = Privacy(epsilon, sweep.delta), Goal(sweep.alpha, sweep.beta)
-        learner = catalog.learner(name, concepts, k, budget, goal)
+        budget, accuracy = Privacy(epsilon, sweep.delta), Accuracy(sweep.alpha, sweep.beta)
+        learner = catalog.learner(name, concepts, k, budget, accuracy)
         setting = Setting(learner, work, k, 1, epsilon, sweep.delta, sweep.alpha, sweep.beta)
         learner.guarantee(Privacy(epsilon, sweep.delta))
         found.append(Line(name, setting))

@@ -4,7 +4,6 @@ from .base import Learner as Learner
 from .base import database as database
 from .conjunctions import ConjunctionLearner as ConjunctionLearner
 from .empirical import EmpiricalLearner as EmpiricalLearner
-from .erm import ERM as ERM
 from .generic import GenericLearner as GenericLearner
 from .hashed_points import HashedPoints as HashedPoints
 from .independent import Independent as Independent

@@ -6,9 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
@@ -19,9 +17,11 @@ from dpjax.concepts.plane import Plane
 from dpjax.concepts.points import Points
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.concepts.tree import Tree
+from dpjax.concepts.tree.tree import Tree
 from dpjax.concepts.unions import Unions
-from dpjax.types import Goal, Neighboring, Privacy, Sample
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 
 InPieces = Points | Thresholds | Finite | Tree | Parities | OfLiterals  # classes whose errors can be listed
 ConceptClass = InPieces | ConvexPolygons | Unions
@@ -48,7 +48,7 @@ class Learner(Protocol):
         """The class that is learned."""
         ...
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """k hypotheses from one k-labelled sample. ``key`` is consumed."""
         ...
 
@@ -60,7 +60,7 @@ class Learner(Protocol):
         """What spends how much, as a tree, on the host; None for a learner that is not private."""
         ...
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The theorem's n, with its constants, on the host."""
         ...
 

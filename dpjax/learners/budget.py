@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.composition import advanced, basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.optimal_composition import optimal
 from dpjax.accounting.zcdp import zcdp
-from dpjax.types import Privacy, as_float, at_most
+from dpjax.core import checks
+from dpjax.core.types import Privacy, as_float, at_most
 
 COMPOSITIONS = ("basic", "advanced", "optimal", "zcdp")
 _STEPS = 80

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.checks import InputError
-from dpjax.types import Sample
+from dpjax.core.checks import InputError
+from dpjax.core.types import Sample
 
 _CELLS = 1 << 22  # rows x columns that are worked on at once
 _MOST_ROWS = 1 << 24

@@ -6,18 +6,18 @@ from math import log
 import numpy as np
 from jax import Array
 
-from dpjax import checks
+from dpjax.accounting.cover.table import CoverTable, cover_table
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.set_cover_table import CoverTable, cover_table
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.literals import OfLiterals
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database, flipped_label_pairs, single_column
 from dpjax.learners.covering import Covering
 from dpjax.mechanisms.cover.literals import Literals
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory import set_cover as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ConjunctionLearner(Covering):
     def planned(
         concepts: OfLiterals,
         privacy: Privacy,
-        goal: Goal,
+        accuracy: Accuracy,
         literals: int,
         neighboring: Neighboring = Neighboring.REPLACE_ONE,
         *,
@@ -62,10 +62,10 @@ class ConjunctionLearner(Covering):
         Its table has the one entry of this epsilon and delta: others are served by closed forms. noisy: publish counts;
         what is taken off them is what noise hardly exceeds, or late rounds would hit whatever they can.
         """
-        rounds = theory.rounds_for(literals, checks.probability("alpha", float(goal.alpha)))
+        rounds = theory.rounds_for(literals, checks.probability("alpha", float(accuracy.alpha)))
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
         checks.delta(delta, positive_for="planning")
-        offset = log(4 * rounds / checks.probability("beta", float(goal.beta)))
+        offset = log(4 * rounds / checks.probability("beta", float(accuracy.beta)))
         table = cover_table(rounds, literals, neighboring, delta, (epsilon,), noisy, offset=offset)
         return ConjunctionLearner(concepts, table)
 
@@ -74,7 +74,7 @@ class ConjunctionLearner(Covering):
         """How often the rows are gone through."""
         return self.table.rounds
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One concept; an empty sample gives literals at random."""
         label = single_column(sample, "ConjunctionLearner")
         target, other = sample.mask & (label == self.concepts.label), sample.mask & (label != self.concepts.label)
@@ -86,11 +86,11 @@ class ConjunctionLearner(Covering):
         """All rounds together, over what one spends."""
         return self.promised(privacy, f"literals of {self.concepts.dimension} coordinates")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
         size = Literals(self.concepts.dimension, self.concepts.label).size
         return self.rows_needed(
-            privacy, goal, size, theory.log_conjunctions(self.concepts.dimension, self.table.rounds)
+            privacy, accuracy, size, theory.log_conjunctions(self.concepts.dimension, self.table.rounds)
         )
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:

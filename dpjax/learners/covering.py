@@ -7,15 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
+from dpjax.accounting.cover.table import CoverTable
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.set_cover_table import CoverTable
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import Plane
+from dpjax.core import checks
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, at_most
 from dpjax.learners.base import database, flipped_label_pairs
 from dpjax.mechanisms.cover.coefficient import CoverBudget, coefficient_at, cover_guarantee
 from dpjax.theory import set_cover as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, at_most
 
 Pairs = list[tuple[Sample, Sample]]
 
@@ -44,14 +44,14 @@ class Covering:
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
         return cover_guarantee(self.table, epsilon, delta, f"set cover, {self.table.rounds} {what}")
 
-    def rows_needed(self, privacy: Privacy, goal: Goal, functions: float, log_hypotheses: float) -> int:
+    def rows_needed(self, privacy: Privacy, accuracy: Accuracy, functions: float, log_hypotheses: float) -> int:
         """`theory.set_cover.realizable` with the numbers of a program; InputError where the rounds are too few."""
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
         traced = _as_in_programs(self, Privacy(at_most(epsilon), at_most(delta)))
         coefficient, scale, offset = (float(number) for number in traced)
         return theory.realizable(
-            functions, log_hypotheses, self.table.k, self.table.rounds, coefficient, float(goal.alpha),
-            float(goal.beta), scale, offset,
+            functions, log_hypotheses, self.table.k, self.table.rounds, coefficient, float(accuracy.alpha),
+            float(accuracy.beta), scale, offset,
         )  # fmt: skip
 
     def related(self, pairs: Pairs, rows: int) -> Pairs:

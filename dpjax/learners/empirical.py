@@ -7,14 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.subsampling import with_replacement
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.keys import streams
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.keys import streams
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, at_most
 from dpjax.learners.base import ConceptClass, flipped_label_pairs
 from dpjax.learners.generic import GenericLearner
 from dpjax.learners.independent import Independent
@@ -24,7 +25,6 @@ from dpjax.learners.vc1_proper import ProperVC1
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
 from dpjax.theory.search import smallest
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float, at_most
 
 _PROPER = (KLN, GenericLearner, Independent, ThresholdMedian, ProperVC1)
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
@@ -67,14 +67,16 @@ class EmpiricalLearner:
 
     @staticmethod
     def planned(
-        learner: "KLN | GenericLearner | Independent | ThresholdMedian | ProperVC1", privacy: Privacy, goal: Goal
+        learner: "KLN | GenericLearner | Independent | ThresholdMedian | ProperVC1",
+        privacy: Privacy,
+        accuracy: Accuracy,
     ) -> "EmpiricalLearner":
         """With the draws for which `empirical_sample_size` is smallest, of a few tried, on the host."""
         found = []
         for spent in _SPENT:
-            draws = learner.sample_size(Privacy(spent * float(privacy.epsilon), float(privacy.delta)), goal)
+            draws = learner.sample_size(Privacy(spent * float(privacy.epsilon), float(privacy.delta)), accuracy)
             found.append(EmpiricalLearner(learner, draws))
-        return min(found, key=lambda one: one.empirical_sample_size(privacy, goal))
+        return min(found, key=lambda one: one.empirical_sample_size(privacy, accuracy))
 
     @property
     def neighboring(self) -> Neighboring:
@@ -91,14 +93,14 @@ class EmpiricalLearner:
         """Concepts that are learned."""
         return getattr(self.learner, "k", 1)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """What the learner finds; no rows stay no rows."""
         of_rows, of_learner = streams(key, "rows", "learner")
         n = sample.size
         rows = Resample(n, self.draws, sample.capacity).sample(of_rows)
         mask = jnp.broadcast_to(n > 0, (self.draws,))
         drawn = Sample(sample.x[rows], sample.y[rows], mask)
-        return self.learner.learn(of_learner, drawn, _part(privacy, n, self.draws), goal)
+        return self.learner.learn(of_learner, drawn, _part(privacy, n, self.draws), accuracy)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
@@ -123,21 +125,21 @@ class EmpiricalLearner:
             why="whatever the number n of rows is, the learner's budget is what n rows allow",
         )  # fmt: skip
 
-    def empirical_sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def empirical_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows from which the error on the rows is at most alpha with probability 1 - beta."""
 
         def enough(rows: int) -> bool:
-            return self.learner.sample_size(self.part(privacy, rows), goal) <= self.draws
+            return self.learner.sample_size(self.part(privacy, rows), accuracy) <= self.draws
 
         return smallest(enough)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Error alpha/2 on the rows and beta/2, and as many rows as `theory.generalization.realizable` asks for."""
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         line = isinstance(self.concepts, Points | Thresholds)
         restrictions = generalization.line if line else generalization.finite(self.concepts.size)
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)
-        return max(general, self.empirical_sample_size(privacy, Goal(alpha / 2, beta / 2)))
+        return max(general, self.empirical_sample_size(privacy, Accuracy(alpha / 2, beta / 2)))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

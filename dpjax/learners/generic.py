@@ -7,14 +7,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, at_most
 from dpjax.learners import budget
 from dpjax.learners.base import flipped_label_pairs
 from dpjax.learners.column_errors import column_errors
@@ -24,7 +25,6 @@ from dpjax.sanitizers.points import PointCounts
 from dpjax.sanitizers.shares import each
 from dpjax.theory import generic as theory
 from dpjax.theory.generalization import finite, line
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float, at_most
 
 _DOWN = 1 - 2.0**-20  # covers the rounding of the two parts to float32
 
@@ -76,7 +76,7 @@ class GenericLearner:
             )
         _parts_of_a_difference(self.concepts, self.sanitizer)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """k concepts; an empty sample gives concepts at random."""
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
@@ -112,24 +112,24 @@ class GenericLearner:
         columns = budget.composed(part, self.k, float(second.delta), self.composition, f"{self.k} concepts")
         return basic((self.sanitizer.guarantee(first), columns), "GenericLearner")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.realizable`; see `theory.generic.agnostic` for the other case."""
-        return self._rows(theory.realizable, privacy, goal)
+        return self._rows(theory.realizable, privacy, accuracy)
 
-    def agnostic_sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.agnostic`: errors exceed the best concept's by at most alpha."""
-        return self._rows(theory.agnostic, privacy, goal)
+        return self._rows(theory.agnostic, privacy, accuracy)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled in every column at once."""
         return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
-    def _rows(self, bound: Callable[..., int], privacy: Privacy, goal: Goal) -> int:
+    def _rows(self, bound: Callable[..., int], privacy: Privacy, accuracy: Accuracy) -> int:
         first, second = self._host_parts(privacy)
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         _require_differences(self.concepts, self.sanitizer)
         of_query = alpha / 4 / _parts_of_a_difference(self.concepts, self.sanitizer)
-        sanitized = self.sanitizer.sample_size(first, Goal(of_query, beta / 3))
+        sanitized = self.sanitizer.sample_size(first, Accuracy(of_query, beta / 3))
         part = float(budget.share(second, self.k, self.composition).epsilon)
         restrictions = finite(self.concepts.size) if isinstance(self.concepts, Finite) else line
         return max(sanitized, bound(restrictions, self._choices(), self.k, part, alpha, beta))

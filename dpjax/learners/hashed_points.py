@@ -6,18 +6,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hashing import Buckets, Hash
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import budget
 from dpjax.learners.base import flipped_label_pairs
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.sanitizers.shares import each
 from dpjax.theory import points as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 _MOST_BITS = 20
 
@@ -59,18 +59,18 @@ class HashedPoints:
 
     @staticmethod
     def planned(
-        concepts: Points, k: int, privacy: Privacy, goal: Goal, composition: str = "basic"
+        concepts: Points, k: int, privacy: Privacy, accuracy: Accuracy, composition: str = "basic"
     ) -> "HashedPoints":  # fmt: skip
         """With the functions and buckets that need the fewest rows, on the host."""
-        tries = theory.hash_tries(k, checks.probability("beta", float(goal.beta)))
-        least = theory.hash_bits(checks.probability("alpha", float(goal.alpha)))
+        tries = theory.hash_tries(k, checks.probability("beta", float(accuracy.beta)))
+        least = theory.hash_bits(checks.probability("alpha", float(accuracy.alpha)))
         if least > _MOST_BITS:
-            raise InputError("alpha", f"more than 2**{2 - _MOST_BITS}", repr(goal.alpha), "take a larger alpha")
+            raise InputError("alpha", f"more than 2**{2 - _MOST_BITS}", repr(accuracy.alpha), "take a larger alpha")
         every = range(least, min(least + 6, _MOST_BITS + 1))
         plans = [HashedPoints(concepts, k, tries, bits, composition) for bits in every]
-        return min(plans, key=lambda plan: plan.sample_size(privacy, goal))
+        return min(plans, key=lambda plan: plan.sample_size(privacy, accuracy))
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """k buckets or all-zero functions; an empty sample gives any of them."""
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
@@ -107,9 +107,9 @@ class HashedPoints:
         part = exponential_guarantee(own, f"one of {self.tries << self.bits} buckets")
         return budget.composed(part, self.k, float(privacy.delta), self.composition, f"{self.k} points by hashing")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
-        """`theory.points.hashed`; InputError if functions or buckets are too few for this goal."""
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`theory.points.hashed`; InputError if functions or buckets are too few for this accuracy."""
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         part = float(budget.share(privacy, self.k, self.composition).epsilon)
         return theory.hashed(self.k, self.tries, self.bits, part, alpha, beta)
 

@@ -6,15 +6,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import budget
 from dpjax.learners.base import ConceptClass, flipped_label_pairs
 from dpjax.learners.kln import KLN
 from dpjax.learners.threshold_median import ThresholdMedian
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 _CELLS = 1 << 22  # rows x concepts that are worked on at once
 
@@ -53,7 +53,7 @@ class Independent:
         """The learner's."""
         return self.learner.concepts
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """k hypotheses; the first ones do not depend on how many follow, given the share of one run."""
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
@@ -63,7 +63,7 @@ class Independent:
         def one(arguments) -> Hypothesis:
             run_key, column, points = arguments
             own = Sample(sample.x if points is None else points, column[:, None], sample.mask)
-            return self.learner.learn(run_key, own, share, goal)
+            return self.learner.learn(run_key, own, share, accuracy)
 
         columns = (keys.per_index(key, self.k), sample.y.T, jnp.swapaxes(sample.x, 0, 1) if own_points else None)
         at_once = max(1, _CELLS // sample.capacity)
@@ -83,10 +83,10 @@ class Independent:
         part = self.learner.guarantee(self.share(privacy))
         return budget.composed(part, self.k, float(privacy.delta), self.composition, f"{self.k} concepts one by one")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The learner's theorem at the share of one run, each concept failing with probability beta / k."""
-        beta = checks.probability("beta", float(goal.beta))
-        return self.learner.sample_size(self.share(privacy), Goal(goal.alpha, beta / self.k))
+        beta = checks.probability("beta", float(accuracy.beta))
+        return self.learner.sample_size(self.share(privacy), Accuracy(accuracy.alpha, beta / self.k))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one relabelled in every column at once."""

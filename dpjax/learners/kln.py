@@ -6,15 +6,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import wide
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import wide
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.laws import Categorical
 from dpjax.learners.base import InPieces, flipped_label_pairs, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class KLN:
         pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
         return interval_exponential(pieces, privacy.epsilon)
 
-    def law(self, sample: Sample, privacy: Privacy, goal: Goal) -> Categorical:
+    def law(self, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Categorical:
         """The exact output law on a class of at most 2**16 concepts, cell i for concept i."""
         law = self.output_law(sample, privacy)
         numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
         with jax.enable_x64(True):
             return Categorical(jax.vmap(law.log_probability)(numbers))
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One concept; an empty sample gives a uniform one."""
         return Hypothesis.of(self.output_law(sample, privacy).sample(key)[None])
 
@@ -59,9 +59,11 @@ class KLN:
         what = f"exponential mechanism over {self.concepts.size} concepts"
         return exponential_guarantee(float(privacy.epsilon), what, self.neighboring)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.realizable` for one concept."""
-        return theory.realizable(self.concepts.size, float(privacy.epsilon), float(goal.alpha), float(goal.beta))
+        return theory.realizable(
+            self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        )
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

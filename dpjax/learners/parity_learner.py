@@ -7,17 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.parities import Parities
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database, flipped_label_pairs
 from dpjax.learners.gf2 import solve
 from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class ParityLearner:
         checks.integer("rows", self.rows, 1)
 
     @staticmethod
-    def planned(concepts: Parities, privacy: Privacy, goal: Goal) -> "ParityLearner":
+    def planned(concepts: Parities, privacy: Privacy, accuracy: Accuracy) -> "ParityLearner":
         """With `theory.parities.parity_learner`'s subsamples, on the host."""
         _require_parities(concepts)
-        numbers = float(privacy.epsilon), float(privacy.delta), float(goal.beta)
+        numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.beta)
         return ParityLearner(concepts, *theory.parity_learner(concepts.dimension, *numbers))
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """k parities, or none of them."""
         keys.require_typed(key)
         k = sample.y.shape[1]
@@ -82,10 +82,10 @@ class ParityLearner:
         what = f"agreement of {self.subsamples} subsamples (A_dist)"
         return stability_guarantee(float(privacy.epsilon), float(privacy.delta), gap_sensitivity=2, what=what)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """m x rows. Raises InputError if they are too few for this budget and beta."""
-        checks.probability("alpha", float(goal.alpha))
-        beta, d = checks.probability("beta", float(goal.beta)), self.concepts.dimension
+        checks.probability("alpha", float(accuracy.alpha))
+        beta, d = checks.probability("beta", float(accuracy.beta)), self.concepts.dimension
         epsilon = checks.epsilon(float(privacy.epsilon))
         delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
         found = theory.success(self.subsamples, self.rows, d, epsilon, delta)

@@ -7,18 +7,18 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import keys, wide
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
+from dpjax.core import keys, wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 from dpjax.learners.base import flipped_label_pairs
 from dpjax.learners.packing import pack
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float
 
 _NONE = jnp.iinfo(jnp.int32).max
 
@@ -62,12 +62,12 @@ class PointLearner:
         if not isinstance(self.concepts, Points):
             raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """k hypotheses at once."""
         groups = group_rows(sample, self.concepts.domain.size)
         of_histogram, of_release = keys.streams(key, "histogram", "release")
         released, noisy = self.histogram(groups, privacy).sample(of_histogram)
-        heavy = released & (noisy >= as_float(goal.alpha) * sample.size.astype(noisy.dtype) / 15)
+        heavy = released & (noisy >= as_float(accuracy.alpha) * sample.size.astype(noisy.dtype) / 15)
         test = release(stability_gap(groups, heavy), *_half(privacy), gap_sensitivity=2)
         answered = jnp.any(heavy) & (test.sample(of_release) == 0)
         concept, positive = _lowest_positive(groups, heavy, sample.y.shape[1])
@@ -94,9 +94,11 @@ class PointLearner:
         )
         return basic(parts, "PointLearner")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.point_learner`."""
-        return theory.point_learner(float(privacy.epsilon), float(privacy.delta), float(goal.alpha), float(goal.beta))
+        return theory.point_learner(
+            float(privacy.epsilon), float(privacy.delta), float(accuracy.alpha), float(accuracy.beta)
+        )
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

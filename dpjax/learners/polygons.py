@@ -5,20 +5,20 @@ from math import log
 
 from jax import Array
 
-from dpjax import checks
+from dpjax.accounting.cover.table import CoverTable, cover_table
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.set_cover_table import CoverTable, cover_table
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import single_column
 from dpjax.learners.covering import Covering
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
-from dpjax.mechanisms.cover.measures import Kinematic, LineMeasure
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory import set_cover as theory
 from dpjax.theory.halfplanes import line_cost
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 _KINEMATIC = Kinematic()
 _WALLS = 64  # of a refined cell, or as many as it has bins
@@ -58,7 +58,7 @@ class PolygonLearner(Covering):
     def planned(
         concepts: ConvexPolygons,
         privacy: Privacy,
-        goal: Goal,
+        accuracy: Accuracy,
         neighboring: Neighboring = Neighboring.REPLACE_ONE,
         measure: LineMeasure = _KINEMATIC,
         *,
@@ -66,7 +66,7 @@ class PolygonLearner(Covering):
     ) -> "PolygonLearner":
         """For targets of ``concepts.edges`` edges, with `theory.set_cover.rounds_for` rounds, on the host."""
         _require_polygons(concepts)
-        rounds = theory.rounds_for(concepts.edges, checks.probability("alpha", float(goal.alpha)))
+        rounds = theory.rounds_for(concepts.edges, checks.probability("alpha", float(accuracy.alpha)))
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
         checks.delta(delta, positive_for="planning")
         table = cover_table(rounds, concepts.edges, neighboring, delta, (epsilon,), noisy)
@@ -83,7 +83,7 @@ class PolygonLearner(Covering):
         """About how often the rows are gone through; loops that end when they end do badly in large batches."""
         return 32 * self.table.rounds
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One polygon, ``concept`` of ``uint32[1, 5 rounds]``; an empty sample gives halfplanes at random."""
         label = single_column(sample, "PolygonLearner")
         target, other, table = sample.mask & ~label, sample.mask & label, self.table
@@ -95,12 +95,12 @@ class PolygonLearner(Covering):
         """All rounds together, over what one spends."""
         return self.promised(privacy, f"halfplanes on a grid of side {self.concepts.d}")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
         d = self.concepts.domain.coarse.d
         cost = line_cost(d, type(self.measure).__name__.lower())
         hypotheses = self.table.rounds * log((d + 1.0) ** 4 + 2)
-        return self.rows_needed(privacy, goal, cost, hypotheses)
+        return self.rows_needed(privacy, accuracy, cost, hypotheses)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """`Covering.pairs_on_plane`."""

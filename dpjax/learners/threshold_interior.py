@@ -7,16 +7,23 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, wide
 from dpjax.accounting.distance import group_delta
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 from dpjax.learners.base import flipped_label_pairs, single_column
-from dpjax.mechanisms.median import MedianPlan, RscPlan, median_guarantee, plan_for, private_median, required_records
+from dpjax.mechanisms.median import (
+    MedianPlan,
+    RscPlan,
+    median_guarantee,
+    plan_for,
+    private_median,
+    required_records,
+)
 from dpjax.theory import thresholds as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float
 
 
 def domain_bits(concepts: Thresholds) -> int:
@@ -59,15 +66,19 @@ class ThresholdInterior:
             )  # fmt: skip
 
     @staticmethod
-    def planned(concepts: Thresholds, privacy: Privacy, goal: Goal, method: str = "auto") -> "ThresholdInterior":
+    def planned(
+        concepts: Thresholds, privacy: Privacy, accuracy: Accuracy, method: str = "auto"
+    ) -> "ThresholdInterior":
         """With the records that the interior point needs at this budget, failing with beta / 2."""
         epsilon, delta = _inner(float(privacy.epsilon), float(privacy.delta))
-        plan = plan_for(method, domain_bits(concepts), epsilon, delta, checks.probability("beta", float(goal.beta)) / 2)
+        plan = plan_for(
+            method, domain_bits(concepts), epsilon, delta, checks.probability("beta", float(accuracy.beta)) / 2
+        )
         if isinstance(plan, RscPlan):
             raise InputError("method", "exponential, recprefix, treelog or auto", method, "choose another median")
         return ThresholdInterior(concepts, -(-plan.required() // 2), plan)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One threshold."""
         rows = self.selected(sample)
         epsilon, delta = as_float(privacy.epsilon), as_float(privacy.delta)
@@ -104,17 +115,17 @@ class ThresholdInterior:
             source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
         )  # fmt: skip
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.thresholds.interior`. Raises InputError if the records are too few for this budget and beta."""
         inner = Privacy(*_inner(checks.epsilon(float(privacy.epsilon)), float(privacy.delta)))
-        beta = checks.probability("beta", float(goal.beta))
+        beta = checks.probability("beta", float(accuracy.beta))
         needed = required_records(self.plan, inner, beta / 2)
         if 2 * self.records < needed:
             raise InputError(
                 "records", f"at least {-(-needed // 2)} at this budget and beta", str(self.records),
                 "use ThresholdInterior.planned, or search for n",
             )  # fmt: skip
-        return theory.interior(self.records, float(goal.alpha), beta)
+        return theory.interior(self.records, float(accuracy.alpha), beta)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

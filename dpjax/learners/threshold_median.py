@@ -7,16 +7,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import wide
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 from dpjax.learners.base import flipped_label_pairs, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class ThresholdMedian:
         needed = (4 / as_float(epsilon)) * (log(self.concepts.size) - jnp.log(as_float(beta) / 2))
         return jnp.minimum(jnp.ceil(needed), 2.0**30).astype(jnp.int32)
 
-    def output_law(self, sample: Sample, privacy: Privacy, goal: Goal) -> IntervalLaw:
+    def output_law(self, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> IntervalLaw:
         """The exact law of the chosen threshold."""
         column = single_column(sample, "ThresholdMedian")
-        pieces = self._depth_pieces(sample, column, self.records(privacy.epsilon, goal.beta))
+        pieces = self._depth_pieces(sample, column, self.records(privacy.epsilon, accuracy.beta))
         return interval_exponential(pieces, privacy.epsilon, sensitivity=2)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One threshold; an empty sample gives a uniform one."""
-        return Hypothesis.of(self.output_law(sample, privacy, goal).sample(key)[None])
+        return Hypothesis.of(self.output_law(sample, privacy, accuracy).sample(key)[None])
 
     def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
         """Pieces of equal depth min(#{records <= z}, #{records >= z}), as errors m - depth.
@@ -105,9 +105,9 @@ class ThresholdMedian:
         what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity 2)"
         return exponential_guarantee(float(privacy.epsilon), what, self.neighboring)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.thresholds.median`."""
-        return theory.median(self.concepts.size, float(privacy.epsilon), float(goal.alpha), float(goal.beta))
+        return theory.median(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

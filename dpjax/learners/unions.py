@@ -5,18 +5,18 @@ from math import log
 
 from jax import Array
 
-from dpjax import checks
+from dpjax.accounting.cover.table import CoverTable, cover_table
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.set_cover_table import CoverTable, cover_table
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.unions import Unions
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import single_column
 from dpjax.learners.covering import Covering
 from dpjax.mechanisms.cover.rounds import set_cover
-from dpjax.mechanisms.cover.triangles import Triangles
+from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.theory import set_cover as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class UnionLearner(Covering):
     def planned(
         concepts: Unions,
         privacy: Privacy,
-        goal: Goal,
+        accuracy: Accuracy,
         neighboring: Neighboring = Neighboring.REPLACE_ONE,
         *,
         noisy: bool = False,
     ) -> "UnionLearner":
         """For targets of ``concepts.triangles``, with `theory.set_cover.rounds_for` rounds, on the host."""
         _require_unions(concepts)
-        rounds = theory.rounds_for(concepts.triangles, checks.probability("alpha", float(goal.alpha)))
+        rounds = theory.rounds_for(concepts.triangles, checks.probability("alpha", float(accuracy.alpha)))
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
         checks.delta(delta, positive_for="planning")
         return UnionLearner(concepts, cover_table(rounds, concepts.triangles, neighboring, delta, (epsilon,), noisy))
@@ -74,7 +74,7 @@ class UnionLearner(Covering):
         """About how often the rows are gone through: once for each three directions and round."""
         return len(self.family.triples()) * self.table.rounds
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One union, ``concept`` of ``uint32[1, 15 rounds]``; an empty sample gives triangles at random."""
         label = single_column(sample, "UnionLearner")
         target, other, table = sample.mask & label, sample.mask & ~label, self.table
@@ -86,10 +86,10 @@ class UnionLearner(Covering):
         """All rounds together, over what one spends."""
         return self.promised(privacy, f"triangles on a grid of side {self.concepts.d}")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
         size = float(self.family.size)
-        return self.rows_needed(privacy, goal, size, self.table.rounds * log(size))
+        return self.rows_needed(privacy, accuracy, size, self.table.rounds * log(size))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """`Covering.pairs_on_plane`."""

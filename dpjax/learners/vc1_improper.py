@@ -6,13 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.concepts.tree import Tree
+from dpjax.concepts.tree.tree import Tree
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 from dpjax.learners.base import database, flipped_label_pairs, single_column
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import (
@@ -27,7 +28,6 @@ from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float
 
 _ALPHA = 1 / 3  # of the median: t/6 of the subsamples on either side
 _NODE_BITS = 64
@@ -38,10 +38,10 @@ def depth_bits(concepts: Tree | Thresholds) -> int:
     return max(1, concepts.height.bit_length())
 
 
-def subsamples_and_median(method: str, bits: int, privacy: Privacy, goal: Goal) -> tuple[int, MedianPlan]:
+def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, MedianPlan]:
     """Host: the fewest subsamples t allowed for depths of ``bits`` bits, and the plan of their median."""
     epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
-    beta = checks.probability("beta", float(goal.beta)) / 3
+    beta = checks.probability("beta", float(accuracy.beta)) / 3
     plan = plan_for(method, bits, epsilon, delta / 2, beta)
     return max(plan.required(_ALPHA), theory.subsamples(epsilon, delta / _parts(plan), beta)), plan
 
@@ -84,14 +84,16 @@ class ImproperVC1:
             )  # fmt: skip
 
     @staticmethod
-    def planned(concepts: Tree | Thresholds, privacy: Privacy, goal: Goal, method: str = "auto") -> "ImproperVC1":
-        """With the fewest subsamples that the theorem allows at this budget and goal, each step failing with beta / 3.
+    def planned(
+        concepts: Tree | Thresholds, privacy: Privacy, accuracy: Accuracy, method: str = "auto"
+    ) -> "ImproperVC1":
+        """With the fewest subsamples that the theorem allows for these numbers, each step failing with beta / 3.
 
         method: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the fewest.
         """
-        return ImproperVC1(concepts, *subsamples_and_median(method, depth_bits(concepts), privacy, goal))
+        return ImproperVC1(concepts, *subsamples_and_median(method, depth_bits(concepts), privacy, accuracy))
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One hypothesis, a node."""
         of_order, of_median, of_node = keys.streams(key, "order", "median", "node")
         nodes = self.deterministic(of_order, sample)
@@ -141,9 +143,9 @@ class ImproperVC1:
         )
         return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.vc1.improper`. Raises InputError if there are too few subsamples for this budget and beta."""
-        beta = checks.probability("beta", float(goal.beta)) / 3
+        beta = checks.probability("beta", float(accuracy.beta)) / 3
         epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, float(privacy.delta)
         needed = max(
             theory.subsamples(epsilon, delta / _parts(self.median), beta),
@@ -154,7 +156,7 @@ class ImproperVC1:
                 "subsamples", f"at least {needed} at this budget and beta", str(self.subsamples),
                 "use ImproperVC1.planned, or search for n",
             )  # fmt: skip
-        return theory.improper(self.subsamples, float(goal.alpha), float(goal.beta))
+        return theory.improper(self.subsamples, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another."""

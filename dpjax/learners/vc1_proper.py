@@ -8,22 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.composition import basic, parallel
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.optimal_composition import optimal
 from dpjax.accounting.zcdp import exponential_guarantee, pure_rho, zcdp
-from dpjax.checks import InputError
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.tree import Tree
-from dpjax.draws import asked
+from dpjax.concepts.tree.tree import Tree
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, at_most
 from dpjax.laws import Laplace
 from dpjax.learners import budget
 from dpjax.learners.base import flipped_label_pairs, single_column
 from dpjax.learners.vc1_improper import ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import exponential
 from dpjax.theory import vc1 as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample, as_float, at_most
 
 _TEST = 0.25  # of epsilon, for all tests together
 _NEVER = jnp.iinfo(jnp.int32).max
@@ -80,18 +80,18 @@ class ProperVC1:
         checks.integer("rounds", self.rounds, 1, 1 << 20)
 
     @staticmethod
-    def planned(concepts: Tree, privacy: Privacy, goal: Goal, method: str = "auto") -> "ProperVC1":
+    def planned(concepts: Tree, privacy: Privacy, accuracy: Accuracy, method: str = "auto") -> "ProperVC1":
         """With what the theorem needs: an improper learner for alpha/8 and beta/2, share alpha/12, no idle round.
 
         Rounds are as many as the zeros can pay for, ceil(2/share), or as improper nodes can follow one another.
         """
-        beta = checks.probability("beta", float(goal.beta)) / 2
-        alpha = checks.probability("alpha", float(goal.alpha))
-        improper = ImproperVC1.planned(concepts, privacy, Goal(alpha / 8, beta), method)
+        beta = checks.probability("beta", float(accuracy.beta)) / 2
+        alpha = checks.probability("alpha", float(accuracy.alpha))
+        improper = ImproperVC1.planned(concepts, privacy, Accuracy(alpha / 8, beta), method)
         share = alpha / 12
         rounds = max(1, min(theory.descent_rounds(share), concepts.longest_improper))
         plan = ProperVC1(improper, share, rounds)
-        first, second = plan.parts(privacy, goal)
+        first, second = plan.parts(privacy, accuracy)
         return replace(plan, first=min(max(first / (first + second), 1e-3), 1 - 1e-3))
 
     @property
@@ -101,14 +101,14 @@ class ProperVC1:
         assert isinstance(tree, Tree)
         return tree
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, goal: Goal) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
         """One concept of the class; the outcome is the improper learner's."""
         of_start, of_walk = keys.streams(key, "start", "walk")
         cut = (sample.size.astype(jnp.float32) * jnp.float32(self.first)).astype(jnp.int32)
         place = jnp.arange(sample.capacity, dtype=jnp.int32)
         one = Sample(sample.x, sample.y, sample.mask & (place < cut))
         other = Sample(sample.x, sample.y, sample.mask & (place >= cut))
-        start = self.improper.learn(of_start, one, privacy, goal)
+        start = self.improper.learn(of_start, one, privacy, accuracy)
         node = start.concept[0, 1].astype(jnp.int32)
         leaf = self.descend(of_walk, node, other, privacy)
         return Hypothesis(jnp.stack([jnp.uint32(0), leaf.astype(jnp.uint32)])[None], start.zero, start.outcome)
@@ -198,19 +198,22 @@ class ProperVC1:
         descent = basic((tests, plain), "descent on the second rows")
         return parallel((self.improper.guarantee(privacy), descent), "index", "proper learner")
 
-    def parts(self, privacy: Privacy, goal: Goal) -> tuple[int, int]:
+    def parts(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
         """Rows that the theorem needs of the first and of the second part."""
         epsilon = checks.epsilon(float(privacy.epsilon))
-        alpha, beta = checks.probability("alpha", float(goal.alpha)), checks.probability("beta", float(goal.beta))
+        alpha, beta = (
+            checks.probability("alpha", float(accuracy.alpha)),
+            checks.probability("beta", float(accuracy.beta)),
+        )
         if self.concepts.longest_improper == 0:  # every node is a concept, and the descent never begins
-            return self.improper.sample_size(privacy, Goal(alpha, beta)), 0
-        first = self.improper.sample_size(privacy, Goal(alpha / 8, beta / 2))
+            return self.improper.sample_size(privacy, Accuracy(alpha, beta)), 0
+        first = self.improper.sample_size(privacy, Accuracy(alpha / 8, beta / 2))
         walk = self.choice_epsilon(privacy)
         return first, theory.descent(walk, _TEST * epsilon, self.share, self.rounds, alpha, beta / 2)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The least n of which both parts get what `parts` says."""
-        first, second = self.parts(privacy, goal)
+        first, second = self.parts(privacy, accuracy)
         return int(max(first / self.first, second / (1 - self.first))) + 2
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:

@@ -3,9 +3,9 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks
-from dpjax.checks import InputError
-from dpjax.types import as_float
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import as_float
 
 
 def positive(name: str, value: float) -> float:

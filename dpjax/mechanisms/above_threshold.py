@@ -8,14 +8,14 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import logsumexp
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
-from dpjax.draws import asked
+from dpjax.core import checks
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import positive, vector
 from dpjax.mechanisms.exponential import rate
-from dpjax.types import Neighboring, as_float
 
 _REACH = 64  # the threshold's noise is integrated over [-64, 64] scales; what is left out is exp(-64)
 _PANELS = np.arange(-_REACH, _REACH + 1, dtype=np.float64)

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
-from dpjax.draws import asked
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import delta_like, vector
 from dpjax.mechanisms.exponential import rate
-from dpjax.types import Neighboring
 
 
 def choosing(

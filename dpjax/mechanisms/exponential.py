@@ -4,10 +4,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
-from dpjax.checks import InputError
-from dpjax.draws import asked
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical, fold_max
-from dpjax.types import Neighboring, as_float
 
 
 def rate(

@@ -7,15 +7,15 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, random
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
-from dpjax.draws import asked, drawn
+from dpjax.core import checks, random
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked, drawn
+from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Laplace
 from dpjax.mechanisms._inputs import delta_like, vector
 from dpjax.mechanisms.noise import upper_quantile
 from dpjax.mechanisms.stability import CALIBRATIONS, survival
-from dpjax.types import Neighboring, as_float
 
 
 @register_dataclass

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import random, wide
-from dpjax.draws import asked, drawn
+from dpjax.core import random, wide
+from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import rate, scaled
 

@@ -4,14 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
-from dpjax.checks import InputError
-from dpjax.draws import asked
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
 from dpjax.mechanisms._inputs import positive
-from dpjax.types import Neighboring, as_float
 
 
 def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: float) -> Laplace:

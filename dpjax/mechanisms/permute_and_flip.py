@@ -12,14 +12,14 @@ import numpy as np
 from jax import Array
 from scipy.special import roots_legendre
 
-from dpjax import checks, random
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
-from dpjax.draws import asked
+from dpjax.core import checks, random
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import positive, vector
 from dpjax.mechanisms.exponential import rate
-from dpjax.types import Neighboring
 
 
 def permute_and_flip(

@@ -3,13 +3,13 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import delta_like
-from dpjax.types import Neighboring, as_float
 
 
 def randomized_response(value: Array, epsilon: Array | float, *, categories: int = 2) -> Categorical:

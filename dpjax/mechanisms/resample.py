@@ -8,8 +8,8 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import random
-from dpjax.draws import drawn
+from dpjax.core import random
+from dpjax.core.draws import drawn
 
 
 @register_dataclass

@@ -10,8 +10,8 @@ from jax import Array
 from jax.scipy.special import gammaln
 from jax.tree_util import register_dataclass
 
-from dpjax import random, wide
-from dpjax.draws import drawn
+from dpjax.core import random, wide
+from dpjax.core.draws import drawn
 
 _PLACES, _ATTEMPTS = 20, 1 << 11
 

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import random
-from dpjax.random import GeometricTable
+from dpjax.core import random
+from dpjax.core.random import GeometricTable
 
 
 def cut_slice(

@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, random
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks, random
+from dpjax.core.types import Neighboring, as_float
 from dpjax.mechanisms.above_threshold import above_threshold_guarantee, inputs
-from dpjax.types import Neighboring, as_float
 
 
 def sparse_vector(

@@ -5,13 +5,13 @@ import math
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.draws import asked
+from dpjax.core import checks
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms._inputs import delta_like, positive, vector
 from dpjax.mechanisms.noise import upper_quantile
-from dpjax.types import Neighboring, as_float
 
 CALIBRATIONS = ("corrected", "printed")
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.plots import sample_size, success
 from dpjax.plots.files import check_formats, house_style, render, write
 from dpjax.plots.selection import Shown, exponent, select, with_notes

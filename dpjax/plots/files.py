@@ -16,7 +16,7 @@ import matplotlib.style
 from matplotlib.figure import Figure
 from PIL import Image
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.experiments.store import replace_file
 
 FORMATS = ("pdf", "png", "svg")

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.plots.files import check_formats, house_style, render, write
 from dpjax.plots.styles import Style, style
 from dpjax.plots.ticks import at_values, log_axis

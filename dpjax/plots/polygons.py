@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpjax import wide
 from dpjax.concepts.areas import Box, Geometry, pieces, placed, rings
 from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.unions import Unions
+from dpjax.core import wide
+from dpjax.core.types import Sample
 from dpjax.plots.files import check_formats, house_style, render, write
-from dpjax.types import Sample
 
 Concept = tuple[ConvexPolygons | Unions, Hypothesis]
 _PIXELS, _MOST_ROWS, _LEAST_SHARE = 512, 3000, 1e-3

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.plots.records import Bracket, Point, Slope, read_brackets, read_points, read_slopes
 from dpjax.plots.styles import rank
 

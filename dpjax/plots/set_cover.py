@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dpjax.accounting import calibrate_set_cover, set_cover_delta, set_cover_rho, zcdp_delta
-from dpjax.accounting.set_cover_instance import instance_delta
+from dpjax.accounting.cover.instance import instance_delta
+from dpjax.core.types import Neighboring
 from dpjax.plots.lines import Line, Panel, plot_lines
-from dpjax.types import Neighboring
 
 RULES = {
     "noise_free": "stopping game, exact counts kept",

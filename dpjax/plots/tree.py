@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpjax import checks
-from dpjax.checks import InputError
 from dpjax.concepts import Tree
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.plots.files import check_formats, house_style, render, write
 
 _MOST = 200

@@ -11,8 +11,8 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import bits as B
-from dpjax.types import Goal, Neighboring, Privacy
 
 
 @register_dataclass
@@ -63,5 +63,5 @@ class Sanitizer(Protocol):
     def guarantee(self, privacy: Privacy) -> Guarantee:
         """What `sanitize` spends at this budget, for every database."""
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows from which `error` is at most alpha with probability 1 - beta; InputError where that is not proved."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import (
     ExponentialPlan,
     MedianPlan,
@@ -24,7 +25,6 @@ from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.shares import composed, each, host_share, share
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy
 
 _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at every budget
 
@@ -68,8 +68,8 @@ class RankBlocks:
         if bits < _PREFIX_FROM or size is not None or prefix.delta == 0 or not 1e-3 <= prefix.epsilon <= 100:
             return plain
         other = RankBlocks(blocks, plan_recprefix(bits, prefix.epsilon, prefix.delta, beta / blocks))
-        goal = Goal(alpha, beta)
-        return min(plain, other, key=lambda one: one.sample_size(privacy, goal))
+        accuracy = Accuracy(alpha, beta)
+        return min(plain, other, key=lambda one: one.sample_size(privacy, accuracy))
 
     @property
     def bits(self) -> int:
@@ -100,9 +100,9 @@ class RankBlocks:
         part = median_guarantee(host_share(privacy, self.blocks, pure=self.pure), self.median, "interior point")
         return composed(part, self.blocks, privacy, f"threshold sanitizer, {self.blocks} blocks")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """k times the rows of one interior point at its share of the budget and of beta."""
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         if self.blocks < blocks_for(alpha):
             raise InputError("alpha", f"at least 1 / {self.blocks} blocks", repr(alpha), "plan it for this alpha")
         part, failure = host_share(privacy, self.blocks, pure=self.pure), beta / self.blocks

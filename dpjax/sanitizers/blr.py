@@ -8,16 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts.finite import Finite
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, answers, check_rows, histogram
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy
 
 _MOST_ENTRIES = 1 << 24  # multisets x (queries + points)
 _MOST_FACTOR = 16  # of the least number of points: more of them help by an eighth of alpha at most
@@ -52,12 +52,12 @@ class BLR:
             )  # fmt: skip
 
     @staticmethod
-    def planned(queries: Finite, privacy: Privacy, goal: Goal) -> "BLR":
+    def planned(queries: Finite, privacy: Privacy, accuracy: Accuracy) -> "BLR":
         """With the points for which `theory.sanitizers.blr` needs the fewest rows, on the host.
 
         Raises InputError with the least number of points where so many are too many to list.
         """
-        alpha = checks.probability("alpha", float(goal.alpha))
+        alpha = checks.probability("alpha", float(accuracy.alpha))
         first = one = BLR(queries, sizes.blr_points(queries.size, alpha))
         found = [first]
         while one.points < _MOST_FACTOR * first.points:
@@ -66,7 +66,7 @@ class BLR:
             except InputError:
                 break
             found.append(one)
-        return min(found, key=lambda one: one.sample_size(privacy, goal))
+        return min(found, key=lambda one: one.sample_size(privacy, accuracy))
 
     @property
     def databases(self) -> int:
@@ -99,9 +99,9 @@ class BLR:
         what = f"exponential mechanism over {self.databases} synthetic databases"
         return exponential_guarantee(float(privacy.epsilon), what)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.blr`."""
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         epsilon = checks.epsilon(float(privacy.epsilon))
         return sizes.blr(self.databases, self.queries.size, self.points, epsilon, alpha, beta)
 

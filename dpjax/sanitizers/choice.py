@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.sanitizers.blocks import RankBlocks
 from dpjax.sanitizers.hierarchy import Hierarchy
 from dpjax.sanitizers.joint import JointQuantiles
 from dpjax.sanitizers.quantiles import IndependentQuantiles, RecursiveQuantiles
 from dpjax.sanitizers.slices import Slices
-from dpjax.types import Goal, Privacy
 
 AnySanitizer = RankBlocks | Slices | Hierarchy | IndependentQuantiles | RecursiveQuantiles | JointQuantiles
 SANITIZERS: dict[str, Callable[[float, int, Privacy, float], AnySanitizer]] = {
@@ -23,7 +23,7 @@ _FEW_EQUAL = ("recursive", "joint")  # proved for rows of which few are equal
 
 
 def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[str, tuple[AnySanitizer, int]]:
-    """Every sanitizer that can be planned for this goal, with the rows from which it is proved, on the host.
+    """Every sanitizer that can be planned for this accuracy, with the rows from which it is proved, on the host.
 
     Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; who cannot
     be planned is left out.
@@ -32,7 +32,7 @@ def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[s
     for name, planned in SANITIZERS.items():
         try:
             plan = planned(alpha, bits, privacy, beta)
-            found[name] = plan, plan.sample_size(privacy, Goal(alpha, beta))
+            found[name] = plan, plan.sample_size(privacy, Accuracy(alpha, beta))
         except InputError:
             if name == "blocks":  # it can always be planned: what is wrong is what was given
                 raise

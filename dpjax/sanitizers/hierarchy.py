@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.checks import InputError
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
 from dpjax.laws import Laplace
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
@@ -23,7 +24,6 @@ from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.shares import each
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _MOST_LEVELS = 14
@@ -140,13 +140,13 @@ class Hierarchy:
     @staticmethod
     def planned(alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None) -> "Hierarchy":
         """Levels and share of the counts that need the fewest rows."""
-        goal = Goal(alpha, beta)
+        accuracy = Accuracy(alpha, beta)
         least = max(1, math.ceil(-math.log2(checks.probability("alpha", alpha))) - 1)
         levels = [level for level in range(least, least + 4) if level <= _MOST_LEVELS]
         plans = [Hierarchy(level, bits, counts, size) for level in levels for counts in _SHARES]
         if not plans:
             raise InputError("alpha", f"at least 2**-{_MOST_LEVELS}", repr(alpha), "use RankBlocks")
-        return min(plans, key=lambda plan: plan._rows(privacy, goal))
+        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
 
     def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
         """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -178,15 +178,17 @@ class Hierarchy:
         counts = laplace_mechanism_guarantee(self.counts * epsilon, sensitivity=2, what="counts of the leaves")
         return basic((splits, counts), f"threshold sanitizer, {self.levels} levels")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.hierarchy`."""
-        rows = self._rows(privacy, goal)
+        rows = self._rows(privacy, accuracy)
         if rows == math.inf:
-            raise InputError("alpha", f"more than 2**-{self.levels + 1}", repr(goal.alpha), "plan it for this alpha")
+            raise InputError(
+                "alpha", f"more than 2**-{self.levels + 1}", repr(accuracy.alpha), "plan it for this alpha"
+            )
         return int(rows)
 
-    def _rows(self, privacy: Privacy, goal: Goal) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         epsilon = checks.epsilon(float(privacy.epsilon)) * _DOWN
         one, counts = (1 - self.counts) * epsilon / (2 * self.levels), self.counts * epsilon
         return sizes.hierarchy(log_size(self.bits, self.size), one, self.levels, counts, alpha, beta)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.blocks import log_size
@@ -17,7 +18,6 @@ from dpjax.sanitizers.joint_law import JointLaw
 from dpjax.sanitizers.quantiles import numbered, of_quantiles, shifted_right
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _MOST_COUNT = 256
@@ -56,16 +56,16 @@ class JointQuantiles:
     @staticmethod
     def planned(alpha: float, bits: int, privacy: Privacy, beta: float) -> "JointQuantiles":
         """The number of quantiles that needs the fewest rows, with as many bits for ties as that many rows can need."""
-        goal, least = Goal(alpha, beta), math.floor(0.5 / checks.probability("alpha", alpha))
+        accuracy, least = Accuracy(alpha, beta), math.floor(0.5 / checks.probability("alpha", alpha))
         plans = []
         for count in sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, 33)}):
             if count <= _MOST_COUNT:
                 ties = (JointQuantiles(count, bits, ties) for ties in range(32))
-                plans += [plan for plan in ties if plan._rows(privacy, goal) <= 2**plan.ties][:1]
+                plans += [plan for plan in ties if plan._rows(privacy, accuracy) <= 2**plan.ties][:1]
         if not plans:
             what = f"one that {_MOST_COUNT} quantiles and 2**31 rows can reach"
             raise InputError("alpha", what, repr(alpha), "relax alpha, or use Hierarchy")
-        return min(plans, key=lambda plan: plan._rows(privacy, goal))
+        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
 
     def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
         """m + 2 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -83,14 +83,16 @@ class JointQuantiles:
         """One exponential mechanism."""
         return exponential_guarantee(float(privacy.epsilon), f"{self.count} joint quantiles (exponential)")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.joint`, for rows of which no more than 2^ties are equal."""
-        rows = self._rows(privacy, goal)
+        rows = self._rows(privacy, accuracy)
         if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {2 * self.count + 2}", repr(goal.alpha), "plan it for this alpha")
+            raise InputError(
+                "alpha", f"more than 1 / {2 * self.count + 2}", repr(accuracy.alpha), "plan it for this alpha"
+            )
         return int(rows)
 
-    def _rows(self, privacy: Privacy, goal: Goal) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         rate = checks.epsilon(float(privacy.epsilon)) * _DOWN / 2
         return sizes.joint(log_size(self.bits + self.ties, None), rate, self.count, alpha, beta)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import keys
+from dpjax.core import keys
 from dpjax.laws import Categorical
 from dpjax.mechanisms.median import MedianLaw
 from dpjax.mechanisms.median import bits as B

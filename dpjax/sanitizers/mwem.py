@@ -10,12 +10,13 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks, keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import zcdp
-from dpjax.checks import InputError
 from dpjax.concepts.finite import Finite
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
 from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism, laplace_mechanism_guarantee
@@ -23,7 +24,6 @@ from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, answers, check_rows, histogram, query
 from dpjax.sanitizers.shares import host_share, share
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _UNITS = EXACT // 2  # of the synthetic database; rounding to whole units adds half a unit a value at most
 _MOST_VALUES, _MOST_ROUNDS = 1 << 14, 1 << 16
@@ -80,14 +80,16 @@ class MWEM:
             )  # fmt: skip
 
     @staticmethod
-    def planned(queries: Finite, privacy: Privacy, goal: Goal) -> "MWEM":
+    def planned(queries: Finite, privacy: Privacy, accuracy: Accuracy) -> "MWEM":
         """With the rounds for which `theory.sanitizers.mwem` needs the fewest rows, up to 2%, on the host."""
-        alpha = checks.probability("alpha", float(goal.alpha))
+        alpha = checks.probability("alpha", float(accuracy.alpha))
         least = max(1, sizes.mwem_rounds(queries.width, alpha))
         if least > _MOST_ROUNDS:
             raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "take more alpha")
         tried = {min(_MOST_ROUNDS, math.ceil(least * 1.1**i)) for i in range(60)}
-        return min((MWEM(queries, rounds) for rounds in sorted(tried)), key=lambda one: one.sample_size(privacy, goal))
+        return min(
+            (MWEM(queries, rounds) for rounds in sorted(tried)), key=lambda one: one.sample_size(privacy, accuracy)
+        )
 
     @property
     def bits(self) -> int:
@@ -197,11 +199,11 @@ class MWEM:
         whole = zcdp(parts, delta, self.rounds, what=what)
         return plain if plain.epsilon <= whole.epsilon else whole
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.mwem`; InputError where the rounds are too few for this alpha, and with replays."""
         if self.replays:
             raise InputError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         part = float(host_share(privacy, self.rounds, pure=True).epsilon)
         return sizes.mwem(self.queries.width, self.queries.size, self.rounds, part, alpha, beta)
 

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, wide
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.domain import Domain
+from dpjax.core import checks, wide
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.sanitizers.base import Sanitized
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy
 
 _CLIP = 2.0**30
 
@@ -86,9 +86,9 @@ class PointCounts:
         numbers = float(privacy.epsilon), float(privacy.delta)
         return stability_histogram_guarantee(*numbers, what="point sanitizer")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.points`."""
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
         checks.delta(delta, positive_for="the point sanitizer")
         return sizes.points(epsilon, delta, self.kept, self.fillers, alpha, beta)

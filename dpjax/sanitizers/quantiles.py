@@ -11,12 +11,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.checks import InputError
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import Sanitized
@@ -25,7 +26,6 @@ from dpjax.sanitizers.hierarchy import median_tree
 from dpjax.sanitizers.shares import composed, each, host_share, share
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy, as_float
 
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _MOST_LEVELS = 14
@@ -68,10 +68,10 @@ class IndependentQuantiles:
         alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None
     ) -> "IndependentQuantiles":
         """The number of quantiles, from 1 / (2 alpha) to 2 / alpha, that needs the fewest rows."""
-        goal, least = Goal(alpha, beta), math.floor(0.5 / checks.probability("alpha", alpha))
+        accuracy, least = Accuracy(alpha, beta), math.floor(0.5 / checks.probability("alpha", alpha))
         counts = sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, 49)})
         plans = [IndependentQuantiles(count, bits, size) for count in counts]
-        return min(plans, key=lambda plan: plan._rows(privacy, goal))
+        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
 
     def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
         """m + 2 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -91,15 +91,17 @@ class IndependentQuantiles:
         )
         return composed(part, self.count, privacy, f"{self.count} independent quantiles")
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.quantiles` at the share of one."""
-        rows = self._rows(privacy, goal)
+        rows = self._rows(privacy, accuracy)
         if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {2 * self.count + 2}", repr(goal.alpha), "plan it for this alpha")
+            raise InputError(
+                "alpha", f"more than 1 / {2 * self.count + 2}", repr(accuracy.alpha), "plan it for this alpha"
+            )
         return int(rows)
 
-    def _rows(self, privacy: Privacy, goal: Goal) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         rate = float(host_share(privacy, self.count, pure=True).epsilon) / 2
         return sizes.quantiles(log_size(self.bits, self.size), rate, self.count, alpha, beta)
 
@@ -138,14 +140,14 @@ class RecursiveQuantiles:
     @staticmethod
     def planned(alpha: float, bits: int, privacy: Privacy, beta: float) -> "RecursiveQuantiles":
         """The levels that need the fewest rows, with as many bits for ties as that many rows can need."""
-        goal, least = Goal(alpha, beta), max(1, math.ceil(-math.log2(checks.probability("alpha", alpha))) - 1)
+        accuracy, least = Accuracy(alpha, beta), max(1, math.ceil(-math.log2(checks.probability("alpha", alpha))) - 1)
         plans = []
         for levels in range(least, min(least + 4, _MOST_LEVELS + 1)):
             ties = (RecursiveQuantiles(levels, bits, ties) for ties in range(32))
-            plans += [plan for plan in ties if plan._rows(privacy, goal) <= 2**plan.ties][:1]
+            plans += [plan for plan in ties if plan._rows(privacy, accuracy) <= 2**plan.ties][:1]
         if not plans:
             raise InputError("alpha", "one that 2**31 rows can reach", repr(alpha), "relax alpha or epsilon")
-        return min(plans, key=lambda plan: plan._rows(privacy, goal))
+        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
 
     def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
         """2^levels + 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -160,15 +162,17 @@ class RecursiveQuantiles:
         part = exponential_guarantee(one, "medians of one level", Neighboring.ADD_OR_REMOVE_ONE)
         return basic((as_replace_one(part),), f"{2**self.levels - 1} recursive quantiles", self.levels)
 
-    def sample_size(self, privacy: Privacy, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.recursive`, for rows of which no more than 2^ties are equal."""
-        rows = self._rows(privacy, goal)
+        rows = self._rows(privacy, accuracy)
         if rows == math.inf:
-            raise InputError("alpha", f"more than 2**-{self.levels + 1}", repr(goal.alpha), "plan it for this alpha")
+            raise InputError(
+                "alpha", f"more than 2**-{self.levels + 1}", repr(accuracy.alpha), "plan it for this alpha"
+            )
         return int(rows)
 
-    def _rows(self, privacy: Privacy, goal: Goal) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         rate = checks.epsilon(float(privacy.epsilon)) * _DOWN / (2 * self.levels)
         return sizes.recursive(log_size(self.bits + self.ties, None), rate, self.levels, alpha, beta)
 

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.checks import InputError
 from dpjax.concepts.finite import Finite
+from dpjax.core.checks import InputError
 from dpjax.sanitizers.base import Sanitized
 
 EXACT = 1 << 24  # whole numbers up to here are float32

@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.optimal_composition import optimal
 from dpjax.accounting.zcdp import zcdp
-from dpjax.types import Privacy, as_float, at_most
+from dpjax.core import checks
+from dpjax.core.types import Privacy, as_float, at_most
 
 _DOWN = 1 - 2.0**-20  # covers the rounding to float32, so the composed guarantee is never exceeded
 _ORDERS = 1 + np.geomspace(1e-2, 1e6, 400)  # any order gives a valid share

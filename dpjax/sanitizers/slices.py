@@ -7,14 +7,15 @@ from functools import lru_cache
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys, random
 from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.slices import slices as slices_guarantee
 from dpjax.accounting.slices import slices_epsilon, slices_rate
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.checks import InputError
+from dpjax.core import checks, keys, random
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import Sanitized
@@ -22,7 +23,6 @@ from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.shares import each
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Slices:
     @staticmethod
     def planned(alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None) -> "Slices":
         """The number of slices, from 1 / alpha to 4 / alpha, that needs the fewest rows."""
-        least, goal = blocks_for(alpha), Goal(alpha, beta)
+        least, accuracy = blocks_for(alpha), Accuracy(alpha, beta)
         budget = float(privacy.epsilon), float(privacy.delta)
         counts = sorted(
             {least + math.ceil(least * extra / 50) for extra in (1, 2, 4, 6, 9, 13, 18, 25, 35, 50, 75, 150)}
         )
         plans = [Slices(count, bits, *budget, size) for count in counts]
-        return min(plans, key=lambda plan: plan._rows(goal))
+        return min(plans, key=lambda plan: plan._rows(accuracy))
 
     @property
     def rate(self) -> float:
@@ -113,15 +113,17 @@ class Slices:
         whole = as_replace_one(slices_guarantee(part, self.rate, slack, self.count, f"{self.count} slices of ranks"))
         return basic((whole,), f"threshold sanitizer, {self.count} slices")
 
-    def sample_size(self, privacy: Privacy | None, goal: Goal) -> int:
+    def sample_size(self, privacy: Privacy | None, accuracy: Accuracy) -> int:
         """`theory.sanitizers.slices` at its own budget."""
-        rows = self._rows(goal)
+        rows = self._rows(accuracy)
         if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {self.count} slices", repr(goal.alpha), "plan it for this alpha")
+            raise InputError(
+                "alpha", f"more than 1 / {self.count} slices", repr(accuracy.alpha), "plan it for this alpha"
+            )
         return int(rows)
 
-    def _rows(self, goal: Goal) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(goal, name))) for name in ("alpha", "beta"))
+    def _rows(self, accuracy: Accuracy) -> float:
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
         return sizes.slices(log_size(self.bits, self.size), self.rate, self.rate, self.count, alpha, beta)
 
 

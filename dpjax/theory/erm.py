@@ -2,7 +2,7 @@
 
 from math import ceil, log, log1p
 
-from dpjax import checks
+from dpjax.core import checks
 
 
 def finite(concepts: int, alpha: float, beta: float) -> int:

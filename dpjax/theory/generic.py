@@ -6,7 +6,7 @@ concepts to choose from there is for every column one that errs on at most alpha
 
 from math import ceil, log
 
-from dpjax import checks
+from dpjax.core import checks
 from dpjax.theory import generalization
 from dpjax.theory.generalization import Restrictions
 

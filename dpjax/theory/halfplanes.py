@@ -1,6 +1,6 @@
 """What a base measure on lines costs: plain numbers on the host."""
 
-from dpjax import checks
+from dpjax.core import checks
 
 _COSTS = {"kinematic": lambda d: 443 * d**4, "box": lambda d: 64 * d**7}
 

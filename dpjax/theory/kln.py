@@ -2,7 +2,7 @@
 
 from math import ceil, expm1, log, log1p
 
-from dpjax import checks
+from dpjax.core import checks
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:

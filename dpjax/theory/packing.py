@@ -10,8 +10,8 @@ from math import expm1, log
 import numpy as np
 from scipy.stats import binom
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 

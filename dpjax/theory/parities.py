@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import binom
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 _SPARE = 24  # rows beyond d that are worth a thought: with them a subsample fails with probability 2**-24
@@ -69,7 +69,9 @@ def parity_learner(dimension: int, epsilon: float, delta: float, beta: float) ->
         if m <= most:
             best = m, rows
     if best is None:
-        raise InputError("goal", f"one within {_MOST} subsamples", f"beta = {beta}", "take a larger epsilon or delta")
+        raise InputError(
+            "accuracy", f"one within {_MOST} subsamples", f"beta = {beta}", "take a larger epsilon or delta"
+        )
     return best
 
 

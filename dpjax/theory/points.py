@@ -4,8 +4,8 @@ from math import ceil, log, log2
 
 from scipy.stats import binom
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 
@@ -66,7 +66,8 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
     mass, count = 2.0 ** (1 - bits), (tries << bits) + 1
     if k * 2.0**-tries > beta / 2 or mass >= alpha / 2:
         raise InputError(
-            "tries, bits", f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this goal", f"{tries}, {bits}",
+            "tries, bits", f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy",
+            f"{tries}, {bits}",
             "use HashedPoints.planned",
         )  # fmt: skip
     lost = 2 / part * log(6 * k * count / beta)

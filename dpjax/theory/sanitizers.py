@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 _GRID = np.linspace(5e-3, 0.995, 199)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 _LIMIT = 1 << 62
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 

@@ -4,7 +4,7 @@ from math import ceil, log
 
 from scipy.stats import binom
 
-from dpjax import checks
+from dpjax.core import checks
 from dpjax.theory.search import smallest
 
 

@@ -4,8 +4,8 @@ from math import ceil, e, expm1, log, log1p
 
 from scipy.stats import binom
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 

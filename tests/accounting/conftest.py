@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import Guarantee
-from dpjax.types import Neighboring
+from dpjax.core.types import Neighboring
 
 
 def response(epsilon):

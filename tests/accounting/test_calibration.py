@@ -16,7 +16,7 @@ from dpjax.accounting import (
     gaussian_guarantee,
     optimal_epsilon0,
 )
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 TARGETS = [(1.0, 1e-6, 10), (50.0, 1e-12, 3), (1e-6, 1e-12, 10_000), (0.3, 0.01, 1)]
 

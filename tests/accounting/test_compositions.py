@@ -18,8 +18,8 @@ from dpjax.accounting import (
     optimal_delta,
     parallel,
 )
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 

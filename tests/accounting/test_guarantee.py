@@ -6,8 +6,8 @@ import math
 import pytest
 
 from dpjax.accounting import Guarantee, as_replace_one, basic, exponential_guarantee, optimal
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 TREE = """\
 learner: (0.6, 1e-06)-DP, replace-one

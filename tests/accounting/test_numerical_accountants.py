@@ -25,8 +25,8 @@ from dpjax.accounting import (
     pld_of_pmfs,
     zcdp_epsilon,
 )
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 REPLACE = dp_accounting.NeighboringRelation.REPLACE_ONE
 ADD = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -18,7 +18,7 @@ from dpjax.accounting import (
     optimal_epsilon,
     optimal_epsilon0,
 )
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 EXTREMES = [(50.0, 1e-12, 10_000), (50.0, 1e-12, 3), (1e-6, 1e-12, 3000), (1e-6, 1e-12, 1), (1.0, 1e-6, 3000),
             (1.0, 1e-300, 50), (0.1, 0.5, 7)]  # fmt: skip

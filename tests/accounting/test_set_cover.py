@@ -6,11 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from dpjax.accounting import set_cover_values as shipped
-from dpjax.accounting.profile import loss_delta
-from dpjax.accounting.set_cover import set_cover_delta, set_cover_epsilon, set_cover_guarantee, set_cover_rho
-from dpjax.accounting.set_cover_calibration import KEPT_BACK, VARIANTS, calibrate_set_cover, searched
-from dpjax.accounting.set_cover_closed import (
+from dpjax.accounting.cover import values as shipped
+from dpjax.accounting.cover.calibration import KEPT_BACK, VARIANTS, calibrate_set_cover, searched
+from dpjax.accounting.cover.closed import (
     advanced_coefficient,
     closed_coefficient,
     corrected_coefficient,
@@ -20,10 +18,12 @@ from dpjax.accounting.set_cover_closed import (
     tail_offset,
     zcdp_coefficient,
 )
-from dpjax.accounting.set_cover_table import cover_table, regenerate
+from dpjax.accounting.cover.guarantee import set_cover_delta, set_cover_epsilon, set_cover_guarantee, set_cover_rho
+from dpjax.accounting.cover.table import cover_table, regenerate
+from dpjax.accounting.numeric.profile import loss_delta
 from dpjax.accounting.zcdp import zcdp_epsilon
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 TABLE = {  # m: corrected, closed, zCDP, zCDP without counts, Theorem 2.10, game, replace: closed, zCDP, game

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpjax.accounting.profile import hockey_stick
-from dpjax.accounting.set_cover_game import game_deltas
-from dpjax.accounting.set_cover_states import Row
-from dpjax.types import Neighboring
+from dpjax.accounting.cover.game import game_deltas
+from dpjax.accounting.cover.states import Row
+from dpjax.accounting.numeric.profile import hockey_stick
+from dpjax.core.types import Neighboring
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 POINTS, FUNCTIONS, MOST = 3, 3, 3

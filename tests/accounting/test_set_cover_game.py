@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import group_delta
-from dpjax.accounting.set_cover_game import enough_cells, game_delta, game_deltas
-from dpjax.accounting.set_cover_states import Row, interval, largest_loss, starts, states
-from dpjax.types import Neighboring
+from dpjax.accounting.cover.game import enough_cells, game_delta, game_deltas
+from dpjax.accounting.cover.states import Row, interval, largest_loss, starts, states
+from dpjax.core.types import Neighboring
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 

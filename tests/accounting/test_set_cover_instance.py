@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import set_cover_delta, set_cover_epsilon
-from dpjax.accounting.profile import hockey_stick
-from dpjax.accounting.set_cover_instance import instance_delta, instance_epsilon, instance_laws
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.accounting.cover.instance import instance_delta, instance_epsilon, instance_laws
+from dpjax.accounting.numeric.profile import hockey_stick
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 

@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.set_cover import set_cover_delta
-from dpjax.accounting.set_cover_closed import closed_coefficient, pure_coefficient
-from dpjax.accounting.set_cover_table import CoverTable, cover_table
+from dpjax.accounting.cover.closed import closed_coefficient, pure_coefficient
+from dpjax.accounting.cover.guarantee import set_cover_delta
+from dpjax.accounting.cover.table import CoverTable, cover_table
+from dpjax.core.types import Neighboring, Privacy, at_most
 from dpjax.mechanisms.cover.coefficient import coefficient_at, cover_guarantee
-from dpjax.types import Neighboring, Privacy, at_most
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 ROUNDS, K = 6, 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import Guarantee
-from dpjax.accounting.profile import hockey_stick
+from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.accounting.slices import (
     response_masses,
     slices,
@@ -17,8 +17,8 @@ from dpjax.accounting.slices import (
     slices_epsilon_closed,
     slices_rate,
 )
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 LIMIT = 7  # rows in the larger world
 

@@ -20,8 +20,8 @@ from dpjax.accounting import (
     without_replacement,
     without_replacement_pair,
 )
-from dpjax.checks import InputError
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 
 def report(sample, epsilon, leak):

@@ -22,7 +22,7 @@ from dpjax.accounting import (
     zcdp_rho,
 )
 from dpjax.accounting.zcdp import rho_of
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 ORDERS = 1 + np.logspace(-3, 4, 300)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax.accounting import Guarantee
-from dpjax.checks import InputError
-from dpjax.types import Neighboring, Privacy
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
 
 CLAIM = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "host")
 PRIVACY = Privacy(1.0, 0.0)
@@ -64,7 +64,7 @@ def test_opendp():
 
 
 def test_the_form_of_dp_auditorium():
-    mechanism = audit.in_auditorium_form(audit.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0))
+    mechanism = audit.in_auditorium_form(evidence.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0))
     first, second = mechanism(np.int32(3), 500), mechanism(np.int32(3), 500)
     assert first.shape == (500, 1) and first.dtype == np.float32
     assert not np.array_equal(first, second) and abs(np.median(first) - 3) < 0.3

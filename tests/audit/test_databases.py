@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpjax.audit import histograms, samples, vectors
-from dpjax.checks import InputError
 from dpjax.concepts import Domain
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 

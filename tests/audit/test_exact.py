@@ -5,29 +5,29 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import hockey_stick, pld_of_pmfs
 from dpjax.audit import outcomes
-from dpjax.audit.mechanism_targets import _target
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.evidence.mechanisms import _target
 from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
-from dpjax.types import Neighboring, Privacy
 
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
-CLAIMS = [(name, relation) for name in audit.mechanism_names() for relation in audit.relations(name)]
+CLAIMS = [(name, relation) for name in evidence.mechanism_names() for relation in evidence.relations(name)]
 BUDGETS = [(1.0, 1e-6), (0.1, 1e-6), (4.0, 0.3)]
 
 
 @pytest.mark.parametrize(("epsilon", "leak"), [(1.0, 0.36303), (0.5, 0.21953), (0.1, 1.418e-4)])
 def test_a_dist_as_printed_breaks_its_claim(epsilon, leak):
-    report = audit.exact(audit.mechanism_target("stability", calibration="printed"), Privacy(epsilon, 1e-6))
+    report = audit.exact(evidence.mechanism_target("stability", calibration="printed"), Privacy(epsilon, 1e-6))
     assert report.violated and report.verdict == "VIOLATED"
     assert report.delta_found == pytest.approx(leak, rel=1e-3)
     one, other = np.array(report.witness["database"]), np.array(report.witness["neighbour"])
     assert sorted(one - other) == [-1, 0, 1] and one.sum() <= 80
-    corrected = audit.exact(audit.mechanism_target("stability"), Privacy(epsilon, 1e-6))
+    corrected = audit.exact(evidence.mechanism_target("stability"), Privacy(epsilon, 1e-6))
     assert not corrected.violated
     assert corrected.delta_found == pytest.approx(1e-6, rel=0.01)
 
@@ -35,19 +35,19 @@ def test_a_dist_as_printed_breaks_its_claim(epsilon, leak):
 def test_the_point_sanitizer_as_printed_breaks_its_claim_up_to_a_last_n():
     def found(n):
         return audit.exact(
-            audit.mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(1.0, 1e-6)
+            evidence.mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(1.0, 1e-6)
         )
 
     assert found(100).delta_found == pytest.approx(0.184, abs=5e-4)
     assert found(1084).violated and not found(1085).violated
-    ours = audit.exact(audit.mechanism_target("stability_histogram"), Privacy(1.0, 1e-6))
+    ours = audit.exact(evidence.mechanism_target("stability_histogram"), Privacy(1.0, 1e-6))
     assert not ours.violated and ours.delta_found == pytest.approx(1e-6, rel=0.01)
 
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD])
 @pytest.mark.parametrize("delta", [1e-6, 0.01])
 def test_the_choosing_mechanism_is_tight(relation, delta):
-    report = audit.exact(audit.mechanism_target("choosing", relation), Privacy(1.0, delta))
+    report = audit.exact(evidence.mechanism_target("choosing", relation), Privacy(1.0, delta))
     assert not report.violated
     assert report.delta_found == pytest.approx(delta / (1 + delta), rel=1e-3)
 
@@ -55,7 +55,7 @@ def test_the_choosing_mechanism_is_tight(relation, delta):
 @pytest.mark.parametrize(("name", "relation"), CLAIMS)
 def test_no_mechanism_exceeds_its_claim(name, relation):
     for epsilon, delta in BUDGETS:
-        report = audit.exact(audit.mechanism_target(name, relation), Privacy(epsilon, delta))
+        report = audit.exact(evidence.mechanism_target(name, relation), Privacy(epsilon, delta))
         assert not report.violated, str(report)
         assert report.claim.neighboring is relation and report.claim.epsilon == epsilon
 
@@ -65,13 +65,13 @@ TIGHT = ["exponential", "laplace_mechanism", "discrete_laplace_mechanism", "perm
 
 @pytest.mark.parametrize("name", TIGHT)
 def test_audits_are_sharp_where_the_claim_is(name):
-    report = audit.exact(audit.mechanism_target(name), Privacy(1.0, 0.0))
+    report = audit.exact(evidence.mechanism_target(name), Privacy(1.0, 0.0))
     assert report.epsilon_found == pytest.approx(1, rel=1e-6)
 
 
 def broken(name, law, relation=REPLACE):
     """The target of that name with another law."""
-    sound = audit.mechanism_target(name, relation)
+    sound = evidence.mechanism_target(name, relation)
     universe = sound.universes()[0]
     return _target(name, law, sound.claim, lambda: universe, [])
 
@@ -100,7 +100,7 @@ def test_a_violation_too_rare_for_a_delta_is_seen():
 
 def test_dp_accounting_agrees():
     """Its privacy-loss distribution of the worst pair, to 1e-6."""
-    target = audit.mechanism_target("choosing")
+    target = evidence.mechanism_target("choosing")
     table = target.table(np.array([[3, 2, 0], [2, 2, 1]], np.int32), Privacy(1.0, 0.01))
     for epsilon in (0.1, 0.4, 0.9):
         ours = max(float(hockey_stick(p, q, epsilon)) for p, q in (table, table[::-1]))
@@ -117,7 +117,7 @@ LEARNERS = [
 
 @pytest.mark.parametrize(("name", "learner", "k"), LEARNERS, ids=lambda part: type(part).__name__)
 def test_whole_learners(name, learner, k):
-    target = audit.learner_target(learner, name, k)
+    target = evidence.learner_target(learner, name, k)
     for epsilon, delta in ((1.0, 1e-6), (4.0, 0.3)):
         report = audit.exact(target, Privacy(epsilon, delta))
         assert not report.violated, str(report)
@@ -127,60 +127,60 @@ def test_whole_learners(name, learner, k):
 class Leaky(KLN):
     """Tells the parity of its data by the order of two equal rows' labels: ties broken by row order."""
 
-    def learn(self, key, sample, privacy, goal):
-        found = super().learn(key, sample, privacy, goal)
+    def learn(self, key, sample, privacy, accuracy):
+        found = super().learn(key, sample, privacy, accuracy)
         return type(found)(found.concept, found.zero, found.outcome + sample.y[0].astype(jnp.int32))
 
 
 def test_a_learner_that_leaks_through_any_field_is_caught():
-    report = audit.exact(audit.learner_target(Leaky(Points(Domain(2))), "leaky", 1), Privacy(1.0, 1e-6))
+    report = audit.exact(evidence.learner_target(Leaky(Points(Domain(2))), "leaky", 1), Privacy(1.0, 1e-6))
     assert report.violated and report.delta_found == pytest.approx(1)
 
 
 class Counting(KLN):
     """Leaks how many rows there are: nothing under REPLACE_ONE, everything under ADD_OR_REMOVE_ONE."""
 
-    def learn(self, key, sample, privacy, goal):
-        found = super().learn(key, sample, privacy, goal)
+    def learn(self, key, sample, privacy, accuracy):
+        found = super().learn(key, sample, privacy, accuracy)
         return type(found)(found.concept, found.zero, found.outcome + sample.size)
 
 
 def test_leaking_n_matters_under_add_or_remove_only():
     learner = Counting(Points(Domain(2)))
-    assert not audit.exact(audit.learner_target(learner, "counting", 1), Privacy(1.0, 1e-6)).violated
+    assert not audit.exact(evidence.learner_target(learner, "counting", 1), Privacy(1.0, 1e-6)).violated
     learner = Counting(Points(Domain(2)), ADD)
-    assert audit.exact(audit.learner_target(learner, "counting", 1), Privacy(1.0, 1e-6)).violated
-    assert not audit.exact(audit.learner_target(KLN(Points(Domain(2)), ADD), "kln", 1), Privacy(1.0, 1e-6)).violated
+    assert audit.exact(evidence.learner_target(learner, "counting", 1), Privacy(1.0, 1e-6)).violated
+    assert not audit.exact(evidence.learner_target(KLN(Points(Domain(2)), ADD), "kln", 1), Privacy(1.0, 1e-6)).violated
 
 
 def test_what_cannot_be_listed_says_so():
     class Noisy(KLN):
-        def learn(self, key, sample, privacy, goal):
-            found = super().learn(key, sample, privacy, goal)
+        def learn(self, key, sample, privacy, accuracy):
+            found = super().learn(key, sample, privacy, accuracy)
             noise = m.laplace_mechanism(sample.size, privacy.epsilon, sensitivity=1).sample(key)
             return type(found)(found.concept, found.zero, found.outcome + (noise > 3).astype(jnp.int32))
 
     with pytest.raises(audit.NotListable, match="statistically"):
-        audit.exact(audit.learner_target(Noisy(Points(Domain(2))), "noisy", 1), Privacy(1.0, 1e-6))
+        audit.exact(evidence.learner_target(Noisy(Points(Domain(2))), "noisy", 1), Privacy(1.0, 1e-6))
 
     class Jitted(KLN):
-        def learn(self, key, sample, privacy, goal):
-            return type(super().learn(key, sample, privacy, goal)).of(jnp.zeros((1, 2), jnp.uint32))
+        def learn(self, key, sample, privacy, accuracy):
+            return type(super().learn(key, sample, privacy, accuracy)).of(jnp.zeros((1, 2), jnp.uint32))
 
-    report = audit.exact(audit.learner_target(Jitted(Points(Domain(2))), "constant", 1), Privacy(1.0, 1e-6))
+    report = audit.exact(evidence.learner_target(Jitted(Points(Domain(2))), "constant", 1), Privacy(1.0, 1e-6))
     assert (report.epsilon_found, report.delta_found) == pytest.approx((0, 0), abs=1e-12)
 
 
 def test_relations_must_match():
-    target = audit.mechanism_target("choosing", REPLACE)
+    target = evidence.mechanism_target("choosing", REPLACE)
     wrong = audit.histograms(5, 3, ADD)
     with pytest.raises(InputError, match="relation"):
         audit.exact(audit.Target(target.name, target.claim, target.run, lambda: [wrong], target.pairs, target.table),
                     Privacy(1.0, 1e-6))  # fmt: skip
     with pytest.raises(InputError, match="replace-one"):
-        audit.mechanism_target("randomized_response", ADD)
+        evidence.mechanism_target("randomized_response", ADD)
     with pytest.raises(InputError, match="printed"):
-        audit.mechanism_target("exponential", calibration="printed")
+        evidence.mechanism_target("exponential", calibration="printed")
 
 
 @pytest.mark.statistical
@@ -188,7 +188,7 @@ def test_relations_must_match():
     "name", ["exponential", "permute_and_flip", "choosing", "stability", "above_threshold", "randomized_response"]
 )
 def test_the_sampler_of_a_target_runs_its_law(stats, name):
-    target = audit.mechanism_target(name)
+    target = evidence.mechanism_target(name)
     data, privacy = target.pairs()[0].first, Privacy(jnp.float32(1.0), jnp.float32(0.1))
     draw = jax.jit(jax.vmap(lambda key: target.run(key, jnp.asarray(data), privacy)))
     drawn = np.asarray(draw(jax.random.split(jax.random.key(1), 20_000)))

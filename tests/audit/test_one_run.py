@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax.accounting import Guarantee, gaussian_epsilon
 from dpjax.audit.one_run import GaussianBorder, mu_lower
 from dpjax.audit.ratio_test import p_value_of_border
-from dpjax.checks import InputError
-from dpjax.types import Neighboring, Privacy
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
 
 TRUE = gaussian_epsilon(1.0, 1e-5)
 CLAIM = Guarantee(TRUE, 1e-5, Neighboring.ADD_OR_REMOVE_ONE, "Gaussian noise, mu = 1")
@@ -67,7 +67,7 @@ def test_bad_scores(bad):
 @pytest.mark.slow
 def test_any_mechanism_by_the_line():
     """Laplace noise on a count for each canary: near the truth, and never above it too often."""
-    found = audit.mechanism_target("laplace_mechanism")
+    found = evidence.mechanism_target("laplace_mechanism")
     reports = [audit.one_run_of(found, Privacy(1.0, 0.0), canaries=20_000, seed=seed) for seed in range(60)]
     bounds = np.array([report.epsilon_found for report in reports])
     assert bounds.mean() > 0.9
@@ -78,4 +78,4 @@ def test_any_mechanism_by_the_line():
 
 def test_targets_without_scores_are_refused():
     with pytest.raises(InputError, match="one-run"):
-        audit.one_run_of(audit.mechanism_target("exponential"), Privacy(1.0, 0.0))
+        audit.one_run_of(evidence.mechanism_target("exponential"), Privacy(1.0, 0.0))

@@ -8,7 +8,7 @@ from scipy.special import betaincinv
 from scipy.stats import binom
 
 from dpjax.audit import delta_lower, epsilon_lower, p_value
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 LEVEL = 0.05
 GRID = np.unique(np.concatenate([np.linspace(0, 1, 101), np.geomspace(1e-4, 0.1, 30)]))

@@ -5,16 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
+from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.databases import show_numbers
 from dpjax.audit.replay import trace
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
 from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
 from dpjax.mechanisms import intervals
-from dpjax.types import Neighboring, Privacy
 
 PRIVACY = Privacy(1.0, 1e-6)
 
@@ -35,7 +35,7 @@ def test_sensitivities_that_hold():
         "sparse_vector",
         "stability",
     ):
-        report = audit.replay(audit.mechanism_target(name), PRIVACY)
+        report = audit.replay(evidence.mechanism_target(name), PRIVACY)
         assert not report.violated and report.details["ratio"] == 1, str(report)
 
 
@@ -100,7 +100,7 @@ LEARNERS = [
     pytest.param(*row, marks=pytest.mark.slow if i in (1, 2) else ()) for i, row in enumerate(LEARNERS)
 ], ids=lambda part: type(part).__name__)  # fmt: skip
 def test_learners_ask_within_their_sensitivities(learner, k):
-    target = audit.learner_target(learner, "learner", k)
+    target = evidence.learner_target(learner, "learner", k)
     few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])
     report = audit.replay(few, PRIVACY)
     assert not report.violated and report.details["ratio"] <= 1, str(report)
@@ -110,13 +110,13 @@ def test_learners_ask_within_their_sensitivities(learner, k):
 class Careless(ThresholdMedian):
     """Believes that one row moves a depth by 1; it is 2."""
 
-    def output_law(self, sample, privacy, goal):
-        pieces = self._depth_pieces(sample, sample.y[:, 0], self.records(privacy.epsilon, goal.beta))
+    def output_law(self, sample, privacy, accuracy):
+        pieces = self._depth_pieces(sample, sample.y[:, 0], self.records(privacy.epsilon, accuracy.beta))
         return intervals.interval_exponential(pieces, privacy.epsilon, sensitivity=1)
 
 
 def test_a_learner_that_believes_in_half_its_sensitivity():
-    target = audit.learner_target(Careless(Thresholds(Domain(2**20))), "careless", 1)
+    target = evidence.learner_target(Careless(Thresholds(Domain(2**20))), "careless", 1)
     few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])
     report = audit.replay(few, PRIVACY)
     assert report.violated and report.details["ratio"] == 2
@@ -125,7 +125,7 @@ def test_a_learner_that_believes_in_half_its_sensitivity():
 def test_a_trace_computes_what_the_program_computes():
     """Operation by operation as under jit, for a learner with sorts, scans, 64-bit parts and samplers."""
     learner = KLN(Thresholds(Domain(2**32)))
-    target = audit.learner_target(learner, "kln", 1)
+    target = evidence.learner_target(learner, "kln", 1)
     sample, privacy = target.pairs()[4].first, Privacy(jnp.float32(1.0), jnp.float32(0.0))
     key = jax.random.key(3)
     found = trace(lambda k, d: target.run(k, d, privacy), (key, sample))

@@ -10,7 +10,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax import audit, laws
 from dpjax import mechanisms as m
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 WEIGHTS = jnp.array([0.0, -1.0, -jnp.inf, -5.0, -200.0, 0.0], jnp.float32)
 RIGHT = {

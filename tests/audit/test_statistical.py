@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpjax import audit, laws, random
+from dpjax import audit, evidence, laws
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.databases import show_numbers
-from dpjax.benchmarks.planted_bugs import BUGS, scale_too_small, svt, without_the_half, wrong_sensitivity
-from dpjax.checks import InputError
-from dpjax.types import Neighboring, Privacy
+from dpjax.core import random
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.evidence.planted_bugs import BUGS, scale_too_small, svt, without_the_half, wrong_sensitivity
 
 REPLACE = Neighboring.REPLACE_ONE
 PRIVACY = Privacy(1.0, 1e-6)
@@ -129,7 +130,7 @@ def test_the_right_sparse_vector_is_not_accused(pair):
 @pytest.mark.slow
 def test_printed_a_dist_is_caught_and_the_corrected_one_is_not():
     for calibration, violated in (("printed", True), ("corrected", False)):
-        found = audit.mechanism_target("stability", calibration=calibration)
+        found = evidence.mechanism_target("stability", calibration=calibration)
         report = audit.statistical(found, PRIVACY, trials=10_000, confidence=1 - 1e-6)
         assert report.violated is violated, str(report)
 
@@ -154,7 +155,7 @@ def test_random_search_finds_the_neighbours_that_tell():
 @pytest.mark.slow
 def test_random_search_keeps_its_level():
     """Selection and test are on different trials: a tight mechanism is accused at most as often as promised."""
-    found = audit.mechanism_target("randomized_response")
+    found = evidence.mechanism_target("randomized_response")
     alarms = sum(
         audit.statistical(found, Privacy(1.0, 0.0), trials=2000, search=6, seed=seed).violated for seed in range(60)
     )
@@ -171,7 +172,7 @@ def test_a_report_is_whole_and_repeats_itself():
 
 
 def test_how_many_trials_are_worked_on_at_once_changes_nothing():
-    found = audit.mechanism_target("exponential")
+    found = evidence.mechanism_target("exponential")
     reports = [audit.statistical(replace(found, at_once=many), PRIVACY, trials=1000).to_dict() for many in (1024, 7)]
     assert all(report.pop("seconds") > 0 for report in reports)
     assert reports[0] == reports[1]
@@ -189,10 +190,10 @@ def test_group_distance_amplifies_the_claim():
 def test_looking_at_bits_refutes_floating_point_noise_and_not_integers():
     """1 + noise is a multiple of 2**-24 where noise alone is not: the lattice of a float tells where it was added."""
     for name, violated in (("laplace_mechanism", True), ("randomized_response", False)):
-        found = audit.mechanism_target(name)
+        found = evidence.mechanism_target(name)
         report = audit.statistical(found, Privacy(1.0, 0.0), trials=50_000, confidence=1 - 1e-6, bitwise=True)
         assert report.violated is violated, str(report)
-    plain = audit.statistical(audit.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0), trials=50_000)
+    plain = audit.statistical(evidence.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0), trials=50_000)
     assert not plain.violated
 
 

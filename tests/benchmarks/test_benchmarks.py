@@ -11,11 +11,11 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import chi2_contingency
 
-from dpjax import benchmarks
-from dpjax.benchmarks import __main__ as command
-from dpjax.benchmarks import clock, learner, parity, peers, selection
-from dpjax.benchmarks.row import Measured, Row
-from dpjax.checks import InputError
+import benchmarks
+from benchmarks import __main__ as command
+from benchmarks import clock, learner, parity, peers, selection
+from benchmarks.row import Measured, Row
+from dpjax.core.checks import InputError
 
 SCHEMA = {
     "name": str, "value": float, "peer": str, "peer_value": float, "ratio": float, "goal": float | None, "unit": str,
@@ -107,7 +107,7 @@ def test_the_command_prints_rows_and_says_whether_goals_are_met(monkeypatch, cap
     rows = {"good": Row("good", "a peer", "things/s", 2.0, lambda _: Measured(6, 2, 3, "a note")),
             "bad": Row("bad", "a peer", "things/s", 4.0, lambda _: Measured(6, 2, 3)),
             "informs": Row("informs", "a peer", "things/s", None, lambda _: Measured(6, 2, 3))}  # fmt: skip
-    monkeypatch.setattr("dpjax.benchmarks.suite.ROWS", rows)
+    monkeypatch.setattr("benchmarks.suite.ROWS", rows)
     assert command.main(["good", "informs", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)["rows"]
     assert [(row["ratio"], row["passed"]) for row in printed] == [(3.0, True), (3.0, None)]

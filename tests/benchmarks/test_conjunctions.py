@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.benchmarks import conjunctions
+from benchmarks import conjunctions
 
 
 @pytest.mark.statistical

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from dpjax.benchmarks import halfplanes
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
+from benchmarks import halfplanes
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 
 ROWS, DRAWS = 12, 1500
 

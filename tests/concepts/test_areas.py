@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import shapely
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
 from dpjax.concepts.areas import area_error, pieces, placed, region, rings
 from dpjax.concepts.clipping import area, clipped, square
+from dpjax.core import wide
+from dpjax.core.checks import InputError
 
 D = 1000
 FAR = [(0, 0), (D, 0), (D, D), (0, D)]

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Finite, Hypothesis, Points, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.core import wide
+from dpjax.core.checks import InputError
 
 GENERATOR = np.random.default_rng(17)
 MATRIX = GENERATOR.random((6, 9)) < 0.5

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Finite, Hypothesis, Points, Thresholds
+from dpjax.core import wide
+from dpjax.core.checks import InputError
 
 GENERATOR = np.random.default_rng(23)
 MATRICES = [GENERATOR.random((9, 6)) < 0.5, GENERATOR.random((40, 4)) < 0.3, np.ones((1, 3), bool), np.eye(5) > 0]

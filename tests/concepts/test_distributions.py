@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpjax import random, wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain
 from dpjax.concepts import distributions as make
+from dpjax.core import random, wide
+from dpjax.core.checks import InputError
 
 SEGMENTS = {
     "one point": (Domain(1), [(0, 0, 1)]),

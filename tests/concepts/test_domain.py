@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
 from dpjax.concepts import Domain
+from dpjax.core.checks import InputError
 
 
 @pytest.mark.parametrize(("size", "limbs"), [(1, 1), (2, 1), (2**32 - 1, 1), (2**32, 1), (2**32 + 1, 2), (2**64, 2)])

@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts import distributions as make
 from dpjax.concepts.hashing import Buckets, Hash, bucket_error
+from dpjax.core import wide
 
 TOP = 2**64 - 1
 

@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Cube, Domain, Hypothesis, UniformCube, distributions
 from dpjax.concepts.literals import Conjunctions, Disjunctions
 from dpjax.concepts.masks import join, product, split
 from dpjax.concepts.product import ProductCube
+from dpjax.core import wide
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover import Literals
 
 DIMENSIONS = (1, 32, 33, 100)

@@ -5,10 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Cube, Domain, Hypothesis, Parities, UniformCube, distributions
 from dpjax.concepts.parities import odd, walsh_hadamard
+from dpjax.core import wide
+from dpjax.core.checks import InputError
 
 DIMENSIONS = (1, 5, 31, 32, 33, 64, 65, 100)
 

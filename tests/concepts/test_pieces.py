@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpjax import wide
 from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.core import wide
 
 SIZES = [1, 2, 3, 7, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64]
 CAPACITY = 12

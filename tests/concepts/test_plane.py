@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
 from dpjax.concepts.plane import Plane, UniformPlane
+from dpjax.core.checks import InputError
 
 
 def test_elements_are_pairs_or_numbers():

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
 from dpjax.concepts import Hypothesis
 from dpjax.concepts.clipping import area, clipped, square
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.core.checks import InputError
 
 
 def predicted(concepts, words, x):

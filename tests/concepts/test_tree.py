@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis
 from dpjax.concepts import distributions as make
-from dpjax.concepts.tree import Tree
+from dpjax.concepts.tree.tree import Tree
+from dpjax.core import wide
+from dpjax.core.checks import InputError
 from dpjax.dimensions import vc_dimension
 
 CLASSES = 2000

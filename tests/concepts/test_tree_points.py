@@ -10,8 +10,8 @@ import pytest
 from jax.extend.core import jaxprs_in_params
 
 from dpjax.concepts import tree_generators as families
-from dpjax.concepts.tree import Tree
-from dpjax.concepts.tree_points import ancestor_at_depth, deterministic_points, lowest_common_ancestor
+from dpjax.concepts.tree.points import ancestor_at_depth, deterministic_points, lowest_common_ancestor
+from dpjax.concepts.tree.tree import Tree
 
 CLASSES, SAMPLES, ROWS, WIDTH = 2000, 16, 6, 12
 FAMILIES = {

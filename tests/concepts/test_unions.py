@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
 from dpjax.concepts import Hypothesis
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.triangulation import doubled_area, triangulated, turn
 from dpjax.concepts.unions import Unions
+from dpjax.core.checks import InputError
 
 
 def crossings_say(corners, point):

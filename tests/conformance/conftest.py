@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dpjax.learners
-from dpjax.accounting.set_cover_table import cover_table
-from dpjax.audit.median_targets import SMALL_RECPREFIX
+from dpjax.accounting.cover.table import cover_table
+from dpjax.baselines import ERM
 from dpjax.concepts import (
     Conjunctions,
     ConvexPolygons,
@@ -21,8 +21,9 @@ from dpjax.concepts import (
     Unions,
 )
 from dpjax.concepts import tree_generators as trees
+from dpjax.core.types import Neighboring
+from dpjax.evidence.medians import SMALL_RECPREFIX
 from dpjax.learners import (
-    ERM,
     KLN,
     ConjunctionLearner,
     EmpiricalLearner,
@@ -43,7 +44,6 @@ from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import plan_for
 from dpjax.mechanisms.median.plan_recprefix import PrefixStep
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts
-from dpjax.types import Neighboring
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

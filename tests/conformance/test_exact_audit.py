@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
-from dpjax.accounting.profile import hockey_stick
-from dpjax.audit.learner_targets import GOAL
+from dpjax import audit, evidence
+from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.outcomes import exact_law, output_bytes
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.evidence.learners import ACCURACY
 from dpjax.learners import (
     GenericLearner,
     HashedPoints,
@@ -26,14 +27,13 @@ from dpjax.learners import (
     ThresholdMedian,
 )
 from dpjax.sanitizers import PointCounts
-from dpjax.types import Neighboring, Privacy
 
 BUDGETS = [(0.5, 1e-6), (1.0, 0.05), (4.0, 1e-3), (4.0, 0.1), (4.0, 0.3)]
 TRIALS, SURE = 20_000, 1 - 1e-6
 
 
 def target(case):
-    return audit.learner_target(case.learner, case.name, case.k)
+    return evidence.learner_target(case.learner, case.name, case.k)
 
 
 def reports(found, tested):
@@ -98,7 +98,7 @@ def test_the_composed_law_is_what_runs(drawn, stats):
     chosen = jax.tree.map(lambda part: part[jnp.asarray([last, last // 2, last // 3])], universe)
 
     def run(sample, dtype, key):
-        return drawn.learner.learn(key, sample, Privacy(*(dtype(number) for number in privacy)), GOAL)
+        return drawn.learner.learn(key, sample, Privacy(*(dtype(number) for number in privacy)), ACCURACY)
 
     try:
         log_p, outcomes = exact_law(

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.checks import InputError
 from dpjax.concepts import Hypothesis
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import (
     ConjunctionLearner,
     GenericLearner,
@@ -22,7 +23,6 @@ from dpjax.learners import (
     PolygonLearner,
     UnionLearner,
 )
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 CAPACITY, BATCH = 64, 64
 MIXED = (0.3, 1.0, 4.0, 9.0, 40.0)  # budgets between pure noise and certainty: every learner has likely rivals at one
@@ -58,8 +58,8 @@ def program(case):
 
 def learn(case, sample, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1, batch=BATCH, seed=1):
     privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    goal = Goal(jnp.float32(alpha), jnp.float32(beta))
-    return program(case)(jax.random.split(jax.random.key(seed), batch), sample, privacy, goal)
+    accuracy = Accuracy(jnp.float32(alpha), jnp.float32(beta))
+    return program(case)(jax.random.split(jax.random.key(seed), batch), sample, privacy, accuracy)
 
 
 def assert_same(left, right):
@@ -97,7 +97,7 @@ def test_an_equal_learner_compiles_nothing(case):
 
     def run(learner, key, sample):
         traced.append(1)
-        return learner.learn(key, sample, Privacy(1.0, 1e-6), Goal(0.1, 0.1)).outcome
+        return learner.learn(key, sample, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)).outcome
 
     compiled = jax.jit(run, static_argnums=0)
     for learner in (case.learner, copy.deepcopy(case.learner)):
@@ -117,7 +117,7 @@ def test_one_trace_for_all_numbers_on_the_axes(case):
     numbers = ((40, 1.0, 1e-6, 0.1, 0.1), (7, 0.3, 1e-12, 0.02, 0.3), (0, 50.0, 0.0, 0.5, 0.01))
     for n, epsilon, delta, alpha, beta in numbers:
         privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-        jax.eval_shape(run, jax.random.key(0), data(case, n), privacy, Goal(jnp.float32(alpha), jnp.float32(beta)))
+        jax.eval_shape(run, jax.random.key(0), data(case, n), privacy, Accuracy(jnp.float32(alpha), jnp.float32(beta)))
     assert len(traced) == 1
 
 
@@ -128,14 +128,14 @@ def test_one_trace_for_all_numbers_on_the_axes(case):
 def test_only_typed_threefry_keys(case, bad):
     key = jax.random.key_data(jax.random.key(0)) if bad == "raw" else jax.random.key(0, impl="rbg")
     with pytest.raises(InputError, match=r"^key: "):
-        jax.eval_shape(case.learner.learn, key, data(case), Privacy(1.0, 1e-6), Goal(0.1, 0.1))
+        jax.eval_shape(case.learner.learn, key, data(case), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
 
 
 def test_no_key_is_used_twice(case):
     sample = data(case)
     with jax.debug_key_reuse(True):
         learner = case.learner
-        run = jax.jit(lambda k: learner.learn(k, sample, Privacy(1.0, 1e-6), Goal(0.1, 0.1)).outcome)
+        run = jax.jit(lambda k: learner.learn(k, sample, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)).outcome)
         run(jax.random.key(0))
 
 
@@ -156,7 +156,7 @@ def test_the_answer_depends_on_the_key(case):
 def test_jit_changes_no_decision(simple):
     """In a small buffer, because without jit every operation is compiled by itself."""
     sample, key, learn_one = data(simple, 12, capacity=16), jax.random.key(1), simple.learner.learn
-    numbers = (Privacy(jnp.float32(4.0), jnp.float32(1e-6)), Goal(jnp.float32(0.1), jnp.float32(0.1)))
+    numbers = (Privacy(jnp.float32(4.0), jnp.float32(1e-6)), Accuracy(jnp.float32(0.1), jnp.float32(0.1)))
     assert_same(learn_one(key, sample, *numbers), jax.jit(learn_one)(key, sample, *numbers))
 
 
@@ -203,7 +203,7 @@ def test_the_capacity_changes_no_law(case):
     """The probability of every answer, where the learner can say it."""
     if not hasattr(case.learner, "output_law"):
         return
-    arguments = (Goal(0.1, 0.1),) if "goal" in inspect.signature(case.learner.output_law).parameters else ()
+    arguments = (Accuracy(0.1, 0.1),) if "accuracy" in inspect.signature(case.learner.output_law).parameters else ()
     size = case.learner.concepts.size
     at = jnp.asarray(wide.encode(sorted({0, 1, size // 3, size // 3 + 1, size // 2, size - 2, size - 1})))
 
@@ -233,7 +233,7 @@ def test_64_bit_types_change_nothing(case):
 def test_nothing_leans_on_implicit_promotion(case):
     sample = data(case)
     with jax.numpy_dtype_promotion("strict"):
-        jax.eval_shape(case.learner.learn, jax.random.key(0), sample, Privacy(1.0, 1e-6), Goal(0.1, 0.1))
+        jax.eval_shape(case.learner.learn, jax.random.key(0), sample, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
 
 
 def test_the_first_concepts_do_not_depend_on_how_many_follow(first):
@@ -273,7 +273,7 @@ def test_every_database_and_budget_has_an_answer(case, n, realizable):
 
 def test_results_lead_with_k(case):
     key = jax.random.key(0)
-    found = jax.eval_shape(case.learner.learn, key, data(case), Privacy(1.0, 1e-6), Goal(0.1, 0.1))
+    found = jax.eval_shape(case.learner.learn, key, data(case), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
     of_all = jax.tree.leaves(found.hashes) if isinstance(case.learner, HashedPoints) else []  # shared by all columns
     assert all(part.shape[0] == case.k for part in jax.tree.leaves(found)[: -len(of_all) or None])
     lines = {PolygonLearner: 1, UnionLearner: 3}.get(type(case.learner))  # of a round, five words each
@@ -311,7 +311,7 @@ def test_the_guarantee_is_within_the_budget(case, epsilon, delta):
 
 def test_sample_sizes_are_whole_and_move_the_right_way(case):
     def size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1):
-        return case.sized.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
+        return case.sized.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
 
     base = size()
     assert isinstance(base, int) and base >= 1
@@ -324,14 +324,15 @@ def test_sample_sizes_are_whole_and_move_the_right_way(case):
     assert size(delta=1e-12) >= base
 
 
-@pytest.mark.parametrize(("privacy", "goal"), [
-    (Privacy(0.0, 1e-6), Goal(0.1, 0.1)), (Privacy(1.0, 1e-6), Goal(0.0, 0.1)), (Privacy(1.0, 1e-6), Goal(0.1, 1.0)),
+@pytest.mark.parametrize(("privacy", "accuracy"), [
+    (Privacy(0.0, 1e-6), Accuracy(0.1, 0.1)), (Privacy(1.0, 1e-6), Accuracy(0.0, 0.1)),
+    (Privacy(1.0, 1e-6), Accuracy(0.1, 1.0)),
 ])  # fmt: skip
-def test_numbers_that_are_none_are_refused_on_the_host(case, privacy, goal):
+def test_numbers_that_are_none_are_refused_on_the_host(case, privacy, accuracy):
     if privacy.epsilon == 0 and case.learner.guarantee(Privacy(1.0, 1e-6)) is None:
         return
     with pytest.raises(InputError):
-        case.sized.sample_size(privacy, goal)
+        case.sized.sample_size(privacy, accuracy)
 
 
 @pytest.mark.parametrize("rows", [1, 5])
@@ -342,4 +343,4 @@ def test_hard_neighbors_are_neighbors_that_can_be_learned_from(case, rows):
         differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
         np.testing.assert_array_equal(one.mask, other.mask)
         assert int(one.size) == rows and np.sum(differs & np.asarray(one.mask)) == 1
-        jax.eval_shape(case.learner.learn, jax.random.key(0), one, Privacy(1.0, 1e-6), Goal(0.1, 0.1))
+        jax.eval_shape(case.learner.learn, jax.random.key(0), one, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))

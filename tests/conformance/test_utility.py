@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
+from dpjax.baselines import ERM
 from dpjax.concepts import (
     Conjunctions,
     ConvexPolygons,
@@ -25,11 +25,12 @@ from dpjax.concepts import (
 )
 from dpjax.concepts import distributions as make
 from dpjax.concepts import tree_generators as trees
+from dpjax.core import wide
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.learners import (
-    ERM,
     KLN,
     ConjunctionLearner,
     EmpiricalLearner,
@@ -46,7 +47,6 @@ from dpjax.learners import (
     UnionLearner,
 )
 from dpjax.sanitizers import PointCounts
-from dpjax.types import Goal, Privacy
 
 TRIALS = 256
 COUNTS_OF_40_BITS = PointCounts.planned(Domain(2**40), 0.025)
@@ -56,7 +56,7 @@ MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each co
 def planned(kind, concepts, *method, epsilon=4.0, alpha=0.1):
     """(learner, k, epsilon, delta, alpha, beta) with the learner planned for these numbers."""
     numbers = epsilon, 1e-6, alpha, 0.1
-    return kind.planned(concepts, Privacy(*numbers[:2]), Goal(*numbers[2:]), *method), 1, *numbers
+    return kind.planned(concepts, Privacy(*numbers[:2]), Accuracy(*numbers[2:]), *method), 1, *numbers
 
 
 # learner, k, epsilon, delta, alpha, beta
@@ -156,7 +156,7 @@ def quick(rows):
 @pytest.mark.parametrize("row", quick(HARD), ids=name)
 def test_success_at_the_sample_size(row, stats):
     learner, k, epsilon, delta, alpha, beta = row
-    n = learner.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
+    n = learner.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
     workload = hard_workload(learner.concepts, alpha)
     experiment = Experiment(learner, k, engine.capacity(n))
     at = point(b"at the theorem's n", n, epsilon, delta, alpha, beta, workload.distribution)
@@ -178,7 +178,7 @@ def test_every_exported_learner_is_put_to_the_test(instances):
 @pytest.mark.parametrize("row", HARD, ids=name)
 def test_success_at_the_sample_size_long(row, stats):
     learner, k, epsilon, delta, alpha, beta = row
-    n = learner.sample_size(Privacy(epsilon, delta), Goal(alpha, beta))
+    n = learner.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
     workload = hard_workload(learner.concepts, alpha)
     at = point(b"at the theorem's n", n, epsilon, delta, alpha, beta, workload.distribution)
     found = counts(Experiment(learner, k, engine.capacity(n)), workload, at, trials=8 * TRIALS)

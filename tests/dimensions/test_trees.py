@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpjax import dimensions
-from dpjax.checks import InputError
 from dpjax.concepts import tree_generators as families
-from dpjax.concepts.tree import Tree
+from dpjax.concepts.tree.tree import Tree
+from dpjax.core.checks import InputError
 
 
 def random_tree(generator, nodes):

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom, binomtest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.experiments.bands import clopper_pearson, fit_exponent, isotonic_rates, simultaneous_band
 
 PROBABILITIES = np.concatenate([[0.0, 1e-6, 1e-3], np.linspace(0.005, 0.995, 199), [0.999, 1 - 1e-6, 1.0]])

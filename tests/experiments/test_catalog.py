@@ -6,13 +6,13 @@ from typing import get_args
 import pytest
 
 from dpjax import cli
-from dpjax.checks import InputError
 from dpjax.concepts import Domain
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import catalog
 from dpjax.experiments.config import Problem
-from dpjax.types import Goal, Privacy
 
-QUICK = Privacy(1.0, 1e-6), Goal(0.4, 0.1)
+QUICK = Privacy(1.0, 1e-6), Accuracy(0.4, 0.1)
 LONG = "empirical"  # plans for a quarter of a minute where it fits
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.experiments import config, sweep
 
 

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import keys, wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.core import keys, wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.learners import KLN, Independent, PointLearner
-from dpjax.types import Privacy
 
 TILES, SEED = 4, 7
 
@@ -25,8 +25,8 @@ def problem():
     """A sweep's point with mixed outcomes, and a workload; imports are its own because other processes run it too."""
     import jax.numpy as jnp
 
-    from dpjax import wide
     from dpjax.concepts import Domain, Points, distributions
+    from dpjax.core import wide
     from dpjax.experiments.experiment import Experiment, Workload, point
     from dpjax.learners import PointLearner
 
@@ -74,7 +74,7 @@ def test_a_trial_is_what_it_says():
     def parts(key):
         target = experiment.draw_targets(keys.stream(key, "target"), workload)
         sample = experiment.draw_sample(keys.stream(key, "sample"), workload, target, where.n)
-        found = learner.learn(keys.stream(key, "learn"), sample, where.privacy, where.goal)
+        found = learner.learn(keys.stream(key, "learn"), sample, where.privacy, where.accuracy)
         return experiment.trial(key, workload, where), target, sample, found
 
     seen = []

@@ -5,18 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
+from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Thresholds, tree_generators
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.experiment import noise_of
 from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
 from dpjax.experiments.search import geometric_grid
-from dpjax.experiments.vc1_sizes import planned_rows
-from dpjax.learners import ERM, ImproperVC1
-from dpjax.types import Goal, Privacy
+from dpjax.learners import ImproperVC1
+from dpjax.papers.vc1_sizes import planned_rows
 
 
 def errors(tree, work):
@@ -56,10 +57,12 @@ def test_any_improper_node_will_do_and_none_will_not():
 @pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
 @pytest.mark.parametrize("bits", [8, 64])
 def test_planned_rows_are_the_learners(method, bits):
-    privacy, goal = Privacy(1.0, 1e-6), Goal(0.1, 0.1)
-    learner = ImproperVC1.planned(Thresholds(Domain(2**bits)), privacy, goal, method)
-    assert planned_rows(method, bits, privacy, goal) == (learner.subsamples, learner.sample_size(privacy, goal))
-    assert planned_rows("exponential", 2000, privacy, goal)[1] > planned_rows("recprefix", 2000, privacy, goal)[1]
+    privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+    learner = ImproperVC1.planned(Thresholds(Domain(2**bits)), privacy, accuracy, method)
+    assert planned_rows(method, bits, privacy, accuracy) == (learner.subsamples, learner.sample_size(privacy, accuracy))
+    assert (
+        planned_rows("exponential", 2000, privacy, accuracy)[1] > planned_rows("recprefix", 2000, privacy, accuracy)[1]
+    )
 
 
 def test_the_stages_of_n_star():

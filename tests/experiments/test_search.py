@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.experiments import search as module
 from dpjax.experiments.search import NStar, Visit, geometric_grid, log_evidence_below, search
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.experiments import store as module
 from dpjax.experiments.store import Cell, Status, Store, cell_hash, versions
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import keys, random
 from dpjax.concepts import Domain
 from dpjax.concepts import distributions as make
+from dpjax.core import keys, random
 
 STORE = Path(__file__).with_name("random.json")
 

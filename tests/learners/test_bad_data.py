@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpjax.concepts import Domain, Parities, Points, Thresholds
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners import (
     KLN,
     EmpiricalLearner,
@@ -18,9 +19,8 @@ from dpjax.learners import (
     database,
 )
 from dpjax.sanitizers import Hierarchy, PointCounts
-from dpjax.types import Goal, Privacy
 
-K, CAPACITY, ROWS, GOAL = 3, 64, 60, Goal(0.2, 0.1)
+K, CAPACITY, ROWS, ACCURACY = 3, 64, 60, Accuracy(0.2, 0.1)
 RICH = Privacy(2000.0, 0.3)
 POINTS, THRESHOLDS = Points(Domain(2**20)), Thresholds(Domain(2**20))
 AGNOSTIC = {
@@ -36,7 +36,7 @@ ALL = AGNOSTIC | VOTING
 
 @functools.cache
 def run(learner):
-    return jax.jit(lambda key, sample, privacy: learner.learn(key, sample, privacy, GOAL))
+    return jax.jit(lambda key, sample, privacy: learner.learn(key, sample, privacy, ACCURACY))
 
 
 def learned(name, values, labels, privacy=RICH):

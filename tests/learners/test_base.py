@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpjax import learners
-from dpjax.checks import InputError
 from dpjax.concepts import Domain
+from dpjax.core.checks import InputError
 from dpjax.learners import base, database
 
 

@@ -11,8 +11,8 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.optimal_composition import optimal_epsilon, optimal_epsilon0
 from dpjax.accounting.zcdp import exponential_epsilon0, exponential_guarantee, zcdp
 from dpjax.concepts import Domain, Thresholds
+from dpjax.core.types import Neighboring, Privacy
 from dpjax.learners import KLN, Independent, budget
-from dpjax.types import Neighboring, Privacy
 
 EPSILONS = (0.01, 0.1, 1.0, 3.3, 8.0)
 DELTAS = (0.0, 1e-12, 1e-6, 1e-4)

@@ -7,23 +7,24 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit, keys
-from dpjax.accounting.profile import hockey_stick
-from dpjax.accounting.set_cover_table import cover_table
+from dpjax import audit, evidence
+from dpjax.accounting.cover.table import cover_table
+from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.databases import samples
 from dpjax.audit.outcomes import exact_law
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts.literals import Conjunctions, Disjunctions
 from dpjax.concepts.product import ProductCube
+from dpjax.core import keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database
 from dpjax.learners.conjunctions import ConjunctionLearner
 from dpjax.mechanisms.cover import Literals, set_cover
 from dpjax.mechanisms.cover.coefficient import coefficient_at
 from dpjax.theory import set_cover as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
-GOAL = Goal(0.1, 0.1)
+ACCURACY = Accuracy(0.1, 0.1)
 CLASSES = (Conjunctions, Disjunctions)
 BUDGETS = [(0.5, 1e-6), (2.0, 0.05), (1.0, 0.0)]
 
@@ -48,7 +49,7 @@ def strict():
 def test_every_sample_of_three_rows(kind, budget):
     """d = 1, two rounds, every outcome of every sample and of every neighbour: what `learn` returns."""
     learner = ConjunctionLearner(kind(1), table(2, 2, *(budget if budget[1] else (1.0, 1e-6))))
-    found = audit.exact(audit.learner_target(learner, "conjunctions", 1), Privacy(*budget))
+    found = audit.exact(evidence.learner_target(learner, "conjunctions", 1), Privacy(*budget))
     assert not found.violated, str(found)
     assert found.claim.neighboring is Neighboring.REPLACE_ONE
     assert found.claim.epsilon == budget[0] and found.claim.delta == budget[1]
@@ -104,7 +105,7 @@ def program(learner):
 
 def learn(learner, sample, epsilon=1.0, delta=1e-6, count=16, seed=0):
     privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    return program(learner)(jax.random.split(jax.random.key(seed), count), sample, privacy, GOAL)
+    return program(learner)(jax.random.split(jax.random.key(seed), count), sample, privacy, ACCURACY)
 
 
 @pytest.mark.parametrize("kind", [Conjunctions, pytest.param(Disjunctions, marks=pytest.mark.slow)])
@@ -167,7 +168,7 @@ def successes(learner, k, n, trials, epsilon=1.0, delta=1e-6, seed=0):
         target = Hypothesis.of(targets[which][None])
         x = law.draw(of_sample, n)
         sample = Sample(x, concepts.predict(target, x), jnp.ones(n, bool))
-        found = learner.learn(of_learn, sample, Privacy(jnp.float32(epsilon), jnp.float32(delta)), GOAL)
+        found = learner.learn(of_learn, sample, Privacy(jnp.float32(epsilon), jnp.float32(delta)), ACCURACY)
         with jax.enable_x64(True):
             return concepts.error(law, found, target)[0] <= jnp.uint64(2**64 // 10)
 
@@ -178,9 +179,9 @@ def successes(learner, k, n, trials, epsilon=1.0, delta=1e-6, seed=0):
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_success_at_the_size_of_the_theorem(stats):
-    privacy, goal = Privacy(4.0, 1e-6), Goal(0.1, 0.1)
-    learner = ConjunctionLearner.planned(Conjunctions(20), privacy, goal, 2)
-    n, trials = learner.sample_size(privacy, goal), 100
+    privacy, accuracy = Privacy(4.0, 1e-6), Accuracy(0.1, 0.1)
+    learner = ConjunctionLearner.planned(Conjunctions(20), privacy, accuracy, 2)
+    n, trials = learner.sample_size(privacy, accuracy), 100
     stats.mostly(successes(learner, 2, n, trials, 4.0), trials, 0.1)
 
 
@@ -238,13 +239,13 @@ def test_errors_on_the_sample_are_within_the_bound(stats):
 
 @pytest.mark.parametrize("attempt", [
     lambda: ConjunctionLearner(Points(Domain(4)), table(2, 2)),
-    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(1.0, 1e-6), GOAL, 0),
-    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(1.0, 0.0), GOAL, 2),
-    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(0.0, 1e-6), GOAL, 2),
-    lambda: ConjunctionLearner(Conjunctions(4), table(2, 2)).sample_size(Privacy(1.0, 1e-6), GOAL),  # too few rounds
-    lambda: ConjunctionLearner(Conjunctions(4), table(6, 2)).sample_size(Privacy(1.0, 1e-6), Goal(0.1, 1.0)),
+    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(1.0, 1e-6), ACCURACY, 0),
+    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(1.0, 0.0), ACCURACY, 2),
+    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(0.0, 1e-6), ACCURACY, 2),
+    lambda: ConjunctionLearner(Conjunctions(4), table(2, 2)).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # few rounds
+    lambda: ConjunctionLearner(Conjunctions(4), table(6, 2)).sample_size(Privacy(1.0, 1e-6), Accuracy(0.1, 1.0)),
     lambda: jax.eval_shape(ConjunctionLearner(Conjunctions(4), table(2, 2)).learn, jax.random.key(0),
-                           database(Conjunctions(4).domain, [1, 2], np.zeros((2, 3))), Privacy(1.0, 1e-6), GOAL),
+                           database(Conjunctions(4).domain, [1, 2], np.zeros((2, 3))), Privacy(1.0, 1e-6), ACCURACY),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

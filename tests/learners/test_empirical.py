@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Parities, Points, Thresholds
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.learners import KLN, EmpiricalLearner, HashedPoints, Independent, ParityLearner, database
 from dpjax.theory import generalization
-from dpjax.types import Goal, Neighboring, Privacy
 
 BUDGETS = [Privacy(1.0, 0.0), Privacy(0.01, 1e-12), Privacy(8.0, 1e-6), Privacy(20.0, 0.9)]
 
@@ -42,29 +42,29 @@ def test_the_theorem_is_implied_with_room():
 
 def test_error_on_the_rows_is_what_was_asked(stats):
     """On rows that nobody would expect: each a point of its own but for a few."""
-    domain, goal, privacy, trials = Domain(2**32), Goal(0.2, 0.1), Privacy(1.0, 0.0), 1000
-    learner = EmpiricalLearner.planned(KLN(Thresholds(domain)), privacy, goal)
-    n = learner.empirical_sample_size(privacy, goal)
-    assert n == 351 and 9 * learner.learner.sample_size(privacy, goal) == 2691  # by the theorem's constants
+    domain, accuracy, privacy, trials = Domain(2**32), Accuracy(0.2, 0.1), Privacy(1.0, 0.0), 1000
+    learner = EmpiricalLearner.planned(KLN(Thresholds(domain)), privacy, accuracy)
+    n = learner.empirical_sample_size(privacy, accuracy)
+    assert n == 351 and 9 * learner.learner.sample_size(privacy, accuracy) == 2691  # by the theorem's constants
     values = np.sort(np.random.default_rng(3).integers(0, 2**32, n))
     sample = database(domain, values.tolist(), values <= values[n // 3])
 
     def wrong(key):
-        found = learner.learn(key, sample, privacy, goal)
+        found = learner.learn(key, sample, privacy, accuracy)
         return jnp.sum(learner.predict(found, sample.x) != sample.y)
 
     errors = np.asarray(jax.jit(lambda keys: jax.lax.map(wrong, keys))(jax.random.split(jax.random.key(0), trials)))
-    stats.mostly(int(np.sum(errors <= goal.alpha * n)), trials, goal.beta)
+    stats.mostly(int(np.sum(errors <= accuracy.alpha * n)), trials, accuracy.beta)
 
 
 def test_sample_size_is_that_of_the_distribution():
-    goal, privacy = Goal(0.2, 0.1), Privacy(1.0, 0.0)
+    accuracy, privacy = Accuracy(0.2, 0.1), Privacy(1.0, 0.0)
     learner = EmpiricalLearner(Independent(KLN(Points(Domain(16))), 3), 400)
-    n = learner.sample_size(privacy, goal)
-    assert n >= learner.empirical_sample_size(privacy, Goal(0.1, 0.05))
+    n = learner.sample_size(privacy, accuracy)
+    assert n >= learner.empirical_sample_size(privacy, Accuracy(0.1, 0.05))
     assert n >= generalization.realizable(generalization.line, 3, 0.2, 0.05)
     with pytest.raises(InputError, match="sample size"):
-        EmpiricalLearner(KLN(Points(Domain(2**64))), 3).empirical_sample_size(privacy, goal)
+        EmpiricalLearner(KLN(Points(Domain(2**64))), 3).empirical_sample_size(privacy, accuracy)
 
 
 def test_no_rows_one_row_and_wrong_learners():
@@ -72,7 +72,7 @@ def test_no_rows_one_row_and_wrong_learners():
     empty = database(learner.concepts.domain, [], np.zeros((0, 1)), capacity=4)
     single = database(learner.concepts.domain, [3], [1], capacity=4)
     keys = jax.random.split(jax.random.key(2), 4000)
-    run = jax.jit(jax.vmap(lambda key, s: learner.learn(key, s, Privacy(40.0, 0.0), Goal(0.1, 0.1)), (0, None)))
+    run = jax.jit(jax.vmap(lambda key, s: learner.learn(key, s, Privacy(40.0, 0.0), Accuracy(0.1, 0.1)), (0, None)))
     found = np.asarray(run(keys, empty).concept)[:, 0, -1]
     assert set(found) == set(range(5))
     assert (np.asarray(run(keys, single).concept)[:, 0, -1] == 3).all()

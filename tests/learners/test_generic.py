@@ -7,21 +7,25 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import Experiment, Workload, noise_of, point
 from dpjax.learners import GenericLearner, database
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts
-from dpjax.types import Goal, Neighboring, Privacy
 
 TRIALS = 48
-GOAL = Goal(0.2, 0.1)
+ACCURACY = Accuracy(0.2, 0.1)
 MATRIX = Finite.of(np.random.default_rng(1).random((7, 5)) < 0.5)
-POINTS = GenericLearner(Points(Domain(2**64)), 2, PointCounts.planned(Domain(2**64), 0.025)), Privacy(8.0, 1e-6), GOAL
-LINES = GenericLearner(Thresholds(Domain(2**20)), 2, Hierarchy(4, 20)), Privacy(32.0, 0.0), Goal(0.4, 0.1)
+POINTS = (
+    GenericLearner(Points(Domain(2**64)), 2, PointCounts.planned(Domain(2**64), 0.025)),
+    Privacy(8.0, 1e-6),
+    ACCURACY,
+)
+LINES = GenericLearner(Thresholds(Domain(2**20)), 2, Hierarchy(4, 20)), Privacy(32.0, 0.0), Accuracy(0.4, 0.1)
 
 
 @cache
@@ -32,9 +36,10 @@ def program(experiment):
     return jax.jit(run)
 
 
-def measured(learner, workload, n, privacy, goal, largest):
+def measured(learner, workload, n, privacy, accuracy, largest):
     """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
-    at = point(b"measured here", n, privacy.epsilon, privacy.delta, goal.alpha, goal.beta, workload.distribution,
+    at = point(b"measured here", n, privacy.epsilon, privacy.delta, accuracy.alpha, accuracy.beta,
+               workload.distribution,
                workload.noise)  # fmt: skip
     run = program(Experiment(learner, learner.k, engine.capacity(largest)))
     return int(np.sum(run(jax.random.split(jax.random.key(6), TRIALS), workload, at)))
@@ -65,27 +70,31 @@ def workloads(concepts, rate=0.0):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("learner", "privacy", "goal"), [POINTS, pytest.param(*LINES, marks=pytest.mark.slow)], ids=["points", "thresholds"]
+    ("learner", "privacy", "accuracy"),
+    [POINTS, pytest.param(*LINES, marks=pytest.mark.slow)],
+    ids=["points", "thresholds"],
 )
-def test_success_at_the_sample_size(learner, privacy, goal, stats):
-    n = learner.sample_size(privacy, goal)
-    assert learner.agnostic_sample_size(privacy, goal) >= n
+def test_success_at_the_sample_size(learner, privacy, accuracy, stats):
+    n = learner.sample_size(privacy, accuracy)
+    assert learner.agnostic_sample_size(privacy, accuracy) >= n
     for name, workload in workloads(learner.concepts).items():
-        stats.mostly(measured(learner, workload, n, privacy, goal, n), TRIALS, 0.1)
+        stats.mostly(measured(learner, workload, n, privacy, accuracy, n), TRIALS, 0.1)
         if name == "adversarial":
-            assert measured(learner, workload, max(2, n // 200), privacy, goal, n) < TRIALS / 2
+            assert measured(learner, workload, max(2, n // 200), privacy, accuracy, n) < TRIALS / 2
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("learner", "privacy", "goal"), [POINTS, pytest.param(*LINES, marks=pytest.mark.slow)], ids=["points", "thresholds"]
+    ("learner", "privacy", "accuracy"),
+    [POINTS, pytest.param(*LINES, marks=pytest.mark.slow)],
+    ids=["points", "thresholds"],
 )
-def test_flipped_labels(learner, privacy, goal, stats):
+def test_flipped_labels(learner, privacy, accuracy, stats):
     """Agnostic: with a twentieth of the labels flipped, excess error at most alpha, from fewer rows than is proved."""
-    n = learner.sample_size(privacy, goal)
+    n = learner.sample_size(privacy, accuracy)
     noisy = workloads(learner.concepts, 0.05)["adversarial"]
-    stats.mostly(measured(learner, noisy, n, privacy, goal, n), TRIALS, 0.1)
-    assert measured(learner, noisy, n // 200, privacy, goal, n) < TRIALS / 2
+    stats.mostly(measured(learner, noisy, n, privacy, accuracy, n), TRIALS, 0.1)
+    assert measured(learner, noisy, n // 200, privacy, accuracy, n) < TRIALS / 2
 
 
 @pytest.mark.statistical
@@ -96,7 +105,7 @@ def test_the_choices_follow_the_exponential_mechanism(stats):
     labels = np.array([[1, 0]] * 4 + [[0, 1]] * 3 + [[0, 0]] * 3)
     sample = database(domain, [0] * 4 + [1] * 3 + [2] * 3, labels, 16)
     keys = jax.random.split(jax.random.key(3), count)
-    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.5), GOAL)))(keys)
+    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.5), ACCURACY)))(keys)
     assert not found.zero.any() and not found.outcome.any()
     sanitize = lambda key: learner.sanitizer.sanitize(key, sample.x, sample.mask, Privacy(3.0, 0.5))  # noqa: E731
     synthetic = jax.jit(jax.vmap(sanitize))(keys)
@@ -134,21 +143,23 @@ def test_sizes_count_what_there_is_to_choose_from():
     # a class of few points may cut them in many ways: all concepts count
     table = Finite.of([[i >> j & 1 for j in range(5)] for i in range(32)])
     assert GenericLearner(table, 1, BLR(table, 2))._choices() == 32
-    goal, privacy = Goal(0.2, 0.1), Privacy(4.0, 1e-6)
+    accuracy, privacy = Accuracy(0.2, 0.1), Privacy(4.0, 1e-6)
     by_points = GenericLearner(Points(Domain(2**32)), 1, PointCounts.planned(Domain(2**32), 0.02))
     by_order = GenericLearner(Points(Domain(2**32)), 1, Hierarchy(8, 32))
     first = by_points.parts(privacy)[0]
     # an element is one query of the former, and two of the latter
-    assert by_points.sample_size(privacy, goal) >= by_points.sanitizer.sample_size(first, Goal(0.2 / 8, 0.1 / 3))
-    assert by_order.sample_size(privacy, goal) >= by_order.sanitizer.sample_size(first, Goal(0.2 / 16, 0.1 / 3))
+    assert by_points.sample_size(privacy, accuracy) >= by_points.sanitizer.sample_size(
+        first, Accuracy(0.2 / 8, 0.1 / 3)
+    )
+    assert by_order.sample_size(privacy, accuracy) >= by_order.sanitizer.sample_size(first, Accuracy(0.2 / 16, 0.1 / 3))
 
 
 def test_a_matrix_is_learned_through_its_symmetric_differences():
     xor = MWEM(MATRIX.xor(), 40_000)
     learner = GenericLearner(MATRIX, 2, xor)
-    assert learner.sample_size(Privacy(1.0, 1e-6), GOAL) > 0
+    assert learner.sample_size(Privacy(1.0, 1e-6), ACCURACY) > 0
     with pytest.raises(InputError, match="symmetric differences"):
-        GenericLearner(MATRIX, 2, MWEM(MATRIX, 40_000)).sample_size(Privacy(1.0, 1e-6), GOAL)
+        GenericLearner(MATRIX, 2, MWEM(MATRIX, 40_000)).sample_size(Privacy(1.0, 1e-6), ACCURACY)
 
 
 @pytest.mark.parametrize("attempt", [
@@ -162,7 +173,7 @@ def test_a_matrix_is_learned_through_its_symmetric_differences():
     lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(2, 3, neighboring=Neighboring.ADD_OR_REMOVE_ONE)),
     lambda: GenericLearner(Points(Domain(8)), 1, PointCounts(Domain(8), 2, 2)).guarantee(Privacy(1.0, 0.0)),
     lambda: jax.eval_shape(GenericLearner(Points(Domain(8)), 2, Hierarchy(2, 3)).learn, jax.random.key(0),
-                           database(Domain(8), [1], [1]), Privacy(1.0), GOAL),
+                           database(Domain(8), [1], [1]), Privacy(1.0), ACCURACY),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
+from dpjax.core import wide
 from dpjax.learners.gf2 import solve
 from dpjax.learners.packing import pack, unpack
 from dpjax.theory.parities import full_rank

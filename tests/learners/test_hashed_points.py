@@ -7,19 +7,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Finite, Points
 from dpjax.concepts import distributions as make
 from dpjax.concepts.hashing import Hash
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import Experiment, Workload, noise_of, point
 from dpjax.learners import HashedPoints, column_errors
 from dpjax.theory import points as theory
-from dpjax.types import Goal, Privacy, Sample
 
 TRIALS = 256
-GOAL = Goal(0.2, 0.1)
+ACCURACY = Accuracy(0.2, 0.1)
 
 
 def rows(domain, k, n, capacity, seed=0):
@@ -39,7 +39,8 @@ def successes(experiment):
 
 def measured(learner, workload, n, privacy, largest):
     """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
-    at = point(b"measured here", n, privacy.epsilon, privacy.delta, GOAL.alpha, GOAL.beta, workload.distribution,
+    at = point(b"measured here", n, privacy.epsilon, privacy.delta, ACCURACY.alpha, ACCURACY.beta,
+               workload.distribution,
                workload.noise)  # fmt: skip
     run = successes(Experiment(learner, learner.k, engine.capacity(largest)))
     return int(np.sum(run(jax.random.split(jax.random.key(5), TRIALS), workload, at)))
@@ -95,7 +96,7 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
     learner = HashedPoints(Points(domain), 1, 1, 2)
     sample = rows(domain, 1, 9, 16, seed=3)
     keys = jax.random.split(jax.random.key(3), count)
-    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.0), GOAL)))(keys)
+    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.0), ACCURACY)))(keys)
     errors = jax.jit(jax.vmap(learner.errors, (0, None)))(found.hashes, sample)[:, 0]
     weights = np.exp(-epsilon / 2 * np.asarray(errors, np.float64))
     chosen = np.where(found.zero[:, 0], 4, np.asarray(found.concept)[:, 0, 1])
@@ -111,8 +112,8 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
 def test_success_at_the_planned_size(stats):
     """Also with a tenth of the labels flipped, from more rows."""
     privacy = Privacy(4.0, 0.0)
-    learner = HashedPoints.planned(Points(Domain(2**64)), 2, privacy, GOAL)
-    n = learner.sample_size(privacy, GOAL)
+    learner = HashedPoints.planned(Points(Domain(2**64)), 2, privacy, ACCURACY)
+    n = learner.sample_size(privacy, ACCURACY)
     for name in ("uniform", "zipf", "adversarial"):
         stats.mostly(measured(learner, workload(name), n, privacy, 4 * n), TRIALS, 0.1)
     noisy = workload("adversarial", 0.1)
@@ -122,22 +123,22 @@ def test_success_at_the_planned_size(stats):
 
 def test_a_plan_takes_the_fewest_rows_and_keeps_what_the_proof_needs():
     for k, alpha, beta in ((1, 0.2, 0.1), (40, 0.1, 0.05), (1000, 0.25, 0.3)):
-        privacy, goal = Privacy(1.0, 1e-6), Goal(alpha, beta)
-        learner = HashedPoints.planned(Points(Domain(2**64)), k, privacy, goal, "zcdp")
+        privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(alpha, beta)
+        learner = HashedPoints.planned(Points(Domain(2**64)), k, privacy, accuracy, "zcdp")
         assert k * 2.0**-learner.tries <= beta / 2 and 2.0 ** (1 - learner.bits) < alpha / 2
         assert k * 2.0 ** (1 - learner.tries) > beta / 2
-        n = learner.sample_size(privacy, goal)
+        n = learner.sample_size(privacy, accuracy)
         for bits in range(learner.bits - 2, learner.bits + 3):
             if 2.0 ** (1 - bits) < alpha / 2:
                 other = HashedPoints(learner.concepts, k, learner.tries, bits, "zcdp")
-                assert other.sample_size(privacy, goal) >= n
+                assert other.sample_size(privacy, accuracy) >= n
     assert theory.hash_bits(0.25) == 5 and theory.hash_bits(0.26) == 4  # strictly below alpha / 2
 
 
 def test_the_domain_does_not_matter_and_more_concepts_do():
     small, large = (HashedPoints(Points(Domain(size)), 1, 8, 7) for size in (2, 2**64))
-    assert small.sample_size(Privacy(1.0), GOAL) == large.sample_size(Privacy(1.0), GOAL)
-    sizes = [HashedPoints(Points(Domain(2**64)), k, 14, 7).sample_size(Privacy(1.0), GOAL) for k in (1, 10, 100)]
+    assert small.sample_size(Privacy(1.0), ACCURACY) == large.sample_size(Privacy(1.0), ACCURACY)
+    sizes = [HashedPoints(Points(Domain(2**64)), k, 14, 7).sample_size(Privacy(1.0), ACCURACY) for k in (1, 10, 100)]
     assert 5 < sizes[1] / sizes[0] < 15 and 5 < sizes[2] / sizes[1] < 15
 
 
@@ -155,11 +156,11 @@ def test_the_guarantee_is_within_the_budget(composition, k):
     lambda: HashedPoints(Finite.of([[0, 1]]), 1, 2, 3), lambda: HashedPoints(Points(Domain(4)), 0, 2, 3),
     lambda: HashedPoints(Points(Domain(4)), 1, 0, 3), lambda: HashedPoints(Points(Domain(4)), 1, 2, 0),
     lambda: HashedPoints(Points(Domain(4)), 1, 2, 21), lambda: HashedPoints(Points(Domain(4)), 1, 2, 3, "best"),
-    lambda: HashedPoints(Points(Domain(4)), 1, 2, 7).sample_size(Privacy(1.0), GOAL),  # too few functions
-    lambda: HashedPoints(Points(Domain(4)), 1, 9, 3).sample_size(Privacy(1.0), GOAL),  # too few buckets
-    lambda: HashedPoints.planned(Points(Domain(4)), 1, Privacy(1.0), Goal(1e-6, 0.1)),
+    lambda: HashedPoints(Points(Domain(4)), 1, 2, 7).sample_size(Privacy(1.0), ACCURACY),  # too few functions
+    lambda: HashedPoints(Points(Domain(4)), 1, 9, 3).sample_size(Privacy(1.0), ACCURACY),  # too few buckets
+    lambda: HashedPoints.planned(Points(Domain(4)), 1, Privacy(1.0), Accuracy(1e-6, 0.1)),
     lambda: jax.eval_shape(HashedPoints(Points(Domain(9)), 3, 2, 3).learn, jax.random.key(0),
-                           rows(Domain(2**21), 2, 3, 4), Privacy(1.0), GOAL),
+                           rows(Domain(2**21), 2, 3, 4), Privacy(1.0), ACCURACY),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

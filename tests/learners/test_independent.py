@@ -5,14 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import keys
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Thresholds
+from dpjax.core import keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import KLN, Independent, independent
-from dpjax.types import Goal, Privacy, Sample
 
 DOMAIN = Domain(2**40)
-GOAL = Goal(0.1, 0.1)
+ACCURACY = Accuracy(0.1, 0.1)
 
 
 def data(k, n=20, capacity=32):
@@ -25,7 +25,7 @@ def data(k, n=20, capacity=32):
 
 def learn(learner, sample, epsilon, delta=1e-6, seed=3):
     run = jax.jit(learner.learn)
-    return run(jax.random.key(seed), sample, Privacy(jnp.float32(epsilon), jnp.float32(delta)), GOAL)
+    return run(jax.random.key(seed), sample, Privacy(jnp.float32(epsilon), jnp.float32(delta)), ACCURACY)
 
 
 def same(left, right):
@@ -42,7 +42,7 @@ def test_each_run_is_the_learner_with_its_key_and_share():
     run = jax.jit(one.learn)
     for j in range(3):
         own = Sample(sample.x, sample.y[:, j : j + 1], sample.mask)
-        alone = run(part_keys[j], own, Privacy(jnp.float32(share.epsilon), jnp.float32(share.delta)), GOAL)
+        alone = run(part_keys[j], own, Privacy(jnp.float32(share.epsilon), jnp.float32(share.delta)), ACCURACY)
         same(alone, jax.tree.map(lambda part, j=j: part[j : j + 1], whole))
 
 
@@ -72,7 +72,7 @@ def test_the_share_is_what_runs():
     seen = []
 
     class Spy(KLN):
-        def learn(self, key, sample, privacy, goal):
+        def learn(self, key, sample, privacy, accuracy):
             jax.debug.callback(lambda e, d: seen.append((float(e), float(d))), privacy.epsilon, privacy.delta)
             return Hypothesis.of(jnp.zeros((1, 2), jnp.uint32))
 
@@ -90,4 +90,4 @@ def test_the_sample_size_is_the_learners_at_the_share():
     one = KLN(Thresholds(DOMAIN))
     learner = Independent(one, 4, "zcdp")
     share = learner.share(Privacy(1.0, 1e-6))
-    assert learner.sample_size(Privacy(1.0, 1e-6), GOAL) == one.sample_size(share, Goal(0.1, 0.025))
+    assert learner.sample_size(Privacy(1.0, 1e-6), ACCURACY) == one.sample_size(share, Accuracy(0.1, 0.025))

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Finite, Points, Thresholds
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import KLN, database
 from dpjax.mechanisms import exponential
-from dpjax.types import Goal, Privacy, Sample
 
-GOAL = Goal(0.1, 0.1)
+ACCURACY = Accuracy(0.1, 0.1)
 MATRIX = np.random.default_rng(2).random((8, 6)) < 0.5
 CLASSES = [Points(Domain(6)), Thresholds(Domain(6)), Finite.of(MATRIX), Points(Domain(1)), Thresholds(Domain(1))]
 CAPACITY = 8
@@ -54,7 +54,7 @@ def stack(concepts):
 def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilon):
     learner = KLN(concepts)
     with jax.enable_x64(True):
-        law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), GOAL).log_probs(), (0, None)))
+        law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), ACCURACY).log_probs(), (0, None)))
         got = np.asarray(law(stack(concepts), jnp.float64(epsilon)))
     for rows, row in zip(databases(concepts), got, strict=True):
         errors = errors_of(concepts, rows)
@@ -67,7 +67,7 @@ def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilo
 @pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
 def test_float32_changes_the_law_by_rounding_only(concepts):
     learner = KLN(concepts)
-    law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), GOAL).log_probs(), (0, None)))
+    law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), ACCURACY).log_probs(), (0, None)))
     got = np.asarray(law(stack(concepts), jnp.float32(1.7)))
     for rows, row in zip(databases(concepts), got, strict=True):
         np.testing.assert_allclose(
@@ -79,8 +79,10 @@ def test_float32_changes_the_law_by_rounding_only(concepts):
 @pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
 def test_what_is_learned_follows_the_law(key, stats, concepts):
     learner = KLN(concepts)
-    learn = jax.jit(jax.vmap(lambda k, s: learner.learn(k, s, Privacy(jnp.float32(1.0)), GOAL).concept[0], (0, None)))
-    law = jax.jit(lambda s: learner.law(s, Privacy(jnp.float32(1.0)), GOAL).log_probs())
+    learn = jax.jit(
+        jax.vmap(lambda k, s: learner.learn(k, s, Privacy(jnp.float32(1.0)), ACCURACY).concept[0], (0, None))
+    )
+    law = jax.jit(lambda s: learner.law(s, Privacy(jnp.float32(1.0)), ACCURACY).log_probs())
     for which, stream in zip((5, 17), jax.random.split(key), strict=True):
         sample = jax.tree.map(lambda part, i=which: part[i], stack(concepts))
         drawn = wide.decode(learn(jax.random.split(stream, 10_000), sample))
@@ -105,7 +107,7 @@ def test_on_a_huge_domain_the_regions_have_their_probabilities(key, stats, kind,
     errors = np.array([sum(label(concepts, s, x) != y for x, y in rows) for s in starts])
     law = np.exp(log_softmax(np.log(widths) - epsilon / 2 * errors))
     learner = KLN(concepts)
-    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(jnp.float32(epsilon)), GOAL).concept[0]))
+    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(jnp.float32(epsilon)), ACCURACY).concept[0]))
     drawn = wide.decode(learn(jax.random.split(key, 4_000)))
     assert np.all(drawn.astype(object) < size)
     found = np.searchsorted(np.array(starts, np.uint64), drawn, "right") - 1
@@ -115,7 +117,7 @@ def test_on_a_huge_domain_the_regions_have_their_probabilities(key, stats, kind,
 def test_more_concepts_than_one_are_refused():
     sample = database(Domain(6), [1, 2], [[0, 1], [1, 1]])
     with pytest.raises(InputError, match="Independent"):
-        KLN(Points(Domain(6))).learn(jax.random.key(0), sample, Privacy(1.0), GOAL)
+        KLN(Points(Domain(6))).learn(jax.random.key(0), sample, Privacy(1.0), ACCURACY)
 
 
 def test_points_need_not_be_in_the_first_rows(key):
@@ -124,5 +126,5 @@ def test_points_need_not_be_in_the_first_rows(key):
     one = database(concepts.domain, [10, 20, 30], [1, 1, 0], 6)
     order = jnp.asarray([5, 0, 4, 2, 3, 1])
     moved = Sample(one.x[order], one.y[order], one.mask[order])
-    law = jax.jit(lambda s: KLN(concepts).law(s, Privacy(jnp.float32(1.0)), GOAL).log_probs())
+    law = jax.jit(lambda s: KLN(concepts).law(s, Privacy(jnp.float32(1.0)), ACCURACY).log_probs())
     np.testing.assert_array_equal(law(one), law(moved))

@@ -9,19 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit, wide
-from dpjax.audit import Pair, learner_target
+from dpjax import audit
+from dpjax.audit import Pair
 from dpjax.audit.databases import show_sample
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.evidence import learner_target
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.learners import ParityLearner, database
 from dpjax.learners.packing import pack
 from dpjax.learners.parity_learner import lead
 from dpjax.theory import parities as theory
-from dpjax.types import Goal, Privacy, Sample
 
-GOAL = Goal(0.1, 0.1)
+ACCURACY = Accuracy(0.1, 0.1)
 
 
 @lru_cache
@@ -31,7 +33,7 @@ def program(learner):
 
 def learn(learner, sample, epsilon=1e3, delta=1e-3, count=1, seed=0):
     privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    return program(learner)[0](jax.random.split(jax.random.key(seed), count), sample, privacy, GOAL)
+    return program(learner)[0](jax.random.split(jax.random.key(seed), count), sample, privacy, ACCURACY)
 
 
 def clean(concepts, k, n, seed=1):
@@ -228,9 +230,9 @@ def test_capacity_padding_and_batch_change_nothing():
 def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, beta, stats):
     """`theory.parities.success` is below the frequency and close to it: errors of the others hardly ever agree."""
     concepts, trials = Parities(d), 1024
-    privacy, goal = Privacy(epsilon, delta), Goal(0.1, beta)
-    learner = ParityLearner.planned(concepts, privacy, goal)
-    n = learner.sample_size(privacy, goal)
+    privacy, accuracy = Privacy(epsilon, delta), Accuracy(0.1, beta)
+    learner = ParityLearner.planned(concepts, privacy, accuracy)
+    n = learner.sample_size(privacy, accuracy)
     assert n == learner.subsamples * learner.rows
     bound = theory.success(learner.subsamples, learner.rows, d, epsilon, delta)
     assert bound >= 1 - beta
@@ -247,12 +249,12 @@ def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, b
 @pytest.mark.parametrize("attempt", [
     lambda: ParityLearner(Points(Domain(4)), 3, 3), lambda: ParityLearner(Parities(4), 0, 3),
     lambda: ParityLearner(Parities(4), 3, 0), lambda: ParityLearner(Parities(4), 3.0, 3),
-    lambda: ParityLearner(Parities(4), 3, 8).sample_size(Privacy(1.0, 1e-6), GOAL),  # too few for beta
-    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 0.0), GOAL),
-    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(0.0, 1e-6), GOAL),
-    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), Goal(0.0, 0.1)),
+    lambda: ParityLearner(Parities(4), 3, 8).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # too few for beta
+    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 0.0), ACCURACY),
+    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(0.0, 1e-6), ACCURACY),
+    lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), Accuracy(0.0, 0.1)),
     lambda: ParityLearner(Parities(4), 300, 8).guarantee(Privacy(1.0, 0.0)),
-    lambda: ParityLearner.planned(Parities(4), Privacy(1.0, 0.0), GOAL),
+    lambda: ParityLearner.planned(Parities(4), Privacy(1.0, 0.0), ACCURACY),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
@@ -262,9 +264,9 @@ def test_what_makes_no_sense_is_refused(attempt):
 def test_the_guarantee_is_the_budget():
     whole = ParityLearner(Parities(40), 9, 50).guarantee(Privacy(0.7, 1e-7))
     assert (whole.epsilon, whole.delta) == (0.7, 1e-7)
-    assert ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), GOAL) == 2400
+    assert ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), ACCURACY) == 2400
 
 
 def test_planning_for_another_class_is_refused():
     with pytest.raises(InputError, match="Parities"):
-        ParityLearner.planned(Points(Domain(8)), Privacy(1.0, 1e-6), Goal(0.1, 0.1))
+        ParityLearner.planned(Points(Domain(8)), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))

@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import PointLearner
 from dpjax.learners.point_learner import _lowest_positive, group_rows, stability_gap
-from dpjax.types import Goal, Privacy, Sample
 
 SIZES = [3, 2**32 - 1, 2**32, 2**64 - 1, 2**64]
 
@@ -148,9 +148,9 @@ def test_each_concept_gets_the_lowest_heavy_value_that_has_its_bit(k):
                 assert int(wide.decode(concept[i, j])) == min(positive)
 
 
-def learn_all(learner, samples, privacy, goal, key, count):
+def learn_all(learner, samples, privacy, accuracy, key, count):
     keys = jax.random.split(key, count)
-    return jax.jit(jax.vmap(lambda k: learner.learn(k, samples, privacy, goal)))(keys)
+    return jax.jit(jax.vmap(lambda k: learner.learn(k, samples, privacy, accuracy)))(keys)
 
 
 def test_clear_data_are_learned_and_light_values_give_zero(key):
@@ -159,7 +159,7 @@ def test_clear_data_are_learned_and_light_values_give_zero(key):
     values = [5] * 500 + [2**63] * 400 + [9] * 100
     labels = np.array([[1, 0, 0]] * 500 + [[0, 0, 1]] * 400 + [[0, 0, 0]] * 100, bool)
     sample = Sample(jnp.asarray(domain.encode(values)), jnp.asarray(labels), jnp.ones(1000, bool))
-    found = learn_all(PointLearner(Points(domain)), sample, Privacy(4.0, 1e-9), Goal(0.1, 0.1), key, 50)
+    found = learn_all(PointLearner(Points(domain)), sample, Privacy(4.0, 1e-9), Accuracy(0.1, 0.1), key, 50)
     assert not np.any(found.outcome)
     np.testing.assert_array_equal(found.zero, [[False, True, False]] * 50)
     assert [int(v) for v in wide.decode(found.concept[0])][::2] == [5, 2**63]
@@ -170,14 +170,14 @@ def test_no_answer_is_the_all_zero_hypothesis(key):
     domain = Domain(100)
     labels = np.array([[1]] * 400 + [[0]] * 400, bool)
     sample = Sample(jnp.asarray(domain.encode([7] * 800)), jnp.asarray(labels), jnp.ones(800, bool))
-    found = learn_all(PointLearner(Points(domain)), sample, Privacy(4.0, 1e-9), Goal(0.1, 0.1), key, 50)
+    found = learn_all(PointLearner(Points(domain)), sample, Privacy(4.0, 1e-9), Accuracy(0.1, 0.1), key, 50)
     assert np.all(np.asarray(found.outcome) == -1) and np.all(found.zero)
 
 
 def test_nothing_heavy_is_an_answer_of_zeros(key):
     domain = Domain(2**40)
     sample = Sample(jnp.asarray(domain.encode(range(30))), jnp.ones((30, 2), bool), jnp.ones(30, bool))
-    found = learn_all(PointLearner(Points(domain)), sample, Privacy(0.5, 1e-9), Goal(0.1, 0.1), key, 50)
+    found = learn_all(PointLearner(Points(domain)), sample, Privacy(0.5, 1e-9), Accuracy(0.1, 0.1), key, 50)
     assert not np.any(found.outcome) and np.all(found.zero)
 
 

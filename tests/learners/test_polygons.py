@@ -7,17 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.set_cover_table import cover_table
-from dpjax.checks import InputError
+from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import Domain, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.experiment import Experiment, Workload, point
 from dpjax.learners.polygons import PolygonLearner
-from dpjax.mechanisms.cover.measures import Box, Kinematic, Net
-from dpjax.types import Goal, Neighboring, Privacy, Sample
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 
-D, GOAL, BUDGET = 2**10, Goal(0.1, 0.1), Privacy(1.0, 1e-6)
+D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 CONCEPTS = ConvexPolygons(D, 4)
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 LEARNER = PolygonLearner(CONCEPTS, cover_table(14, 4, ADD, 1e-6, (1.0,)))
@@ -57,7 +57,7 @@ def sample(n, capacity, seed=0):
 
 @cache
 def learned(learner):
-    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
+    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, ACCURACY))
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_buffer_batch_and_64_bit_types_change_nothing(key):
     for capacity in (100, 128):
         found.append(run(key, sample(100, capacity, seed=capacity), BUDGET).concept)
     keys = jax.random.split(jax.random.key(8), 3).at[1].set(key)
-    batch = jax.jit(jax.vmap(lambda k: LEARNER.learn(k, sample(100, 100), BUDGET, GOAL).concept))(keys)
+    batch = jax.jit(jax.vmap(lambda k: LEARNER.learn(k, sample(100, 100), BUDGET, ACCURACY).concept))(keys)
     found.append(batch[1])
     with jax.enable_x64(True):
         found.append(run(key, sample(100, 100), BUDGET).concept)
@@ -105,18 +105,18 @@ def test_every_database_has_an_answer(n, key):
 
 
 def test_rows_that_the_theorem_needs():
-    sizes = [PolygonLearner(CONCEPTS, LEARNER.table, measure).sample_size(BUDGET, Goal(0.3, 0.1))
+    sizes = [PolygonLearner(CONCEPTS, LEARNER.table, measure).sample_size(BUDGET, Accuracy(0.3, 0.1))
              for measure in (Kinematic(), Box())]  # fmt: skip
     assert sizes[0] < 0.75 * sizes[1]
-    small, large = (PolygonLearner(ConvexPolygons(d, 4), LEARNER.table).sample_size(BUDGET, Goal(0.3, 0.1))
+    small, large = (PolygonLearner(ConvexPolygons(d, 4), LEARNER.table).sample_size(BUDGET, Accuracy(0.3, 0.1))
                     for d in (2**8, 2**24))  # fmt: skip
     assert small < sizes[0] < large
     with pytest.raises(InputError, match="measure"):
-        PolygonLearner(CONCEPTS, LEARNER.table, Net()).sample_size(BUDGET, GOAL)
+        PolygonLearner(CONCEPTS, LEARNER.table, Net()).sample_size(BUDGET, ACCURACY)
     with pytest.raises(InputError, match="rounds"):
-        LEARNER.sample_size(BUDGET, Goal(0.01, 0.1))
-    planned = PolygonLearner.planned(CONCEPTS, Privacy(1.0, 1e-6), GOAL, ADD)
-    assert planned.sample_size(BUDGET, GOAL) > 1600
+        LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
+    planned = PolygonLearner.planned(CONCEPTS, Privacy(1.0, 1e-6), ACCURACY, ADD)
+    assert planned.sample_size(BUDGET, ACCURACY) > 1600
     whole = planned.guarantee(BUDGET)
     assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, 1e-6, ADD)
 
@@ -138,4 +138,4 @@ def test_only_polygons_and_one_concept():
         PolygonLearner(Points(Domain(4)), LEARNER.table)
     two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
     with pytest.raises(InputError, match="one concept"):
-        LEARNER.learn(jax.random.key(0), two, BUDGET, GOAL)
+        LEARNER.learn(jax.random.key(0), two, BUDGET, ACCURACY)

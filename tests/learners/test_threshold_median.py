@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from dpjax import wide
-from dpjax.checks import InputError
 from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import ThresholdMedian, database
 from dpjax.theory import thresholds as theory
-from dpjax.types import Goal, Privacy, Sample
 
 CAPACITY = 10
 SIZES = [1, 2, 5, 9, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64]
@@ -121,7 +121,7 @@ def test_the_law_is_the_exponential_mechanism_on_depths(size, epsilon, beta):
     elements = jnp.asarray(wide.encode(range(size)))
 
     def law(sample, e):
-        output = learner.output_law(sample, Privacy(e), Goal(0.1, beta))
+        output = learner.output_law(sample, Privacy(e), Accuracy(0.1, beta))
         return jax.vmap(output.log_probability)(elements)
 
     with jax.enable_x64(True):
@@ -151,7 +151,7 @@ def test_an_interior_point_has_few_errors_on_both_sides(key):
     learner = ThresholdMedian(Thresholds(domain))
     positives, negatives = [2**50 + i for i in range(200)], [2**50 + 2**20 + i for i in range(200)]
     sample = database(domain, positives + negatives, [1] * 200 + [0] * 200)
-    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(2.0), Goal(0.1, 1e-6)).concept[0]))
+    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(2.0), Accuracy(0.1, 1e-6)).concept[0]))
     m = theory.median_records(2**64, 2.0, 1e-6)
     answers = wide.decode(learn(jax.random.split(key, 100))).astype(object)
     assert np.all(answers >= 2**50 + 200 - m) and np.all(answers < 2**50 + 2**20 + m)

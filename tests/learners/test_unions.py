@@ -8,17 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.set_cover_table import cover_table
-from dpjax.audit import exact, learner_target
-from dpjax.checks import InputError
+from dpjax.accounting.cover.table import cover_table
+from dpjax.audit import exact
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.unions import Unions
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.evidence import learner_target
 from dpjax.experiments.experiment import Experiment, Workload, point
 from dpjax.learners.unions import UnionLearner
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
-D, GOAL, BUDGET = 2**10, Goal(0.1, 0.1), Privacy(1.0, 1e-6)
+D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 STARS = Unions(D, 7)  # of six and of five corners
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 LEARNER = UnionLearner(STARS, cover_table(10, 4, ADD, 1e-6, (1.0,)), 8, 16)
@@ -53,7 +54,7 @@ def test_large_grids_are_learned_on_the_coarse_one(key):
     for concepts, points in ((fine, places), (coarse, places >> np.uint64(fine.domain.shift))):
         x = jnp.asarray(concepts.domain.encode(points.tolist()))
         rows, learner = Sample(x, label, jnp.ones(40, bool)), replace(SMALL, concepts=concepts)
-        hypothesis = jax.jit(lambda k, s, own=learner: own.learn(k, s, Privacy(50.0, 1e-6), GOAL))(key, rows)
+        hypothesis = jax.jit(lambda k, s, own=learner: own.learn(k, s, Privacy(50.0, 1e-6), ACCURACY))(key, rows)
         found.append((hypothesis.concept, concepts.predict(hypothesis, x)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -87,7 +88,7 @@ def sample(n, capacity, seed=0):
 
 @cache
 def learned(learner):
-    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, GOAL))
+    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, ACCURACY))
 
 
 @pytest.mark.parametrize("learner", [SMALL, pytest.param(NOISY, marks=pytest.mark.slow)])
@@ -95,7 +96,7 @@ def test_buffer_batch_and_64_bit_types_change_nothing(key, learner):
     found = learned(learner)(key, sample(100, 128, seed=1), BUDGET).concept
     keys = jax.random.split(jax.random.key(8), 3).at[1].set(key)
     with jax.enable_x64(True):
-        batch = jax.jit(jax.vmap(lambda k: learner.learn(k, sample(100, 100), BUDGET, GOAL).concept))(keys)
+        batch = jax.jit(jax.vmap(lambda k: learner.learn(k, sample(100, 100), BUDGET, ACCURACY).concept))(keys)
     assert np.array_equal(batch[1], found) and not np.array_equal(batch[0], batch[1])
 
 
@@ -130,13 +131,15 @@ def test_no_database_exceeds_the_guarantee_and_more_would():
 
 
 def test_rows_that_the_theorem_needs():
-    goal = Goal(0.4, 0.1)
-    sizes = [UnionLearner(STARS, LEARNER.table, *net).sample_size(BUDGET, goal) for net in ((3, 4), (8, 12), (32, 48))]
+    accuracy = Accuracy(0.4, 0.1)
+    sizes = [
+        UnionLearner(STARS, LEARNER.table, *net).sample_size(BUDGET, accuracy) for net in ((3, 4), (8, 12), (32, 48))
+    ]
     assert sizes[0] < sizes[1] < sizes[2] < 4 * sizes[0]
     with pytest.raises(InputError, match="rounds"):
-        LEARNER.sample_size(BUDGET, Goal(0.01, 0.1))
-    planned = UnionLearner.planned(STARS, Privacy(1.0, 1e-6), GOAL, ADD)
-    assert planned.sample_size(BUDGET, GOAL) > 6000
+        LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
+    planned = UnionLearner.planned(STARS, Privacy(1.0, 1e-6), ACCURACY, ADD)
+    assert planned.sample_size(BUDGET, ACCURACY) > 6000
     whole = planned.guarantee(BUDGET)
     assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, 1e-6, ADD)
 
@@ -160,4 +163,4 @@ def test_only_unions_and_one_concept():
         UnionLearner(STARS, LEARNER.table, 2)
     two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
     with pytest.raises(InputError, match="one concept"):
-        LEARNER.learn(jax.random.key(0), two, BUDGET, GOAL)
+        LEARNER.learn(jax.random.key(0), two, BUDGET, ACCURACY)

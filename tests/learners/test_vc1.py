@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpjax import audit
-from dpjax.checks import InputError
+from dpjax import audit, evidence
 from dpjax.concepts import Domain, Hypothesis, Points, Thresholds, Tree, distributions
 from dpjax.concepts import tree_generators as trees
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import ImproperVC1, ProperVC1, ThresholdInterior
 from dpjax.learners.vc1_improper import depth_bits
 from dpjax.mechanisms.median import plan_exponential, plan_for, plan_rsc
 from dpjax.theory import vc1 as theory
-from dpjax.types import Goal, Neighboring, Privacy, Sample
 
 TREES = {
     "recursive": trees.recursive(40, 3, 0.7), "caterpillar": trees.caterpillar(8, 2, 0.6, 1),
@@ -46,7 +46,7 @@ def test_subsample_sizes():
     assert theory.subsamples(0.5, 5e-7, 0.05 / 3) == 453
     assert theory.subsample_size(453, 0.1, 0.05 / 3) == 20
     assert theory.printed_subsample_size(453, 0.1, 0.05) == 39583
-    planned = ImproperVC1.planned(Thresholds(Domain(2**20)), Privacy(1.0, 1e-6), Goal(0.1, 0.05), "recprefix")
+    planned = ImproperVC1.planned(Thresholds(Domain(2**20)), Privacy(1.0, 1e-6), Accuracy(0.1, 0.05), "recprefix")
     assert planned.subsamples == max(planned.median.required(1 / 3), 453)
 
 
@@ -123,7 +123,7 @@ def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
     """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""
     tree, generator = TREES[name], np.random.default_rng(7)
     learner = improper(tree, 8)
-    run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(jnp.float32(1e4), jnp.float32(0.5)), Goal(0.1, 0.1)))
+    run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(jnp.float32(1e4), jnp.float32(0.5)), Accuracy(0.1, 0.1)))
     for trial in range(20):
         sample = random_sample(tree, generator, 60, noise=0.0)
         found = run(jax.random.key(trial), sample)
@@ -140,10 +140,10 @@ def test_bad_static_numbers_are_refused():
         lambda: ImproperVC1(tree, 0, plan), lambda: ImproperVC1(Points(Domain(4)), 3, plan),
         lambda: ImproperVC1(tree, 3, plan_exponential(40, 0.5, 0.1)),
         lambda: ImproperVC1(tree, 3, plan, Neighboring.ADD_OR_REMOVE_ONE),
-        lambda: ImproperVC1(tree, 3, plan).sample_size(Privacy(1.0, 1e-6), Goal(0.1, 0.1)),
+        lambda: ImproperVC1(tree, 3, plan).sample_size(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)),
         lambda: ProperVC1(improper(Thresholds(Domain(8)), 3), 0.1, 2),
         lambda: ProperVC1(improper(tree, 3), 1.5, 2), lambda: ProperVC1(improper(tree, 3), 0.1, 0),
-        lambda: ImproperVC1.planned(tree, Privacy(1.0, 0.0), Goal(0.1, 0.1)),
+        lambda: ImproperVC1.planned(tree, Privacy(1.0, 0.0), Accuracy(0.1, 0.1)),
     ):  # fmt: skip
         with pytest.raises(InputError):
             call()
@@ -202,7 +202,7 @@ def test_the_hypothesis_is_always_in_the_class(name):
         sample = random_sample(tree, generator, int(generator.integers(0, 61)), 60, noise=float(trial % 3) / 4)
         keys = jax.random.split(jax.random.key(trial), 64)
         privacy = Privacy(jnp.geomspace(0.01, 200, 64, dtype=jnp.float32), jnp.full(64, 0.1, jnp.float32))
-        found = run(keys, sample, privacy, Goal(0.1, 0.1))
+        found = run(keys, sample, privacy, Accuracy(0.1, 0.1))
         assert bool(jnp.all(jax.vmap(tree.is_member)(found)))
 
 
@@ -240,13 +240,13 @@ def test_without_noise_the_descent_finds_the_target():
 
 def test_a_maximum_class_needs_no_descent():
     tree = trees.caterpillar(50, 2)
-    numbers = Privacy(4.0, 1e-6), Goal(0.1, 0.1)
+    numbers = Privacy(4.0, 1e-6), Accuracy(0.1, 0.1)
     learner = ProperVC1.planned(tree, *numbers)
     assert tree.maximum and learner.parts(*numbers)[1] == 0 and learner.rounds == 1
 
 
 def test_the_two_parts_are_in_parallel():
-    learner = ProperVC1.planned(TREES["recursive"], Privacy(1.0, 1e-6), Goal(0.2, 0.1))
+    learner = ProperVC1.planned(TREES["recursive"], Privacy(1.0, 1e-6), Accuracy(0.2, 0.1))
     whole = learner.guarantee(Privacy(1.0, 1e-6))
     assert "parallel" in str(whole) and whole.epsilon <= 1 and whole.delta <= 1e-6
     assert all(part.epsilon > 0.99 for part in whole.parts)
@@ -303,7 +303,7 @@ def test_trees_equal_by_value_make_equal_learners():
 @pytest.mark.statistical
 def test_hard_neighbors_do_not_refute_the_improper_learner():
     """One path against another with a vote for each row, at 1 - 1e-6; 16 times the budget is caught."""
-    found = audit.learner_target(improper(TREES["recursive"], 24), "recursive", 1)
+    found = evidence.learner_target(improper(TREES["recursive"], 24), "recursive", 1)
     two_paths = replace(found, pairs=lambda: found.pairs()[-1:])
     louder = replace(two_paths, run=lambda key, data, p: two_paths.run(key, data, Privacy(16 * p.epsilon, p.delta)))
     for target, violated in ((two_paths, False), (louder, True)):
@@ -321,6 +321,6 @@ def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples
     for n in (2**12, 2**14):
         sample = Sample(*(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in (
             ((n, 2), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))))  # fmt: skip
-        run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(1.0, 1e-6), Goal(0.1, 0.1)))
+        run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)))
         words.append(run.lower(jax.random.key(0), sample).compile().memory_analysis().temp_size_in_bytes / 4 / n)
     assert max(words) < 16

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from dpjax.accounting.profile import hockey_stick
+from dpjax.accounting.numeric.profile import hockey_stick
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 

@@ -12,9 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpjax.checks import InputError
-from dpjax.mechanisms import above_threshold, above_threshold_guarantee, sparse_vector, sparse_vector_guarantee
-from dpjax.types import Neighboring
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
+from dpjax.mechanisms import (
+    above_threshold,
+    above_threshold_guarantee,
+    sparse_vector,
+    sparse_vector_guarantee,
+)
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms import choosing, choosing_guarantee
-from dpjax.types import Neighboring
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 BUDGETS = [(1.0, 1e-6), (0.1, 1e-6), (0.5, 0.01), (1.0, 0.3), (8.0, 1e-12), (3.0, 1e-30)]

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms import stability_histogram, stability_histogram_guarantee
-from dpjax.types import Neighboring
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 

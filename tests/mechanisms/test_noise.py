@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.profile import hockey_stick
-from dpjax.checks import InputError
+from dpjax.accounting.numeric.profile import hockey_stick
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms import (
     discrete_laplace_mechanism,
     discrete_laplace_mechanism_guarantee,
@@ -16,7 +17,6 @@ from dpjax.mechanisms import (
     laplace_mechanism_guarantee,
 )
 from dpjax.mechanisms.noise import upper_quantile
-from dpjax.types import Neighboring
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])

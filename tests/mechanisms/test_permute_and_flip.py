@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpjax.checks import InputError
-from dpjax.mechanisms import exponential, permute_and_flip, permute_and_flip_guarantee, permute_and_flip_sample
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
+from dpjax.mechanisms import (
+    exponential,
+    permute_and_flip,
+    permute_and_flip_guarantee,
+    permute_and_flip_sample,
+)
 from dpjax.mechanisms.permute_and_flip import _quadrature
-from dpjax.types import Neighboring
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 

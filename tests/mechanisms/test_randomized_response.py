@@ -9,15 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.profile import epsilon_at
-from dpjax.checks import InputError
+from dpjax.accounting.numeric.profile import epsilon_at
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms import (
     randomized_response,
     randomized_response_guarantee,
     revealing_randomized_response,
     revealing_randomized_response_guarantee,
 )
-from dpjax.types import Neighboring
 
 
 @lru_cache

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.mechanisms import release, stability, stability_guarantee
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 20.0)

@@ -8,7 +8,7 @@ import pytest
 def vc1(space, printed):
     in_class = space["in_class"]
     assert in_class.members == in_class.trials == 50
-    assert space["error"] <= space["goal"].alpha
+    assert space["error"] <= space["accuracy"].alpha
     assert space["curve"][200].successes > space["curve"][65].successes
     assert "50 of 50 hypotheses are concepts" in printed
 
@@ -22,7 +22,7 @@ def many_concepts(space, printed):
 
 
 def geometry(space, printed):
-    assert space["error"] <= space["goal"].alpha
+    assert space["error"] <= space["accuracy"].alpha
     assert space["curve"][1600].successes > space["curve"][400].successes
     assert max(space["allowed"], key=space["allowed"].get) == "noise_free" and space["spent"] < 1
     assert abs(space["cells_of"].chance.sum() - 1) < 1e-9 and "the theorem: 13 rounds" in printed

@@ -6,7 +6,7 @@ import math
 import pytest
 
 CLAIMED = {"kln-basic": 1.0, "kln-optimal": 0.5, "point": 0.0}
-GOAL = {"delta": 1e-6, "alpha": 0.2, "beta": 0.1}
+ACCURACY = {"delta": 1e-6, "alpha": 0.2, "beta": 0.1}
 
 
 def _needed(learner, k, epsilon):
@@ -19,7 +19,7 @@ def make_result(learners=("point", "kln-basic", "kln-optimal", "erm"), ks=(1, 4,
         for k in ks:
             for epsilon in epsilons:
                 needed = _needed(learner, k, epsilon)
-                where = {"learner": learner, "k": k, "epsilon": epsilon, **GOAL}
+                where = {"learner": learner, "k": k, "epsilon": epsilon, **ACCURACY}
                 for n in (needed // 4, needed // 2, needed, 2 * needed):
                     rate = 1 / (1 + math.exp(-4 * math.log(n / needed) - 2))
                     counts = {"n": n, "trials": trials, "successes": int(trials * rate), "no_answers": 0}

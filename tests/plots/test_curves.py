@@ -13,7 +13,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.plots import curves, plot_curve
 from dpjax.plots.files import FORMATS, house_style
 from dpjax.plots.styles import _KNOWN

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.plots import plot_curve, read_metadata
 from dpjax.plots.files import FORMATS, _pdf_string, house_style, render
 

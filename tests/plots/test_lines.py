@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dpjax.checks import InputError
 from dpjax.concepts import tree_generators
+from dpjax.core.checks import InputError
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.plots import read_metadata
 from dpjax.plots.lines import Line, Panel, _draw, plot_lines

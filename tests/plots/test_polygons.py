@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from dpjax.concepts import Hypothesis, Unions
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
+from dpjax.core.types import Sample
 from dpjax.plots import read_metadata
 from dpjax.plots.polygons import _across, _draw, plot_polygon
-from dpjax.types import Sample
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import calibrate_set_cover
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 from dpjax.plots import read_metadata, set_cover
-from dpjax.plots.arrangement import arrangement, plot_arrangement
 from dpjax.plots.set_cover import RULES, coefficients, curves, plot_set_cover
-from dpjax.types import Neighboring
+from scripts.arrangement import arrangement, plot_arrangement
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 ABOUT = {"seed": 3, "versions": {"dpjax": "0"}}

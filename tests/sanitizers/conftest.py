@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.types import Privacy
+from dpjax.core.types import Privacy
 
 WIDE = 5  # rows of a buffer in a small world
 

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
-from dpjax.checks import InputError
+from dpjax import audit, evidence
 from dpjax.concepts import Finite
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.sanitizers import BLR, Sanitized
 from dpjax.sanitizers.queries import answers, error, histogram, query
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy
 
 FALSE_ALARM = 1e-6
 TABLE = [[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 0, 1]]
@@ -73,7 +73,7 @@ def test_what_is_drawn_is_the_multiset_of_its_number(stats, run, key):
 def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
     queries = Finite.of(TABLE)
     plan = BLR(queries, 14)
-    n = plan.sample_size(Privacy(1.0), Goal(ALPHA, BETA))
+    n = plan.sample_size(Privacy(1.0), Accuracy(ALPHA, BETA))
     generator = np.random.default_rng(1)
     law = np.array([[0.97, 0.01, 0.01, 0.01], [0.25] * 4, [0.49, 0.01, 0.01, 0.49]])[np.arange(TRIALS) % 3]
     x = np.array([generator.choice(4, (n, 1), p=p) for p in law]).astype(np.uint32)
@@ -96,18 +96,18 @@ def test_sizes_by_hand_and_refusals():
     assert "MWEM" in str(refused.value) and BLR(wide, 3).databases == 45760
     with pytest.raises(InputError, match=r"about 2\*\*"):
         BLR(Finite.of(np.ones((1, 4096))), 10_000)  # a number too long to print
-    for wrong in (lambda: BLR(wide, 0), lambda: BLR(wide, 2).sample_size(Privacy(0.0), Goal(0.1, 0.1)),
-                  lambda: BLR(wide, 2).sample_size(Privacy(1.0), Goal(1.0, 0.1))):  # fmt: skip
+    for wrong in (lambda: BLR(wide, 0), lambda: BLR(wide, 2).sample_size(Privacy(0.0), Accuracy(0.1, 0.1)),
+                  lambda: BLR(wide, 2).sample_size(Privacy(1.0), Accuracy(1.0, 0.1))):  # fmt: skip
         with pytest.raises(InputError):
             wrong()
 
 
 def test_planned_points_need_the_fewest_rows():
-    queries, goal = Finite.of(TABLE), Goal(0.3, 0.1)
-    plan = BLR.planned(queries, Privacy(1.0), goal)
-    assert plan == min((BLR(queries, m) for m in range(10, 98)), key=lambda p: p.sample_size(Privacy(1.0), goal))
+    queries, accuracy = Finite.of(TABLE), Accuracy(0.3, 0.1)
+    plan = BLR.planned(queries, Privacy(1.0), accuracy)
+    assert plan == min((BLR(queries, m) for m in range(10, 98)), key=lambda p: p.sample_size(Privacy(1.0), accuracy))
     with pytest.raises(InputError, match="multisets"):
-        BLR.planned(Finite.of(np.eye(64)), Privacy(1.0), goal)
+        BLR.planned(Finite.of(np.eye(64)), Privacy(1.0), accuracy)
 
 
 def test_buffers_in_which_counts_would_not_be_exact_are_refused():
@@ -124,7 +124,7 @@ def test_buffers_in_which_counts_would_not_be_exact_are_refused():
 def test_the_guarantee_is_pure_and_nearly_used_up():
     """The class of the audit, at one to four rows: the worst pair comes to more than 3/4 of epsilon."""
     for budget in ((1.0, 1e-6), (4.0, 0.3)):
-        report = audit.exact(audit.sanitizer_target("sanitizer-blr"), Privacy(*budget))
+        report = audit.exact(evidence.sanitizer_target("sanitizer-blr"), Privacy(*budget))
         print(f"BLR: {report.epsilon_found:.3f} of {report.claim.epsilon}")
         assert not report.violated and report.claim.delta == 0 and report.claim.epsilon == budget[0]
         assert 0.75 * budget[0] < report.epsilon_found <= budget[0] * (1 + 1e-9)
@@ -139,14 +139,14 @@ def test_a_sensitivity_of_half_is_refuted(monkeypatch):
     monkeypatch.setattr(
         module, "exponential", lambda score, e, sensitivity: right(score, e, sensitivity=sensitivity / 2)
     )
-    target = audit.sanitizer_target("sanitizer-blr")
+    target = evidence.sanitizer_target("sanitizer-blr")
     few = dataclasses.replace(target, universes=lambda: target.universes()[3:])
     assert audit.exact(few, Privacy(1.0)).violated
 
 
 @pytest.mark.slow
 def test_replayed_questions_stay_within_their_sensitivity():
-    assert not audit.replay(audit.sanitizer_target("sanitizer-blr"), Privacy(1.0)).violated
+    assert not audit.replay(evidence.sanitizer_target("sanitizer-blr"), Privacy(1.0)).violated
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 4), (5, 8), (9, 17), (3000, 900)])

@@ -8,14 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.profile import hockey_stick
+from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.outcomes import exact_table
+from dpjax.core.types import Privacy
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import plan_exponential
-from dpjax.sanitizers import Hierarchy, IndependentQuantiles, JointQuantiles, RankBlocks, RecursiveQuantiles, Slices
+from dpjax.sanitizers import (
+    Hierarchy,
+    IndependentQuantiles,
+    JointQuantiles,
+    RankBlocks,
+    RecursiveQuantiles,
+    Slices,
+)
 from dpjax.sanitizers.hierarchy import Parts, leaf_counts, median_tree
 from dpjax.sanitizers.quantiles import numbered
-from dpjax.types import Privacy
 
 EPSILON, DELTA = 2.0, 1e-6
 SIZES = (0, 1, 2, 4)

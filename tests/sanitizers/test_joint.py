@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpjax.audit.outcomes import exact_law
+from dpjax.core.types import Privacy
 from dpjax.sanitizers import JointQuantiles, error, joint, joint_law
-from dpjax.types import Privacy
 
 EPSILON = 2.0
 DATABASES = [(), (0,), (3,), (1, 1), (0, 3, 3), (0, 1, 2, 3), (2, 2, 2, 2, 2), (0, 0, 3, 3, 3), (0, 1, 1, 2, 3)]

@@ -8,17 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit
-from dpjax.audit import sanitizer_targets
+from dpjax import audit, evidence
 from dpjax.audit.outcomes import exact_law
-from dpjax.checks import InputError
 from dpjax.concepts import Finite
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy, at_most
+from dpjax.evidence import sanitizers as sanitizer_targets
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.mwem import in_units
 from dpjax.sanitizers.queries import answers, error
 from dpjax.sanitizers.shares import host_share
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy, at_most
 
 FALSE_ALARM = 1e-6
 SURE = 1 - FALSE_ALARM
@@ -67,7 +67,7 @@ def test_the_parts_of_a_round_add_to_its_share_and_zcdp_is_what_it_says():
 def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
     queries, size = Finite.of(thresholds(8)), 8
     plan = MWEM(queries, 2 * math.ceil(4 * math.log(size) / ALPHA**2))
-    n = plan.sample_size(PRIVACY, Goal(ALPHA, BETA))
+    n = plan.sample_size(PRIVACY, Accuracy(ALPHA, BETA))
     capacity = 1 << (n - 1).bit_length()
     generator, mask = np.random.default_rng(1), np.arange(capacity) < n
     laws = np.array([np.eye(8)[7], np.eye(8)[0], [0.5, 0, 0, 0, 0, 0, 0, 0.5], np.full(8, 1 / 8)])
@@ -111,8 +111,10 @@ def test_sizes_by_hand_and_refusals():
     with pytest.raises(InputError, match="made for the class"):
         MWEM(Finite.of(np.ones((1, 2**14 + 1))), 3)
     few, plan = Finite.of(thresholds(4)), MWEM(Finite.of(thresholds(4)), 3)
-    for wrong in (lambda: MWEM(few, 0), lambda: MWEM(few, 2**16 + 1), lambda: plan.sample_size(PRIVACY, Goal(0.1, 0.1)),
-                  lambda: plan.guarantee(Privacy(0.0)), lambda: plan.sample_size(PRIVACY, Goal(0.1, 0.0))):  # fmt: skip
+    for wrong in (lambda: MWEM(few, 0), lambda: MWEM(few, 2**16 + 1),
+                  lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.1)),
+                  lambda: plan.guarantee(Privacy(0.0)),
+                  lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.0))):  # fmt: skip
         with pytest.raises(InputError):
             wrong()
     with pytest.raises(InputError, match="sanitize a part"):
@@ -140,16 +142,16 @@ def test_replays_get_more_out_of_the_same_counts(key):
 
 
 def test_planned_rounds_need_the_fewest_rows():
-    queries, goal = Finite.of(thresholds(32)), Goal(0.3, 0.1)
-    plan = MWEM.planned(queries, PRIVACY, goal)
-    around = [MWEM(queries, plan.rounds + off).sample_size(PRIVACY, goal) for off in range(-60, 61, 5)]
-    assert plan.sample_size(PRIVACY, goal) <= 1.02 * min(around)
+    queries, accuracy = Finite.of(thresholds(32)), Accuracy(0.3, 0.1)
+    plan = MWEM.planned(queries, PRIVACY, accuracy)
+    around = [MWEM(queries, plan.rounds + off).sample_size(PRIVACY, accuracy) for off in range(-60, 61, 5)]
+    assert plan.sample_size(PRIVACY, accuracy) <= 1.02 * min(around)
     with pytest.raises(InputError, match="replays"):
-        MWEM(queries, 400, 1).sample_size(PRIVACY, goal)
+        MWEM(queries, 400, 1).sample_size(PRIVACY, accuracy)
     with pytest.raises(InputError, match="65536 rounds"):
-        MWEM.planned(queries, PRIVACY, Goal(0.01, 0.1))
+        MWEM.planned(queries, PRIVACY, Accuracy(0.01, 0.1))
     with pytest.raises(InputError, match="smaller domain"):
-        MWEM.planned(Finite.of(np.ones((1, 2**14))), PRIVACY, Goal(0.005, 0.1))
+        MWEM.planned(Finite.of(np.ones((1, 2**14))), PRIVACY, Accuracy(0.005, 0.1))
 
 
 @pytest.mark.parametrize("replays", [0, 3])
@@ -246,7 +248,7 @@ SHARP, MILD = (4.0, 0.3), (1.0, 1e-6)
 
 
 def few(rows):
-    target = audit.sanitizer_target("sanitizer-mwem")
+    target = evidence.sanitizer_target("sanitizer-mwem")
     return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
 
 
@@ -325,7 +327,7 @@ def test_a_statistical_audit_is_consistent_and_sees_noise_that_is_skipped(monkey
 
 @pytest.mark.slow
 def test_replayed_questions_stay_within_their_sensitivity():
-    plan, target = sanitizer_targets.SMALL["sanitizer-mwem"], audit.sanitizer_target("sanitizer-mwem")
+    plan, target = sanitizer_targets.SMALL["sanitizer-mwem"], evidence.sanitizer_target("sanitizer-mwem")
 
     def run(key, data, privacy):
         return sanitizer_targets._asked(plan)(data, privacy)

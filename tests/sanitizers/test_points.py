@@ -10,14 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit, wide
-from dpjax.audit import sanitizer_targets
-from dpjax.checks import InputError
+from dpjax import audit, evidence
 from dpjax.concepts import Domain
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.evidence import sanitizers as sanitizer_targets
 from dpjax.sanitizers import PointCounts, Sanitized
 from dpjax.sanitizers.points import at_most, points_error, spread_over, value_counts
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Privacy
 
 FALSE_ALARM = 1e-6
 TRIALS, ALPHA, BETA = 256, 0.2, 0.05
@@ -59,7 +60,7 @@ FAMILIES = (uniform, zipf, atoms, distinct)
 def test_the_error_is_at_most_alpha_from_the_proved_number_on(size, stats, key):
     """`TRIALS` of each family, a fresh database each; all databases of a family in one program."""
     plan = PointCounts.planned(Domain(size), ALPHA)
-    n = plan.sample_size(PRIVACY, Goal(ALPHA, BETA))
+    n = plan.sample_size(PRIVACY, Accuracy(ALPHA, BETA))
     capacity = 1 << (n - 1).bit_length()
     mask = np.arange(capacity) < n
     program = jax.jit(jax.vmap(lambda k, x: plan.sanitize(k, x, jnp.asarray(mask), PRIVACY)))
@@ -97,18 +98,18 @@ def test_sizes_by_hand_and_refusals():
         + max(1 - 2 * math.log(2e-6) + 2 * math.log(n / 0.05), n / 15 + 4 * math.log(n / 0.05) + 1, n / 10)
     )
     assert bound(n) <= 0.2 * n and bound(n - 1) > 0.2 * (n - 1)
-    assert n == PointCounts.planned(Domain(2**64), 0.2).sample_size(PRIVACY, Goal(0.2, 0.05))
+    assert n == PointCounts.planned(Domain(2**64), 0.2).sample_size(PRIVACY, Accuracy(0.2, 0.05))
     rows = [
-        PointCounts(Domain(9), 90, 60).sample_size(PRIVACY, Goal(a, b))
+        PointCounts(Domain(9), 90, 60).sample_size(PRIVACY, Accuracy(a, b))
         for a, b in ((0.3, 0.1), (0.1, 0.1), (0.1, 0.01))
     ]
     assert rows[0] < rows[1] < rows[2]
     with pytest.raises(InputError, match="plan the sanitizer for this alpha"):
-        PointCounts(Domain(9), 10, 5).sample_size(PRIVACY, Goal(0.2, 0.05))
+        PointCounts(Domain(9), 10, 5).sample_size(PRIVACY, Accuracy(0.2, 0.05))
     for wrong in (
         lambda: PointCounts(Domain(9), 0, 1), lambda: PointCounts(Domain(9), 1, 0),
         lambda: PointCounts.planned(Domain(9), 0.0), lambda: PointCounts.planned(Domain(9), 1.0),
-        lambda: PointCounts(Domain(9), 9, 9).sample_size(Privacy(1.0, 0.0), Goal(0.5, 0.1)),
+        lambda: PointCounts(Domain(9), 9, 9).sample_size(Privacy(1.0, 0.0), Accuracy(0.5, 0.1)),
         lambda: PointCounts(Domain(9), 9, 9).guarantee(Privacy(1.0, 0.0)),
     ):  # fmt: skip
         with pytest.raises(InputError):
@@ -222,7 +223,7 @@ BUDGETS = [(1.0, 1e-6), (4.0, 0.3), (4.0, 1e-3), (0.5, 0.05), (2.0, 0.7)]
 
 
 def few(rows):
-    target = audit.sanitizer_target("sanitizer-points")
+    target = evidence.sanitizer_target("sanitizer-points")
     return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
 
 

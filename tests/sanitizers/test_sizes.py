@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import ExponentialPlan, RecPrefixPlan, plan_exponential, plan_rsc
 from dpjax.sanitizers import (
     Hierarchy,
@@ -19,7 +20,6 @@ from dpjax.sanitizers import (
 )
 from dpjax.sanitizers.shares import host_share
 from dpjax.theory import sanitizers as sizes
-from dpjax.types import Goal, Neighboring, Privacy
 
 PRIVACY, BETA = Privacy(1.0, 1e-6), 0.1
 
@@ -71,7 +71,7 @@ def test_proved_rows_at_the_reference():
 def test_the_default_is_the_least_proved_number(alpha, bits, kind):
     chosen = default(alpha, bits, PRIVACY, BETA)
     assert isinstance(chosen, kind) and chosen.bits == bits
-    rows = chosen.sample_size(PRIVACY, Goal(alpha, BETA))
+    rows = chosen.sample_size(PRIVACY, Accuracy(alpha, BETA))
     others = candidates(alpha, bits, PRIVACY, BETA)
     assert rows == min(needed for name, (_, needed) in others.items() if name not in ("recursive", "joint"))
 
@@ -100,10 +100,10 @@ def test_walks_stay_within_their_bounds():
 def test_more_is_asked_for_smaller_goals(kind):
     rows = []
     for alpha, beta in ((0.4, 0.2), (0.2, 0.2), (0.2, 0.01)):
-        rows.append(kind.planned(alpha, 32, PRIVACY, beta).sample_size(PRIVACY, Goal(alpha, beta)))
+        rows.append(kind.planned(alpha, 32, PRIVACY, beta).sample_size(PRIVACY, Accuracy(alpha, beta)))
     assert rows[0] < rows[1] < rows[2]
     with pytest.raises(InputError):
-        kind.planned(0.4, 32, PRIVACY, 0.2).sample_size(PRIVACY, Goal(0.01, 0.2))
+        kind.planned(0.4, 32, PRIVACY, 0.2).sample_size(PRIVACY, Accuracy(0.01, 0.2))
 
 
 def test_equal_by_value_and_refusals():

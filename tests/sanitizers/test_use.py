@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core.types import Privacy
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import plan_exponential, plan_recprefix
 from dpjax.sanitizers import (
@@ -18,7 +19,6 @@ from dpjax.sanitizers import (
     error,
     worst_gap,
 )
-from dpjax.types import Privacy
 
 PRIVACY, ALPHA, BETA, BITS = Privacy(1.0, 1e-6), 0.35, 0.1, 32
 RUNS = 4  # of each family

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dpjax.experiments import multi_table
 from dpjax.experiments.reports import about
+from dpjax.papers import bns_table as multi_table
 
 
 def answer(exponents):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.plots import read_metadata
 
 

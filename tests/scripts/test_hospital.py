@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.theory import generic, packing
 from dpjax.theory.generalization import line
 from dpjax.theory.points import hashed
@@ -46,9 +46,9 @@ def least_failure(n, k, epsilon, alpha):
         above.append(line)
     rows = len(above)
     whole = np.kron(np.eye(len(states)), np.ones(answers))
-    goal = np.zeros(size + 1)
-    goal[-1] = 1
-    found = linprog(goal, np.array(above), np.zeros(rows), np.pad(whole, ((0, 0), (0, 1))), np.ones(len(states)))
+    accuracy = np.zeros(size + 1)
+    accuracy[-1] = 1
+    found = linprog(accuracy, np.array(above), np.zeros(rows), np.pad(whole, ((0, 0), (0, 1))), np.ones(len(states)))
     assert found.success
     return found.fun
 

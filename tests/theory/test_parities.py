@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, laplace
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.theory import parities
 
 

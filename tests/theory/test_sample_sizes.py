@@ -10,14 +10,15 @@ import pytest
 from scipy.special import expit
 from scipy.stats import binom
 
-from dpjax import wide
-from dpjax.checks import InputError
+from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Finite, Points
 from dpjax.concepts import distributions as make
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments.experiment import Experiment, Workload, point
-from dpjax.learners import ERM, KLN
+from dpjax.learners import KLN
 from dpjax.theory import erm, kln, points, search, thresholds
-from dpjax.types import Goal, Privacy, Sample
 
 BINDINGS = {
     "kln.realizable": lambda e, a, b: kln.realizable(1000, e, a, b),
@@ -224,7 +225,7 @@ def test_kln_learns_noisy_labels_at_the_agnostic_sample_size(stats):
             x = jax.random.randint(key_x, (capacity,), 0, 16, jnp.int32)
             label = jnp.asarray(walsh[target])[x] ^ (jax.random.uniform(key_flip, (capacity,), jnp.float32) < noise)
             sample = Sample(x.astype(jnp.uint32)[:, None], label[:, None], jnp.arange(capacity) < n)
-            found = learner.learn(key_learn, sample, Privacy(jnp.float32(epsilon)), Goal(alpha, beta))
+            found = learner.learn(key_learn, sample, Privacy(jnp.float32(epsilon)), Accuracy(alpha, beta))
             return found.concept[0, 1]
 
         return jax.lax.map(trial, keys, batch_size=16)
@@ -242,7 +243,7 @@ def test_kln_learns_noisy_labels_at_the_agnostic_sample_size(stats):
 def test_erm_learns_at_its_sample_size(concepts, stats):
     alpha, beta = 0.1, 0.1
     learner = ERM(concepts)
-    n = learner.sample_size(Privacy(1.0), Goal(alpha, beta))
+    n = learner.sample_size(Privacy(1.0), Accuracy(alpha, beta))
     hard = make.adversarial_points if isinstance(concepts, Points) else make.adversarial_finite
     distribution = hard(concepts.domain, alpha)
     targets = [1, 2, 3] if isinstance(concepts, Finite) else make.spread(concepts.domain, 9)[3:5]

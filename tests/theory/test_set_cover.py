@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import gamma
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.theory import set_cover as theory
 
 

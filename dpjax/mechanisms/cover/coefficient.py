@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.bisection import MARGIN
+from dpjax.accounting.cover.calibration import KEPT_BACK
+from dpjax.accounting.cover.guarantee import cover_tree
+from dpjax.accounting.cover.table import CoverTable
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.set_cover import cover_tree
-from dpjax.accounting.set_cover_calibration import KEPT_BACK
-from dpjax.accounting.set_cover_table import CoverTable
-from dpjax.types import Neighboring, Privacy
+from dpjax.accounting.numeric.bisection import MARGIN
+from dpjax.core.types import Neighboring, Privacy
 
 _MOST = 1e6
 """No larger epsilon is spent."""

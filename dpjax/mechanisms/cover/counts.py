@@ -8,8 +8,8 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import random
-from dpjax.draws import drawn
+from dpjax.core import random
+from dpjax.core.draws import drawn
 
 _DIGITS = 62
 _WIDEST = 2.0**56  # 64 scales fit into the digits

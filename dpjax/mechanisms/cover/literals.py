@@ -8,9 +8,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks
-from dpjax.checks import InputError
-from dpjax.draws import asked
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.family import quality
 from dpjax.mechanisms.exponential import scaled

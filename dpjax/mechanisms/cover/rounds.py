@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks, keys
+from dpjax.core import checks, keys
 from dpjax.mechanisms.cover.counts import NoisyCount
 from dpjax.mechanisms.cover.family import Family, Prepared
 

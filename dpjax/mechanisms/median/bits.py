@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax import checks, random, wide
+from dpjax.core import checks, random, wide
 
 WORD = 0xFFFFFFFF
 _ATTEMPTS = 256  # each is in vain with probability below 1/2

@@ -13,13 +13,13 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax import checks
-from dpjax.checks import InputError
-from dpjax.draws import asked, drawn
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked, drawn
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
-from dpjax.types import Neighboring
 
 Margins = tuple[Array | int, Array | int]
 

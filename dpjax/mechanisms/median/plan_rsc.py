@@ -11,6 +11,7 @@ from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.slices import slices, slices_rate
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms.median.plan_search import (
     RecursivePlan,
     Shares,
@@ -25,7 +26,6 @@ from dpjax.mechanisms.median.plan_search import (
     weights,
 )
 from dpjax.mechanisms.median.plan_treelog import unstable_from
-from dpjax.types import Neighboring
 
 _PARTS = 4
 """delta is spent in equal parts on the slices' labels, the slices' mechanisms, the tests and the whole rest."""

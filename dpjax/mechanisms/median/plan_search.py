@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 GRID = 2**16
 """Shares are multiples of 1 / GRID: exact in float32, and they sum to 1 exactly."""

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dpjax import checks
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.median.plan_recprefix import PrefixStep as PrefixStep
 from dpjax.mechanisms.median.plan_recprefix import RecPrefixPlan as RecPrefixPlan
 from dpjax.mechanisms.median.plan_recprefix import pairs_tail as pairs_tail

@@ -5,17 +5,17 @@ from fractions import Fraction
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import checks
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.checks import InputError
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 from dpjax.mechanisms.median.answer import MedianAnswer
 from dpjax.mechanisms.median.exponential import Margins, exponential_median
 from dpjax.mechanisms.median.plans import ExponentialPlan, RecPrefixPlan, RscPlan, TreeLogPlan, plan_exponential
 from dpjax.mechanisms.median.recprefix import recprefix, recprefix_guarantee
 from dpjax.mechanisms.median.treelog import treelog, treelog_guarantee
 from dpjax.mechanisms.median.treelog_rsc import treelog_rsc
-from dpjax.types import Privacy
 
 MedianPlan = ExponentialPlan | RecPrefixPlan | TreeLogPlan | RscPlan
 

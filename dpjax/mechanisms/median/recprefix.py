@@ -3,10 +3,11 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
+from dpjax.core import keys
+from dpjax.core.types import Neighboring, Privacy, as_float
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.answer import MedianAnswer, roomy, trimmed
@@ -14,7 +15,6 @@ from dpjax.mechanisms.median.exponential import Margins, exponential_median, thr
 from dpjax.mechanisms.median.plan_recprefix import RecPrefixPlan
 from dpjax.mechanisms.median.trie import prefix_weights
 from dpjax.mechanisms.shuffle import Matching
-from dpjax.types import Neighboring, Privacy, as_float
 
 _SOURCE = "Bun, Nissim, Stemmer and Vadhan 2015, Section 4; constants derived"
 

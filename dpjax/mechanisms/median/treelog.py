@@ -3,11 +3,12 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import keys
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
-from dpjax.draws import asked
+from dpjax.core import keys
+from dpjax.core.draws import asked
+from dpjax.core.types import Neighboring, Privacy, as_float
 from dpjax.laws import Categorical, Laplace
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
@@ -15,7 +16,6 @@ from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.median.answer import MedianAnswer, roomy, trimmed
 from dpjax.mechanisms.median.exponential import Margins, exponential_median, three_candidates
 from dpjax.mechanisms.median.plan_treelog import TreeLogPlan, TreeStep, unstable_from
-from dpjax.types import Neighboring, Privacy, as_float
 
 _SOURCE = "Cohen, Lyu, Nelson, Sarlos and Stemmer 2023 (skeleton); constants derived"
 

@@ -3,7 +3,8 @@
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax import keys, random
+from dpjax.core import keys, random
+from dpjax.core.types import Neighboring
 from dpjax.laws import Laplace
 from dpjax.mechanisms.choosing import choosing
 from dpjax.mechanisms.median import bits as B
@@ -12,7 +13,6 @@ from dpjax.mechanisms.median.answer import MedianAnswer, roomy
 from dpjax.mechanisms.median.exponential import Margins, exponential_median, three_candidates
 from dpjax.mechanisms.median.plan_rsc import RscPlan
 from dpjax.mechanisms.slicing import cut_slice
-from dpjax.types import Neighboring
 
 _ONE_MORE: dict = {"monotonic": True, "neighboring": Neighboring.ADD_OR_REMOVE_ONE}
 

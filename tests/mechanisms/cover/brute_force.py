@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.mechanisms.cover.rejection import select_cut
+from dpjax.mechanisms.cover.lines.rejection import select_cut
 
 
 def gaps(values, low, high, weight, target, other, share, coefficient):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import random
+from dpjax.core import random
 from dpjax.mechanisms.cover import counts
 from dpjax.mechanisms.cover.counts import NoisyCount
 

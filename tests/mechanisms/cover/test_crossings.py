@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.mechanisms.cover.crossings import Signed, determinant, fraction_keys
+from tests.oracles.crossings import Signed, determinant, fraction_keys
 
 LARGEST = 2**64 - 1
 

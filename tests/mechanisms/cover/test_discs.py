@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
-from dpjax.mechanisms.cover.cuts import signed
-from dpjax.mechanisms.cover.discs import Discs
+from dpjax.core.checks import InputError
+from dpjax.mechanisms.cover.lines.cuts import signed
+from tests.mechanisms.cover.discs import Discs
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
 spec = importlib.util.spec_from_file_location("brute_force", Path(__file__).with_name("brute_force.py"))

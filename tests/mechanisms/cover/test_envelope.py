@@ -8,14 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.mechanisms.cover import rejection, sweep
-from dpjax.mechanisms.cover.cuts import Rows
-from dpjax.mechanisms.cover.discs import Discs
-from dpjax.mechanisms.cover.envelope import envelope, log_upper
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
-from dpjax.mechanisms.cover.halfspaces import HalfSpaces3
-from dpjax.mechanisms.cover.measures import Box, Kinematic, Net
-from dpjax.mechanisms.cover.refine import bound_between
+from dpjax.mechanisms.cover.lines import rejection, sweep
+from dpjax.mechanisms.cover.lines.cuts import Rows
+from dpjax.mechanisms.cover.lines.envelope import envelope, log_upper
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
+from dpjax.mechanisms.cover.lines.refine import bound_between
+from tests.mechanisms.cover.discs import Discs
 
 spec = importlib.util.spec_from_file_location("brute_force", Path(__file__).with_name("brute_force.py"))
 brute = importlib.util.module_from_spec(spec)
@@ -23,11 +22,11 @@ spec.loader.exec_module(brute)
 
 ROWS = 31
 FAMILIES = [HalfPlanes(1000, Kinematic(), slabs=16), HalfPlanes(100, Box(), slabs=8), Discs(50, slabs=6),
-            HalfSpaces3(2**20, slabs=4), HalfPlanes(1000, Net(20, 100))]  # fmt: skip
+            HalfPlanes(1000, Net(20, 100))]  # fmt: skip
 
 
 def database(family, kind, seed):
-    dimension = 3 if isinstance(family, HalfSpaces3) else 2
+    dimension = 2
     rng = np.random.default_rng(seed)
     x = rng.integers(0, family.d + 1, (ROWS, dimension))
     if kind == "clusters":
@@ -193,7 +192,7 @@ def test_upper_bounds_of_sums():
         assert true < found < true + 1e-8 + 1e-12 * abs(true)
 
 
-@pytest.mark.parametrize("family", [HalfPlanes(10, slabs=4), Discs(10, slabs=3), HalfSpaces3(10, slabs=2)], ids=str)
+@pytest.mark.parametrize("family", [HalfPlanes(10, slabs=4), Discs(10, slabs=3)], ids=str)
 def test_splitting_keeps_a_partition(family):
     cells = family.cells()
     with jax.enable_x64(True):

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import wide
-from dpjax.checks import InputError
-from dpjax.mechanisms.cover import events
-from dpjax.mechanisms.cover.slabs import Frame
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from tests.oracles import events
+from tests.oracles.slabs import Frame
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
 CAPACITY = 12

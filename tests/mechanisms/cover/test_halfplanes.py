@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
-from dpjax.mechanisms.cover.cuts import Cut, Rows, signed
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
-from dpjax.mechanisms.cover.measures import Box, Kinematic, Net
+from dpjax.core.checks import InputError
+from dpjax.mechanisms.cover.lines.cuts import Cut, Rows, signed
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
 spec = importlib.util.spec_from_file_location("brute_force", Path(__file__).with_name("brute_force.py"))

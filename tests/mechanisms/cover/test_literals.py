@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
 from dpjax.concepts import Cube
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover import Literals
 from dpjax.mechanisms.cover.literals import by_coordinate, pack, unpack
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover import Literals, set_cover
 
 CAPACITY = 129

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.mechanisms.cover import events
-from dpjax.mechanisms.cover.halfplanes import HalfPlanes
-from dpjax.mechanisms.cover.measures import Box, Kinematic
-from dpjax.mechanisms.cover.slabs import Frame
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
+from tests.oracles import events
+from tests.oracles.slabs import Frame
 
 FALSE_ALARM = 1e-6  # of each chi-square, over its fixed seed; `stats` has the same
 

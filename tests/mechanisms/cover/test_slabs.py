@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from dpjax.checks import InputError
-from dpjax.mechanisms.cover import events
-from dpjax.mechanisms.cover.slabs import Frame, Trapezoids, slab_cells, slab_select
+from dpjax.core.checks import InputError
+from tests.oracles import events
+from tests.oracles.slabs import Frame, Trapezoids, slab_cells, slab_select
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
 DRAWS = 4_000

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
-from dpjax.mechanisms.cover import corners
-from dpjax.mechanisms.cover.corners import corner_counts, log_sum, packed
-from dpjax.mechanisms.cover.cuts import cut_hits
-from dpjax.mechanisms.cover.triangles import Triangles
+from dpjax.core.checks import InputError
+from dpjax.mechanisms.cover.lines.cuts import cut_hits
+from dpjax.mechanisms.cover.triangles import corners
+from dpjax.mechanisms.cover.triangles.corners import corner_counts, log_sum, packed
+from dpjax.mechanisms.cover.triangles.triangles import Triangles
 
 
 def parts(generator, count):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.median import bits as B
 
 WIDTHS = [1, 2, 31, 32, 33, 64, 65, 1024]

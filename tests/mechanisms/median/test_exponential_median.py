@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.profile import hockey_stick
-from dpjax.checks import InputError
-from dpjax.draws import asking
+from dpjax.accounting.numeric.profile import hockey_stick
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asking
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.exponential import exponential_median, rank_quality, three_candidates
-from dpjax.types import Neighboring
 
 from .families import FAMILIES, draw
 

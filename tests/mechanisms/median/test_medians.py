@@ -8,11 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
+from dpjax.core.types import Privacy
 from dpjax.mechanisms import median as m
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.private_median import median_margins
-from dpjax.types import Privacy
 
 from .families import FAMILIES, draw
 

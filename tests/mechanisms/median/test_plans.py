@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, laplace, nbinom
 
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.median.plan_rsc import two_laplace_tail
 from dpjax.mechanisms.median.plan_search import on_grid, soft_max, spread
 from dpjax.mechanisms.median.plans import (

@@ -1,0 +1,63 @@
+"""A process that runs tiles on request: the number of devices, cores and peak memory belong to a process.
+
+For every line N on its standard input it runs N tiles of the threshold learner and answers with a line of JSON.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dpjax
+from benchmarks.tile import threshold_tile
+from dpjax.experiments.engine import Engine, host_devices
+
+
+class Child:
+    """The process, from outside: a context manager. ``cores``: to run on, all by default."""
+
+    def __init__(self, devices: int, cores: int | None = None):
+        path = os.pathsep.join([str(Path(dpjax.__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"from benchmarks import child; child.serve({devices}, {cores})"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+            env=os.environ | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
+        )  # fmt: skip
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def ask(self, tiles: int) -> dict[str, float]:
+        """{"trials", "seconds", "peak_mib"} of one request; the peak is that of the process so far."""
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
+        requests.write(f"{tiles}\n")
+        answer = answers.readline()
+        if not answer:
+            raise RuntimeError(f"the benchmark's process ended with status {self._process.wait()}")
+        return json.loads(answer)
+
+
+def serve(devices: int, cores: int | None) -> None:
+    """Answers requests until standard input ends."""
+    if cores is not None and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
+    host_devices(devices)
+    experiment, workload, point = threshold_tile()
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    with Engine() as engine:
+        list(engine.tiles(experiment, workload, point, 0, 0, devices))  # compiles
+        for line in sys.stdin:
+            before, start = engine.trials, time.perf_counter()
+            for _ in engine.tiles(experiment, workload, point, 0, 0, int(line)):
+                pass
+            seconds = time.perf_counter() - start
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+            print(json.dumps({"trials": engine.trials - before, "seconds": seconds, "peak_mib": peak}), flush=True)

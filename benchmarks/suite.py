@@ -1,0 +1,46 @@
+"""All rows, and running them."""
+
+import importlib.util
+from collections.abc import Iterable
+from typing import Any
+
+from benchmarks import (
+    audits,
+    conjunctions,
+    devices,
+    halfplanes,
+    learner,
+    memory,
+    noise,
+    parity,
+    selection,
+    vc1,
+)
+from benchmarks.row import Row
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+_PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, audits, devices, memory)
+ROWS: dict[str, Row] = {row.name: row for part in _PARTS for row in part.ROWS}
+
+
+def run(names: Iterable[str] | None = None, quick: bool = False) -> list[dict[str, Any]]:
+    """Measures rows, all by default, one after the other.
+
+    Args:
+      names: of `ROWS`.
+      quick: a few repetitions of each.
+
+    Returns: {name, value, peer, peer_value, ratio, goal, unit, passed, note} of each row; larger ratios are better and
+      ``passed`` says whether the goal is met (None without a goal). InputError for an unknown name, or where a peer is
+      not installed, before anything runs.
+    """
+    asked = list(ROWS if names is None else (checks.choice("row", name, ROWS) for name in names))
+    missing = {package for name in asked for package in ROWS[name].needs if importlib.util.find_spec(package) is None}
+    if missing:
+        others = [name for name in ROWS if not missing.intersection(ROWS[name].needs)]
+        raise InputError(
+            "benchmarks", f"{', '.join(sorted(missing))} to compare with", "not installed",
+            f"pip install 'dpjax[bench]', or name only rows that do without: {' '.join(others)}",
+        )  # fmt: skip
+    return [ROWS[name].run(0.2 if quick else 3.0) for name in asked]

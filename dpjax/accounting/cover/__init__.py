@@ -1,0 +1,1 @@
+"""Accounting of private set cover: the stopping game, closed forms, calibration."""

@@ -1,0 +1,157 @@
+"""Private set cover: the privacy of all its rounds together, far below the sum of the rounds'.
+
+A row that is hit is gone, so it is exposed to the round that removes it and to the chances of removal before that.
+"""
+
+from dpjax.accounting.cover.game import game_delta
+from dpjax.accounting.cover.states import largest_loss
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.bisection import MARGIN
+from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.accounting.numeric.secant import crossing
+from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
+
+_SOURCE = "Kaplan, Mansour, Matias, Stemmer, Claim 3.4; game and constants our own"
+_TOLERANCE = 1e-6
+
+
+def set_cover_delta(
+    epsilon: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
+) -> float:
+    """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`, which has the proof.
+
+    A round draws h with density proportional to mu(h) exp(coefficient q(h)), q(h) = min{T(h) - b / k, -O(h)}: of the
+    rows that no earlier function hit, T counts the targets that h hits and O the others; mu and k are public. With
+    ``scale`` > 0, b is the number n0 of targets alive plus discrete Laplace noise, P(w) ~ exp(-|w| / scale), less any
+    public offset, and the noisy counts are published with the functions. With ``scale`` = 0, b = n0 less an offset and
+    **the functions alone are published**: exact counts would give a row away.
+
+    Args:
+      epsilon: >= 0.
+      coefficient: > 0.
+      rounds: m >= 1; time is linear in it.
+      k: >= 1, of the quality function; the noisy version does not depend on it.
+      neighboring: the relation.
+      scale: >= 0.
+
+    Returns:
+      The larger of both directions; rounded up, by a few per cent at most up to hundreds of rounds.
+
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Claim 3.4.
+    """
+    non_negative("epsilon", epsilon)
+    return game_delta(epsilon, *_checked(coefficient, rounds, k, neighboring, scale))
+
+
+def set_cover_epsilon(
+    delta: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
+) -> float:
+    """An epsilon with ``set_cover_delta(epsilon, ...) <= delta``, the smallest but for one in a million.
+
+    Args:
+      delta: in [0, 1); at 0 the answer is `largest_loss`.
+      coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
+    """
+    checks.delta(delta)
+    coefficient, rounds, rate, exact, neighboring = _checked(coefficient, rounds, k, neighboring, scale)
+    worst = largest_loss(neighboring, exact, rounds, coefficient, rate) * (1 + MARGIN)
+
+    def curve(epsilon: float) -> float:
+        return game_delta(epsilon, coefficient, rounds, rate, exact, neighboring)
+
+    if delta == 0:
+        return worst
+    if curve(0.0) <= delta:
+        return 0.0
+    rho = set_cover_rho(coefficient, rounds, k, neighboring, scale)
+    start = min(worst, zcdp_epsilon(rho, delta))
+    return crossing(curve, delta, start if curve(start) <= delta else worst, 0.8, _TOLERANCE)
+
+
+def set_cover_rho(coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0) -> float:
+    """The zCDP parameter of all rounds: a selection is bounded-range, the noise on a count is pure.
+
+    Added to a fixed count or to the exact one, a row moves q by D in an interval of length 1; replaced, of length 2.
+    Reference: Rogers, Steinke, "A better privacy analysis of the exponential mechanism"; see `zcdp`.
+    """
+    coefficient, rounds, rate, _, neighboring = _checked(coefficient, rounds, k, neighboring, scale)
+    return rounds * (bounded_range_rho(score_range(neighboring) * coefficient) + pure_rho(rate))
+
+
+def score_range(neighboring: Neighboring) -> int:
+    """The length of the interval in which neighbours' qualities differ, whatever is hit."""
+    return 1 if neighboring is Neighboring.ADD_OR_REMOVE_ONE else 2
+
+
+def set_cover_guarantee(
+    coefficient: float,
+    rounds: int,
+    delta: float,
+    k: int,
+    neighboring: Neighboring,
+    scale: float = 0.0,
+    what: str = "private set cover",
+) -> Guarantee:
+    """All rounds: the functions and, if they are noisy, the counts.
+
+    Args:
+      delta: in [0, 1).
+      coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
+      what: the name of the whole.
+
+    Privacy: (set_cover_epsilon(delta, ...), delta), and set_cover_rho-zCDP.
+    """
+    epsilon = set_cover_epsilon(delta, coefficient, rounds, k, neighboring, scale)
+    return cover_tree(epsilon, delta, coefficient, rounds, k, neighboring, scale, what, "the stopping game")
+
+
+def cover_tree(
+    epsilon: float,
+    delta: float,
+    coefficient: float,
+    rounds: int,
+    k: int,
+    neighboring: Neighboring,
+    scale: float,
+    what: str,
+    rule: str,
+) -> Guarantee:
+    """A claim on all rounds over what a round spends on its own; ``rule`` says why they do not just add up."""
+    span = score_range(neighboring) * coefficient
+    parts = [
+        Guarantee(span, 0.0, neighboring, "selection of a function", rho=bounded_range_rho(span), bounded_range=span)
+    ]
+    if scale > 0:
+        parts.append(Guarantee(1 / scale, 0.0, neighboring, "count of the targets left", rho=pure_rho(1 / scale)))
+    return Guarantee(
+        epsilon,
+        delta,
+        neighboring,
+        what,
+        why=f"a row that is hit is gone: {rule}, {rounds} rounds at coefficient {coefficient:.6g}",
+        parts=tuple(parts),
+        rounds=rounds,
+        rho=set_cover_rho(coefficient, rounds, k, neighboring, scale),
+        source=_SOURCE,
+    )
+
+
+def _checked(
+    coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float
+) -> tuple[float, int, float, int | None, Neighboring]:
+    """(coefficient, rounds, rate, k where the count is exact, neighboring)."""
+    checks.epsilon(coefficient, "coefficient")
+    checks.integer("rounds", rounds, 1)
+    checks.integer("k", k, 1)
+    non_negative("scale", scale)
+    if not isinstance(neighboring, Neighboring):
+        raise InputError(
+            "neighboring",
+            "a member of dpjax.core.types.Neighboring",
+            repr(neighboring),
+            "for example Neighboring.REPLACE_ONE",
+        )
+    return coefficient, rounds, 1 / scale if scale else 0.0, None if scale else k, neighboring

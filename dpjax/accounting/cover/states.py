@@ -1,0 +1,116 @@
+"""Private set cover beside its neighbour: which of the differing rows are alive, and how far the scores can differ.
+
+Two runs are compared on databases that share all rows but one (ADD_OR_REMOVE_ONE) or one on each side (REPLACE_ONE).
+Given the same earlier outputs they differ through the live differing rows only, so these are the state.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dpjax.core.types import Neighboring
+
+
+@dataclass(frozen=True, order=True)
+class Row:
+    """A row that one database has and the other has not.
+
+    Args:
+      side: 1 if the second database has it, -1 if the first has it.
+      target: True for the class that is to be covered, False for the one to be spared.
+    """
+
+    side: int
+    target: bool
+
+
+Alive = tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class State:
+    """What one round can do to a pair of runs.
+
+    Args:
+      moves: (shift, the states that may follow), shifts ascending: the ends of the intervals of score differences.
+      counted: True if the two databases' numbers of live target rows differ, so that a noisy count tells them apart.
+    """
+
+    moves: tuple[tuple[int, tuple[Alive, ...]], ...]
+    counted: bool
+
+
+def starts(neighboring: Neighboring) -> tuple[Alive, ...]:
+    """Every pair of neighbours that is to be compared, in both directions: which rows differ, and on which side."""
+    if neighboring is Neighboring.ADD_OR_REMOVE_ONE:
+        return tuple((Row(side, target),) for side in (-1, 1) for target in (True, False))
+    return tuple((Row(-1, first), Row(1, second)) for first in (True, False) for second in (True, False))
+
+
+def interval(alive: Alive, hit: Alive, k: int | None, cells: int) -> tuple[int, int]:
+    """Bounds on cells * (q2(h) - q1(h)), rounded outwards, for a hypothesis that hits ``hit`` among ``alive``.
+
+    q = min{T - b / k, -O}: the first argument moves by the target rows that are hit, less 1 / k for each target row
+    alive if b is the exact count (``k`` given; None: b was published and is the same), the second by the other rows
+    that are hit. The minimum of two numbers moves by no less than the smaller and no more than the larger of the moves.
+    """
+    above = sum(row.side for row in hit if row.target)
+    counted = 0 if k is None else sum(row.side for row in alive if row.target)
+    spared = -cells * sum(row.side for row in hit if not row.target)
+    unit = k or 1
+    covered = cells * (unit * above - counted)
+    return min(covered // unit, spared), max(-(-covered // unit), spared)
+
+
+@lru_cache(maxsize=64)
+def states(neighboring: Neighboring, k: int | None, cells: int) -> dict[Alive, State]:
+    """All states that the pairs of ``starts`` can reach, fewer live rows first; without the empty one, the end.
+
+    Args:
+      neighboring: the relation.
+      k: of the quality function where it uses the exact count, None where it uses a published one.
+      cells: shifts are in units of 1 / cells.
+    """
+    found = {part for rows in starts(neighboring) for count in (1, 2) for part in itertools.combinations(rows, count)}
+    return {alive: _state(alive, k, cells) for alive in sorted(found, key=lambda rows: (len(rows), rows))}
+
+
+def _state(alive: Alive, k: int | None, cells: int) -> State:
+    moves: dict[int, set[Alive]] = {}
+    for count in range(len(alive) + 1):
+        for hit in itertools.combinations(alive, count):
+            left = tuple(row for row in alive if row not in hit)
+            for shift in interval(alive, hit, k, cells):
+                moves.setdefault(shift, set()).add(left)
+    ordered = tuple((shift, tuple(sorted(left))) for shift, left in sorted(moves.items()))
+    return State(ordered, sum(row.side for row in alive if row.target) != 0)
+
+
+def largest_loss(
+    neighboring: Neighboring, k: int | None, rounds: int, coefficient: float = 1.0, rate: float = 0.0
+) -> float:
+    """The largest possible log-ratio of the probabilities of one transcript under two neighbours.
+
+    With shifts D in [low, high] a round multiplies the ratio by at most exp(coefficient (high - D)); a count adds
+    ``rate``. In units of the coefficient (rate 0): m under ADD_OR_REMOVE_ONE, m + 1 under REPLACE_ONE, where exact
+    counts can make it m (1 + 1 / k).
+
+    Args:
+      neighboring, k: see ``states``.
+      rounds: m >= 1.
+      coefficient, rate: >= 0.
+    """
+    unit = 1 if k is None else k
+    table = states(neighboring, k, unit)
+    worst: dict[Alive, float] = dict.fromkeys(table, 0.0) | {(): 0.0}
+    for _ in range(rounds):
+        worst = {(): 0.0} | {alive: _worst(state, worst, coefficient / unit, rate) for alive, state in table.items()}
+    return max(worst[alive] for alive in starts(neighboring))
+
+
+def _worst(state: State, following: dict[Alive, float], step: float, rate: float) -> float:
+    high = state.moves[-1][0]
+    turns = (step * (high - shift) + following[left] for shift, after in state.moves for left in after)
+    return rate * state.counted + max(turns)

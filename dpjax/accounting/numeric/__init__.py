@@ -1,0 +1,1 @@
+"""Numerical tools of accounting: profiles, convolution, grids, roots."""

@@ -1,0 +1,18 @@
+"""The two ranges that ``dpjax.core.checks`` does not name: at least 0, and more than 0."""
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+
+def non_negative(name: str, value: float) -> float:
+    """A finite number >= 0, as a float."""
+    if checks.number(name, value) < 0:
+        raise InputError(name, "a number >= 0", repr(value), f"a negative {name} has no meaning here")
+    return float(value)
+
+
+def positive(name: str, value: float) -> float:
+    """A finite number > 0, as a float."""
+    if checks.number(name, value) <= 0:
+        raise InputError(name, "a number > 0", repr(value), f"choose a positive {name}")
+    return float(value)

@@ -1,0 +1,3 @@
+"""What private learners are compared with."""
+
+from .erm import ERM as ERM

@@ -1,0 +1,68 @@
+"""Empirical risk minimisation: the non-private learner that private ones are compared with."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.concepts.finite import Finite
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.parities import Parities
+from dpjax.concepts.points import Points
+from dpjax.core import keys, wide
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.learners.base import InPieces, flipped_label_pairs
+from dpjax.theory import erm as theory
+
+
+@dataclass(frozen=True)
+class ERM:
+    """The first concept of a piece with the fewest errors, for each of the k columns. Proper, agnostic. NOT private.
+
+    Args:
+      concepts: the class.
+
+    Privacy: none.
+    Utility: `theory.erm`.
+    Reference: Vapnik and Chervonenkis 1971.
+    """
+
+    concepts: InPieces
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+
+    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+        """k concepts; the key and the budget are not used."""
+        keys.require_typed(key)
+
+        def one(x: Array, column: Array) -> Array:
+            pieces = self.concepts.pieces(x, column, sample.mask)
+            errors = jnp.where(pieces.alive, pieces.errors, jnp.iinfo(jnp.int32).max)
+            index = jnp.arange(errors.shape[0], dtype=jnp.int32)
+            best = jnp.min(jnp.where(errors == jnp.min(errors), index, errors.shape[0]))
+            with jax.enable_x64(True):
+                return wide.split(pieces.element(best, jnp.uint64(0)))
+
+        by_concept = sample.x.ndim == 3
+        return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, sample.y))
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]``."""
+        return self.concepts.predict(hypothesis, x)
+
+    def guarantee(self, privacy: Privacy) -> None:
+        """None: there is no privacy."""
+        return None
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The class's bound in `theory.erm`, for one concept (for points it covers any number of them)."""
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        if isinstance(self.concepts, Points):
+            return theory.points(alpha, beta)
+        if isinstance(self.concepts, Finite | Parities):
+            return theory.finite(self.concepts.size, alpha, beta)
+        return theory.thresholds(alpha, beta)
+
+    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+        """All rows alike, one moved or relabelled."""
+        return flipped_label_pairs(self.concepts.domain, rows)

@@ -1,0 +1,231 @@
+"""`dpjax audit`: a target by name, or everything."""
+
+import importlib
+import json
+from collections.abc import Callable
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table as Printed
+
+from dpjax import audit, evidence
+from dpjax.audit import Report, Target
+from dpjax.concepts import Domain
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.experiments import catalog
+from dpjax.experiments.progress import Progress
+from dpjax.experiments.store import replace_file
+
+if TYPE_CHECKING:
+    from dpjax import cli
+
+METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
+_ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
+_SHARP = Privacy(4.0, 0.3)
+_TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
+_NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
+_RELATIONS = {relation.value: relation for relation in Neighboring}
+
+
+def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+    """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
+    checks.choice("method", command.method, METHODS)
+    privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
+    if command.trials is not None:
+        checks.integer("trials", command.trials, 1)
+    relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
+    if command.all == (command.target is not None):
+        raise InputError(
+            "target", "a name, module:object, or --all", repr(command.target), "see `dpjax list` for the names"
+        )
+    checks.choice("calibration", command.calibration, ("corrected", "printed"))
+    if command.target is not None:
+        reports = [_run(find(command.target, relation, command.calibration), privacy, command)]
+        answer = reports[0].to_dict()
+    else:
+        _plain("--all", relation, command.calibration)
+        reports, todo = [], everything(privacy)
+        with Progress() as progress:
+            for target, budget in todo:
+                progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
+                reports.append(_run(target, budget, command))
+                answer = {"reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports)}
+                _write(answer, reports, command)  # an interruption loses the row under way only
+    answer["violated"] = any(report.violated for report in reports)
+    _write(answer, reports, command)
+    if command.out is not None:
+        from dpjax.plots import plot_privacy
+
+        curve = not command.all and reports[0].curve
+        answer["figures"] = [] if not curve else [str(p) for p in plot_privacy(answer, command.out / "audit")]
+
+    def show() -> None:
+        console = Console()
+        if not console.is_terminal:
+            console = Console(width=_WIDE)  # a file has no edge
+        if command.all:
+            printed = Printed()
+            for heading in _HEADINGS:
+                printed.add_column(heading)
+            for report in reports:
+                printed.add_row(*_row(report))
+            console.print(printed)
+        else:
+            console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
+
+    return answer, show
+
+
+def _write(answer: dict[str, Any], reports: list[Report], command: "cli.AuditCommand") -> None:
+    if command.out is not None:
+        replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
+        replace_file(command.out / "audit.md", markdown(reports).encode())
+
+
+def find(name: str, relation: Neighboring, calibration: str) -> Target:
+    """A mechanism, a sanitizer, a learner as in `dpjax list`, or ``module:object``.
+
+    The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
+    """
+    if ":" in name:
+        _plain(name, relation, calibration)
+        return _own(name)
+    if name in evidence.mechanism_names():
+        return evidence.mechanism_target(name, relation, calibration)
+    if name in evidence.median_names():
+        checks.choice("calibration", calibration, ("corrected",))
+        return evidence.median_target(name, relation)
+    rules = {target.name: target for target in evidence.accounting_targets()}
+    exported = [*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names()]
+    known = [*exported, *catalog.learner_names(), *rules]
+    checks.choice("target", name, known)
+    _plain(name, relation, calibration)
+    if name in evidence.sanitizer_names():
+        return evidence.sanitizer_target(name)
+    return rules[name] if name in rules else _learner(name, _ELEMENTS)
+
+
+def _plain(name: str, relation: Neighboring, calibration: str) -> None:
+    """Refuses what only single mechanisms know: other constants, and a choice of relation."""
+    if calibration != "corrected":
+        raise InputError("calibration", f"corrected for {name}", calibration, "name a mechanism that a paper prints")
+    if relation is not Neighboring.REPLACE_ONE:
+        raise InputError(
+            "relation",
+            f"{Neighboring.REPLACE_ONE.value} for {name}",
+            relation.value,
+            "leave it out: the claim names its own",
+        )
+
+
+def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
+    """Everything exported with a claim, under each relation that it is made for, and the budget to audit it at.
+
+    Learners, medians and sanitizers are audited at a second budget, too: on so few rows they come near their claim
+    only there.
+    """
+    found = []
+    for name, relation in product(evidence.mechanism_names(), Neighboring):
+        if relation in evidence.relations(name):
+            found.append(evidence.mechanism_target(name, relation))
+    for name in evidence.median_names():
+        found += [evidence.median_target(name, relation) for relation in evidence.median_relations(name)]
+    learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name not in _NO_ROW]
+    sanitizers = [evidence.sanitizer_target(name) for name in evidence.sanitizer_names()]
+    usual = [(target, privacy) for target in [*found, *learners, *sanitizers, *evidence.accounting_targets()]]
+    sharp = [
+        *(target for target in learners if not target.name.endswith(("-rsc", "-proper", "polygon"))),
+        *(target for target in found if target.name in evidence.median_names()),
+        *(target for target in sanitizers if target.table is not None and target.name != "sanitizer-slices"),
+    ]
+    return usual + [(target, _SHARP) for target in sharp]
+
+
+def markdown(reports: list[Report]) -> str:
+    """One row a claim."""
+    lines = ["# Privacy audit", "", "| " + " | ".join(_HEADINGS) + " | evidence |", "|---" * (len(_HEADINGS) + 1) + "|"]
+    lines += ["| " + " | ".join([*_row(report), report.evidence]) + " |" for report in reports]
+    return "\n".join(lines) + "\n"
+
+
+_WIDE = 160
+_HEADINGS = ("target", "relation", "claimed", "found: epsilon", "delta", "method", "verdict", "seconds")
+
+
+def _row(report: Report) -> tuple[str, ...]:
+    name = report.target if report.calibration == "corrected" else f"{report.target} ({report.calibration})"
+    claim = f"({report.claim.epsilon:g}, {report.claim.delta:g})"
+    found = f"{report.epsilon_found:.6g}", f"{report.delta_found:.6g}"
+    method = report.method if report.confidence == 1 else f"{report.method}, {report.confidence:g}"
+    seconds = f"{report.details['seconds']:.2f}"
+    return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
+
+
+def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Report:
+    method, why = command.method, ""
+    trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
+    if method == "auto":
+        method = "exact" if target.table is not None else "statistical"
+    if method == "exact":
+        try:
+            return audit.exact(target, privacy)
+        except audit.NotListable as error:
+            if command.method == "exact":
+                raise
+            why = str(error)
+    if method == "replay":
+        return audit.replay(target, privacy, seed=command.seed)
+    if method == "one-run":
+        confidence, seed = command.confidence, command.seed
+        return audit.one_run_of(target, privacy, canaries=trials, confidence=confidence, seed=seed)
+    report = audit.statistical(
+        target, privacy, trials=trials, confidence=command.confidence, seed=command.seed,
+        distance=command.distance, sequential=method == "sequential",
+        bitwise=method == "bitwise", search=command.search,
+    )  # fmt: skip
+    if why:
+        report.details["not_exact"] = why
+    return report
+
+
+def _learner(name: str, elements: int) -> Target:
+    if name.startswith(("vc1-", "interior-")):
+        kind, method = name.split("-")
+        return evidence.learner_target(evidence.small_vc1(kind, method, Domain(elements)), name, 1)
+    if name in catalog.COVERS:
+        return evidence.learner_target(evidence.small_cover(name), name, 1)
+    if name.startswith(catalog.MULTI):
+        small = evidence.small_multi(name)
+        return evidence.learner_target(small, name, getattr(small, "k", _CONCEPTS))
+    kind, _ = catalog.fitting(name)
+    concepts = catalog.CLASSES[kind](Domain(elements))
+    return evidence.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)
+
+
+def _own(name: str) -> Target:
+    module, _, path = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), path)
+        if callable(found) and not hasattr(found, "learn"):
+            try:
+                found = found()
+            except TypeError:
+                found = found(catalog.CLASSES["points"](Domain(_ELEMENTS)), _CONCEPTS)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            "target", "module:object that can be imported", repr(name),
+            f"put the module on the path and check the name ({type(error).__name__}: {error})",
+        ) from error  # fmt: skip
+    if isinstance(found, Target):
+        return found
+    if not (hasattr(found, "learn") and hasattr(found, "guarantee") and hasattr(found, "hard_neighbors")):
+        raise InputError(
+            "target", "a dpjax.audit.Target or a Learner", type(found).__name__,
+            "make a Target of it: name, claim, run, universes, pairs",
+        )  # fmt: skip
+    return evidence.learner_target(found, name, getattr(found, "k", 1))

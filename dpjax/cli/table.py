@@ -1,0 +1,90 @@
+"""`dpjax table`: a paper's table of sample complexities, measured."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table as Printed
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments import engine
+from dpjax.experiments.cells import Cells
+from dpjax.experiments.progress import Progress
+from dpjax.experiments.reports import about, table
+from dpjax.experiments.store import Store, replace_file
+from dpjax.papers import bns_table as multi_table
+from dpjax.plots.table import plot_table
+
+if TYPE_CHECKING:
+    from dpjax import cli
+
+TABLES = {"bns-multi": multi_table}
+_HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "interval", "widened", "n* from", "to")
+
+
+def table_(command: "cli.TableCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+    """Measures every row, writes table.json, table.md and the figure after each, and returns the result."""
+    paper = TABLES[checks.choice("table", command.name, TABLES)]
+    checks.integer("limit", command.limit, 16, engine.CAPACITY_LIMIT)
+    checks.probability("gamma", command.gamma)
+    checks.probability("confidence", command.confidence)
+    checks.integer("seed", command.seed, 0, 2**32 - 1)
+    rows = [row for row in paper.rows() if not command.rows or any(part in row.title for part in command.rows)]
+    if not rows:
+        titles = "; ".join(row.title for row in paper.rows())
+        raise InputError("rows", f"parts of: {titles}", repr(command.rows), "name a part of a title")
+    engine.host_devices(command.devices)
+    measured: list[dict[str, Any]] = []
+    answer: dict[str, Any] = {}
+    config = {"limit": command.limit, "gamma": command.gamma, "confidence": command.confidence, "rows": command.rows}
+    with Store(command.out) as store, engine.Engine() as machine, Progress() as progress:
+        cells = Cells(store, machine, command.seed, progress.trials)
+        for row in rows:
+
+            def say(text: str, title: str = row.title) -> None:
+                progress.step(f"{title}: {text}", len(measured), len(rows))
+
+            found = paper.measure(
+                row, cells, say, limit=command.limit, gamma=command.gamma, error=1 - command.confidence
+            )
+            measured.append(found)
+            answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
+            answer |= about(config, command.seed)
+            replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
+            replace_file(command.out / "table.md", markdown(answer).encode())
+    drawn = plot_table(answer, command.out / "table", command.formats) if command.formats else []
+    answer["figures"] = [str(path) for path in drawn]
+
+    def show() -> None:
+        console, printed = Console(), Printed(title=f"{command.name}, measured")
+        for heading in _HEADINGS:
+            printed.add_column(heading)
+        for one in measured:
+            printed.add_row(*map(str, _cells(one)))
+        console.print(printed)
+        for path in answer["figures"]:
+            console.print(f"figure: {path}")
+
+    return answer, show
+
+
+def markdown(answer: dict[str, Any]) -> str:
+    """The table, and every bracket below it."""
+    text = table(_HEADINGS, [_cells(row) for row in answer["rows"]])
+    heading = ("n* above", "at most", "planner", "lower bound", "trials")
+    for row in answer["rows"]:
+        points = [
+            [one[key] for key in ("value", "n_low", "n_high", "theorem", "bound", "trials")] for one in row["points"]
+        ]
+        text += f"\n{row['title']} ({row['source']}):\n\n" + table((row["axis"], *heading), points)
+    return text
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    fit, ends = row["fit"], [one["n_high"] for one in row["points"] if one["n_high"] is not None]
+    numbers = ["-"] * 3
+    if fit is not None:  # brackets that had to be widened hold the exponent with no stated confidence
+        numbers = [f"{fit['exponent']:.3f}", f"[{fit['low']:.3f}, {fit['high']:.3f}]", f"{fit['widened']:.2f}"]
+    return [row["title"], row["claim"], row["axis"], row["claimed"], *numbers, *(ends[:1] + ends[-1:] or ["-", "-"])]

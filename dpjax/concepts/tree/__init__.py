@@ -1,0 +1,3 @@
+"""Classes of VC dimension 1 as trees."""
+
+from .tree import Tree as Tree

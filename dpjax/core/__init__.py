@@ -1,0 +1,1 @@
+"""The ground floor: nouns, checks, keys, draws, random numbers, wide integers."""

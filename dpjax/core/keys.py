@@ -1,0 +1,70 @@
+"""Where keys come from. Nothing else in dpjax calls ``fold_in``."""
+
+import zlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.core.checks import InputError
+
+
+def require_typed(key: Array) -> None:
+    """Refuses anything but a scalar typed threefry key.
+
+    Raises InputError at trace time: a raw uint32 key cannot say which generator it belongs to, and
+    the rbg generators draw other numbers under vmap than in a loop, so a trial would depend on its batch.
+    """
+    dtype = getattr(key, "dtype", None)
+    if dtype is None or not jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        raise InputError(
+            "key", "a typed key, jax.random.key(seed)", f"{dtype or type(key).__name__}",
+            "replace jax.random.PRNGKey(seed) by jax.random.key(seed), or wrap it with jax.random.wrap_key_data",
+        )  # fmt: skip
+    implementation = str(jax.random.key_impl(key))
+    if "threefry2x32" not in implementation:
+        raise InputError(
+            "key", "a threefry2x32 key", implementation,
+            "use jax.random.key(seed, impl='threefry2x32'): other generators are not batch-invariant",
+        )  # fmt: skip
+    if not jax.config.jax_threefry_partitionable:
+        raise InputError(
+            "jax_threefry_partitionable", "True (JAX's default)", "False",
+            "remove the setting: without it padding a draw changes the numbers before the padding",
+        )  # fmt: skip
+
+
+def root(seed: int) -> Array:
+    """The key of a whole experiment, from a seed in [0, 2**32)."""
+    return jax.random.key(seed, impl="threefry2x32")
+
+
+def stream(key: Array, name: str) -> Array:
+    """The key of a named purpose. Adding a name never moves another one."""
+    require_typed(key)
+    return jax.random.fold_in(key, zlib.crc32(name.encode()))
+
+
+def streams(key: Array, *names: str) -> Array:
+    """``key[len(names)]``: the same keys as `stream` gives one by one, in one hash that compiles faster."""
+    require_typed(key)
+    codes = jnp.asarray(np.array([zlib.crc32(name.encode()) for name in names], np.uint32))
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, codes)
+
+
+def per_index(key: Array, count: int) -> Array:
+    """``key[count]``, one for each concept or part; the first ones do not depend on ``count``."""
+    require_typed(key)
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count, dtype=jnp.uint32))
+
+
+def of_point(root_key: Array, point: Array | np.ndarray) -> Array:
+    """The key of one point of a sweep; ``point`` is ``uint32[2]``, the hash of what the point is."""
+    require_typed(root_key)
+    return jax.random.fold_in(jax.random.fold_in(root_key, point[0]), point[1])
+
+
+def of_trial(point_key: Array, trial: Array) -> Array:
+    """The key of one trial: a function of what it is, not of where it ran. ``trial`` is uint32."""
+    return jax.random.fold_in(point_key, trial)

@@ -1,0 +1,15 @@
+"""What is audited: one small world for every exported claim, and planted bugs."""
+
+from .accounting import accounting_targets as accounting_targets
+from .learners import learner_target as learner_target
+from .learners import small_cover as small_cover
+from .learners import small_multi as small_multi
+from .learners import small_vc1 as small_vc1
+from .mechanisms import mechanism_names as mechanism_names
+from .mechanisms import mechanism_target as mechanism_target
+from .mechanisms import relations as relations
+from .medians import median_names as median_names
+from .medians import median_relations as median_relations
+from .medians import median_target as median_target
+from .sanitizers import sanitizer_names as sanitizer_names
+from .sanitizers import sanitizer_target as sanitizer_target

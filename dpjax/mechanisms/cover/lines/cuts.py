@@ -1,0 +1,178 @@
+"""Families of cuts: {x : value(theta, x) >= t} and its complement, where the value is affine in theta and whole.
+
+Halfplanes and discs are such families. theta and t are whole numbers on a lattice that the data do not choose, so
+whether a cut hits a row is decided by integers: the same bits wherever it is asked.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
+
+_LANES = 32
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Cut:
+    """A cut hits x iff value(theta, x) >= t (``above``) or iff value(theta, x) < t.
+
+    chart: ``int32[]``. theta: ``uint32[D, 2]``, t: ``uint32[2]``, int64 in two's complement, upper limb first.
+    above: ``bool[]``.
+    """
+
+    chart: Array
+    theta: Array
+    t: Array
+    above: Array
+
+    @staticmethod
+    def of(chart: Array, theta: Array, t: Array, above: Array) -> "Cut":
+        """From int64 theta and t, under 64-bit types."""
+        return Cut(chart, wide.split(theta.astype(jnp.uint64)), wide.split(t.astype(jnp.uint64)), above)
+
+    def whole(self) -> tuple[Array, Array]:
+        """theta ``int64[D]`` and t ``int64[]``, under 64-bit types."""
+        return wide.join(self.theta).astype(jnp.int64), wide.join(self.t).astype(jnp.int64)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Boxes {low, ..., high - 1} of theta that part the lattice. chart: ``int32[C]``; low, high: ``int64[C, D]``."""
+
+    chart: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class Support:
+    """Which t the base measure reaches: ``int64[]`` from ``low`` to ``high``, both inclusive, each with weight 1.
+
+    below, above: ``float64[]``, the weight of the cuts under ``low`` and over ``high``. They are kept as the cuts
+    t = first and t = last + 1, which hit all rows or none: a map of the base measure that the data do not choose.
+    """
+
+    low: Array
+    high: Array
+    below: Array
+    above: Array
+
+
+class Cuts(Protocol):
+    """A frozen dataclass, static, equal by value; its numbers stay below 2**61 so that nothing overflows.
+
+    value(theta, x) = offset - theta . slope with slope >= 0, in {first, ..., last}. The base measure has weight
+    exp(log_density) at each lattice theta of a chart, times the weight of t under `support`; t is a multiple of
+    2**step. All methods but `cells` are traced under 64-bit types.
+    """
+
+    @property
+    def first(self) -> int:
+        """The least value."""
+        ...
+
+    @property
+    def last(self) -> int:
+        """The largest value."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """t is a multiple of 2**step."""
+        ...
+
+    def features(self, x: Array) -> tuple[Array, Array]:
+        """offset ``int64[charts, n]`` and slope ``int64[charts, n, D]``, 0 <= slope, of any rows."""
+
+    def cells(self) -> Cells:
+        """A partition of the lattice of theta, on the host; the first one, which the sampler refines."""
+
+    def log_density(self, chart: Array, theta: Array) -> Array:
+        """``float64[]`` for ``int64[D]``."""
+
+    def log_peak(self, chart: Array, low: Array, high: Array) -> Array:
+        """An upper bound of log_density on a cell, ``float64[]`` for ``int64[D]``."""
+
+    def support(self, chart: Array, low: Array, high: Array) -> Support:
+        """What holds every t of every theta of a cell, with tails that are nowhere larger; exact for one theta."""
+
+
+def grid_points(x: Array, d: int, dimension: int) -> Array:
+    """Rows ``int[n, dimension]`` as ``int64``, coordinates clipped to {0, ..., d}: a map of each record by itself."""
+    if x.ndim != 2 or x.shape[1] != dimension or not jnp.issubdtype(x.dtype, jnp.integer):
+        raise InputError(
+            "x", f"whole numbers of shape [n, {dimension}]", f"{x.dtype}{list(x.shape)}",
+            f"give coordinates in {{0, ..., {d}}}, for example int32",
+        )  # fmt: skip
+    return jnp.clip(x.astype(jnp.int64), 0, d)
+
+
+def affine(offset: Array, slope: Array, theta: Array) -> Array:
+    """offset - theta . slope, ``int64[n]``, of ``int64[n]``, ``int64[n, D]`` and ``int64[D]``."""
+    return offset - jnp.sum(slope * theta[None], axis=-1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one selection: features, and a code that is 1 for a target, 2 for another, 0 for neither."""
+
+    offset: Array  # int64[charts, n]
+    slope: Array  # int64[charts, n, D]
+    code: Array  # int64[n]
+
+    @staticmethod
+    def of(cuts: Cuts, x: Array, target: Array, other: Array) -> "Rows":
+        """Rows that count as both have code 3; what counts for nothing is all zeros, and there is such a row.
+
+        The number of rows is made a multiple of 32: XLA's CPU code for sums is ten times faster then.
+        """
+        spare = _LANES - x.shape[0] % _LANES
+        code = jnp.pad(target.astype(jnp.int64) + 2 * other.astype(jnp.int64), (0, spare))
+        real = code > 0
+        offset, slope = cuts.features(x)
+        offset = jnp.where(real[None], jnp.pad(offset, ((0, 0), (0, spare))), jnp.int64(0))
+        slope = jnp.where(real[None, :, None], jnp.pad(slope, ((0, 0), (0, spare), (0, 0))), jnp.int64(0))
+        return Rows(offset, slope, code)
+
+    def values(self, chart: Array, theta: Array) -> Array:
+        """value(theta, x), ``int64[n]``."""
+        return affine(self.offset[chart], self.slope[chart], theta)
+
+    def weight(self) -> Array:
+        """Targets in the lower half, others in the upper half of an ``int64[n]``: sums of both at once."""
+        return (self.code & 1) + ((self.code >> 1) << 32)
+
+
+def halves(weight: Array) -> tuple[Array, Array]:
+    """Targets and others of a sum of `Rows.weight`, as float64."""
+    return (weight & 0xFFFFFFFF).astype(jnp.float64), (weight >> 32).astype(jnp.float64)
+
+
+def cut_hits(cuts: Cuts, h: Cut, x: Array) -> Array:
+    """Which rows a cut hits, ``bool[n]``: by integers only."""
+    with jax.enable_x64(True):
+        theta, t = h.whole()
+        offset, slope = cuts.features(x)
+        return (affine(offset[h.chart], slope[h.chart], theta) >= t) == h.above
+
+
+def check_sizes(slabs: int, bins: int, spare: int, walls: int) -> None:
+    """The sizes of a sampler, on the host."""
+    checks.integer("slabs", slabs, 2, 2**14)
+    checks.integer("bins", bins, 2, 2**14)
+    checks.integer("spare", spare, 0, 2**20)
+    checks.integer("walls", walls, 2, 2**14)
+
+
+def signed(limbs: Array | np.ndarray) -> np.ndarray:
+    """Host: ``uint32[..., 2]`` in two's complement -> ``int64[...]``."""
+    parts = np.asarray(limbs).astype(np.uint64)
+    return ((parts[..., 0] << np.uint64(32)) | parts[..., 1]).view(np.int64)

@@ -1,0 +1,71 @@
+"""Upper bounds, for every theta of a cell at once, of the total weight that `sweep` finds at one theta.
+
+The values of a row over a cell fill an interval. Over a bin of t, a row whose interval reaches the bin may be hit and
+need not be: it counts for q where it is a target and not where it is another. Both counts of all bins of a cell are
+running sums of two histograms, of the intervals' lower and of their upper ends.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
+from dpjax.mechanisms.cover.lines.sweep import Score, tail_weights
+
+_UNITS = 2.0**40
+_SLACK = 1e-9  # what float64 could lose in a logarithm, plus 1e-13 of its size
+
+
+def envelope(cuts: Cuts, rows: Rows, score: Score, bins: int) -> Array:
+    """Bounds of log_density + log_total for the cells of ``cuts.cells()``, ``float64[C]``.
+
+    bins: static; t is divided into this many bins, up to twice as many. O(C n + C bins) steps, a cell at a time.
+    """
+    cells = cuts.cells()
+
+    def one(cell: tuple[Array, Array, Array]) -> Array:
+        return _bound(cuts, rows, score, bins, *cell)
+
+    return jax.lax.map(one, tuple(jnp.asarray(part) for part in (cells.chart, cells.low, cells.high)))
+
+
+def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: Array, high: Array) -> Array:
+    shift = (cuts.last + 1 - cuts.first).bit_length() - 1 - (bins - 1).bit_length()
+    count = ((cuts.last + 1 - cuts.first) >> shift) + 1
+    weight = rows.weight()
+
+    def histogram(values: Array) -> Array:
+        place = ((values - cuts.first) >> shift).astype(jnp.int32)
+        return jnp.cumsum(jnp.zeros(count, jnp.int64).at[place].add(weight, mode="promise_in_bounds"))
+
+    least, most = histogram(rows.values(chart, high - 1)), histogram(rows.values(chart, low))
+    total = jnp.sum(weight)
+    reached = jnp.concatenate([jnp.zeros(1, jnp.int64), most[:-1]])  # rows that lie below the bin for sure
+    may_above, may_below = halves(total - reached)[0], halves(least)[0]
+    must_above, must_below = halves(total - least)[1], halves(reached)[1]
+    reach = cuts.support(chart, low, high)
+    edges = cuts.first + (np.arange(count + 1, dtype=object) << shift) - 1
+    ends = jnp.clip(jnp.asarray(edges.astype(np.int64)), reach.low - 1, reach.high) >> cuts.step
+    width = ends[1:] - ends[:-1]
+    weights = [score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)]
+    tails = tail_weights(reach.below, reach.above, total, score)
+    return cuts.log_peak(chart, low, high) + log_upper(width, jnp.stack(weights), tails)
+
+
+def log_upper(width: Array, weights: Array, tails: Array) -> Array:
+    """At least log(sum of width exp(weights) + sum of exp(tails)), ``float64[]``, from sums of integers.
+
+    width: ``int64[m]``. weights: ``float64[2, m]``, the same widths for both signs. tails: ``float64[4]``.
+    """
+    lengths = jnp.where(width > 0, jnp.log(jnp.maximum(width, 1).astype(jnp.float64)), -jnp.inf)
+    terms = jax.lax.optimization_barrier(weights + lengths[None])  # logarithms are slow: once is enough
+    top = jnp.maximum(jnp.max(terms), jnp.max(tails))
+    units = [jnp.floor(jnp.exp(part - top) * _UNITS).astype(jnp.int64) + 1 for part in (terms, tails)]
+    total = jnp.log((jnp.sum(units[0]) + jnp.sum(units[1])).astype(jnp.float64) / _UNITS)
+    return slackened(top + total)
+
+
+def slackened(bound: Array) -> Array:
+    """A bound of a logarithm, moved up by more than the arithmetic could have lost."""
+    return bound + (_SLACK + 1e-13 * jnp.abs(bound))

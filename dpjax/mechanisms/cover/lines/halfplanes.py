@@ -1,0 +1,92 @@
+"""Halfplanes over the grid {0, ..., d}^2, chosen exactly from any base measure on lines, for any number of rows."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.core import checks
+from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
+from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
+from dpjax.mechanisms.cover.lines.rejection import CutFamily
+
+_KINEMATIC = Kinematic()
+
+
+@dataclass(frozen=True)
+class HalfPlanes(CutFamily):
+    """The halfplanes y - s x >= t and x - s y >= t, |s| <= 1, and their complements.
+
+    d: 1 to 2**30; rows are ``int32[n, 2]``, coordinates outside {0, ..., d} count as the nearest inside.
+    measure: the base measure, see `measures`. slabs: cells of s in a chart, and bins: of t, before refinement; they
+    decide how long a draw takes, never its law: good values grow like coefficient n / 8. spare, walls: see
+    `rejection.select_cut`.
+
+    s is a multiple of 2**-bits with bits = 60 - ceil(log2 d), and t too: lines that differ by one step of s differ by
+    at most d 2**-bits in the square, a unit of the grid where d = 2**30, 2**-40 of one where d = 2**10.
+    Larger grids, up to 2**64, are rounded to this one row by row: `concepts.Plane.rounded`.
+
+    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is derived here.
+    """
+
+    d: int
+    measure: LineMeasure = _KINEMATIC
+    slabs: int = 128
+    bins: int = 256
+    spare: int = 2048
+    walls: int = 64
+
+    def __post_init__(self):
+        checks.integer("d", self.d, 1, 2**30)
+        check_sizes(self.slabs, self.bins, self.spare, self.walls)
+
+    @property
+    def grid(self) -> Grid:
+        """The lattice of lines."""
+        return Grid(self.d, 60 - (self.d - 1).bit_length())
+
+    @property
+    def first(self) -> int:
+        """The least value."""
+        return self.grid.first
+
+    @property
+    def last(self) -> int:
+        """The largest value."""
+        return self.grid.last
+
+    @property
+    def step(self) -> int:
+        """t is a multiple of 2**step."""
+        return self.measure.step(self.grid)
+
+    def features(self, x: Array) -> tuple[Array, Array]:
+        """Chart 0: y against x; chart 1: x against y."""
+        points = grid_points(x, self.d, 2)
+        return (points.T[::-1]) << self.grid.bits, points.T[..., None]
+
+    def cells(self) -> Cells:
+        """Slabs of s."""
+        return self.measure.cells(self.grid, self.slabs)
+
+    def log_density(self, chart: Array, theta: Array) -> Array:
+        """That of the measure."""
+        return self.measure.log_density(self.grid, chart, theta)
+
+    def log_peak(self, chart: Array, low: Array, high: Array) -> Array:
+        """At the slope nearest to 0: no measure here has more weight on steeper lines."""
+        return self.log_density(chart, jnp.clip(jnp.zeros_like(low), low, high - 1))
+
+    def support(self, chart: Array, low: Array, high: Array) -> Support:
+        """That of the measure."""
+        return self.measure.support(self.grid, chart, low, high)
+
+    def normal(self, h: Cut) -> np.ndarray:
+        """Host: (a, b, c), ``float64[..., 3]``; h hits (x, y) iff a x + b y >= c, or > c where not ``above``."""
+        scale = 2.0**-self.grid.bits
+        slope = signed(h.theta)[..., 0].astype(np.float64) * scale
+        t = signed(h.t).astype(np.float64) * scale
+        one, flat = np.ones_like(t), np.asarray(h.chart) == 0
+        sign = np.where(np.asarray(h.above), 1.0, -1.0)
+        return sign[..., None] * np.stack([np.where(flat, -slope, one), np.where(flat, one, -slope), t], axis=-1)

@@ -1,0 +1,135 @@
+"""A bound of the weight of one cell whose bins are bounded by the rows themselves.
+
+Bins that stand still cannot tell apart rows that move together as theta moves, such as many copies of one point. Here
+the boundaries of the bins, the walls, are rows, and the middles of two rows that are neighbours at one theta, and move
+with them. Values and walls are affine in theta, so what holds at the corners of a cell holds in it.
+"""
+
+import itertools
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
+from dpjax.mechanisms.cover.lines.envelope import log_upper
+from dpjax.mechanisms.cover.lines.sweep import Score, Sweep, tail_weights
+
+_SHARES = 2**20
+_PASSES = 3
+
+
+@dataclass(frozen=True)
+class Walls:
+    """Rows in the order of their values at one theta, ``order`` ``int32[m]``, of which the first ``real`` count.
+
+    density: ``int64[m]``, where walls are put first: a share for each rank, 0 behind the real rows.
+    """
+
+    order: Array
+    real: Array
+    density: Array
+
+    @staticmethod
+    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Array, law: Sweep) -> "Walls":
+        """Half of the walls by rank, half where the law at theta has its weight."""
+        values = jnp.where(rows.code > 0, rows.values(chart, theta), jnp.int64(cuts.last + 1))
+        order = jax.lax.sort((values, jnp.arange(values.shape[0], dtype=jnp.int32)), num_keys=1)[1]
+        real = jnp.sum(rows.code > 0, dtype=jnp.int32)
+        share = jnp.exp(law.log_weights[4:].reshape(-1, 2) - jnp.max(law.log_weights)) * _SHARES
+        return Walls(order, real, _mixed(jnp.sum(jnp.floor(share).astype(jnp.int64), axis=1), real))
+
+    def ranks(self, density: Array, count: int) -> Array:
+        """``int32[count]``, less one if odd, ascending: at each rank one wall before its row and one on it."""
+        reached = jnp.cumsum(density)
+        reached = reached * (count // 2) // jnp.maximum(reached[-1], 1)
+        ranks = jnp.searchsorted(reached, jnp.arange(count // 2, dtype=jnp.int64), side="right").astype(jnp.int32)
+        return jnp.repeat(jnp.clip(ranks, 0, jnp.maximum(self.real - 1, 0)), 2)
+
+    def pairs(self, ranks: Array) -> Array:
+        """The two rows in the middle of which each wall is, ``int32[W, 2]``."""
+        before = jnp.arange(ranks.shape[0], dtype=jnp.int32) % 2 == 0
+        return jnp.stack([self.order[jnp.maximum(ranks - before.astype(jnp.int32), 0)], self.order[ranks]], axis=1)
+
+    def shared(self, ranks: Array, share: Array) -> Array:
+        """The density that gives each bin between walls its share, ``int64[W + 1]``, spread over its ranks."""
+        ends = jnp.concatenate([jnp.zeros(1, jnp.int32), ranks, self.real[None]])
+        each = share * 1024 // jnp.maximum(ends[1:] - ends[:-1], 1).astype(jnp.int64)
+        place = jnp.arange(self.order.shape[0], dtype=jnp.int32)
+        return _mixed(each[jnp.searchsorted(ranks, place, side="right")], self.real)
+
+
+def _mixed(density: Array, real: Array) -> Array:
+    """A density over ranks, and as much again spread evenly over the real ones."""
+    place = jnp.arange(density.shape[0], dtype=jnp.int32)
+    density = jnp.where(place < real, density, 0)
+    even = jnp.sum(density) // jnp.maximum(real, 1).astype(jnp.int64) + 1
+    return jnp.where(place < real, density + even, 0)
+
+
+def moving_bound(
+    cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Array, Array]
+) -> Array:
+    """At least log_density + log_total for every theta of a cell, ``float64[]``: the best of a few choices of walls.
+
+    Each choice puts more of them where the bound of the choice before had its weight. ``count`` n steps a choice.
+    """
+
+    def choose(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        density, best = state
+        ranks = walls.ranks(density, count)
+        bound, share = bound_between(cuts, rows, score, walls.pairs(ranks), cell)
+        return (walls.shared(ranks, share), jnp.minimum(best, bound)), None
+
+    start = (walls.density, jnp.float64(jnp.inf))
+    return jax.lax.scan(choose, start, None, length=_PASSES)[0][1]
+
+
+def bound_between(
+    cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Array, Array]
+) -> tuple[Array, Array]:
+    """The bound for walls between pairs of rows, ``int32[W, 2]``, and the share of each bin, ``int64[W + 1]``.
+
+    Any pairs give a bound: the walls together lead from below all t to above all t, so every t lies between one and
+    the next, wherever they cross.
+    """
+    chart, low, high = cell
+    corners = _corners(low, high)
+    values = [rows.values(chart, corner) for corner in corners]
+    weight = rows.weight()
+    reach = cuts.support(chart, low, high)
+
+    def sides(pair: Array) -> tuple[Array, Array, Array]:
+        some_above = some_below = jnp.zeros(weight.shape, jnp.bool_)
+        doubled = []
+        for value in values:
+            doubled.append(value[pair[0]] + value[pair[1]])
+            some_above = some_above | (value > doubled[-1] >> 1)
+            some_below = some_below | (value < (doubled[-1] + 1) >> 1)
+        above, below = (jnp.sum(jnp.where(some, weight, 0)) for some in (some_above, some_below))
+        return above, below, jnp.stack(doubled)
+
+    above, below, doubled = jax.lax.map(sides, pairs)
+    total, none = jnp.sum(weight)[None], jnp.zeros(1, jnp.int64)
+    may_above = halves(jnp.concatenate([total, above]))[0]  # of each bin: what is above its lower wall
+    may_below = halves(jnp.concatenate([below, total]))[0]
+    must_above = halves(jnp.concatenate([total - below, none]))[1]
+    must_below = halves(jnp.concatenate([none, total - above]))[1]
+    ends = [jnp.broadcast_to(2 * end, (1, len(corners))) for end in (reach.low - 1, reach.high)]
+    doubled = jnp.concatenate([ends[0], doubled, ends[1]])
+    width = (jnp.max(doubled[1:] - doubled[:-1], axis=1) + 1) >> (1 + cuts.step)
+    whole = (reach.high >> cuts.step) - ((reach.low - 1) >> cuts.step)
+    width = jnp.clip(width + int(cuts.step > 0), 0, whole)
+    weights = jnp.stack([score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)])
+    tails = tail_weights(reach.below, reach.above, total[0], score)
+    bound = log_upper(width, weights, tails)
+    heavier = jnp.max(weights, axis=0) + jnp.log(jnp.maximum(width, 1).astype(jnp.float64))
+    share = jnp.where(width > 0, jnp.floor(jnp.exp(jnp.minimum(heavier - bound, 0.0)) * _SHARES), 0.0)
+    return cuts.log_peak(chart, low, high) + bound, share.astype(jnp.int64)
+
+
+def _corners(low: Array, high: Array) -> list[Array]:
+    """The extreme lattice points of a cell, 2^D of ``int64[D]``."""
+    sides = [(low[i], high[i] - 1) for i in range(low.shape[0])]
+    return [jnp.stack(corner) for corner in itertools.product(*sides)]

@@ -1,0 +1,1 @@
+"""Triangles with edges in a finite set of lines."""

@@ -1,0 +1,1 @@
+"""Headline tables and figures of the papers as studies."""

@@ -1,0 +1,217 @@
+"""The tables of Section 1.3 of Bun, Nissim, Stemmer 2016 as measurements: one `Row` for each claim."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import log
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.experiment import Workload, noise_of
+from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.models import SumExponent, fit_sum
+from dpjax.experiments.n_star import bracket, guess
+from dpjax.experiments.search import geometric_grid
+from dpjax.learners import (
+    KLN,
+    GenericLearner,
+    HashedPoints,
+    Independent,
+    Learner,
+    ParityLearner,
+    PointLearner,
+)
+from dpjax.sanitizers import Hierarchy, PointCounts
+from dpjax.theory import packing
+
+ALPHA, BETA, NOISE = 0.2, 0.1, 0.1
+PURE, APPROXIMATE = Privacy(16.0, 0.0), Privacy(4.0, 1e-6)
+CONCEPTS = (1, 4, 16, 64, 256, 1024)
+DOMAIN, DIMENSION = 2**32, 8
+ACCURACY = Accuracy(ALPHA, BETA)
+_GUESSES = 64
+_MATRIX = np.array([[i >> j & 1 for j in range(8)] for i in range(256)], bool)  # all functions on 8 elements
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim about one axis.
+
+    Args:
+      name: of the learner and its problem. privacy: "pure" or "approximate". claim: as the paper prints it.
+      axis: "k", "log2 |X|" or "d". values: of the axis.
+      claimed: the exponent. constant: whether there is a part that the axis does not change: the rows that one concept
+        takes without privacy, or a summand of the claim.
+      setting: value -> what is measured, with n = 1.
+      factor: value -> the logarithm that the theorem has beside the power.
+      bound: value -> a lower bound for all such learners, or None.
+      source: of the claim.
+    """
+
+    name: str
+    privacy: str
+    claim: str
+    axis: str
+    values: tuple[int, ...]
+    claimed: float
+    constant: bool
+    setting: Callable[[int], Setting]
+    factor: Callable[[int], float]
+    bound: Callable[[int], int] | None
+    source: str
+
+    @property
+    def title(self) -> str:
+        """What the row is called."""
+        return f"{self.privacy}: {self.name}, in {self.axis}"
+
+
+def rows() -> tuple[Row, ...]:
+    """All rows, in the paper's order."""
+    points, thresholds = Points(Domain(DOMAIN)), Thresholds(Domain(DOMAIN))
+    parities, matrix = Parities(DIMENSION), Finite.of(_MATRIX)
+    square = (16, 32, 64, 128, 256, 512, 1024)  # for few concepts zCDP is basic composition
+
+    def of_k(learner: Callable[[int], Learner], workload: Workload, privacy: Privacy) -> Callable[[int], Setting]:
+        return lambda k: _setting(learner(k), workload, k, privacy)
+
+    def choices(count: float) -> Callable[[int], float]:
+        return lambda k: log(count * k / BETA)
+
+    def lower(k: int) -> int:
+        return packing.concepts(k, float(PURE.epsilon), ALPHA, BETA)
+
+    hashed = lambda k: HashedPoints(points, k, 14, 5)  # noqa: E731
+    in_order = lambda k: GenericLearner(points, k, Hierarchy(4, 32))  # noqa: E731
+    of_thresholds = lambda k: GenericLearner(thresholds, k, Hierarchy(4, 32))  # noqa: E731
+    counted = lambda k: GenericLearner(points, k, PointCounts(Domain(DOMAIN), 15, 10), "zcdp")  # noqa: E731
+    spread = lambda k: GenericLearner(thresholds, k, Hierarchy(4, 32), "zcdp")  # noqa: E731
+    return (
+        Row("points, improper, PAC", "pure", "k", "k", CONCEPTS, 1, True,
+            of_k(hashed, _points(), PURE), choices(14 * 32), lower, "Corollary 3.3"),
+        Row("points, improper, agnostic", "pure", "k", "k", CONCEPTS, 1, True,
+            of_k(hashed, _points(noise=True), PURE), choices(14 * 32), lower, "Corollary 3.3"),
+        Row("points, proper, PAC", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
+            of_k(in_order, _points(), PURE), choices(48), lower, "Theorem 3.1"),
+        Row("points, proper, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
+            of_k(in_order, _points(noise=True), PURE), choices(48), lower, "Theorem 3.1"),
+        Row("points, proper, PAC", "pure", "k + log |C|", "log2 |X|", (8, 16, 24, 32, 48, 64), 1, True,
+            lambda bits: _setting(KLN(Points(Domain(2**bits))), _points(bits), 1, Privacy(1.0, 0.0)), _one,
+            lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA), "Theorem 3.1"),
+        Row("points, improper, PAC", "pure", "k", "log2 |X|", (8, 16, 24, 32, 48, 64), 0, False,
+            lambda bits: _setting(HashedPoints(Points(Domain(2**bits)), 1, 5, 6), _points(bits), 1, Privacy(1.0, 0.0)),
+            _one, None, "Corollary 3.3"),
+        Row("thresholds, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
+            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), lower, "Theorem 3.1"),
+        Row("a class of 256, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
+            of_k(lambda k: Independent(KLN(matrix), k), _finite(noise=True), PURE), choices(256), lower, "Theorem 3.1"),
+        Row("parities, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
+            of_k(lambda k: Independent(KLN(parities), k), _parities(noise=True), PURE), choices(2**DIMENSION),
+            lambda k: packing.parities(DIMENSION, k, float(PURE.epsilon), BETA), "Theorem 3.1"),
+        Row("points, PAC", "approximate", "1", "k", CONCEPTS, 0, False,
+            of_k(lambda k: PointLearner(points), _points(), APPROXIMATE), _one, None, "Theorem 3.13"),
+        Row("points, agnostic", "approximate", "sqrt(k)", "k", square, 0.5, True,
+            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), None, "Corollary 3.9"),
+        Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", square, 0.5, True,
+            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), None, "Corollary 3.10"),
+        Row("a class of 256, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
+            of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256), None,
+            "Theorem 3.1"),
+        Row("parities, PAC", "approximate", "log |C|", "k", CONCEPTS, 0, False,
+            of_k(lambda k: ParityLearner.planned(parities, APPROXIMATE, ACCURACY), _parities(), APPROXIMATE), _one,
+            None,
+            "Theorem 3.12"),
+        Row("parities, PAC", "approximate", "log |C|", "d", (8, 16, 32, 64, 128), 1, True,
+            lambda d: _setting(ParityLearner.planned(Parities(d), APPROXIMATE, ACCURACY), _parities(d), 4, APPROXIMATE),
+            _one, None, "Theorem 3.12"),
+        Row("parities, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
+            of_k(lambda k: Independent(KLN(parities), k, "zcdp"), _parities(noise=True), APPROXIMATE),
+            choices(2**DIMENSION), None, "Theorem 3.1"),
+    )  # fmt: skip
+
+
+def measure(
+    row: Row, cells: Cells, say: Callable[[str], None] = lambda text: None, *,
+    limit: int = 1 << 17, gamma: float = 0.1, error: float = 0.05,
+) -> dict[str, Any]:  # fmt: skip
+    """The brackets of n* along the axis and the exponent fitted through those with both ends; JSON-ready.
+
+    limit: the largest n. gamma, error: of each search, see `search.search`. say: called with the value at hand.
+    """
+    grid, points = geometric_grid(4, limit, 2 ** (1 / 8)), []
+    for value in row.values:
+        say(f"{row.axis} = {value}")
+        setting = row.setting(value)
+        start = guess(setting, cells, grid, _GUESSES, 1 - BETA)
+        star = bracket(setting, cells, grid, start=start or limit, gamma=gamma, error=error)
+        points.append({
+            "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
+            "bound": None if row.bound is None else row.bound(value), "trials": star.trials_total,
+        })  # fmt: skip
+    labels = ("title", "privacy", "claim", "axis", "claimed", "source")
+    fitted = _fit(row, points, error)
+    return {name: getattr(row, name) for name in labels} | {
+        "points": points, "fit": None if fitted is None else asdict(fitted)
+    }  # fmt: skip
+
+
+def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponent | None:
+    """None with fewer than three closed brackets."""
+    closed = [one for one in points if one["n_low"] is not None and one["n_high"] is not None]
+    if len(closed) < 3:
+        return None
+    value, low, high = (np.array([one[name] for one in closed], float) for name in ("value", "n_low", "n_high"))
+    factor = [row.factor(one["value"]) for one in closed]
+    return fit_sum(value, low, high, factor, error, constant=row.constant)
+
+
+def _theorem(setting: Setting) -> int | None:
+    """The planner's number for this learner; None where its static numbers are below those of a proof."""
+    try:
+        return setting.learner.sample_size(
+            Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
+        )  # fmt: skip
+    except InputError:
+        return None
+
+
+def _setting(learner: Learner, workload: Workload, k: int, privacy: Privacy) -> Setting:
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    return Setting(learner, workload, k, 1, epsilon, delta, ALPHA, BETA, "table")
+
+
+def _one(value: int) -> float:
+    return 1.0
+
+
+def _noise(noise: bool) -> Any:
+    return jnp.asarray(noise_of(NOISE)) if noise else None
+
+
+def _points(bits: int = 32, noise: bool = False) -> Workload:
+    """Targets so heavy that missing one is an error above alpha, also where labels are flipped."""
+    domain = Domain(2**bits)
+    count, mass = (3, 0.3) if noise else (4, 0.23)
+    targets = distributions.spread(domain, count)
+    return Workload(distributions.heavy(domain, count, mass), jnp.asarray(wide.encode(targets)), _noise(noise))
+
+
+def _thresholds(noise: bool = False) -> Workload:
+    """Where one threshold only is good; flipped labels make the limit of its error alpha / (1 - 2 noise)."""
+    limit = ALPHA / (1 - 2 * NOISE) if noise else ALPHA
+    return replace(hard_thresholds(Thresholds(Domain(DOMAIN)), limit), noise=_noise(noise))
+
+
+def _finite(noise: bool = False) -> Workload:
+    domain = Domain(_MATRIX.shape[1])
+    return Workload(distributions.uniform(domain), jnp.asarray(wide.encode(range(64))), _noise(noise))
+
+
+def _parities(dimension: int = DIMENSION, noise: bool = False) -> Workload:
+    return Workload(UniformCube(dimension), Parities(dimension).targets(64), _noise(noise))

@@ -1,0 +1,1 @@
+"""A person's own CSV file: columns with their own grids, or places in the plane."""

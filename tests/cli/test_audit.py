@@ -1,0 +1,128 @@
+"""`dpjax audit`: statuses, JSON, reports; and a row for every promise in a docstring."""
+
+import inspect
+import json
+import re
+
+import numpy as np
+import pytest
+
+from dpjax import accounting, cli, learners, mechanisms, sanitizers
+from dpjax.accounting import Guarantee
+from dpjax.audit import Pair, Target
+from dpjax.audit.databases import show_numbers
+from dpjax.cli import audit as audit_command
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.learners import KLN
+from dpjax.mechanisms import cover, median
+from dpjax.plots import read_metadata
+
+BUDGET = Privacy(1.0, 1e-6)
+
+
+def run(capsys, *arguments):
+    status = cli.main(["audit", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def own_target():
+    """A target that claims what it does not keep."""
+    zero, one = np.zeros((), np.int32), np.ones((), np.int32)
+    claim = Guarantee(0.1, 0.0, Neighboring.REPLACE_ONE, "randomized response at epsilon 1")
+    law = lambda data, p: mechanisms.randomized_response(data, 1.0)  # noqa: E731
+    return Target("mine", lambda e, d: claim, lambda key, data, p: law(data, p).sample(key), list,
+                  lambda: [Pair(zero, one, show_numbers)])  # fmt: skip
+
+
+class OwnLearner(KLN):
+    pass
+
+
+def not_a_target():
+    return 3
+
+
+def test_consistent_violated_and_unusable_have_their_statuses(capsys):
+    status, out, _ = run(capsys, "stability", "--json")
+    answer = json.loads(out)
+    assert status == 0 and answer["verdict"] == "consistent with the claim"
+    status, out, _ = run(capsys, "stability", "--calibration", "printed", "--json")
+    answer = json.loads(out)
+    assert status == 1 and answer["verdict"] == "VIOLATED" and answer["delta_found"] == pytest.approx(0.363, abs=1e-3)
+    assert answer["claim"] == {"epsilon": 1.0, "delta": 1e-6, "relation": "replace-one"}
+    expected = "target calibration claim method evidence epsilon_found delta_found confidence witness verdict"
+    assert {*expected.split()} <= answer.keys()
+    status, out, err = run(capsys, "stabilty")
+    assert status == 2 and "did you mean stability" in err and not out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["erm"], "claims privacy"), ([], "--all"), (["stability", "--all"], "--all"),
+        (["exponential", "--calibration", "printed"], "corrected"),
+        (["kln-basic", "--calibration", "printed"], "corrected"),
+        (["--all", "--calibration", "printed"], "corrected"),
+        (["--all", "--relation", "add-or-remove-one"], "relation"),
+        (["stability", "--epsilon", "0"], "epsilon"), (["stability", "--delta", "1.5"], "delta"),
+        (["randomized_response", "--method", "replay"], "no question"),
+        (["stability", "--method", "guess"], "method"), (["stability", "--relation", "cousins"], "relation"),
+        (["kln-basic", "--relation", "add-or-remove-one"], "relation"), (["no_such_module:thing"], "module:object"),
+        ([f"{__name__}:not_a_target"], "Learner"), ([f"{__name__}:missing"], "module:object"),
+        (["choosing", "--delta", "0"], "delta"), (["point", "--delta", "0"], "delta"),
+    ],
+)  # fmt: skip
+def test_bad_input(capsys, monkeypatch, arguments, says):
+    monkeypatch.setitem(__import__("sys").modules, __name__, __import__("sys").modules[__name__])
+    status, out, err = run(capsys, *arguments)
+    assert status == 2 and says in err and not out
+
+
+def test_targets_of_ones_own(capsys, monkeypatch):
+    import sys
+
+    module = type(sys)("somebodys")
+    module.own_target, module.OwnLearner = own_target, OwnLearner
+    module.learner = lambda concepts, k: learners.Independent(OwnLearner(concepts), k)
+    monkeypatch.setitem(sys.modules, "somebodys", module)
+    status, out, _ = run(capsys, "somebodys:own_target", "--trials", "20000", "--json")
+    answer = json.loads(out)
+    assert status == 1 and answer["method"] == "statistical" and 0.9 < answer["epsilon_found"] <= 1.01
+    status, out, _ = run(capsys, "somebodys:learner", "--json")
+    assert status == 0 and json.loads(out)["method"] == "exact"
+
+
+def test_reports_and_figure(capsys, tmp_path):
+    assert run(capsys, "stability", "--calibration", "printed", "--out", str(tmp_path))[0] == 1
+    answer = json.loads((tmp_path / "audit.json").read_text())
+    assert answer["verdict"] == "VIOLATED"
+    assert "| stability (printed) | replace-one | (1, 1e-06) |" in (tmp_path / "audit.md").read_text()
+    about = read_metadata(tmp_path / "audit.png")
+    assert about["witness"] == answer["witness"] and (tmp_path / "audit.svg").exists()
+
+
+def promises():
+    """Everything public with a line on privacy."""
+    for package in (mechanisms, median, cover, sanitizers, learners, accounting):
+        for name, thing in vars(package).items():
+            texts = [
+                inspect.getdoc(part) or "" for part in (thing, getattr(thing, "guarantee", None)) if callable(part)
+            ]
+            text = "\n".join(texts)
+            if re.search(r"^Privacy(, \w+)?:(?! none)", text, re.MULTILINE):
+                yield f"{package.__name__}.{name}"
+
+
+def test_every_promise_has_a_row_in_the_report_of_everything():
+    covered = {name for target, _ in audit_command.everything(BUDGET) for name in target.covers}
+    assert set(promises()) == covered & set(promises()), set(promises()) - covered
+    assert len(covered) >= 15
+
+
+@pytest.mark.slow
+def test_everything_is_consistent(capsys, tmp_path):
+    assert run(capsys, "--all", "--out", str(tmp_path))[0] == 0
+    answer = json.loads((tmp_path / "audit.json").read_text())
+    assert len(answer["reports"]) == len(audit_command.everything(BUDGET))
+    assert sum(report["seconds"] for report in answer["reports"]) < 600

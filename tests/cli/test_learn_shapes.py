@@ -1,0 +1,133 @@
+"""`dpjax learn` on places: a shape in the columns' own units, a public box, a picture, clear errors."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import shapely
+
+from dpjax import cli
+from dpjax.core.checks import InputError
+from dpjax.plots import read_metadata
+from dpjax.tables import places as shapes
+
+BOX = (-80.0, 39.0, -75.0, 42.0)
+
+
+def write(path, rows, header="lon,lat,flooded"):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows), ""]))
+    return path
+
+
+@pytest.fixture(scope="module")
+def flood(tmp_path_factory):
+    """Places of a slanted strip, and two far outside the box."""
+    x = np.random.default_rng(0).uniform(BOX[:2], BOX[2:], (1500, 2))
+    rows = [(a, b, int(2 * (a + 77.5) - 3 * (b - 40.5) > -6 and a < -76.5)) for a, b in x.tolist()]
+    return write(tmp_path_factory.mktemp("places") / "flood.csv", [*rows, (-100, 40, 0), (-77.5, 90.25, 0)])
+
+
+def learn(capsys, *flags):
+    status = cli.main(["learn", *map(str, flags)])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+def labels(found, x):
+    """By the halfplanes of an answer."""
+    inside = [np.all([a * x[:, 0] + b * x[:, 1] <= c for a, b, c in piece], axis=0) for piece in found]
+    return np.any(inside, axis=0)
+
+
+@pytest.mark.slow
+def test_a_polygon_in_the_columns_units(flood, tmp_path, capsys):
+    flags = (flood, "--learner", "polygon", "--box", *BOX, "--bits", 10, "--trials", 3, "--epsilon", 20, "--parts", 2,
+             "--out", tmp_path / "new", "--json")  # fmt: skip
+    status, out, _ = learn(capsys, *flags)
+    answer = json.loads(out)
+    assert status == 0 and (answer["rows"], answer["k"], answer["moved"], answer["box"]) == (1502, 1, 2, [*BOX])
+    (row,) = answer["concepts"]
+    assert row["concept"] == "flooded" and row["error_private"]["mean"] < 0.1 > row["error_epsilon_10"]["mean"]
+    assert answer["guarantee"]["epsilon"] == 20 and "set cover" in answer["guarantee"]["what"]
+
+    table = np.genfromtxt(flood, delimiter=",", skip_header=1)[:1500]
+    says = labels(row["pieces"], table[:, :2])
+    assert np.mean(says != table[:, 2]) < 0.03 and 0.2 < says.mean() < 0.8
+    region = shapely.geometry.shape(answer["region"])
+    near = shapely.distance(region.boundary, shapely.points(table[:, :2])) < 0.02  # a cell is 0.005 by 0.003
+    np.testing.assert_array_equal(shapely.contains_xy(region, *table[~near, :2].T), says[~near])
+    assert answer["share"] == pytest.approx(region.area / 15, rel=5e-3)
+
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["learned.json", "learned.png", "learned.svg"]
+    assert answer == json.loads((tmp_path / "new" / "learned.json").read_text()) | {"files": answer["files"]}
+    assert read_metadata(tmp_path / "new" / "learned.png")["config"]["box"] == [*BOX]
+
+
+@pytest.mark.slow
+def test_a_union_as_a_person_reads_it(flood, capsys):
+    flags = ("--features", "lon", "lat", "--target", "flooded", "--trials", 1, "--alpha", 0.5, "--parts", 2)
+    status, out, _ = learn(capsys, flood, "--learner", "union", "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags)
+    assert status == 0 and "epsilon 10" in out and "moved to the edge of the box: 2 of 1502 rows" in out
+    assert "1 keyed splits, 451 rows held out" in out and "3 triangles" in out and "(20, 1e-06)-DP" in out
+
+
+def test_cells_and_boxes():
+    placing = shapes.grids((-1.0, 0.0, 3.0, 1.0), 2)
+    assert shapes.box_of(placing) == (-0.5, 0.125, 2.5, 0.875)
+    for box in ((0, 0, 0, 1), (0, 1, 1, 0), (0, 0, float("nan"), 1), (0, 0, 1, float("inf")), None):
+        with pytest.raises(InputError, match="box"):
+            shapes.grids(box, 2)
+    with pytest.raises(InputError, match="bits"):
+        shapes.grids((0, 0, 1, 1), 31)
+
+
+def test_places_are_moved_and_counted(tmp_path):
+    path = write(tmp_path / "t.csv", [(0.3, 0.9, 1), (-0.5, 2.0, 0), (1.0, 1.0, 1)], "a,b,y")
+    data, moved = shapes.read(path, (), (), shapes.grids((0, 0, 1, 1), 2))
+    assert data.x.dtype == np.uint32 and data.x.tolist() == [[1, 3], [0, 3], [3, 3]] and moved == 1
+    swapped, _ = shapes.read(path, ("b", "a"), ("y",), shapes.grids((0, 0, 1, 1), 2))
+    assert swapped.x.tolist() == [[3, 1], [3, 0], [3, 3]] and swapped.y.tolist() == data.y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--learner", "polygon"], "never read from the data"),
+        (["--learner", "polygons", "--box", *BOX], "did you mean polygon"),
+        (["--learner", "union", "--box", 0, 0, 0, 1], "X0 < X1"),
+        (["--learner", "union", "--box", *BOX, "--bounds", "lon=0:1"], "give --box"),
+        (["--learner", "union", "--box", *BOX, "--features", "lon", "--target", "flooded"], "two features"),
+        (["--learner", "union", "--box", *BOX, "--features", "lon", "height", "--target", "flooded"], "column"),
+        (["--learner", "union", "--box", *BOX, "--features", "lon", "flooded", "--target", "lat"], "labels 0 or 1"),
+        (["--learner", "union", "--box", *BOX, "--parts", 0], "triangles"),
+        (["--learner", "polygon", "--concepts", "unions", "--box", *BOX], "ConvexPolygons"),
+        (["--learner", "kln-optimal", "--concepts", "unions", "--box", *BOX], "unions"),
+        (["--learner", "polygon", "--box", *BOX, "--delta", 0], "positive delta"),
+        (["--learner", "polygon", "--box", *BOX, "--trials", 0], "trials"),
+        (["--learner", "kln-optimal", "--box", *BOX], "give --bounds"),
+        (["--learner", "conjunction", "--features", "lon", "--target", "flooded", "--bounds", "lon=-99:0", "--clip"],
+         "Conjunctions"),
+    ],
+)  # fmt: skip
+def test_errors_say_what_to_do(flood, capsys, flags, words):
+    status, _, err = learn(capsys, flood, *flags)
+    assert status == 2 and words in err
+
+
+def test_tables_that_are_no_places(tmp_path, capsys):
+    for rows, header, words in (
+        ([(1, 2, 0, 4)], "a,b,y,z", "three columns"),
+        ([(1, 2, 0), (1, "", 1)], "a,b,y", "none in row 2"),
+        ([(1, 2, 0), (1, "x", 1)], "a,b,y", "numbers"),
+        ([], "a,b,y", "at least one row"),
+    ):
+        path = write(tmp_path / "bad.csv", rows, header)
+        status, _, err = learn(capsys, path, "--learner", "polygon", "--box", *BOX)
+        assert status == 2 and words in err
+
+
+def test_a_picture_needs_shapely(flood, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    status, _, err = learn(capsys, flood, "--learner", "polygon", "--box", *BOX, "--out", tmp_path / "new")
+    assert status == 2 and "dpjax[geo]" in err and not (tmp_path / "new").exists()

@@ -1,0 +1,43 @@
+"""Targets of threshold sanitizers: what they list, and that a broken one is refuted."""
+
+import dataclasses
+
+import pytest
+
+from dpjax import audit, evidence
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.evidence import sanitizers as sanitizer_targets
+
+SHARP = Privacy(4.0, 0.3)
+
+
+def small(name, rows):
+    """The target on databases of exactly so many rows."""
+    target = evidence.sanitizer_target(name)
+    return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
+
+
+@pytest.mark.parametrize("name", evidence.sanitizer_names())
+def test_every_sanitizer_has_an_exact_law(name):
+    report = audit.exact(small(name, 2), SHARP)
+    assert not report.violated and report.epsilon_found > 0.001
+    assert report.claim.neighboring is Neighboring.REPLACE_ONE
+
+
+def test_counts_of_the_hierarchy_come_near_their_claim():
+    """One median and its counts, at half of the budget each."""
+    report = audit.exact(small("sanitizer-hierarchy", 2), SHARP)
+    assert 0.6 * SHARP.epsilon < report.epsilon_found <= SHARP.epsilon
+
+
+@pytest.mark.parametrize("name", ["sanitizer-joint", "sanitizer-hierarchy"])
+def test_twice_the_budget_is_refuted(name):
+    target = small(name, 2)
+    claim = lambda e, d: target.claim(e / 2, d)  # noqa: E731
+    assert audit.exact(dataclasses.replace(target, claim=claim), SHARP).violated
+
+
+def test_slices_claim_the_budget_of_their_plan():
+    plan = sanitizer_targets.SMALL["sanitizer-slices"]
+    claim = evidence.sanitizer_target("sanitizer-slices").claim(9.0, 0.0)
+    assert claim.epsilon <= plan.epsilon and 0 < claim.delta <= plan.delta

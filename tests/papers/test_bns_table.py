@@ -1,0 +1,70 @@
+"""The table of Bun, Nissim and Stemmer: rows that are what they say, brackets that are kept, a page and a figure."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from dpjax.cli.table import markdown
+from dpjax.core.types import Privacy
+from dpjax.experiments.cells import Cells
+from dpjax.experiments.engine import Engine
+from dpjax.experiments.reports import about
+from dpjax.experiments.store import Store
+from dpjax.papers import bns_table as multi_table
+from dpjax.plots.table import plot_table
+
+ROWS = multi_table.rows()
+
+
+def test_all_upper_bounds_of_both_tables_are_there():
+    assert len({row.title for row in ROWS}) == len(ROWS)
+    for privacy, names in {
+        "pure": ("points, proper", "points, improper", "thresholds", "a class of", "parities"),
+        "approximate": (
+            "points, PAC",
+            "points, agnostic",
+            "thresholds",
+            "a class of",
+            "parities, PAC",
+            "parities, agn",
+        ),
+    }.items():
+        titles = [row.title for row in ROWS if row.privacy == privacy]
+        assert all(any(f": {name}" in title for title in titles) for name in names)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
+def test_rows_keep_their_budget_and_their_bounds(row):
+    setting = row.setting(row.values[0])
+    guarantee = setting.learner.guarantee(Privacy(setting.epsilon, setting.delta))
+    assert guarantee.epsilon <= setting.epsilon * (1 + 1e-6) and guarantee.delta <= setting.delta
+    assert (guarantee.delta == 0) == (row.privacy == "pure")
+    assert row.factor(row.values[-1]) > 0
+    if row.bound is not None:
+        bounds = [row.bound(value) for value in row.values]
+        assert bounds == sorted(bounds) and bounds[0] >= 1
+
+
+@pytest.mark.slow
+def test_a_row_is_measured_kept_and_shown(tmp_path):
+    whole = next(row for row in ROWS if row.title == "approximate: points, PAC, in k")
+    row = replace(whole, values=(1, 2, 4))
+    how = {"limit": 512, "gamma": 0.2, "error": 0.05}
+    said = []
+    with Store(tmp_path / "store") as store:
+        with Engine() as machine:
+            found = multi_table.measure(row, Cells(store, machine, 0), said.append, **how)
+            assert machine.trials > 0
+        with Engine() as machine:
+            assert multi_table.measure(row, Cells(store, machine, 0), **how) == found
+            assert machine.trials == 0
+    assert said == ["k = 1", "k = 2", "k = 4"]
+    assert all(10 < one["n_low"] < one["n_high"] < 512 for one in found["points"])
+    assert found["fit"]["low"] <= 0.2 and found["fit"]["high"] >= -0.2
+    answer = {"table": "bns-multi", "rows": [found], "left": 0} | about(how, 0)
+    json.dumps(answer, allow_nan=False)
+    page = markdown(answer)
+    assert whole.title in page and f"| {found['points'][0]['n_high']} |" in page
+    paths = plot_table(answer, tmp_path / "table", ("png",))
+    assert [path.stat().st_size > 1000 for path in paths] == [True]
