@@ -12,6 +12,7 @@ from scipy.special import log_softmax
 from dpjax import laws
 from dpjax.core import random
 from dpjax.laws import Categorical, DiscreteLaplace, Laplace, Product
+from dpjax.laws.table import Bounds, rounded_units
 
 LARGE = 2**16
 
@@ -65,7 +66,7 @@ def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
     for nats in (0.001, 3, 40, 64, 90, 200, 1e6):
         for name, weights in spreads(nats, size).items():
             with jax.enable_x64(True):
-                table = laws._Bounds.of(make(weights.astype(dtype), dtype))
+                table = Bounds.of(make(weights.astype(dtype), dtype).log_weights)
                 units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
                 bounds, top = np.asarray(table.bounds), np.asarray(table.top)
             assert np.all((exact_weights >= 0) & (exact_weights <= units)), (name, nats)
@@ -99,7 +100,7 @@ def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size):
     weights = (generator.random(size) * 30).astype(np.float32)
     weights[::5] = -np.inf if size > 1 else 0
     with jax.enable_x64(True):
-        table = laws._Bounds.of(make(weights, np.float32))
+        table = Bounds.of(make(weights, np.float32).log_weights)
         units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
         bounds, width = np.asarray(table.bounds), table.bounds.shape[0]
         order = [leaf for node in range(table.top.shape[0]) for leaf in leaves(table.levels, node, width)]
@@ -134,7 +135,7 @@ def test_the_fast_power_is_as_close_as_the_bounds_need():
         [-np.linspace(0, 30, 300_001), -np.arange(200) * np.log(2), [-100, -1e4, -3e38, -np.inf, -1e-38]]
     )
     logs = np.asarray(grid, np.float32)
-    got = np.asarray(jax.jit(laws._rounded_units)(jnp.asarray(logs))).astype(np.int64) - 0x4B000000
+    got = np.asarray(jax.jit(rounded_units)(jnp.asarray(logs))).astype(np.int64) - 0x4B000000
     exact_units = np.exp(logs.astype(np.float64)) * 2.0**22
     assert np.all(np.abs(got - exact_units) <= 1.2e-4 * exact_units + 0.501)
 

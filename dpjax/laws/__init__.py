@@ -1,0 +1,11 @@
+"""Output laws: what is sampled, audited and priced is one object. One law a file.
+
+A law is a pytree, so it can be built inside jit and vmapped. Log-weights and locations are float32, or float64 where an
+exact audit builds them so.
+"""
+
+from .categorical import Categorical as Categorical
+from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from .laplace import Laplace as Laplace
+from .product import Product as Product
+from .table import fold_max as fold_max

@@ -1,0 +1,103 @@
+"""A law on finitely many outcomes."""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax.core import random
+from dpjax.core.draws import drawn
+from dpjax.laws.table import LANES, Bounds, realised_units, unit
+
+_ATTEMPTS = 1 << 16
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Categorical:
+    """A law on {0, ..., m-1} with probabilities proportional to exp(log_weights).
+
+    log_weights: ``float[m]``; any spread; -inf is an impossible outcome.
+    no_answer: static; True where the last cell means "no answer", which is sampled as -1.
+    largest: ``float[]``, the largest log-weight (NaN if one is), where the maker knows it: it saves a pass.
+    """
+
+    log_weights: Array
+    no_answer: bool = field(default=False, metadata={"static": True})
+    largest: Array | None = None
+
+    def log_probs(self) -> Array:
+        """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
+        with jax.enable_x64(True):
+            weights = self.log_weights.astype(jnp.float64)
+            total = jax.scipy.special.logsumexp(weights)
+            return weights - jnp.where(jnp.isneginf(total), 0.0, total)
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
+
+        Rejection sampling from bounds, so the law is exact to float64: one pass at full speed gives each column of 8
+        candidates a whole number that its weight cannot exceed; a column is proposed in proportion to that bound, one
+        of its candidates by whole-number weights floor(2**22 exp(w - max)) + 1 computed in float64, and accepted with
+        the probability, likewise in float64, that makes up for the rounding. Where the column's candidates do not
+        fill its bound there is a new proposal. All sums are of integers, so their order does not matter. About one
+        proposal in 4000 is rejected, and one in 2 m / 2**22 more where a single candidate outweighs all others.
+        """
+        stream = random.stream_of(key)
+        with jax.enable_x64(True):
+            ordered = self._null_first()
+            table = Bounds.of(ordered.log_weights, ordered.largest)
+
+            def attempt(state):
+                tries, _, _ = state
+                high, low = random.words_from(stream, (3,), 3 * tries)
+                index, accept = table.propose(high[0], low[0])
+                return tries + jnp.uint32(1), index, unit(high[1:], low[1:]) < accept
+
+            _, index, done = jax.lax.while_loop(
+                lambda state: ~state[2] & table.possible & (state[0] < _ATTEMPTS),
+                attempt,
+                (jnp.uint32(0), jnp.int32(-1), jnp.bool_(False)),
+            )
+        index = jnp.where(done, index, jnp.int32(-1))
+        return jnp.where(index > 0, index - 1, jnp.int32(-1)) if self.no_answer else index
+
+    def _null_first(self) -> "Categorical":
+        """With "no answer" as cell 0: behind the padding its place would depend on the buffer, and with it the draw."""
+        if not self.no_answer:
+            return self
+        return Categorical(jnp.concatenate([self.log_weights[-1:], self.log_weights[:-1]]), largest=self.largest)
+
+    @drawn
+    def sample_race(self, key: Array) -> Array:
+        """One draw by the exponential race, an independent path: the least E_i / exp(w_i) wins.
+
+        Exact to 44 nats below the largest weight. Several times slower than `sample` on a CPU.
+        """
+        weights = self.log_weights
+        arrival = jnp.log(random.exponential(key, weights.shape, weights.dtype)) - weights
+        first = jnp.min(arrival)
+        size = weights.shape[0]
+        index = jnp.min(jnp.where(arrival == first, jnp.arange(size, dtype=jnp.int32), jnp.int32(size)))
+        return self._outcome(jnp.where(jnp.isfinite(first), index, jnp.int32(-1)))
+
+    def sampler_probabilities(self) -> np.ndarray:
+        """The probabilities that `sample` realises, from its own whole-number units, ``float64[m]``, on the host."""
+        with jax.enable_x64(True):
+            ordered = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)._null_first()
+            parts = realised_units(ordered.log_weights, ordered.largest)
+        bounds, units, weights = (np.asarray(part, np.longdouble) for part in parts)
+        ends = np.minimum(np.cumsum(units, axis=1), bounds.reshape(-1, 1, LANES))
+        realised = np.diff(ends, axis=1, prepend=0) * weights / units
+        size = self.log_weights.shape[0]
+        found = np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
+        return np.roll(found, -1) if self.no_answer else found
+
+    def _outcome(self, index: Array) -> Array:
+        if self.no_answer:
+            index = jnp.where(index == self.log_weights.shape[0] - 1, jnp.int32(-1), index)
+        return index

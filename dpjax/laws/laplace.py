@@ -1,0 +1,39 @@
+"""The Laplace law."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax.core import random
+from dpjax.core.draws import drawn
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Laplace:
+    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); loc and scale are ``float[...]``."""
+
+    loc: Array
+    scale: Array
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """One draw an element, tails exact (see `random.laplace`)."""
+        shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
+        return self.loc + self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
+
+    def log_density(self, value: Array) -> Array:
+        """log f(value)."""
+        return -jnp.abs(value - self.loc) / self.scale - jnp.log(2 * self.scale)
+
+    def log_survival(self, value: Array) -> Array:
+        """log P(X >= value), exact in both tails."""
+        z = (value - self.loc) / self.scale
+        upper = -jnp.abs(z) - jnp.log(jnp.asarray(2.0, z.dtype))
+        return jnp.where(z > 0, upper, jnp.log1p(-jnp.exp(upper)))
+
+    def log_cdf(self, value: Array) -> Array:
+        """log P(X <= value), exact in both tails."""
+        return Laplace(-self.loc, self.scale).log_survival(-value)
