@@ -24,7 +24,7 @@ BESIDE = {
     "dimensions": {"core"},
 }
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "learners"}
-FLOOR = ("types", "checks", "draws", "keys", "random", "wide")  # of core: each imports what stands to its left
+FLOOR = ("checks", "types", "plans", "draws", "keys", "random", "wide")  # of core: each imports what stands to its left
 HOST_ONLY = {"numpy", "scipy", "dp_accounting"}
 HOST_LAYERS = ("accounting", "theory", "dimensions")
 FORBIDDEN_DRAWS = {f"jax.random.{name}" for name in (

@@ -33,14 +33,16 @@ class Target:
     Args:
       name: how a person asks for it.
       claim: (epsilon, delta) -> what is promised at this budget.
-      run: (key, database, Privacy) -> output, any pytree of arrays; pure, jittable and total.
+      run: (key, database, plan) -> output, any pytree of arrays; pure, jittable and total.
       universes: what an exact audit goes through.
-      table: (databases, Privacy) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
+      table: (databases, plan) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
+      plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given, any pytree of numbers, made on the host: the
+        budget itself unless a calibration on the host comes first.
       pairs: neighbours for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
       repeatable: whether the same key gives the same output; False for code with randomness of its own.
-      canaries: (key, inside ``bool[m]``, Privacy) -> ``float32[m]``, one run on a database that holds canary j where
+      canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.

@@ -10,6 +10,8 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.core import checks
+
 Scalar = Array | float  # NumPy's scalars will do
 
 
@@ -52,19 +54,30 @@ class Sample:
 @register_dataclass
 @dataclass(frozen=True)
 class Privacy:
-    """A total budget: epsilon > 0 and 0 <= delta < 1, traced scalars."""
+    """A total budget: epsilon > 0 and 0 <= delta < 1. Plain numbers are checked: InputError."""
 
     epsilon: Scalar
     delta: Scalar = 0.0
+
+    def __post_init__(self):
+        if isinstance(self.epsilon, int | float):
+            checks.epsilon(self.epsilon)
+        if isinstance(self.delta, int | float):
+            checks.delta(self.delta)
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Accuracy:
-    """Error alpha in (0, 1) and failure probability beta in (0, 1), traced scalars."""
+    """Error alpha in (0, 1) and failure probability beta in (0, 1). Plain numbers are checked: InputError."""
 
     alpha: Scalar
     beta: Scalar
+
+    def __post_init__(self):
+        for name in ("alpha", "beta"):
+            if isinstance(getattr(self, name), int | float):
+                checks.probability(name, getattr(self, name))
 
 
 def as_float(value: Scalar, like: Array | None = None) -> Array:

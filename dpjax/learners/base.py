@@ -1,6 +1,6 @@
 """What every learner is: four faces of one algorithm that must agree."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,7 @@ from dpjax.concepts.tree.tree import Tree
 from dpjax.concepts.unions import Unions
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 
 InPieces = Points | Thresholds | Finite | Tree | Parities | OfLiterals  # classes whose errors can be listed
@@ -28,11 +29,12 @@ ConceptClass = InPieces | ConvexPolygons | Unions
 
 
 class Learner(Protocol):
-    """A frozen dataclass, equal by value, without state. Its fields are public and static; the data are arguments.
+    """A frozen dataclass, equal by value, without state and without a budget: its fields are structure.
 
-    `learn` is pure, jittable and total: it answers for every database, realizable or not, empty or not, and is as
-    private as `guarantee` says on all of them. To add a learner, write one file and export it from `dpjax.learners`;
-    the conformance tests then run it without another line.
+    `plan` fixes on the host every number that a budget and an accuracy decide, `learn` runs with the plan, `guarantee`
+    adds up the plan's own numbers. `learn` is pure, jittable and total: it answers for every database, realizable or
+    not, empty or not, and is as private as `guarantee` says on all of them. To add a learner, write one file and export
+    it from `dpjax.learners`; the conformance tests then run it without another line.
 
     A learner may say as ``passes`` (int) about how often it goes through its rows: the more, the fewer trials share a
     tile. Without it one pass is assumed.
@@ -48,7 +50,19 @@ class Learner(Protocol):
         """The class that is learned."""
         ...
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    @property
+    def spends(self) -> Spends:
+        """What it spends whatever its budget: "pure", "bounded range" (and pure) or "approximate"."""
+        ...
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
+        """Every number that `learn` needs, rounded towards less spending: a class made by `core.plans.plan_type`.
+
+        n: public rows, where the plan may use them; without it the theorem's. InputError for what cannot be planned.
+        """
+        ...
+
+    def learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
         """k hypotheses from one k-labelled sample. ``key`` is consumed."""
         ...
 
@@ -56,8 +70,8 @@ class Learner(Protocol):
         """``bool[..., k]``."""
         ...
 
-    def guarantee(self, privacy: Privacy) -> Guarantee | None:
-        """What spends how much, as a tree, on the host; None for a learner that is not private."""
+    def guarantee(self, plan: Any) -> Guarantee | None:
+        """What the numbers of the plan spend, as a tree, on the host; None for a learner that is not private."""
         ...
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:

@@ -1,0 +1,86 @@
+"""How a budget is divided among k adaptive runs, and what k runs spend: one formula for each composition."""
+
+from dataclasses import dataclass
+
+from dpjax.accounting.calibrate import calibrate
+from dpjax.accounting.composition import advanced, basic
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.bisection import largest
+from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
+from dpjax.accounting.zcdp import exponential_epsilon0, pure_rho, zcdp, zcdp_rho
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.plans import Spends, down
+
+COMPOSITIONS = ("basic", "advanced", "optimal", "zcdp")
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one run may spend, and the delta that the composition takes."""
+
+    epsilon: float
+    delta: float
+    slack: float
+
+
+def require_composition(composition: str, spends: Spends) -> None:
+    """Refuses an unknown composition, and zCDP for runs that spend delta: nothing is known of their concentration."""
+    checks.choice("composition", composition, COMPOSITIONS)
+    if composition == "zcdp" and spends == "approximate":
+        raise InputError(
+            "composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "take optimal"
+        )  # fmt: skip
+
+
+def split(epsilon: float, delta: float, rounds: int, composition: str, spends: Spends) -> Split:
+    """The largest (epsilon0, delta0) of one run with which `composed` stays within (epsilon, delta).
+
+    Args:
+      epsilon: > 0. delta: in [0, 1). rounds: k >= 1.
+      composition: "basic"; "advanced" (tight Dwork, Rothblum, Vadhan); "optimal" (Kairouz, Oh, Viswanath); "zcdp".
+      spends: of one run. Runs that spend delta get half of it, in equal parts, where the composition takes the rest.
+
+    Returns: basic composition's division where the composition leaves less, and where delta is 0.
+    """
+    require_composition(composition, spends)
+    checks.epsilon(epsilon)
+    checks.delta(delta)
+    checks.integer("rounds", rounds, 1)
+    plain = Split(optimal_epsilon0(epsilon, 0.0, rounds), delta / rounds if spends == "approximate" else 0.0, 0.0)
+    if composition == "basic" or rounds == 1 or delta == 0:
+        return plain
+    slack = float(down(delta / 2 if spends == "approximate" else delta))  # as a plan keeps it
+    if composition == "advanced":
+        most = calibrate(epsilon, slack, "advanced", rounds)
+    elif composition == "optimal":
+        most = optimal_epsilon0(epsilon, slack, rounds)
+    elif spends == "bounded range":
+        most = exponential_epsilon0(epsilon, slack, rounds)
+    else:
+        rho = zcdp_rho(epsilon, slack) / rounds
+        most = largest(lambda epsilon0: pure_rho(epsilon0) <= rho, min(rho, rho**0.5))
+    if most <= plain.epsilon:
+        return plain
+    return Split(most, (delta - slack) / rounds * (1 - 1e-12), slack)
+
+
+def best_split(epsilon: float, delta: float, rounds: int, spends: Spends) -> tuple[Split, str]:
+    """The division with the largest epsilon0 of one run, and its composition's name."""
+    names = [name for name in COMPOSITIONS if name != "zcdp" or spends != "approximate"]
+    found = [(split(epsilon, delta, rounds, name, spends), name) for name in names]
+    return max(found, key=lambda entry: entry[0].epsilon)
+
+
+def composed(part: Guarantee, rounds: int, slack: float, composition: str, what: str) -> Guarantee:
+    """``rounds`` runs of ``part``: by the named theorem with ``slack`` or, where that is less, by adding up."""
+    plain = basic((part,), what, rounds=rounds)
+    if composition == "basic" or rounds == 1 or slack == 0:
+        return plain
+    if composition == "advanced":
+        whole = advanced(part, rounds, slack, form="tight", what=what)
+    elif composition == "optimal":
+        whole = optimal(part, rounds, slack, what=what)
+    else:
+        whole = zcdp((part,), slack, rounds, what=what)
+    return plain if plain.epsilon <= whole.epsilon and plain.delta <= whole.delta else whole
