@@ -309,6 +309,3 @@ _DESCRIPTION = (
     "The wind tunnel of private learning theory: run private PAC learners thousands of times, with explicit keys, "
     "and measure what their theorems hide in O(.). A simulator: not for the release of sensitive data."
 )
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -92,7 +92,7 @@ def learn(command: "cli.LearnCommand") -> Answer:
     chosen = catalog.learner(command.learner, concepts, k, privacy, accuracy)
     if data.own_points:
         table.require_own_points(chosen, command.learner)
-    guarantee = chosen.guarantee(privacy)
+    guarantee = chosen.guarantee(chosen.plan(privacy, accuracy, rows))
     hypothesis = table.learn_all(chosen, data, privacy, accuracy, command.seed)
     found = (shapes.summary if shape else table.summary)(chosen, hypothesis, data)
     trials = trials or (_SHAPE_TRIALS if shape else _TRIALS)
@@ -190,7 +190,7 @@ def plan(command: "cli.PlanCommand") -> Answer:
     found = sweep.lines(command.measure)
     rows = []
     for line in found:
-        guarantee = line.setting.learner.guarantee(Privacy(line.setting.epsilon, line.setting.delta))
+        guarantee = line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
         rows.append({**line.labels(), "theorem": line.theorem(), "guarantee": tree, "text": str(guarantee)})
 
@@ -209,7 +209,8 @@ def list_(command: "cli.ListCommand") -> Answer:
     rows = []
     for name in catalog.learner_names():
         kind, k = catalog.fitting(name)
-        guarantee = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), k).guarantee(Privacy(1.0, 1e-6))
+        learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), k)
+        guarantee = learner.guarantee(learner.plan(*catalog.REFERENCE))
         text = "none" if guarantee is None else f"(epsilon, delta), {guarantee.neighboring.value}: {guarantee.why}"
         if guarantee is not None and guarantee.delta == 0:
             text = text.replace("(epsilon, delta)", "(epsilon, 0)")

@@ -61,7 +61,7 @@ def _structural(value: Any) -> bool:
 
 @plan_type
 class Claim:
-    """The budget that a plan's numbers are stated for. Programs do not read it; guarantees check the others against it."""
+    """The budget that a plan's numbers are stated for. Guarantees check the others against it."""
 
     epsilon: Number
     delta: Number

@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.baselines import ERM
 from dpjax.concepts import (
     Conjunctions,
@@ -48,7 +49,6 @@ from dpjax.learners import (
     ThresholdMedian,
     UnionLearner,
 )
-from dpjax.learners.budget import COMPOSITIONS
 from dpjax.mechanisms.median.plans import METHODS
 from dpjax.sanitizers import PointCounts, default
 
@@ -134,9 +134,9 @@ def _of_dimension_one(name: str, concepts: Any, privacy: Privacy, accuracy: Accu
 def _of_many(name: str, concepts: Any, k: int, privacy: Privacy, accuracy: Accuracy) -> Learner:
     kind, _, composition = name.partition("-")
     if kind == "parity":
-        return ParityLearner.planned(concepts, privacy, accuracy)
+        return ParityLearner(concepts)
     if kind == "empirical":
-        return EmpiricalLearner.planned(Independent(KLN(concepts), k), privacy, accuracy)
+        return EmpiricalLearner(Independent(KLN(concepts), k))
     if kind == "hashed":
         return HashedPoints.planned(concepts, k, privacy, accuracy, composition)
     fine, beta = float(accuracy.alpha) / 8, float(accuracy.beta) / 3  # of the sanitizer, as in `theory.generic`

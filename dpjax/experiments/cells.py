@@ -4,11 +4,13 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.engine import Engine, capacity, device_kind, tile_shape
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.experiments.store import Store, canonical, versions
@@ -34,6 +36,10 @@ class Setting:
     beta: float
     purpose: str = "curve"
 
+    def plan(self) -> Any:
+        """The learner's plan for these numbers, n among them, on the host."""
+        return _planned(self.learner, self.epsilon, self.delta, self.alpha, self.beta, self.n)
+
     def identity(self) -> dict[str, Any]:
         """What the point is, as canonical data: the trials' keys are derived from this and from nothing else."""
         digest = hashlib.sha256()
@@ -44,6 +50,20 @@ class Setting:
             "epsilon": float(self.epsilon), "delta": float(self.delta), "alpha": float(self.alpha),
             "beta": float(self.beta), "purpose": self.purpose,
         }  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _planned(learner: Learner, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
+    return learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n)
+
+
+def digest_of(plan: Any) -> str:
+    """Of a plan's structure and of its leaves, to the last bit: a planner that changes its numbers is seen."""
+    digest = hashlib.sha256(str(jax.tree.structure(plan)).encode())
+    for leaf in jax.tree.leaves(plan):
+        array = np.asarray(leaf)
+        digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 class Cells:
@@ -67,7 +87,7 @@ class Cells:
         identity = setting.identity()
         config = {
             "point": identity, "seed": self.seed, "capacity": experiment.capacity, "tile": tile, "block": block,
-            "device": device_kind(), "versions": versions(),
+            "plan": digest_of(setting.plan()), "device": device_kind(), "versions": versions(),
         }  # fmt: skip
         stored = self.store.read(config)
         tiles = np.zeros((0, len(COUNTS)), np.int64) if stored is None else _columns(stored)
@@ -79,10 +99,8 @@ class Cells:
         self, setting: Setting, experiment: Experiment, config: dict, tiles: np.ndarray, wanted: int
     ) -> np.ndarray:
         identity = hashlib.sha256(canonical(config["point"]).encode()).digest()
-        numbers = point(
-            identity, setting.n, setting.epsilon, setting.delta, setting.alpha, setting.beta,
-            setting.workload.distribution, setting.workload.noise,
-        )  # fmt: skip
+        work = setting.workload
+        numbers = point(identity, setting.n, setting.plan(), setting.alpha, work.distribution, work.noise)
         rows, saved = list(tiles), time.monotonic()
         stream = self.engine.tiles(experiment, setting.workload, numbers, self.seed, len(tiles), wanted)
         try:
