@@ -1,6 +1,6 @@
 """Writes docs/plans.md: what plans spend of a budget, and how many programs a sweep of epsilon compiles.
 
-python scripts/plans.py [--budgets 200]
+Run: python scripts/plans.py [--trials BUDGETS] [--out FOLDER]
 """
 
 import time
@@ -57,23 +57,21 @@ def row(name: str, count: int, seed: int) -> list[Any] | None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Goes through the catalog of learners."""
-    parser = options(__doc__, "docs/plans.md")
-    parser.add_argument("--budgets", type=int, default=200)
-    given = parser.parse_args(arguments)
-    found = [row(name, given.budgets, given.seed) for name in catalog.learner_names()]
+    given = options(__doc__, 0, 200, arguments)
+    found = [row(name, given.trials, given.seed) for name in catalog.learner_names()]
     heads = (
         "learner", "class", "programs", "refused", "least part of epsilon", "largest", "largest part of delta",
         "plan, ms", "guarantee, ms",
     )  # fmt: skip
     text = f"""# What plans spend
 
-For each learner of `dpjax list`: how many programs eight values of epsilon from .25 to 4 compile, and at {given.budgets}
+For each learner of `dpjax list`: how many programs eight values of epsilon from .25 to 4 compile, and at {given.trials}
 random budgets (epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2) which part of the budget the plan's own numbers
-spend, as the guarantee adds them up. Made by `python scripts/plans.py --budgets {given.budgets}`.
+spend, as the guarantee adds them up. Made by `python scripts/plans.py --trials {given.trials}`.
 
 {table(heads, [one for one in found if one is not None])}
 """
-    given.out.write_text(text, encoding="utf-8")
+    (given.out / "plans.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
