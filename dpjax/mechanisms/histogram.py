@@ -65,8 +65,8 @@ class HistogramLaw:
         """log density, ``float64[]``: of the noisy counts where released, with the masses of the other cells."""
         released, noisy = outcome
         with jax.enable_x64(True):
-            _, no = self.release_log_probs()
-            return total(jnp.where(released, self.log_density(noisy), no))
+            law = self._widened()
+            return total(jnp.where(released, law.log_density(noisy), law.release_log_probs()[1]))
 
     def support(self, limit: int) -> Support | None:
         """None: noisy counts are continuous. `rounded` has a support."""
@@ -75,6 +75,11 @@ class HistogramLaw:
     def rounded(self, high: Array | int, most: int) -> "RoundedHistogram":
         """The law with whole noisy counts, clipped to [0, high]; high: traced, public; most: static, the largest."""
         return RoundedHistogram(self, jnp.minimum(jnp.asarray(high, jnp.int32), most), most)
+
+    def _widened(self) -> "HistogramLaw":
+        """The same law in float64, 64-bit types enabled."""
+        rate, margin = (part.astype(jnp.float64) for part in (self.rate, self.margin))
+        return HistogramLaw(self.counts, self.least, rate, margin)
 
     def _eligible(self) -> Array:
         return self.counts >= self.least
@@ -117,10 +122,9 @@ class RoundedHistogram:
 
     def _each(self, value: Array) -> Array:
         """log P of each cell, ``float64[m, o]`` of ``int32[m, o]``."""
-        law = self.histogram
-        needed = law._needed().astype(jnp.float64)[:, None]
-        yes, no = (part.astype(jnp.float64)[:, None] for part in law.release_log_probs())
-        rate, counts = law.rate.astype(jnp.float64), law.counts.astype(jnp.float64)[:, None]
+        law = self.histogram._widened()
+        needed, rate, counts = law._needed()[:, None], law.rate, law.counts.astype(jnp.float64)[:, None]
+        yes, no = (part[:, None] for part in law.release_log_probs())
         # released are noises of at least ``needed``: the cell of value v begins there or at v - 1/2
         begin = jnp.where(value <= 0, needed, jnp.maximum(needed, rate * (value - 0.5 - counts)))
         end = jnp.where(value >= self.high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
