@@ -83,8 +83,8 @@ class PointLearner:
         """k hypotheses at once."""
         groups = group_rows(sample, self.concepts.domain.size)
         of_histogram, of_release = keys.streams(key, "histogram", "release")
-        released, noisy = self.histogram(groups, plan).sample(of_histogram)
-        heavy = released & (noisy >= plan.heavy * sample.size.astype(noisy.dtype))
+        noisy = self.histogram(groups, plan).rounded(sample.size, sample.capacity).sample(of_histogram)
+        heavy = (noisy >= 0) & (noisy.astype(jnp.float32) >= plan.heavy * sample.size.astype(jnp.float32))
         test = release(stability_gap(groups, heavy), plan.release.epsilon, plan.release.delta, gap_sensitivity=2)
         answered = jnp.any(heavy) & (test.sample(of_release) == 0)
         concept, positive = _lowest_positive(groups, heavy, sample.y.shape[1])
@@ -95,7 +95,7 @@ class PointLearner:
         return Hypothesis(concept, zero, jnp.broadcast_to(outcome, positive.shape))
 
     def histogram(self, groups: Groups, plan: PointPlan) -> HistogramLaw:
-        """The law of the first half: which values are released, with which noisy counts."""
+        """The law of the first step: which values are released, with which noisy counts, which `learn` rounds."""
         numbers = plan.histogram
         return stability_histogram(groups.rows, numbers.epsilon, numbers.delta, neighboring=self.neighboring)
 

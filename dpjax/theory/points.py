@@ -14,7 +14,8 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
 
     All of these hold with probability 1 - beta, at least (shares of beta: 1/4, 1/4, 1/2):
     every element of mass >= alpha occurs at least 9 alpha n / 60 times (exact binomial, at most 1/alpha of them);
-    every noisy count is within alpha n / 30 of its count, noise Lap(4/epsilon) on at most n values; then elements of
+    every noisy count, rounded to a whole one, is within alpha n / 30 of its count, noise Lap(4/epsilon) on at most n
+    values; then elements of
     mass >= alpha are released and reach alpha n / 15, and whatever reaches it occurs alpha n / 30 times;
     the gap alpha n / 30 passes the test of stability, D + (2 D/epsilon) ln(1/(2 delta')) with D = 2, delta' = delta/2.
 
@@ -31,7 +32,7 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
 
     def enough(n: int) -> bool:
         occurs = binom.cdf(9 * alpha * n / 60, n, alpha) / alpha <= beta / 4
-        noise = (4 / epsilon) * log(4 * n / beta) <= alpha * n / 30
+        noise = (4 / epsilon) * log(4 * n / beta) + 0.5 <= alpha * n / 30
         released = 1 + (4 / epsilon) * log_inverse_delta <= 7 * alpha * n / 60
         gap = 2 + (4 / epsilon) * (log_inverse_delta + log(1 / beta)) <= alpha * n / 30
         return occurs and noise and released and gap
