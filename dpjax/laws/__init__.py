@@ -6,6 +6,7 @@ exact audit builds them so.
 
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from .gaussian import Gaussian as Gaussian
 from .laplace import Laplace as Laplace
 from .product import Product as Product
 from .table import fold_max as fold_max
