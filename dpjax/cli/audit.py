@@ -2,15 +2,16 @@
 
 import importlib
 import json
-from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Printed
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
+from dpjax.cli import Answer
+from dpjax.cli.arguments import AuditCommand
 from dpjax.concepts import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -18,9 +19,6 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments import catalog
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import replace_file
-
-if TYPE_CHECKING:
-    from dpjax import cli
 
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
@@ -30,7 +28,7 @@ _NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
-def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+def run(command: AuditCommand) -> Answer:
     """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
     checks.choice("method", command.method, METHODS)
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
@@ -79,7 +77,7 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
     return answer, show
 
 
-def _write(answer: dict[str, Any], reports: list[Report], command: "cli.AuditCommand") -> None:
+def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:
     if command.out is not None:
         replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
         replace_file(command.out / "audit.md", markdown(reports).encode())
@@ -164,7 +162,7 @@ def _row(report: Report) -> tuple[str, ...]:
     return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
 
 
-def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Report:
+def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
     method, why = command.method, ""
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
     if method == "auto":
