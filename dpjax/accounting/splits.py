@@ -1,5 +1,6 @@
 """How a budget is divided among k adaptive runs, and what k runs spend: one formula for each composition."""
 
+import math
 from dataclasses import dataclass
 
 from dpjax.accounting.calibrate import calibrate
@@ -62,7 +63,10 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
         most = largest(lambda epsilon0: pure_rho(epsilon0) <= rho, min(rho, rho**0.5))
     if most <= plain.epsilon:
         return plain
-    return Split(most, (delta - slack) / rounds * (1 - 1e-12), slack)
+    if spends != "approximate":
+        return Split(most, 0.0, slack)
+    own = -math.expm1((math.log1p(-delta) - math.log1p(-slack)) / rounds)  # `joint_delta` inverted
+    return Split(most, own * (1 - 1e-12), slack)
 
 
 def best_split(epsilon: float, delta: float, rounds: int, spends: Spends) -> tuple[Split, str]:

@@ -67,6 +67,8 @@ class ERM:
         Classes that are not ordered get the union bound over all their concepts.
         """
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        if self.concepts.size == 1:
+            return 1
         if isinstance(self.concepts, Points):
             return theory.points(alpha, beta)
         if isinstance(self.concepts, Thresholds):

@@ -1,6 +1,7 @@
 """A learner as an empirical one: right about the rows at hand, whatever they are, by learning from a resample."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -151,8 +152,19 @@ class EmpiricalLearner:
         if n is not None and len(tried) == 1:
             return tried[0], checks.integer("n", n, 1)
 
-        def needed(draws: int) -> int:
-            return smallest(lambda rows: self.learner.sample_size(self._part(privacy, rows, draws), accuracy) <= draws)
+        def enough(rows: int, draws: int) -> bool:
+            return self.learner.sample_size(self._part(privacy, rows, draws), accuracy) <= draws
 
-        rows, draws = min((needed(draws), draws) for draws in tried)
+        best, refusal = None, None
+        for draws in tried:
+            if best is not None and (best[0] == 1 or not enough(best[0] - 1, draws)):
+                continue  # not fewer rows than another number of draws needs
+            try:
+                best = smallest(partial(enough, draws=draws)), draws
+            except InputError as error:  # no number of rows allows what so few draws need
+                refusal = error
+        if best is None:
+            assert refusal is not None
+            raise refusal
+        rows, draws = best
         return draws, rows if n is None else checks.integer("n", n, 1)

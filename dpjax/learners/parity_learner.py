@@ -21,7 +21,6 @@ from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
 
-_SPARE = 8  # rows beyond d come in so many, so that a sweep has few programs
 
 
 @plan_type
@@ -74,13 +73,12 @@ class ParityLearner:
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ParityPlan:
         """All of the budget for one test; InputError where delta is 0."""
-        delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
+        epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
+        checks.delta(float(delta), positive_for="ParityLearner")
         m, rows = self._sizes(privacy, accuracy)
-        spare = rows - self.concepts.dimension
-        most_rows = rows if spare <= 0 else self.concepts.dimension + -(-spare // _SPARE) * _SPARE
-        return ParityPlan(
-            down(float(privacy.epsilon)), down(delta), whole(m), whole(rows), bucket(m), most_rows
-        )  # fmt: skip
+        if self.subsamples is not None:
+            return ParityPlan(epsilon, delta, whole(m), whole(rows), m, rows)
+        return ParityPlan(epsilon, delta, whole(m), whole(rows), bucket(m), self.concepts.dimension + theory.SPARE)
 
     def learn(self, key: Array, sample: Sample, plan: ParityPlan) -> Hypothesis:
         """k parities, or none of them."""

@@ -75,8 +75,8 @@ class PointLearner:
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
         """Half of epsilon and of delta for each step; InputError where delta is 0."""
-        delta = checks.delta(float(privacy.delta), positive_for="PointLearner")
-        half = Privacy(down(float(privacy.epsilon) / 2), down(delta / 2))
+        half = Privacy(down(float(privacy.epsilon) / 2), down(float(privacy.delta) / 2))
+        checks.delta(float(half.delta), positive_for="PointLearner")
         return PointPlan(half, half, down(float(accuracy.alpha) / 15))
 
     def learn(self, key: Array, sample: Sample, plan: PointPlan) -> Hypothesis:

@@ -1,7 +1,6 @@
 """Learning a threshold through a private interior point of the examples next to it."""
 
 from dataclasses import dataclass
-from math import ceil, log
 from typing import ClassVar
 
 import jax
@@ -57,8 +56,8 @@ class ThresholdMedian:
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
         """All of epsilon, and m = ceil((4 / epsilon) ln(2 |X| / beta)) records, at most 2**30."""
         epsilon = down(float(privacy.epsilon))
-        needed = 4 / float(epsilon) * (log(self.concepts.size) - log(float(accuracy.beta) / 2))
-        return ThresholdMedianPlan(epsilon, whole(ceil(min(needed, 2.0**30))))
+        records = theory.median_records(self.concepts.size, float(epsilon), float(accuracy.beta))
+        return ThresholdMedianPlan(epsilon, whole(min(records, 1 << 30)))
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
@@ -119,8 +118,11 @@ class ThresholdMedian:
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.thresholds.median`."""
-        return theory.median(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
+        """`theory.thresholds.median` at the plan's epsilon; one row for a single threshold."""
+        if self.concepts.size == 1:
+            return 1
+        epsilon = float(down(float(privacy.epsilon)))
+        return theory.median(self.concepts.size, epsilon, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""
