@@ -9,6 +9,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
+from dpjax.core.plans import down
 from dpjax.core.types import Privacy
 
 
@@ -24,6 +25,11 @@ class Pair:
         """Both in words, the one with the larger probability of the event first."""
         one, other = (self.second, self.first) if swapped else (self.first, self.second)
         return {"database": self.show(one), "neighbour": self.show(other)}
+
+
+def budget(privacy: Privacy) -> Privacy:
+    """The budget itself as a plan: float32 leaves, never more than was asked for."""
+    return Privacy(down(float(privacy.epsilon)), down(float(privacy.delta)))
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,14 @@ class Target:
 
     name: str
     claim: Callable[[float, float], Guarantee]
-    run: Callable[[Array, Any, Privacy], Any]
+    run: Callable[[Array, Any, Any], Any]
     universes: Callable[[], list[Universe]]
     pairs: Callable[[], list[Pair]]
-    table: Callable[[Any, Privacy], np.ndarray] | None = None
+    table: Callable[[Any, Any], np.ndarray] | None = None
+    plan: Callable[[Privacy], Any] = budget
     calibration: str = "corrected"
     caveat: str = ""
     covers: tuple[str, ...] = ()
     repeatable: bool = True
-    canaries: Callable[[Array, Array, Privacy], Array] | None = None
+    canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
