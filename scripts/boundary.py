@@ -15,8 +15,8 @@ from time import perf_counter
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from dpjax.accounting.cover.table import cover_table
+
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
 from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
 from dpjax.core import keys

@@ -9,9 +9,11 @@ from math import ceil, log
 from pathlib import Path
 from typing import Any
 
+from dpjax.accounting.cover.table import cover_table
+from dpjax.mechanisms.cover.coefficient import CoverBudget
+
 from dpjax.accounting import calibrate_set_cover
 from dpjax.accounting.cover.calibration import CoverCalibration
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import Conjunctions, ProductCube
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
@@ -21,7 +23,6 @@ from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ConjunctionLearner
-from dpjax.mechanisms.cover.coefficient import CoverBudget
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA, DIMENSION = 1.0, 1e-6, 0.1, 0.1, 64

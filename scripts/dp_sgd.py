@@ -13,9 +13,9 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from dpjax.accounting.cover.table import cover_table
 from jax import Array
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
 from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core import keys

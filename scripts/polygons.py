@@ -11,10 +11,11 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from dpjax.accounting.cover.table import cover_table
+from dpjax.mechanisms.cover.coefficient import CoverBudget
 
 from dpjax.accounting import calibrate_set_cover
 from dpjax.accounting.cover.calibration import CoverCalibration
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -24,7 +25,6 @@ from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import PolygonLearner
-from dpjax.mechanisms.cover.coefficient import CoverBudget
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.polygons import plot_polygon

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dpjax.accounting.cover.table import cover_table
 
 from dpjax import audit
 from dpjax.accounting import set_cover_guarantee
-from dpjax.accounting.cover.table import cover_table
 from dpjax.audit.ratio_test import p_value
 from dpjax.concepts import Conjunctions, ConvexPolygons, Hypothesis, Unions
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample

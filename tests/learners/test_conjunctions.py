@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dpjax.accounting.cover.table import cover_table
+from dpjax.mechanisms.cover.coefficient import coefficient_at
 
 from dpjax import audit, evidence
-from dpjax.accounting.cover.table import cover_table
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.databases import samples
 from dpjax.audit.outcomes import exact_law
@@ -21,7 +22,6 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database
 from dpjax.learners.conjunctions import ConjunctionLearner
 from dpjax.mechanisms.cover import Literals, set_cover
-from dpjax.mechanisms.cover.coefficient import coefficient_at
 from dpjax.theory import set_cover as theory
 
 ACCURACY = Accuracy(0.1, 0.1)

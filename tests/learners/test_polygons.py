@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from dpjax.accounting.cover.table import cover_table
+
 from dpjax.concepts import Domain, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from dpjax.accounting.cover.table import cover_table
+
 from dpjax.audit import exact
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts.plane import UniformPlane
