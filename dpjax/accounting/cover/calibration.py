@@ -9,7 +9,9 @@ from dpjax.accounting.cover import closed as closed
 from dpjax.accounting.cover.cache import kept
 from dpjax.accounting.cover.game import enough_cells, game_delta
 from dpjax.accounting.cover.guarantee import cover_tree, set_cover_delta
+from dpjax.accounting.cover.states import largest_loss
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.bisection import MARGIN, largest
 from dpjax.accounting.numeric.secant import crossing
 from dpjax.accounting.zcdp import zcdp_rho
 from dpjax.core import checks
@@ -161,6 +163,8 @@ def _searched(
         while within(found) > delta:
             found *= 1 - _COARSE
         found = crossing(within, delta, found, 1 + _COARSE, _FINE)
+    elif k is None:  # the worst path for the functions need not be the worst for the counts
+        found = largest(lambda c: largest_loss(neighboring, k, rounds, c, rate) * (1 + 2 * MARGIN) <= epsilon, pure)
     found = float(down(found))
     while (certified := within(found)) > delta:  # the bound is not quite monotone, and float32 is coarse
         found = float(down(found * (1 - _STEP)))
