@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.outcomes import exact_table
@@ -25,7 +24,7 @@ from dpjax.concepts import (
     tree_generators,
 )
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence.medians import SMALL_RECPREFIX, SMALL_TREELOG
 from dpjax.learners import (
     KLN,
@@ -46,6 +45,7 @@ from dpjax.learners import (
 from dpjax.learners.covering import Covering
 from dpjax.learners.threshold_interior import domain_bits
 from dpjax.learners.vc1_improper import depth_bits
+from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
 from dpjax.sanitizers import PointCounts
 
@@ -134,11 +134,10 @@ def small_multi(name: str) -> Learner:
 def small_cover(name: str) -> ConjunctionLearner | PolygonLearner | UnionLearner:
     """A set cover of a round or two for a few rows: "conjunction", "polygon" or "union"."""
     if name == "union":
-        return UnionLearner(Unions(1, 1), cover_table(1, 1, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0)), 3, 2)
-    table = cover_table(2, 2, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0))
+        return UnionLearner(Unions(1, 1), rounds=1, directions=3, bins=2)
     if name == "conjunction":
-        return ConjunctionLearner(Conjunctions(1), table)
-    return PolygonLearner(ConvexPolygons(2, 3), table, slabs=4, bins=4, spare=8)
+        return ConjunctionLearner(Conjunctions(1), literals=2, rounds=2)
+    return PolygonLearner(ConvexPolygons(2, 3), rounds=2, k=2, performance=Performance(4, 4, 8))
 
 
 def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:
