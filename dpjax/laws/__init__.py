@@ -9,6 +9,7 @@ from .base import Support as Support
 from .capped_geometric import CappedGeometric as CappedGeometric
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from .gaussian import Gaussian as Gaussian
 from .laplace import Laplace as Laplace
 from .product import Product as Product
 from .rounded_laplace import RoundedLaplace as RoundedLaplace
