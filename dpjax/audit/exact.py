@@ -5,20 +5,21 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.numeric.profile import epsilon_at, hockey_stick
+from dpjax.accounting.numeric.profile import Floats, hockey_stick, loss_delta, loss_epsilon, two_laws
 from dpjax.audit.databases import Universe
 from dpjax.audit.outcomes import NotListable
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
 from dpjax.core.checks import InputError
+from dpjax.core.plans import widened
 from dpjax.core.types import Privacy
 
 TOLERANCE = 1e-9  # relative, of float64 laws: tight ones sit at their claim
-_FLOOR = 1e-14  # absolute, of a delta
+_ROUNDING = 2.0**-46  # of a log-mass, relative to 1 + its size: what the sums and quadratures behind it leave open
+_LEAST = -650.0  # log-masses below are not judged: tables made from probabilities underflow there
 _CHUNK = 1 << 22  # numbers of a chunk of pairs
 
 
@@ -39,7 +40,7 @@ def exact(target: Target, privacy: Privacy) -> Report:
     largest, pairs, words = 0.0, 0, []
     for universe in target.universes():
         _same_relation(universe, claim)
-        table = target.table(universe.databases, privacy)
+        table = target.table(universe.databases, target.plan(privacy))
         delta, epsilon, place = worst(table, universe, claim)
         pairs, largest = pairs + len(universe.pairs), max(largest, epsilon)
         words.append(universe.what)
@@ -60,21 +61,25 @@ def exact(target: Target, privacy: Privacy) -> Report:
 
 
 def exceeds(claim: Guarantee, delta: float, epsilon: float) -> bool:
-    """Whether found numbers refute a claim; a pure claim is also refuted by outcomes too rare to add up to a delta."""
-    if claim.delta == 0 and epsilon > claim.epsilon * (1 + TOLERANCE):
-        return True
-    return delta > claim.delta * (1 + TOLERANCE) + _FLOOR
+    """Whether found numbers refute a claim; a pure one is judged by log-ratios, however rare the outcome."""
+    if claim.delta == 0:
+        return epsilon > claim.epsilon * (1 + TOLERANCE)
+    return delta > claim.delta * (1 + TOLERANCE)
 
 
 def worst(table: np.ndarray, universe: Universe, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
-    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former)."""
+    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former).
+
+    Both are lower bounds: each log-ratio is first reduced by the rounding errors of its log-masses.
+    """
     best, largest, place = -1.0, 0.0, (0, 0)
     step = max(1, _CHUNK // table.shape[1])
     for start in range(0, len(universe.pairs), step):
         pairs = universe.pairs[start : start + step]
-        p, q = table[pairs[:, 0]], table[pairs[:, 1]]
-        deltas = hockey_stick(p, q, claim.epsilon)
-        epsilons = epsilon_at(p, q, min(claim.delta * (1 + TOLERANCE), 1 - _FLOOR))
+        p, q = two_laws(table[pairs[:, 0]], table[pairs[:, 1]])
+        loss = _certain_loss(p, q)
+        deltas = loss_delta(p, loss, claim.epsilon)
+        epsilons = loss_epsilon(p, loss, min(claim.delta * (1 + TOLERANCE), 1 - TOLERANCE))
         largest = max(largest, float(epsilons.max()))
         at = int(np.lexsort((epsilons, deltas))[-1])
         if deltas[at] > best or (deltas[at] == best == 0 and epsilons[at] >= largest):
@@ -82,17 +87,23 @@ def worst(table: np.ndarray, universe: Universe, claim: Guarantee) -> tuple[floa
     return best, largest, place
 
 
-def table_of(law: Callable[[Any, Privacy], Any]) -> Callable[[Any, Privacy], np.ndarray]:
-    """A target's ``table`` from ``law(database, privacy)``, whose ``log_probs()`` are the outcomes' log-probabilities.
+def _certain_loss(log_p: Floats, log_q: Floats) -> Floats:
+    """log P - log Q less the rounding errors of both; -inf where P has no mass worth a judgement."""
+    with np.errstate(invalid="ignore"):
+        loss = log_p - log_q - _ROUNDING * (1 + np.abs(log_p) + np.where(np.isneginf(log_q), 0.0, np.abs(log_q)))
+    return np.where(log_p < _LEAST, -np.inf, loss)
 
-    The law is built in float64 and once for each shape; the budget is traced.
+
+def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]:
+    """A target's ``table`` from ``law(database, plan)``, whose ``log_probs()`` are the outcomes' log-probabilities.
+
+    The law is built in float64 and once for each shape; the plan is traced.
     """
-    compiled = jax.jit(jax.vmap(lambda database, privacy: law(database, privacy).log_probs(), (0, None)))
+    compiled = jax.jit(jax.vmap(lambda database, plan: law(database, plan).log_probs(), (0, None)))
 
-    def table(databases: Any, privacy: Privacy) -> np.ndarray:
+    def table(databases: Any, plan: Any) -> np.ndarray:
         with jax.enable_x64(True):
-            exactly = Privacy(jnp.float64(privacy.epsilon), jnp.float64(privacy.delta))
-            return np.asarray(compiled(databases, exactly))
+            return np.asarray(compiled(databases, widened(plan)))
 
     return table
 

@@ -52,7 +52,7 @@ _questioner: ContextVar[Question | None] = ContextVar("questioner", default=None
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
     """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
 
-    norm: "largest", the most that any entry moves; "sum", all entries together; "sorted" and "sorted sum", the same
+    norm: "largest", the most that any entry moves; "sum", all entries together; "euclidean"; "sorted" and "sorted sum", the same
         after sorting, for slots that hold other candidates in other databases (no less may move then); "pieces", the
         most that the score of an element moves, for ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the
         last element, score, exists).

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -21,10 +21,11 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.laws import DiscreteLaplace, Laplace
 
 _VOTES = 60
-_CELLS = 1 / 8  # width of the cells that continuous outcomes are merged into
+_CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
 _REACH = 48
+_SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # edges beyond, in scales of the noise
 _PRINTED_ALPHA = 0.1
-_MERGED = f"outcomes merged into cells of width {_CELLS:g}, whose edges hold every kink of the densities"
+_MERGED = f"outcomes merged into {_CELLS} cells between kinks of the densities, and others that scale with the noise"
 
 
 def mechanism_target(
@@ -54,11 +55,11 @@ def relations(name: str) -> tuple[Neighboring, ...]:
 
 
 def _target(
-    name: str, law: Callable[[Any, Privacy], Any], claim: Callable[[float, float], Guarantee],
+    name: str, law: Callable[[Any, Any], Any], claim: Callable[[float, float], Guarantee],
     universe: Callable[[], Universe], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
 ) -> Target:  # fmt: skip
-    """A mechanism whose output is one draw from ``law(database, privacy)``."""
-    how = {"run": lambda key, data, privacy: law(data, privacy).sample(key), "table": table_of(law), **how}
+    """A mechanism whose output is one draw from ``law(database, plan)``."""
+    how = {"run": lambda key, data, plan: law(data, plan).sample(key), "table": table_of(law), **how}
     pairs = [Pair(np.asarray(one, np.int32), np.asarray(other, np.int32), show_numbers) for one, other in hard]
     covered = tuple(f"dpjax.mechanisms.{x}" for x in (name, *covers))
     return Target(name, claim, universes=lambda: [universe()], pairs=lambda: pairs, covers=covered, **how)
@@ -182,29 +183,37 @@ def _scalars(values: Sequence[int], moves: Sequence[int], relation: Neighboring)
     return Universe(whole.databases[keep, 0], pairs, relation, words, show_numbers)
 
 
+class _Continuous(Protocol):
+    loc: Array
+    scale: Array
+
+    def log_mass(self, low: Array, high: Array) -> Array: ...
+
+
 @dataclass(frozen=True)
 class _Merged:
-    """A law on numbers as a law on cells between ``edges``, outermost ones to infinity."""
+    """A law on numbers as a law on the cells between ``kinks``, finer ones there, and others that scale with it."""
 
-    law: Laplace
-    edges: np.ndarray
+    law: _Continuous
+    kinks: Array
 
     def log_probs(self) -> Array:
-        edges = jnp.asarray(self.edges, self.law.loc.dtype)
-        survival = jnp.exp(self.law.log_survival(edges))
-        other = jnp.exp(self.law.log_cdf(edges))
-        middle = edges[:-1] < self.law.loc  # differences of the smaller tail, so that no digit is lost
-        inside = jnp.where(middle, other[1:] - other[:-1], survival[:-1] - survival[1:])
-        return jnp.log(jnp.concatenate([other[:1], inside, survival[-1:]]))
+        steps = jnp.arange(_CELLS, dtype=self.kinks.dtype) / _CELLS
+        fine = (self.kinks[:-1, None] + jnp.diff(self.kinks)[:, None] * steps).reshape(-1)
+        outside = jnp.mean(self.kinks) + self.law.scale * jnp.asarray(_SCALES, self.kinks.dtype)
+        ends = jnp.asarray([-jnp.inf, jnp.inf], self.kinks.dtype)
+        edges = jnp.sort(jnp.concatenate([ends, self.kinks[-1:], fine, outside]))
+        return self.law.log_mass(edges[:-1], edges[1:])
 
 
 def _laplace(relation: Neighboring) -> Target:
-    edges = np.arange(-_REACH, _REACH + _CELLS, _CELLS)
+    def law(data: Array, p: Privacy) -> _Merged:
+        noisy = m.laplace_mechanism(data, p.epsilon, sensitivity=1)
+        return _Merged(noisy, jnp.arange(3, dtype=noisy.loc.dtype))
+
     return _target(
-        "laplace_mechanism", lambda data, p: _Merged(m.laplace_mechanism(data, p.epsilon, sensitivity=1), edges),
-        lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
-        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)],
-        run=_noisy, canaries=_noisy, caveat=_MERGED,
+        "laplace_mechanism", law, lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
+        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], run=_noisy, canaries=_noisy, caveat=_MERGED,
     )  # fmt: skip
 
 
@@ -213,27 +222,46 @@ def _noisy(key: Array, counts: Array, privacy: Privacy) -> Array:
     return m.laplace_mechanism(counts.astype(jnp.int32), privacy.epsilon, sensitivity=1).sample(key)
 
 
-def _discrete_laplace(relation: Neighboring) -> Target:
-    values = jnp.arange(-_REACH, _REACH + 1, dtype=jnp.int32)
+def _gaussian(relation: Neighboring) -> Target:
+    def law(data: Array, plan: m.GaussianPlan) -> _Merged:
+        noisy = m.gaussian_mechanism(data, plan, sensitivity=1)
+        kink = plan.claim.epsilon * plan.sigma * plan.sigma  # the loss is epsilon this far from the middle of a pair
+        middles = jnp.asarray([0.5, 1.5], kink.dtype)
+        return _Merged(noisy, jnp.sort(jnp.concatenate([middles - kink, middles + kink])))
 
-    def table(databases: Any, privacy: Privacy) -> np.ndarray:
-        def one(value: Array) -> Array:
-            law = m.discrete_laplace_mechanism(value, float(privacy.epsilon), sensitivity=1)
-            inside = law.log_probability(values)
-            above = law.log_survival(jnp.int32(_REACH + 1))
-            below = DiscreteLaplace(-law.loc, law.scale, law.table).log_survival(jnp.int32(_REACH + 1))
-            return jnp.concatenate([below[None], inside, above[None]])
-
-        with jax.enable_x64(True):
-            return np.asarray(jax.vmap(one)(jnp.asarray(databases)))
-
-    def run(key: Array, data: Any, privacy: Privacy) -> Array:
-        return m.discrete_laplace_mechanism(data, float(privacy.epsilon), sensitivity=1).sample(key)
+    def run(key: Array, data: Array, plan: m.GaussianPlan) -> Array:
+        return m.gaussian_mechanism(data.astype(jnp.int32), plan, sensitivity=1).sample(key)
 
     return _target(
-        "discrete_laplace_mechanism", lambda data, p: None,
+        "gaussian_mechanism", law, lambda e, d: Guarantee(e, d, relation, "Gaussian mechanism"),
+        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], ("gaussian_plan",),
+        run=run, canaries=run, caveat=_MERGED, plan=lambda privacy: m.gaussian_plan(privacy, sensitivity=1),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Lattice:
+    """A law on whole numbers as a law on -48, ..., 48 and on what is below or above."""
+
+    law: DiscreteLaplace
+
+    def log_probs(self) -> Array:
+        values = jnp.arange(-_REACH, _REACH + 1, dtype=jnp.int32)
+        mirrored = DiscreteLaplace(-self.law.loc, self.law.scale, self.law.table)
+        below, above = (part.log_survival(jnp.int32(_REACH + 1)) for part in (mirrored, self.law))
+        return jnp.concatenate([below[None], self.law.log_probability(values), above[None]])
+
+
+def _discrete_laplace(relation: Neighboring) -> Target:
+    def law(data: Array, plan: m.DiscreteLaplacePlan) -> DiscreteLaplace:
+        return m.discrete_laplace_mechanism(data, plan, sensitivity=1)
+
+    return _target(
+        "discrete_laplace_mechanism", lambda data, plan: _Lattice(law(data, plan)),
         lambda e, d: m.discrete_laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
-        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], table=table, run=run,
+        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], ("discrete_laplace_plan",),
+        run=lambda key, data, plan: law(data, plan).sample(key),
+        plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1),
     )  # fmt: skip
 
 
@@ -271,19 +299,17 @@ def _histogram_cells(counts: np.ndarray, privacy: Privacy, how: dict[str, Any]) 
         law = m.stability_histogram(jnp.asarray(counts, jnp.int32), epsilon, delta, **how)
         yes, no = (np.asarray(part) for part in law.release_log_probs())
         threshold, rate = float(law.threshold), float(law.rate)
-        edges = np.arange(0, counts[-1] + 1 + _CELLS, _CELLS)  # likelihood ratios are constant beyond
-        merged = Laplace(jnp.asarray(counts, jnp.float64)[:, None], jnp.float64(1 / rate))
-        edges = np.concatenate([[threshold], edges[edges > threshold + 1e-9]])
-        survival = np.exp(np.asarray(merged.log_survival(jnp.asarray(edges)[None, :])))
-    with np.errstate(divide="ignore"):
-        inside = np.log(np.append(survival[:, :-1] - survival[:, 1:], survival[:, -1:], axis=1))
+        edges = np.arange(0, counts[-1] + 1 + 1 / _CELLS, 1 / _CELLS)  # likelihood ratios are constant beyond
+        noisy = Laplace(jnp.asarray(counts, jnp.float64)[:, None], jnp.float64(1 / rate))
+        edges = np.concatenate([[threshold], edges[edges > threshold + 1e-9], [np.inf]])
+        inside = np.asarray(noisy.log_mass(jnp.asarray(edges[None, :-1]), jnp.asarray(edges[None, 1:])))
         inside = np.where(np.isneginf(yes)[:, None], -np.inf, inside)
     return np.concatenate([no[:, None], inside], axis=1)
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {
     "above_threshold": _above_threshold, "choosing": _choosing, "discrete_laplace_mechanism": _discrete_laplace,
-    "exponential": _exponential, "laplace_mechanism": _laplace, "permute_and_flip": _permute_and_flip,
+    "exponential": _exponential, "gaussian_mechanism": _gaussian, "laplace_mechanism": _laplace, "permute_and_flip": _permute_and_flip,
     "randomized_response": _randomized_response, "revealing_randomized_response": _revealing_randomized_response,
     "sparse_vector": _sparse_vector,
 }  # fmt: skip
