@@ -40,6 +40,16 @@ class MedianDesign(Protocol):
         ...
 
     @property
+    def epsilon(self) -> float:
+        """The budget."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The budget."""
+        ...
+
+    @property
     def interior(self) -> int:
         """Records from which an interior point is proved."""
         ...
@@ -84,6 +94,7 @@ class ExponentialDesign:
     slack: float | None
     interior: int
     failure: float
+    delta: ClassVar[float] = 0.0
     spends: ClassVar[Spends] = "bounded range"
 
     def plan(self) -> ExponentialPlan:
