@@ -15,9 +15,9 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
-from dpjax.sanitizers.interior import METHODS, Interior, interior_guarantee, interior_point, plan_interior
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
@@ -28,7 +28,7 @@ _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at eve
 class BlocksPlan:
     """median: of one block. slack: ``float32[]``, the delta of the composition."""
 
-    median: Interior
+    median: MedianPlan
     slack: Number
     blocks: int = field(metadata=STATIC)
 
@@ -70,7 +70,7 @@ class RankBlocks(OfThresholds):
         if self.blocks is not None:
             checks.integer("blocks", self.blocks, 1)
         if self.median is not None:
-            checks.choice("median", self.median, METHODS)
+            checks.choice("median", self.median, ("exponential", "recprefix"))
         if self.median == "recprefix" and self.domain_size is not None:
             raise InputError("domain_size", "None for RecPrefix", repr(self.domain_size), "use median='exponential'")
 
@@ -86,7 +86,7 @@ class RankBlocks(OfThresholds):
 
         def one(own: Array, first: Array, count: Array):
             block = rows[jnp.minimum(first + room, x.shape[0] - 1)]
-            return interior_point(own, block, room < count, plan.median)
+            return private_median(own, block, room < count, plan.median)
 
         found = jax.vmap(one)(keys.per_index(key, plan.blocks), ends[:-1], ends[1:] - ends[:-1])
         return Sanitized.of(found.element, ends[1:] - ends[:-1], found.outcome)
@@ -94,7 +94,7 @@ class RankBlocks(OfThresholds):
     def guarantee(self, plan: BlocksPlan) -> Guarantee:
         """k medians."""
         what = f"threshold sanitizer, {plan.blocks} blocks"
-        return least_composed(interior_guarantee(plan.median), plan.blocks, float(plan.slack), what)
+        return least_composed(median_guarantee(plan.median, "interior point"), plan.blocks, float(plan.slack), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """k times the rows of one interior point at its part of the budget and of beta."""
@@ -110,19 +110,19 @@ class RankBlocks(OfThresholds):
         plans = []
         if self.median != "recprefix":
             part = best_split(epsilon, delta, blocks, "bounded range")[0]
-            median, _ = plan_interior("exponential", self.bits, self.domain_size, part.epsilon, 0.0, beta / blocks)
-            rate = float(median.epsilon) / 2
-            rows = blocks * sizes.interior(log_size(self.bits, self.domain_size), rate, beta / blocks)
+            median = ExponentialPlan(down(part.epsilon), self.bits, self.domain_size)
+            width = log_size(self.bits, self.domain_size)
+            rows = blocks * sizes.interior(width, float(median.epsilon) / 2, beta / blocks)
             plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
         if self.median == "recprefix" or self._may_be_prefix(delta):
             part = best_split(epsilon, checks.delta(delta, positive_for="RecPrefix"), blocks, "approximate")[0]
             try:
-                median, rows = plan_interior("recprefix", self.bits, None, part.epsilon, part.delta, beta / blocks)
+                design = plan_recprefix(self.bits, part.epsilon, part.delta, beta / blocks)
             except InputError:
                 if self.median == "recprefix":
                     raise
             else:
-                plans.append((BlocksPlan(median, down(part.slack), blocks), blocks * rows))
+                plans.append((BlocksPlan(design.plan(), down(part.slack), blocks), blocks * design.interior))
         return min(plans, key=lambda plan: plan[1])
 
     def _may_be_prefix(self, delta: float) -> bool:

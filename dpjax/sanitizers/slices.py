@@ -151,7 +151,8 @@ def _table(rate: Number) -> GeometricTable:
     table = geometric_table(1 / float(rate))
     digits: Any = np.asarray(table.digits)  # those behind are never 1
     nonzero: Any = np.asarray(table.nonzero)
-    return GeometricTable(np.pad(digits, ((0, _LEVELS - len(digits)), (0, 0))), nonzero)
+    padded: Any = np.pad(digits, ((0, _LEVELS - len(digits)), (0, 0)))
+    return GeometricTable(padded, nonzero)
 
 
 @lru_cache(maxsize=1024)
