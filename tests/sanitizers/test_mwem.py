@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dpjax.sanitizers.shares import host_share
 
 from dpjax import audit, evidence
 from dpjax.audit.outcomes import exact_law
@@ -17,7 +18,6 @@ from dpjax.evidence import sanitizers as sanitizer_targets
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.mwem import in_units
 from dpjax.sanitizers.queries import answers, error
-from dpjax.sanitizers.shares import host_share
 from dpjax.theory import sanitizers as sizes
 
 FALSE_ALARM = 1e-6
