@@ -1,7 +1,7 @@
 """Learners as targets: everything that `learn` returns, over every small sample."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -26,7 +26,7 @@ from dpjax.concepts import (
 )
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.evidence.medians import SMALL_RECPREFIX, SMALL_TREELOG
+from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.learners import (
     KLN,
     ConjunctionLearner,
@@ -44,9 +44,7 @@ from dpjax.learners import (
     UnionLearner,
 )
 from dpjax.learners.covering import Covering
-from dpjax.learners.threshold_interior import domain_bits
-from dpjax.learners.vc1_improper import depth_bits
-from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
+from dpjax.mechanisms.median import MedianDesign, MedianPlan
 from dpjax.sanitizers import PointCounts
 
 ACCURACY = Accuracy(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
@@ -94,28 +92,42 @@ def learner_target(learner: Learner, name: str, k: int) -> Target:
     return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers), at_once=at_once)
 
 
+_SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
+    "recprefix": small_recprefix, "rsc": small_rsc, "treelog": small_treelog,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SmallImproper(ImproperVC1):
+    """An `ImproperVC1` with a median for a few rows."""
+
+    def median(self, design: MedianDesign, t: int) -> MedianPlan:
+        """At the design's budget."""
+        return _SMALL_MEDIANS[self.method](design.bits, Privacy(design.epsilon, design.delta))
+
+
+@dataclass(frozen=True)
+class SmallInterior(ThresholdInterior):
+    """A `ThresholdInterior` with a median for a few rows."""
+
+    def median(self, design: MedianDesign) -> MedianPlan:
+        """At the design's budget."""
+        return _SMALL_MEDIANS[self.method](design.bits, Privacy(design.epsilon, design.delta))
+
+
 def small_vc1(kind: str, method: str, domain: Domain) -> ImproperVC1 | ProperVC1 | ThresholdInterior:
     """A learner of VC dimension 1 for a few rows: "vc1" or "interior", its median by ``method``.
 
     method "proper": of "vc1", on a small tree, whatever the domain.
-    The static numbers are far below those of a theorem: they cost accuracy, not privacy.
+    The integers are far below those of a theorem: they cost accuracy, not privacy.
     """
     if method == "proper":
-        tree = tree_generators.complete(2, 2, 1.0)
-        return ProperVC1(ImproperVC1(tree, 12, plan_exponential(2, 1.0, 0.1)), 0.1, 1)
+        return ProperVC1(tree_generators.complete(2, 2, 1.0), "exponential", 12, 0.1, 1, 0.5)
     concepts = Thresholds(domain)
-    bits = depth_bits(concepts) if kind == "vc1" else domain_bits(concepts)
-    plans: dict[str, Callable[[], MedianPlan]] = {
-        "recprefix": lambda: replace(
-            SMALL_RECPREFIX, bits=bits, steps=(replace(SMALL_RECPREFIX.steps[0], bits=bits),), base_size=bits + 1
-        ),
-        "treelog": lambda: replace(
-            SMALL_TREELOG, bits=bits, steps=(replace(SMALL_TREELOG.steps[0], bits=bits),), base_size=bits + 1
-        ),
-        "rsc": lambda: plan_rsc(bits, 0.5, 5e-7, 0.1),
-    }
-    plan = plans.get(method, lambda: plan_exponential(bits, 1.0, 0.1))()
-    return ImproperVC1(concepts, 2, plan) if kind == "vc1" else ThresholdInterior(concepts, 2, plan)
+    if method not in _SMALL_MEDIANS:
+        kinds: tuple[Any, Any] = ImproperVC1, ThresholdInterior
+        return kinds[kind != "vc1"](concepts, "exponential", 2)
+    return SmallImproper(concepts, method, 2) if kind == "vc1" else SmallInterior(concepts, method, 2)
 
 
 def small_multi(name: str) -> Learner:

@@ -81,9 +81,9 @@ class ThresholdInterior:
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
         """The median at half of the budget, and m; n does not matter."""
         design, records = self._designed(privacy, accuracy)
-        return InteriorPlan(self.median(design, privacy), whole(records), bucket(records))
+        return InteriorPlan(self.median(design), whole(records), bucket(records))
 
-    def median(self, design: MedianDesign, privacy: Privacy) -> MedianPlan:
+    def median(self, design: MedianDesign) -> MedianPlan:
         """The plan of the interior point: the design's."""
         return design.plan()
 

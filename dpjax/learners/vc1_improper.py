@@ -100,9 +100,9 @@ class ImproperVC1:
         needed, design = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
         t = checks.integer("subsamples", self.subsamples or needed, 1, _MOST_SUBSAMPLES)
         choice = Privacy(down(float(privacy.epsilon) / 2), down(_of_choice(float(privacy.delta), design)))
-        return ImproperPlan(self.median(design, privacy, t), choice, whole(t), bucket(t))
+        return ImproperPlan(self.median(design, t), choice, whole(t), bucket(t))
 
-    def median(self, design: MedianDesign, privacy: Privacy, t: int) -> MedianPlan:
+    def median(self, design: MedianDesign, t: int) -> MedianPlan:
         """The plan of the median of t depths: the design's."""
         return design.plan()
 

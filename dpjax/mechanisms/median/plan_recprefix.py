@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import lambertw
+from scipy.special import gammaln, lambertw
 
 from dpjax.core.plans import down, whole
 from dpjax.mechanisms.median.plan_search import (
@@ -21,6 +21,8 @@ from dpjax.mechanisms.median.plan_search import (
     spread,
 )
 from dpjax.mechanisms.median.recprefix import PrefixStep, RecPrefixPlan
+
+_SUMMED = 4096  # factors of a bound that are multiplied one by one
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,12 @@ def pairs_tail(margin: int, count: int, records: int) -> float:
     if margin > records // 2:
         return -math.inf
     # Factors are above 1 once m - i < (c - 2)/2.
-    taken = np.arange(max(0, min(margin, math.ceil(margin - 0.5 * (count - 2)))), dtype=np.float64)
+    most = max(0, min(margin, math.ceil(margin - 0.5 * (count - 2))))
+    if most > _SUMMED:  # any k gives a bound; 1e-6 covers the rounding of the gamma functions
+        half = 0.5 * records
+        pairs = gammaln([half + 1, half - most + 0.5, half - most + 1, half + 0.5, margin + 1, margin - most + 1])
+        return min(0.0, 1e-6 + most * math.log(0.5 * (count - 2)) + float(pairs @ [1, 1, -1, -1, -1, 1]))
+    taken = np.arange(most, dtype=np.float64)
     left = records - 2 * taken
     factors = np.log(0.5 * (count - 2)) + np.log(left / (left - 1)) - np.log(margin - taken)
     return float(np.cumsum(factors).min(initial=0.0))

@@ -21,7 +21,7 @@ from dpjax.mechanisms.median.plan_recprefix import plan_recprefix as plan_recpre
 from dpjax.mechanisms.median.plan_rsc import RscDesign as RscDesign
 from dpjax.mechanisms.median.plan_rsc import RscStepDesign as RscStepDesign
 from dpjax.mechanisms.median.plan_rsc import plan_rsc as plan_rsc
-from dpjax.mechanisms.median.plan_search import check_epsilon, check_goal, chosen, records_for_median
+from dpjax.mechanisms.median.plan_search import check_goal, chosen, records_for_median
 from dpjax.mechanisms.median.plan_search import rank_margin as rank_margin
 from dpjax.mechanisms.median.plan_treelog import TreeLogDesign as TreeLogDesign
 from dpjax.mechanisms.median.plan_treelog import TreeStepDesign as TreeStepDesign
@@ -37,6 +37,16 @@ class MedianDesign(Protocol):
     @property
     def bits(self) -> int:
         """Of an element of the domain."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """The budget."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The budget."""
         ...
 
     @property
@@ -84,6 +94,7 @@ class ExponentialDesign:
     slack: float | None
     interior: int
     failure: float
+    delta: ClassVar[float] = 0.0
     spends: ClassVar[Spends] = "bounded range"
 
     def plan(self) -> ExponentialPlan:
@@ -107,7 +118,7 @@ def plan_exponential(
 
     Args:
       bits: of the domain, in [1, 2**20].
-      epsilon: in [1e-5, 1e3].
+      epsilon: > 0.
       beta: in (0, 1).
       size: the domain is {0..size - 1}, size <= 2**bits; all values by default.
       slack: instead of beta = e^{-slack}.
@@ -115,7 +126,7 @@ def plan_exponential(
     Reference: McSherry, Talwar 2007, Theorem 7.
     """
     checks.integer("bits", bits, 1, 2**20)
-    check_epsilon(epsilon)
+    checks.epsilon(epsilon)
     check_goal(beta, slack)
     if size is not None and checks.integer("size", size, 1).bit_length() > bits and size != 1 << bits:
         raise InputError("size", f"at most 2**{bits}", repr(size), "give more bits")
