@@ -15,13 +15,12 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.mechanisms.median import MedianPlan, median_guarantee, plan_exponential, plan_recprefix, private_median
+from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
-METHODS = ("exponential", "recprefix")
 _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at every budget
 
 
@@ -71,7 +70,7 @@ class RankBlocks(OfThresholds):
         if self.blocks is not None:
             checks.integer("blocks", self.blocks, 1)
         if self.median is not None:
-            checks.choice("median", self.median, METHODS)
+            checks.choice("median", self.median, ("exponential", "recprefix"))
         if self.median == "recprefix" and self.domain_size is not None:
             raise InputError("domain_size", "None for RecPrefix", repr(self.domain_size), "use median='exponential'")
 
@@ -111,9 +110,9 @@ class RankBlocks(OfThresholds):
         plans = []
         if self.median != "recprefix":
             part = best_split(epsilon, delta, blocks, "bounded range")[0]
-            median = plan_exponential(self.bits, part.epsilon, beta / blocks, size=self.domain_size).plan()
-            rate = float(median.epsilon) / 2
-            rows = blocks * sizes.interior(log_size(self.bits, self.domain_size), rate, beta / blocks)
+            median = ExponentialPlan(down(part.epsilon), self.bits, self.domain_size)
+            width = log_size(self.bits, self.domain_size)
+            rows = blocks * sizes.interior(width, float(median.epsilon) / 2, beta / blocks)
             plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
         if self.median == "recprefix" or self._may_be_prefix(delta):
             part = best_split(epsilon, checks.delta(delta, positive_for="RecPrefix"), blocks, "approximate")[0]

@@ -19,6 +19,8 @@ from dpjax.laws import Categorical
 from dpjax.mechanisms.median import MedianLaw
 from dpjax.mechanisms.median import bits as B
 
+_HEARD = 3  # up to so many quantiles are drawn one by one, so that an audit hears them
+
 
 @register_dataclass
 @dataclass(frozen=True)
@@ -69,7 +71,14 @@ class JointLaw:
         """m elements, ``uint32[m, W]``, in the order of their places but in any order inside one."""
         count = self.begun.shape[0]
         inputs = keys.per_index(key, count), jnp.arange(count, dtype=jnp.int32)
-        return jax.lax.scan(self._quantile, (jnp.int32(-1), jnp.int32(0)), inputs)[1]
+        state = jnp.int32(-1), jnp.int32(0)
+        if count > _HEARD:
+            return jax.lax.scan(self._quantile, state, inputs)[1]
+        drawn = []
+        for j in range(count):
+            state, element = self._quantile(state, (inputs[0][j], inputs[1][j]))
+            drawn.append(element)
+        return jnp.stack(drawn)
 
     def _quantile(self, state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
         """Quantile j after one in place ``before``, the last of ``run`` there."""

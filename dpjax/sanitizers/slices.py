@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -149,8 +149,10 @@ class Slices(OfThresholds):
 
 def _table(rate: Number) -> GeometricTable:
     table = geometric_table(1 / float(rate))
-    digits = np.asarray(table.digits)  # those behind are never 1
-    return GeometricTable(np.pad(digits, ((0, _LEVELS - len(digits)), (0, 0))), np.asarray(table.nonzero))
+    digits: Any = np.asarray(table.digits)  # those behind are never 1
+    nonzero: Any = np.asarray(table.nonzero)
+    padded: Any = np.pad(digits, ((0, _LEVELS - len(digits)), (0, 0)))
+    return GeometricTable(padded, nonzero)
 
 
 @lru_cache(maxsize=1024)
