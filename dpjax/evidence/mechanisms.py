@@ -23,6 +23,8 @@ from dpjax.laws import DiscreteLaplace, Laplace
 _VOTES = 60
 _CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
 _REACH = 48
+_LARGE = 6**10  # votes that are many at every epsilon from 1e-6 on
+_FAR = tuple(6**i for i in range(11))  # distances, some of which are 5 to 60 scales of noise at such an epsilon
 _SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # edges beyond, in scales of the noise
 _PRINTED_ALPHA = 0.1
 _MERGED = f"outcomes merged into {_CELLS} cells between kinks of the densities, and others that scale with the noise"
@@ -56,13 +58,21 @@ def relations(name: str) -> tuple[Neighboring, ...]:
 
 def _target(
     name: str, law: Callable[[Any, Any], Any], claim: Callable[[float, float], Guarantee],
-    universe: Callable[[], Universe], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
+    universes: Callable[[], list[Universe]], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
 ) -> Target:  # fmt: skip
     """A mechanism whose output is one draw from ``law(database, plan)``."""
     how = {"run": lambda key, data, plan: law(data, plan).sample(key), "table": table_of(law), **how}
     pairs = [Pair(np.asarray(one, np.int32), np.asarray(other, np.int32), show_numbers) for one, other in hard]
     covered = tuple(f"dpjax.mechanisms.{x}" for x in (name, *covers))
-    return Target(name, claim, universes=lambda: [universe()], pairs=lambda: pairs, covers=covered, **how)
+    return Target(name, claim, universes=universes, pairs=lambda: pairs, covers=covered, **how)
+
+
+def _chosen(pairs: Sequence[tuple[Any, Any]], relation: Neighboring, what: str) -> Universe:
+    """Pairs of neighbouring vectors, given one by one."""
+    databases = np.array(pairs, np.int32).reshape(2 * len(pairs), -1)
+    one = 2 * np.arange(len(pairs))
+    places = np.concatenate([np.stack([one, one + 1], 1), np.stack([one + 1, one], 1)])
+    return Universe(databases, places, relation, what, show_numbers)
 
 
 def _moves(relation: Neighboring, length: int) -> list[tuple[int, ...]]:
@@ -79,7 +89,7 @@ def _exponential(relation: Neighboring) -> Target:
     return _target(
         "exponential", lambda data, p: m.exponential(data, p.epsilon, **_how(relation)),
         lambda e, d: m.exponential_guarantee(e, neighboring=relation),
-        lambda: vectors((0, 1, 5, 30), 3, _moves(relation, 3), relation),
+        lambda: [vectors((0, 1, 5, 30), 3, _moves(relation, 3), relation)],
         [([0, 30, 30], [1, 29, 29]) if relation is Neighboring.REPLACE_ONE else ([0, 30, 30], [1, 30, 30])],
         ("interval_exponential", "exponential_guarantee"),
     )  # fmt: skip
@@ -89,7 +99,7 @@ def _permute_and_flip(relation: Neighboring) -> Target:
     return _target(
         "permute_and_flip", lambda data, p: m.permute_and_flip(data, p.epsilon, **_how(relation)),
         lambda e, d: m.permute_and_flip_guarantee(e, **_how(relation)),
-        lambda: vectors((0, 1, 5, 30), 3, _moves(relation, 3), relation),
+        lambda: [vectors((0, 1, 5, 30), 3, _moves(relation, 3), relation)],
         [([3, 0, 0], [2, 1, 1]) if relation is Neighboring.REPLACE_ONE else ([3, 0, 0], [3, 1, 0])],
         ("permute_and_flip_sample",),
         run=lambda key, data, p: m.permute_and_flip_sample(key, data, p.epsilon, **_how(relation)),
@@ -100,9 +110,18 @@ def _above_threshold(relation: Neighboring) -> Target:
     return _target(
         "above_threshold", lambda data, p: m.above_threshold(data, 0, p.epsilon, **_how(relation)),
         lambda e, d: m.above_threshold_guarantee(e, **_how(relation)),
-        lambda: vectors((-8, 0, 2, 8), 3, _moves(relation, 3), relation),
+        lambda: [vectors((-8, 0, 2, 8), 3, _moves(relation, 3), relation), _runs(1, relation)],
         [([2, 2, 2, -1], [1, 1, 1, 0]) if relation is Neighboring.REPLACE_ONE else ([2, 2, 2, 0], [1, 1, 1, 0])],
     )  # fmt: skip
+
+
+def _runs(count: int, relation: Neighboring) -> Universe:
+    """Queries far above the threshold, and behind them one far below: if that is answered first, all noise is large."""
+    pairs = []
+    for far in _FAR:
+        old = np.array(([far] * 5 + [-far]) * count)
+        pairs.append((old, old + np.where(old > 0, 1, -1 if relation is Neighboring.REPLACE_ONE else 0)))
+    return _chosen(pairs, relation, "queries far above the threshold before one far below it")
 
 
 @dataclass(frozen=True)
@@ -131,7 +150,7 @@ def _sparse_vector(relation: Neighboring) -> Target:
     law = lambda data, p: _SparseVectorLaw(data, p.epsilon, 2, _how(relation))  # noqa: E731
     return _target(
         "sparse_vector", law, lambda e, d: m.sparse_vector_guarantee(e, count=2, **_how(relation)),
-        lambda: vectors((-8, 0, 2, 8), 3, _moves(relation, 3), relation),
+        lambda: [vectors((-8, 0, 2, 8), 3, _moves(relation, 3), relation), _runs(2, relation)],
         [([2, 2, -1, -1], [1, 1, 0, 0]) if relation is Neighboring.REPLACE_ONE else ([2, 2, 0], [1, 1, 0])],
         run=lambda key, data, p: m.sparse_vector(key, data, 0, p.epsilon, count=2, **_how(relation)),
     )  # fmt: skip
@@ -141,9 +160,18 @@ def _choosing(relation: Neighboring) -> Target:
     return _target(
         "choosing", lambda data, p: m.choosing(data, p.epsilon, p.delta, **_how(relation)),
         lambda e, d: m.choosing_guarantee(e, d, **_how(relation)),
-        lambda: histograms(_VOTES, 3, relation),
+        lambda: [histograms(_VOTES, 3, relation), _many(relation)],
         [([1, 0], [0, 1]) if relation is Neighboring.REPLACE_ONE else ([1, 0], [0, 0])],
     )  # fmt: skip
+
+
+def _many(relation: Neighboring) -> Universe:
+    """Histograms of many votes, one of which moves from a cell to another, or is not there."""
+    to = 1 if relation is Neighboring.REPLACE_ONE else 0
+    sizes = [2**i for i in range(4, 27)]
+    near = [([8 * n, 7 * n, 0], [8 * n + to, 7 * n - 1, 0]) for n in sizes]
+    alone = [([n, 0, 0], [n - 1, to, 0]) for n in sizes]
+    return _chosen(near + alone, relation, f"histograms with {sizes[0]} to {8 * sizes[-1]} votes in a cell")
 
 
 def _stability(relation: Neighboring, calibration: str) -> Target:
@@ -152,7 +180,7 @@ def _stability(relation: Neighboring, calibration: str) -> Target:
     return _target(
         "stability", lambda data, p: m.stability(data, p.epsilon, p.delta, **how),
         lambda e, d: m.stability_guarantee(e, d, gap_sensitivity=spread, neighboring=relation),
-        lambda: histograms(80, 3, relation),
+        lambda: [histograms(80, 3, relation), _many(relation)],
         [([2, 0], [1, 1]), ([14, 0], [13, 1])] if spread == 2 else [([1, 0], [0, 0]), ([14, 0], [13, 0])],
         ("release",), calibration=calibration,
     )  # fmt: skip
@@ -161,7 +189,7 @@ def _stability(relation: Neighboring, calibration: str) -> Target:
 def _randomized_response(relation: Neighboring) -> Target:
     return _target(
         "randomized_response", lambda data, p: m.randomized_response(data, p.epsilon, categories=3),
-        lambda e, d: m.randomized_response_guarantee(e), lambda: _scalars((0, 1, 2), (1, 2), relation), [(0, 1)],
+        lambda e, d: m.randomized_response_guarantee(e), lambda: [_scalars((0, 1, 2), (1, 2), relation)], [(0, 1)],
     )  # fmt: skip
 
 
@@ -170,7 +198,7 @@ def _revealing_randomized_response(relation: Neighboring) -> Target:
         "revealing_randomized_response",
         lambda data, p: m.revealing_randomized_response(data, p.epsilon, p.delta, categories=3),
         lambda e, d: m.revealing_randomized_response_guarantee(e, d),
-        lambda: _scalars((0, 1, 2), (1, 2), relation), [(0, 1)],
+        lambda: [_scalars((0, 1, 2), (1, 2), relation)], [(0, 1)],
     )  # fmt: skip
 
 
@@ -213,7 +241,7 @@ def _laplace(relation: Neighboring) -> Target:
 
     return _target(
         "laplace_mechanism", law, lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
-        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], run=_noisy, canaries=_noisy, caveat=_MERGED,
+        lambda: [_scalars((0, 1, 2), (1,), relation)], [(0, 1)], run=_noisy, canaries=_noisy, caveat=_MERGED,
     )  # fmt: skip
 
 
@@ -234,7 +262,7 @@ def _gaussian(relation: Neighboring) -> Target:
 
     return _target(
         "gaussian_mechanism", law, lambda e, d: Guarantee(e, d, relation, "Gaussian mechanism"),
-        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], ("gaussian_plan",),
+        lambda: [_scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("gaussian_plan",),
         run=run, canaries=run, caveat=_MERGED, plan=lambda privacy: m.gaussian_plan(privacy, sensitivity=1),
     )  # fmt: skip
 
@@ -259,7 +287,7 @@ def _discrete_laplace(relation: Neighboring) -> Target:
     return _target(
         "discrete_laplace_mechanism", lambda data, plan: _Lattice(law(data, plan)),
         lambda e, d: m.discrete_laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
-        lambda: _scalars((0, 1, 2), (1,), relation), [(0, 1)], ("discrete_laplace_plan",),
+        lambda: [_scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("discrete_laplace_plan",),
         run=lambda key, data, plan: law(data, plan).sample(key),
         plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1),
     )  # fmt: skip
@@ -275,19 +303,22 @@ def _stability_histogram(relation: Neighboring, calibration: str, n: int) -> Tar
     replaced = relation is Neighboring.REPLACE_ONE
     moves = [(-1, 1), (1, -1)] if replaced else [(0, 1), (1, 0)]
 
-    def universe() -> Universe:
-        return vectors(counts, 2, moves, relation)
+    def universes() -> list[Universe]:
+        few = vectors(counts, 2, moves, relation)
+        more = _LARGE + 1 if replaced else _LARGE
+        large = _chosen([([_LARGE, _LARGE], [_LARGE - 1, more])], relation, f"{_LARGE} rows in each cell")
+        return [few] if calibration == "printed" else [few, large]
 
     def table(databases: Any, privacy: Privacy) -> np.ndarray:
-        cells = _histogram_cells(np.arange(int(np.max(databases)) + 1), privacy, how)
-        one, other = (cells[np.maximum(np.asarray(databases)[:, i], 0)] for i in range(2))
+        different, place = np.unique(np.maximum(databases, 0), return_inverse=True)
+        one, other = _histogram_cells(different, privacy, how)[place.reshape(-1, 2)].transpose(1, 0, 2)
         return (one[:, :, None] + other[:, None, :]).reshape(len(databases), -1)
 
     edge = max(counts[-1], 2)
     return _target(
         "stability_histogram", lambda data, p: m.stability_histogram(data, p.epsilon, p.delta, **how),
         lambda e, d: m.stability_histogram_guarantee(e, d, neighboring=relation),
-        universe, [([edge, 0], [edge - 1, 1]) if replaced else ([1, 0], [0, 0])],
+        universes, [([edge, 0], [edge - 1, 1]) if replaced else ([1, 0], [0, 0])],
         table=table, caveat=_MERGED, calibration=calibration,
     )  # fmt: skip
 
@@ -299,7 +330,7 @@ def _histogram_cells(counts: np.ndarray, privacy: Privacy, how: dict[str, Any]) 
         law = m.stability_histogram(jnp.asarray(counts, jnp.int32), epsilon, delta, **how)
         yes, no = (np.asarray(part) for part in law.release_log_probs())
         threshold, rate = float(law.threshold), float(law.rate)
-        edges = np.arange(0, counts[-1] + 1 + 1 / _CELLS, 1 / _CELLS)  # likelihood ratios are constant beyond
+        edges = np.unique(counts[:, None] + np.arange(_CELLS + 1) / _CELLS)  # likelihood ratios are constant beyond
         noisy = Laplace(jnp.asarray(counts, jnp.float64)[:, None], jnp.float64(1 / rate))
         edges = np.concatenate([[threshold], edges[edges > threshold + 1e-9], [np.inf]])
         inside = np.asarray(noisy.log_mass(jnp.asarray(edges[None, :-1]), jnp.asarray(edges[None, 1:])))
