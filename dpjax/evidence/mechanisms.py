@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import jax
@@ -43,12 +43,24 @@ def mechanism_target(
         return _stability_histogram(relation, calibration, n)
     if name == "stability":
         return _stability(relation, calibration)
+    if name in _OF_SCORES:
+        return _OF_SCORES[name](_Scores(relation, relation is Neighboring.ADD_OR_REMOVE_ONE))
     return _BUILDERS[name](relation)
+
+
+def mechanism_configurations() -> list[Target]:
+    """Every mechanism under each relation that it makes its claim for, and with other arguments."""
+    usual = [mechanism_target(name, relation) for name in mechanism_names() for relation in relations(name)]
+    added = Neighboring.ADD_OR_REMOVE_ONE
+    found = [(build(_Scores(added, False)), "scores that rise and fall") for build in _OF_SCORES.values()]
+    for relation in Neighboring:
+        found += [(build(relation), words) for words, build in _OTHERS.items()]
+    return usual + [replace(target, name=f"{target.name}, {words}") for target, words in found]
 
 
 def mechanism_names() -> list[str]:
     """Every name that `mechanism_target` knows."""
-    return sorted([*_BUILDERS, "stability", "stability_histogram"])
+    return sorted([*_BUILDERS, *_OF_SCORES, "stability", "stability_histogram"])
 
 
 def relations(name: str) -> tuple[Neighboring, ...]:
@@ -75,53 +87,64 @@ def _chosen(pairs: Sequence[tuple[Any, Any]], relation: Neighboring, what: str) 
     return Universe(databases, places, relation, what, show_numbers)
 
 
-def _moves(relation: Neighboring, length: int) -> list[tuple[int, ...]]:
-    """How a neighbour moves answers of sensitivity 1: any way; under ADD_OR_REMOVE_ONE all up, to be monotone."""
-    steps = (-1, 0, 1) if relation is Neighboring.REPLACE_ONE else (0, 1)
-    return [move for move in itertools.product(steps, repeat=length) if any(move)]
+@dataclass(frozen=True)
+class _Scores:
+    """How scores or answers of sensitivity 1 move: all in one direction if ``monotonic``, else any way."""
+
+    relation: Neighboring
+    monotonic: bool
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Arguments of a mechanism and of its guarantee."""
+        return {"neighboring": self.relation, "monotonic": self.monotonic}
+
+    def universe(self, values: Sequence[int], length: int) -> Universe:
+        """All vectors over these values, and their neighbours."""
+        steps = (0, 1) if self.monotonic else (-1, 0, 1)
+        moves = [move for move in itertools.product(steps, repeat=length) if any(move)]
+        return vectors(values, length, moves, self.relation)
+
+    def hard(self, one: list[int], any_way: list[int], up: list[int]) -> list[tuple[list[int], list[int]]]:
+        """The pair of ``one`` and its neighbour."""
+        return [(one, up if self.monotonic else any_way)]
 
 
-def _how(relation: Neighboring) -> dict[str, Any]:
-    return {"neighboring": relation, "monotonic": relation is Neighboring.ADD_OR_REMOVE_ONE}
-
-
-def _exponential(relation: Neighboring) -> Target:
+def _exponential(scores: _Scores) -> Target:
     return _target(
-        "exponential", lambda data, p: m.exponential(data, p.epsilon, **_how(relation)),
-        lambda e, d: m.exponential_guarantee(e, neighboring=relation),
-        lambda: [vectors((0, 1, 5, 30), 3, _moves(relation, 3), relation)],
-        [([0, 30, 30], [1, 29, 29]) if relation is Neighboring.REPLACE_ONE else ([0, 30, 30], [1, 30, 30])],
+        "exponential", lambda data, p: m.exponential(data, p.epsilon, **scores.how),
+        lambda e, d: m.exponential_guarantee(e, neighboring=scores.relation),
+        lambda: [scores.universe((0, 1, 5, 30), 3)],
+        scores.hard([0, 30, 30], [1, 29, 29], [1, 30, 30]),
         ("interval_exponential", "exponential_guarantee"),
     )  # fmt: skip
 
 
-def _permute_and_flip(relation: Neighboring) -> Target:
+def _permute_and_flip(scores: _Scores) -> Target:
     return _target(
-        "permute_and_flip", lambda data, p: m.permute_and_flip(data, p.epsilon, **_how(relation)),
-        lambda e, d: m.permute_and_flip_guarantee(e, **_how(relation)),
-        lambda: [vectors((0, 1, 5, 30), 3, _moves(relation, 3), relation)],
-        [([3, 0, 0], [2, 1, 1]) if relation is Neighboring.REPLACE_ONE else ([3, 0, 0], [3, 1, 0])],
-        ("permute_and_flip_sample",),
-        run=lambda key, data, p: m.permute_and_flip_sample(key, data, p.epsilon, **_how(relation)),
+        "permute_and_flip", lambda data, p: m.permute_and_flip(data, p.epsilon, **scores.how),
+        lambda e, d: m.permute_and_flip_guarantee(e, **scores.how), lambda: [scores.universe((0, 1, 5, 30), 3)],
+        scores.hard([3, 0, 0], [2, 1, 1], [3, 1, 0]), ("permute_and_flip_sample",),
+        run=lambda key, data, p: m.permute_and_flip_sample(key, data, p.epsilon, **scores.how),
     )  # fmt: skip
 
 
-def _above_threshold(relation: Neighboring) -> Target:
+def _above_threshold(scores: _Scores) -> Target:
     return _target(
-        "above_threshold", lambda data, p: m.above_threshold(data, 0, p.epsilon, **_how(relation)),
-        lambda e, d: m.above_threshold_guarantee(e, **_how(relation)),
-        lambda: [vectors((-8, 0, 2, 8), 3, _moves(relation, 3), relation), _runs(1, relation)],
-        [([2, 2, 2, -1], [1, 1, 1, 0]) if relation is Neighboring.REPLACE_ONE else ([2, 2, 2, 0], [1, 1, 1, 0])],
+        "above_threshold", lambda data, p: m.above_threshold(data, 0, p.epsilon, **scores.how),
+        lambda e, d: m.above_threshold_guarantee(e, **scores.how),
+        lambda: [scores.universe((-8, 0, 2, 8), 3), _runs(1, scores)],
+        scores.hard([2, 2, 2, 0], [1, 1, 1, 1], [3, 3, 3, 0]),
     )  # fmt: skip
 
 
-def _runs(count: int, relation: Neighboring) -> Universe:
+def _runs(count: int, scores: _Scores) -> Universe:
     """Queries far above the threshold, and behind them one far below: if that is answered first, all noise is large."""
     pairs = []
     for far in _FAR:
         old = np.array(([far] * 5 + [-far]) * count)
-        pairs.append((old, old + np.where(old > 0, 1, -1 if relation is Neighboring.REPLACE_ONE else 0)))
-    return _chosen(pairs, relation, "queries far above the threshold before one far below it")
+        pairs.append((old, old + np.where(old > 0, 1, 0 if scores.monotonic else -1)))
+    return _chosen(pairs, scores.relation, "queries far above the threshold before one far below it")
 
 
 @dataclass(frozen=True)
@@ -146,22 +169,46 @@ class _SparseVectorLaw:
         return jnp.stack(total)
 
 
-def _sparse_vector(relation: Neighboring) -> Target:
-    law = lambda data, p: _SparseVectorLaw(data, p.epsilon, 2, _how(relation))  # noqa: E731
+def _sparse_vector(scores: _Scores) -> Target:
+    law = lambda data, p: _SparseVectorLaw(data, p.epsilon, 2, scores.how)  # noqa: E731
     return _target(
-        "sparse_vector", law, lambda e, d: m.sparse_vector_guarantee(e, count=2, **_how(relation)),
-        lambda: [vectors((-8, 0, 2, 8), 3, _moves(relation, 3), relation), _runs(2, relation)],
-        [([2, 2, -1, -1], [1, 1, 0, 0]) if relation is Neighboring.REPLACE_ONE else ([2, 2, 0], [1, 1, 0])],
-        run=lambda key, data, p: m.sparse_vector(key, data, 0, p.epsilon, count=2, **_how(relation)),
+        "sparse_vector", law, lambda e, d: m.sparse_vector_guarantee(e, count=2, **scores.how),
+        lambda: [scores.universe((-8, 0, 2, 8), 3), _runs(2, scores)],
+        scores.hard([2, 2, 0, 0], [1, 1, 1, 1], [3, 3, 0, 0]),
+        run=lambda key, data, p: m.sparse_vector(key, data, 0, p.epsilon, count=2, **scores.how),
     )  # fmt: skip
 
 
-def _choosing(relation: Neighboring) -> Target:
+def _choosing(scores: _Scores) -> Target:
     return _target(
-        "choosing", lambda data, p: m.choosing(data, p.epsilon, p.delta, **_how(relation)),
-        lambda e, d: m.choosing_guarantee(e, d, **_how(relation)),
-        lambda: [histograms(_VOTES, 3, relation), _many(relation)],
-        [([1, 0], [0, 1]) if relation is Neighboring.REPLACE_ONE else ([1, 0], [0, 0])],
+        "choosing", lambda data, p: m.choosing(data, p.epsilon, p.delta, **scores.how),
+        lambda e, d: m.choosing_guarantee(e, d, **scores.how),
+        lambda: [histograms(_VOTES, 3, scores.relation), _many(scores.relation)],
+        [([1, 0], [0, 1] if scores.relation is Neighboring.REPLACE_ONE else [0, 0])],
+    )  # fmt: skip
+
+
+def _choosing_growing(relation: Neighboring) -> Target:
+    """Two candidates appear at once, and scores rise and fall."""
+    how: dict[str, Any] = {"growth": 2, "neighboring": relation}
+    return _target(
+        "choosing", lambda data, p: m.choosing(data, p.epsilon, p.delta, **how),
+        lambda e, d: m.choosing_guarantee(e, d, **how),
+        lambda: [_Scores(relation, False).universe((0, 1, 3, 30), 2)], [([1, 1], [0, 0])],
+    )  # fmt: skip
+
+
+def _exponential_based(relation: Neighboring) -> Target:
+    """Sensitivity 3, a base measure, and a slot without candidate."""
+
+    def law(data: Array, p: Privacy) -> Any:
+        base = jnp.log(jnp.asarray([1e-3, 1.0, 5.0, 1.0], jnp.result_type(p.epsilon)))
+        exists = jnp.asarray([True, True, True, False])
+        return m.exponential(3 * data, p.epsilon, sensitivity=3, where=exists, log_base=base, neighboring=relation)
+
+    return _target(
+        "exponential", law, lambda e, d: m.exponential_guarantee(e, neighboring=relation),
+        lambda: [_Scores(relation, False).universe((0, 1, 30), 4)], [([0, 30, 30, 9], [1, 29, 29, 9])],
     )  # fmt: skip
 
 
@@ -212,8 +259,8 @@ def _scalars(values: Sequence[int], moves: Sequence[int], relation: Neighboring)
 
 
 class _Continuous(Protocol):
-    loc: Array
-    scale: Array
+    @property
+    def scale(self) -> Array: ...
 
     def log_mass(self, low: Array, high: Array) -> Array: ...
 
@@ -248,6 +295,27 @@ def _laplace(relation: Neighboring) -> Target:
 def _noisy(key: Array, counts: Array, privacy: Privacy) -> Array:
     """Also with many canaries: each is a count of its own, and a row of one."""
     return m.laplace_mechanism(counts.astype(jnp.int32), privacy.epsilon, sensitivity=1).sample(key)
+
+
+def _laplace_of_two(relation: Neighboring) -> Target:
+    """Two counts, of which a row that is replaced moves both."""
+    both = 2 if relation is Neighboring.REPLACE_ONE else 1
+
+    def law(data: Array, p: Privacy) -> Any:
+        return m.laplace_mechanism(data, p.epsilon, sensitivity=both)
+
+    def table(databases: Any, p: Privacy) -> np.ndarray:
+        one = table_of(lambda value, p: _Merged(law(value, p), jnp.arange(3, dtype=jnp.result_type(p.epsilon))))
+        first, second = (one(np.asarray(databases)[:, i], p) for i in range(2))
+        return (first[:, :, None] + second[:, None, :]).reshape(len(databases), -1)
+
+    moves = [(1, -1)] if both == 2 else [(0, 1), (1, 0)]
+    return _target(
+        "laplace_mechanism", law,
+        lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=both, neighboring=relation),
+        lambda: [vectors((0, 1, 2), 2, moves, relation)], [([0, 1], [1, 0] if both == 2 else [1, 1])],
+        table=table, caveat=_MERGED,
+    )  # fmt: skip
 
 
 def _gaussian(relation: Neighboring) -> Target:
@@ -339,8 +407,15 @@ def _histogram_cells(counts: np.ndarray, privacy: Privacy, how: dict[str, Any]) 
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {
-    "above_threshold": _above_threshold, "choosing": _choosing, "discrete_laplace_mechanism": _discrete_laplace,
-    "exponential": _exponential, "gaussian_mechanism": _gaussian, "laplace_mechanism": _laplace, "permute_and_flip": _permute_and_flip,
+    "discrete_laplace_mechanism": _discrete_laplace, "gaussian_mechanism": _gaussian, "laplace_mechanism": _laplace,
     "randomized_response": _randomized_response, "revealing_randomized_response": _revealing_randomized_response,
-    "sparse_vector": _sparse_vector,
 }  # fmt: skip
+_OF_SCORES: dict[str, Callable[[_Scores], Target]] = {
+    "above_threshold": _above_threshold, "choosing": _choosing, "exponential": _exponential,
+    "permute_and_flip": _permute_and_flip, "sparse_vector": _sparse_vector,
+}  # fmt: skip
+_OTHERS: dict[str, Callable[[Neighboring], Target]] = {
+    "a base measure": _exponential_based,
+    "growth 2": _choosing_growing,
+    "two counts": _laplace_of_two,
+}
