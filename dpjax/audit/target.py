@@ -29,7 +29,9 @@ class Pair:
 
 def rounded(privacy: Privacy) -> Privacy:
     """The budget with float32 leaves, rounded down: what a program is given never exceeds the claim."""
-    return Privacy(down(privacy.epsilon), down(privacy.delta))
+    epsilon: Any = down(float(privacy.epsilon))
+    delta: Any = down(float(privacy.delta))
+    return Privacy(epsilon, delta)
 
 
 @dataclass(frozen=True)

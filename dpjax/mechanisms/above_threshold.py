@@ -102,20 +102,19 @@ def stopping_law(meets: Array, asked: Array, ratio: float) -> Array:
 def _quadrature(meets: Array, ratio: float) -> tuple[Array, Array]:
     """Points for the threshold's noise u in its own scales, and log of weight x density, ``float64[12 (m + panels)]``.
 
-    An outcome's integrand f(u) = exp(-|u|)/2 x prod below x above is log-concave, and analytic between 0 and the points
-    u = meets[j], where query j's noise changes sign; panels have width <= 1 and lie between these. The relative error
-    of its integral is of the order of 1e-14, whatever the outcome's probability:
+    An outcome's integrand f(u) = exp(-|u|)/2 x (below of some queries) x (above of one) is log-concave, and analytic
+    between 0 and the points u = meets[j], where query j's noise changes sign. Panels lie between these points and have
+    width <= 1. The relative error of an integral is of the order of 1e-14, however small it is. Let f be largest at v.
 
-    - Let f be largest at v. Factors "below" rise with u at rates h_j in [0, 1/ratio]; only the density and "above" fall,
-      at rates up to 1 and 1/ratio. So sum h_j <= 1 + 1/ratio <= 2 at v and behind it. Hence -v, v <= the largest
-      |meets| <= 64 ratio, but for ratio ln m to the right, where f falls at a rate of 1/2 or more once all
-      h_j exp(..) <= exp(-(u - meets[j])/ratio) have become small.
-    - On panels near v all rates are at most a small constant, and so is |f| on their Bernstein ellipse of parameter 4,
-      relative to f(v): |1 - a exp(-iy)| <= (1 - a) exp(a y^2), with the sum of a = exp(-x)/2 bounded by that of h_j. So
-      12 Gauss-Legendre nodes err by 4**-24 of f(v) times a small constant. By concavity the panels farther away add up
-      to a constant times as much.
-    - Beyond the outermost panels f has fallen by exp(-64) from where all queries are met to the left, and by at least
-      exp(-64) m^ratio to the right, below the rounding errors of float64.
+    - Factors "below" rise with u, at rates h_j in [0, 1/ratio]. Only the density and "above" fall, at rates of at most
+      1 and 1/ratio. So at v, and to the right of it, the sum of all h_j is at most 1 + 1/ratio <= 2.
+    - v lies between -64 ratio and 64 ratio + ratio ln m: to the left f rises, and to the right sum h_j < 1.
+    - Near v all rates are bounded, and so is |f| / f(v) on the panels' Bernstein ellipses of parameter 4, because
+      |1 - a exp(-iy)| <= (1 - a) exp(2 a y^2) for a <= 1/2, and the sum of a_j = exp(-x_j)/2 is at most ratio times
+      that of h_j. So 12 Gauss-Legendre nodes err by a small constant times 4**-24 f(v). Panels farther away count for
+      less, since f falls at least exponentially.
+    - Beyond the outermost panels f has fallen by a factor of about exp(-64) to the left, and m^ratio exp(-64) to the
+      right. Nothing is cut off that float64 would show.
     """
     reach = round(_REACH * ratio) + _TAIL
     edges = jnp.sort(jnp.concatenate([jnp.arange(-reach, reach + 1, dtype=jnp.float64), meets]))

@@ -52,8 +52,8 @@ def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplac
     """
     scale = up(checks.integer("sensitivity", sensitivity, 1) / checks.epsilon(epsilon))
     table = geometric_table(float(scale))
-    digits, nonzero = np.asarray(table.digits), np.asarray(table.nonzero)
-    return DiscreteLaplacePlan(scale, GeometricTable(np.pad(digits, ((0, -len(digits) % 4), (0, 0))), nonzero))
+    digits = jnp.pad(table.digits, ((0, -len(table.digits) % 4), (0, 0)))
+    return DiscreteLaplacePlan(scale, GeometricTable(digits, table.nonzero))
 
 
 def discrete_laplace_mechanism(
