@@ -22,7 +22,6 @@ from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
 
 
-
 @plan_type
 class ParityPlan:
     """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most what the buffers hold.
