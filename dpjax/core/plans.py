@@ -69,7 +69,8 @@ class Claim:
 
 def down(value: float) -> np.float32:
     """The largest float32 that is at most ``value``: for budgets, rates and coefficients."""
-    rounded = np.float32(value)
+    with np.errstate(over="ignore"):  # a larger value becomes inf, and the next float32 below
+        rounded = np.float32(value)
     return rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(-np.inf))
 
 
