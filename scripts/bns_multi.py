@@ -68,8 +68,8 @@ def _verdict(answer: Mapping[str, Any]) -> str:
     excluding = f"{len(outside)} of the {len(fitted)} intervals exclude the claimed exponent"
     return (
         f"**{near} of {len(answer['rows'])} measured exponents are within {FREE:g} of the claim, and {excluding} "
-        f"({widened} of these {len(outside)} had to be widened). The farthest exponent, {farthest:.3f} away, is that of "
-        f'"{row["title"]}".**\n'
+        f"({widened} of these {len(outside)} had to be widened). The farthest exponent, {farthest:.3f} away, is that "
+        f'of "{row["title"]}".**\n'
     )
 
 
