@@ -182,7 +182,8 @@ class AuditCommand:
     trials: int | None = None
     """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
     confidence: float = 0.95
-    """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence."""
+    """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all, any of the
+    correct claims together."""
     relation: str = "replace-one"
     """Neighbouring relation: replace-one or add-or-remove-one."""
     distance: int = 1
@@ -190,7 +191,7 @@ class AuditCommand:
     search: int = 0
     """Neighbours drawn at random that a statistical audit looks at beside the target's own pairs."""
     seed: int = 0
-    """Root of every random number."""
+    """Root of every random number; with --all each row has a seed of its own, a digest of this one and the row."""
     out: Path | None = None
     """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
     json: bool = False

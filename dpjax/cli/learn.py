@@ -39,7 +39,7 @@ def run(command: LearnCommand) -> Answer:
     shape = checks.choice("concepts", kind, ("points", "thresholds", *shapes.CLASSES)) in shapes.CLASSES
     data, concepts, extra = (_places if shape else _columns)(command, kind)
     rows, k = data.y.shape
-    chosen = catalog.learner(command.learner, concepts, k, privacy, accuracy)
+    chosen = catalog.learner(command.learner, concepts, k)
     if data.own_points:
         table.require_own_points(chosen, command.learner)
     guarantee = chosen.guarantee(chosen.plan(privacy, accuracy, rows))
