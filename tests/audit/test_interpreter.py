@@ -296,7 +296,7 @@ def test_keys_that_are_all_used_once_are_not_refused():
 def test_randomness_outside_of_draws_is_refused_with_the_line():
     run = lambda key, data, plan: (
         draw(jax.random.split(key)[0], data, plan) + jax.random.bits(key, (), "uint8").astype(jnp.int32)
-    )  # noqa: E731
+    )
     with pytest.raises(audit.NotListable, match=r"random_bits at .*test_interpreter.py.*declare the law"):
         exact_table(run, DATA, PLAN)
     with pytest.raises(audit.NotListable, match=r"random_unwrap at .*random.py"):
