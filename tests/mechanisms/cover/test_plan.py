@@ -21,7 +21,7 @@ VARIANTS = ("noise_free", "noisy")
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("neighboring", list(Neighboring))
 def test_the_budget_is_spent_off_every_grid(neighboring, variant):
-    """Random budgets: the claim confirmed is at least .999 of the budget, and so is what the numbers spend themselves."""
+    """Random budgets: the confirmed claim is at least .999 of the budget, and so is what the numbers spend."""
     draw = np.random.default_rng([len(variant), neighboring is Neighboring.REPLACE_ONE])
     for i in range(16):
         rounds, k = int(draw.integers(1, 7)), int(draw.integers(1, 5))
@@ -41,11 +41,7 @@ def test_numbers_are_rounded_towards_less_spending():
         assert plan.claim.epsilon == down(epsilon) and plan.claim.delta == down(delta)
         assert {leaf.dtype for leaf in jax.tree.leaves(plan)} == {np.dtype(np.float32)}
         assert float(plan.scale) >= 3 / (0.2 * float(plan.claim.epsilon)) * (1 - 1e-12)
-        for same in (
-            widened(plan),
-            cover_plan(Privacy(np.float32(epsilon), delta), 3, 2, Neighboring.REPLACE_ONE, "noisy"),
-        ):
-            assert cover_guarantee(same, Neighboring.REPLACE_ONE).epsilon <= max(epsilon, float(np.float32(epsilon)))
+        assert cover_guarantee(widened(plan), Neighboring.REPLACE_ONE).epsilon <= epsilon
     assert same_plan(plan, cover_plan(Privacy(1e-9), 3, 2, Neighboring.REPLACE_ONE, "noisy"))
 
 
