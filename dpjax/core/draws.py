@@ -35,7 +35,7 @@ def drawn(sample: Sampler) -> Sampler:
     @functools.wraps(sample)
     def draw(law: Any, key: Array) -> Any:
         leaves, tree = jax.tree.flatten(law)
-        leaves = [jnp.asarray(leaf) for leaf in leaves]
+        leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]
         jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), jax.config.jax_enable_x64)
         made = draw_p.bind(*leaves, key, law=tree, method=sample.__name__, jaxpr=jaxpr, lanes=())
         return jax.tree.unflatten(out, made)
@@ -47,8 +47,13 @@ def drawn(sample: Sampler) -> Sampler:
 def _traced(sample: Sampler, tree: Any, avals: tuple, x64: bool) -> tuple[ClosedJaxpr, Any]:
     """The sampler, traced once for each structure of a law, its shapes and the 64-bit mode."""
     like = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in avals]
-    call = lambda *operands: sample(tree.unflatten(operands[:-1]), operands[-1])  # noqa: E731
-    jaxpr, shapes = jax.make_jaxpr(call, return_shape=True)(*like)
+
+    def call(*operands: Array) -> Any:
+        with jax.enable_x64(x64):
+            return sample(tree.unflatten(operands[:-1]), operands[-1])
+
+    with jax.enable_x64(True):  # operands keep their types
+        jaxpr, shapes = jax.make_jaxpr(call, return_shape=True)(*like)
     return jaxpr, jax.tree.structure(shapes)
 
 
@@ -68,6 +73,11 @@ def sampler_of(jaxpr: ClosedJaxpr, lanes: Lanes) -> Callable:
 @functools.lru_cache(4096)
 def _compiled(**how: Any) -> Callable:
     return jax.jit(lambda *operands: draw_p.bind(*operands, **how))
+
+
+def _draw_now(*operands: Any, **how: Any) -> Any:
+    with jax.enable_x64(True):
+        return _compiled(**how)(*operands)
 
 
 def _shapes(*_: Any, jaxpr: ClosedJaxpr, lanes: Lanes, **__: Any) -> list:
@@ -102,7 +112,7 @@ def _draw_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, lanes: Lanes, 
     return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
 
 
-draw_p.def_impl(lambda *operands, **how: _compiled(**how)(*operands))
+draw_p.def_impl(_draw_now)
 draw_p.def_abstract_eval(_shapes)
 batching.primitive_batchers[draw_p] = _draw_batched
 ad.primitive_jvps[draw_p] = _draw_jvp
@@ -117,10 +127,10 @@ mlir.register_lowering(
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
     """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
 
-    norm: "largest", the most that any entry moves; "sum", all entries together; "sorted" and "sorted sum", the same
-        after sorting, for slots that hold other candidates in other databases (no less may move then); "pieces", the
-        most that the score of an element moves, for ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the
-        last element, score, exists).
+    norm: "largest", the most that any entry moves; "sum", all entries together; "euclidean", the root of the sum of their
+        squares; "sorted" and "sorted sum", largest and sum after sorting, for slots that hold other candidates in other
+        databases (no less may move then); "pieces", the most that the score of an element moves, for
+        ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the last element, score, exists).
     """
     how = {"mechanism": mechanism, "sensitivity": float(sensitivity), "norm": norm, "lanes": 0}
     return asked_p.bind(jnp.asarray(value), **how)

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.engine import Engine, capacity, device_kind, tile_shape
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
@@ -36,6 +37,15 @@ class Setting:
     beta: float
     purpose: str = "curve"
 
+    def __post_init__(self):
+        try:
+            hash(self.learner)
+        except TypeError as error:
+            raise InputError(
+                "learner", "a frozen dataclass whose fields are equal by value and can be hashed",
+                f"{type(self.learner).__name__} ({error})", "use tuples for lists, and leaves of the plan for arrays",
+            ) from error  # fmt: skip
+
     def plan(self) -> Any:
         """The learner's plan for these numbers, n among them, on the host."""
         return _planned(self.learner, self.epsilon, self.delta, self.alpha, self.beta, self.n)
@@ -52,7 +62,6 @@ class Setting:
         }  # fmt: skip
 
 
-@lru_cache(maxsize=1024)
 def _planned(learner: Learner, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
     return learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n)
 
@@ -67,7 +76,7 @@ def digest_of(plan: Any) -> str:
 
 
 class Cells:
-    """The trials of settings, from a store and an engine.
+    """The trials of settings, from a store and an engine. Each plan is made once.
 
     Args:
       store: where counts are kept; every second, and whenever it stops for whatever reason.
@@ -78,6 +87,7 @@ class Cells:
 
     def __init__(self, store: Store, engine: Engine, seed: int, progress: Callable[[int], None] = lambda trials: None):
         self.store, self.engine, self.seed, self.progress = store, engine, seed, progress
+        self._planned = lru_cache(maxsize=1024)(_planned)
 
     def counts(self, setting: Setting, trials: int) -> dict[str, int]:
         """Totals by `COUNTS` over the first ``trials`` trials, rounded up to whole tiles."""
@@ -87,7 +97,7 @@ class Cells:
         identity = setting.identity()
         config = {
             "point": identity, "seed": self.seed, "capacity": experiment.capacity, "tile": tile, "block": block,
-            "plan": digest_of(setting.plan()), "device": device_kind(), "versions": versions(),
+            "plan": digest_of(self._plan(setting)), "device": device_kind(), "versions": versions(),
         }  # fmt: skip
         stored = self.store.read(config)
         tiles = np.zeros((0, len(COUNTS)), np.int64) if stored is None else _columns(stored)
@@ -95,12 +105,16 @@ class Cells:
             tiles = self._compute(setting, experiment, config, tiles, wanted)
         return dict(zip(COUNTS, tiles[:wanted].sum(axis=0).tolist(), strict=True))
 
+    def _plan(self, setting: Setting) -> Any:
+        numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
+        return self._planned(setting.learner, *numbers)
+
     def _compute(
         self, setting: Setting, experiment: Experiment, config: dict, tiles: np.ndarray, wanted: int
     ) -> np.ndarray:
         identity = hashlib.sha256(canonical(config["point"]).encode()).digest()
         work = setting.workload
-        numbers = point(identity, setting.n, setting.plan(), setting.alpha, work.distribution, work.noise)
+        numbers = point(identity, setting.n, self._plan(setting), setting.alpha, work.distribution, work.noise)
         rows, saved = list(tiles), time.monotonic()
         stream = self.engine.tiles(experiment, setting.workload, numbers, self.seed, len(tiles), wanted)
         try:

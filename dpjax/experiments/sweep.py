@@ -67,8 +67,7 @@ def lines(config: Curve) -> list[Line]:
     concepts = catalog.CLASSES[problem.concepts](catalog.Domain(problem.domain_size))
     found = []
     for name, k, epsilon in product(sweep.learners, sweep.k, sweep.epsilon):
-        budget, accuracy = Privacy(epsilon, sweep.delta), Accuracy(sweep.alpha, sweep.beta)
-        learner = catalog.learner(name, concepts, k, budget, accuracy)
+        learner = catalog.learner(name, concepts, k)
         setting = Setting(learner, work, k, 1, epsilon, sweep.delta, sweep.alpha, sweep.beta)
         found.append(Line(name, setting))
         found[-1].guarantee()

@@ -8,9 +8,10 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core import random
+from dpjax.core import random, wide
 from dpjax.core.draws import drawn
-from dpjax.laws.table import LANES, Bounds, realised_units, unit
+from dpjax.laws.base import Support
+from dpjax.laws.table import Bounds, realised_units, unit
 
 _ATTEMPTS = 1 << 16
 
@@ -36,6 +37,27 @@ class Categorical:
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of an ``int32[]`` as `sample` returns it, ``float64[]``."""
+        with jax.enable_x64(True):
+            log_probs = self.log_probs()
+            size = log_probs.shape[0]
+            impossible = jnp.where(jnp.any(log_probs > -jnp.inf), -jnp.inf, 0.0)  # then the answer is -1
+            of_none = jnp.logaddexp(log_probs[-1], impossible) if self.no_answer else impossible
+            inside = (outcome >= 0) & (outcome < size - self.no_answer)
+            found = jnp.where(inside, log_probs[jnp.clip(outcome, 0, size - 1)], -jnp.inf)
+            return jnp.where(outcome == -1, of_none, found)
+
+    def support(self, limit: int) -> Support | None:
+        """0, ..., and -1 at the end, which a law without "no answer" returns where no outcome is possible."""
+        if self.log_weights.shape[0] >= limit:
+            return None
+        with jax.enable_x64(True):
+            index = jnp.arange(self.log_weights.shape[0] - self.no_answer, dtype=jnp.int32)
+            outcomes = jnp.append(index, jnp.int32(-1))
+            log_probs = self.log_probs()[: index.shape[0]]
+            return Support(outcomes, jnp.append(log_probs, self.log_prob(jnp.int32(-1))))
+
     @drawn
     def sample(self, key: Array) -> Array:
         """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
@@ -49,28 +71,25 @@ class Categorical:
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):
-            ordered = self._null_first()
-            table = Bounds.of(ordered.log_weights, ordered.largest)
+            table = Bounds.of(*self._parts())
 
-            def attempt(state):
-                tries, _, _ = state
-                high, low = random.words_from(stream, (3,), 3 * tries)
-                index, accept = table.propose(high[0], low[0])
-                return tries + jnp.uint32(1), index, unit(high[1:], low[1:]) < accept
+            def attempt(state):  # the index, once it is found; before, -1 less the attempts so far
+                high, low = random.words_from(stream, (3,), 3 * (-1 - state).astype(jnp.uint32))
+                index, accept = table.propose(wide.word(high[0], low[0]))
+                return jnp.where(unit(high[1:], low[1:]) < accept, index, state - 1)
 
-            _, index, done = jax.lax.while_loop(
-                lambda state: ~state[2] & table.possible & (state[0] < _ATTEMPTS),
-                attempt,
-                (jnp.uint32(0), jnp.int32(-1), jnp.bool_(False)),
+            index = jax.lax.while_loop(
+                lambda state: (state < 0) & table.possible & (state >= -_ATTEMPTS), attempt, jnp.int32(-1)
             )
-        index = jnp.where(done, index, jnp.int32(-1))
-        return jnp.where(index > 0, index - 1, jnp.int32(-1)) if self.no_answer else index
+        return jnp.maximum(index - 1 if self.no_answer else index, -1)
 
-    def _null_first(self) -> "Categorical":
-        """With "no answer" as cell 0: behind the padding its place would depend on the buffer, and with it the draw."""
+    def _parts(self) -> tuple[Array, Array | None, Array | None]:
+        """The candidates, the largest weight if known, and "no answer" apart: its place must not depend on padding."""
+        weights = self.log_weights
         if not self.no_answer:
-            return self
-        return Categorical(jnp.concatenate([self.log_weights[-1:], self.log_weights[:-1]]), largest=self.largest)
+            return weights, self.largest, None
+        candidates = weights[:-1] if weights.shape[0] > 1 else jnp.full(1, -jnp.inf, weights.dtype)
+        return candidates, self.largest, weights[-1]
 
     @drawn
     def sample_race(self, key: Array) -> Array:
@@ -88,13 +107,15 @@ class Categorical:
     def sampler_probabilities(self) -> np.ndarray:
         """The probabilities that `sample` realises, from its own whole-number units, ``float64[m]``, on the host."""
         with jax.enable_x64(True):
-            ordered = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)._null_first()
-            parts = realised_units(ordered.log_weights, ordered.largest)
-        bounds, units, weights = (np.asarray(part, np.longdouble) for part in parts)
-        ends = np.minimum(np.cumsum(units, axis=1), bounds.reshape(-1, 1, LANES))
-        realised = np.diff(ends, axis=1, prepend=0) * weights / units
-        size = self.log_weights.shape[0]
-        found = np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
+            law = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)
+            segments = jax.device_get(realised_units(*law._parts()))
+        realised = []
+        for part in segments:
+            bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)
+            ends = np.minimum(np.cumsum(units, axis=1), bounds)
+            realised.append((np.diff(ends, axis=1, prepend=0) * weights / units).reshape(-1))
+        found = np.concatenate(realised)[: self.log_weights.shape[0]]
+        found = np.asarray(found / found.sum(), np.float64)
         return np.roll(found, -1) if self.no_answer else found
 
     def _outcome(self, index: Array) -> Array:

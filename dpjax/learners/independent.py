@@ -110,6 +110,14 @@ class Independent:
         part = self._part(privacy)
         return self.learner.sample_size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 
+    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The same of the learner's agnostic theorem; InputError where it has none."""
+        size = getattr(self.learner, "agnostic_sample_size", None)
+        if size is None:
+            raise InputError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")
+        part = self._part(privacy)
+        return size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
+
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one relabelled in every column at once."""
         return flipped_label_pairs(self.concepts.domain, rows, self.k)

@@ -80,6 +80,10 @@ class KLN:
             self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         )
 
+    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`theory.kln.agnostic`: the error exceeds the best concept's by at most alpha."""
+        return theory.agnostic(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
+
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""
         return flipped_label_pairs(self.concepts.domain, rows)

@@ -88,10 +88,10 @@ def rows() -> tuple[Row, ...]:
         return packing.concepts(k, float(PURE.epsilon), ALPHA, BETA)
 
     hashed = lambda k: HashedPoints(points, k, 14, 5)  # noqa: E731
-    in_order = lambda k: GenericLearner(points, k, Hierarchy(4, 32))  # noqa: E731
-    of_thresholds = lambda k: GenericLearner(thresholds, k, Hierarchy(4, 32))  # noqa: E731
+    in_order = lambda k: GenericLearner(points, k, Hierarchy(levels=4, bits=32))  # noqa: E731
+    of_thresholds = lambda k: GenericLearner(thresholds, k, Hierarchy(levels=4, bits=32))  # noqa: E731
     counted = lambda k: GenericLearner(points, k, PointCounts(Domain(DOMAIN), 15, 10), "zcdp")  # noqa: E731
-    spread = lambda k: GenericLearner(thresholds, k, Hierarchy(4, 32), "zcdp")  # noqa: E731
+    spread = lambda k: GenericLearner(thresholds, k, Hierarchy(levels=4, bits=32), "zcdp")  # noqa: E731
     return (
         Row("points, improper, PAC", "pure", "k", "k", CONCEPTS, 1, True,
             of_k(hashed, _points(), PURE), choices(14 * 32), lower, "Corollary 3.3"),
@@ -172,11 +172,17 @@ def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponen
 
 
 def _theorem(setting: Setting) -> int | None:
-    """The planner's number for this learner; None where its static numbers are below those of a proof."""
+    """The theorem's number for this learner and these labels; None where there is no such theorem.
+
+    Where labels are flipped it is the agnostic theorem's: None for learners that have none, and for those whose static
+    numbers are below those of the proof.
+    """
+    learner = setting.learner
+    size = learner.sample_size if setting.workload.noise is None else getattr(learner, "agnostic_sample_size", None)
+    if size is None:
+        return None
     try:
-        return setting.learner.sample_size(
-            Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
-        )  # fmt: skip
+        return size(Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
     except InputError:
         return None
 

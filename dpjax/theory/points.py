@@ -2,6 +2,7 @@
 
 from math import ceil, log, log2
 
+import numpy as np
 from scipy.stats import binom
 
 from dpjax.core import checks
@@ -69,13 +70,16 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
         raise InputError(
             "tries, bits", f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy",
             f"{tries}, {bits}",
-            "use HashedPoints.planned",
+            "leave them out: HashedPoints.plan finds them",
         )  # fmt: skip
     lost = 2 / part * log(6 * k * count / beta)
 
-    def enough(n: int) -> bool:
+    def enough(n: np.ndarray | int) -> np.ndarray:
         few = binom.isf(beta / (6 * k), n, mass)
         many = binom.ppf(beta / (6 * k * count), n, alpha)
         return many - few >= lost
 
-    return smallest(enough)
+    # quantiles are whole numbers, so that the gap may fall by a few where n grows: fewer rows may be enough too
+    found = smallest(lambda n: bool(enough(n)))
+    before = np.arange(max(1, found - ceil(16 / (alpha - mass))), found + 1)
+    return int(before[np.argmax(enough(before))])
