@@ -72,6 +72,7 @@ def entries() -> tuple[Entry, ...]:
     few, many = 16, 256
     mwem = GenericLearner(MATRIX, few, MWEM(MATRIX.xor()), "zcdp")
     rounds = mwem.plan(APPROXIMATE, ACCURACY).sanitizer.rounds
+    counted = GenericLearner(POINTS, few, PointCounts(POINTS.domain), "zcdp")
     singles = Independent(KLN(POINTS), few, "zcdp")
     return (
         Entry("direct sum of KLN, points", Independent(KLN(POINTS), few), few, PURE),
@@ -81,8 +82,7 @@ def entries() -> tuple[Entry, ...]:
         Entry("direct sum of KLN, thresholds, zCDP", Independent(KLN(THRESHOLDS), few, "zcdp"), few, APPROXIMATE),
         Entry("direct sum of KLN, four elements, zCDP", Independent(KLN(MATRIX), few, "zcdp"), few, APPROXIMATE),
         Entry("hashed points (Corollary 3.3)", HashedPoints(POINTS, few), few, PURE),
-        Entry("generic, counted points (Corollary 3.9)", GenericLearner(POINTS, few, PointCounts(POINTS.domain), "zcdp"),
-              few, APPROXIMATE),
+        Entry("generic, counted points (Corollary 3.9)", counted, few, APPROXIMATE),
         Entry("generic, thresholds (Corollary 3.10)", GenericLearner(THRESHOLDS, few, Hierarchy(bits=32), "zcdp"), few,
               APPROXIMATE),
         Entry(f"generic, four elements, MWEM of {rounds} rounds", mwem, few, APPROXIMATE),
