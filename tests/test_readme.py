@@ -19,7 +19,7 @@ def test_the_samples_run(blocks, capsys):
         printed.append(capsys.readouterr().out)
     one, law, trees, many, covers = printed
     assert "(1, 0)-DP" in one and "exponential mechanism over 1152921504606846976 concepts" in one
-    assert len(law.split()) > 3 and trees.count("(1, 1e-06)-DP") == 2
+    assert len(law.split()) > 3 and trees.count("(1, 1e-06)-DP") >= 2
     assert many.startswith("32 136\n") and covers.count("set cover") >= 2
     assert space["hypothesis"].concept.shape == (1, 2)
 
