@@ -20,7 +20,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.laws import DiscreteLaplace, Laplace
 
-_VOTES = 60
+_VOTES, _VOTES_OF_PRINTED = 40, 80
 _CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
 _REACH = 48
 _LARGE = 6**10  # votes that are many at every epsilon from 1e-6 on
@@ -142,7 +142,7 @@ def _runs(count: int, scores: _Scores) -> Universe:
     """Queries far above the threshold, and behind them one far below: if that is answered first, all noise is large."""
     pairs = []
     for far in _FAR:
-        old = np.array(([far] * 5 + [-far]) * count)
+        old = np.array(([far] * 3 + [-far]) * count)
         pairs.append((old, old + np.where(old > 0, 1, 0 if scores.monotonic else -1)))
     return _chosen(pairs, scores.relation, "queries far above the threshold before one far below it")
 
@@ -229,10 +229,16 @@ def _many(relation: Neighboring) -> Universe:
 def _stability(relation: Neighboring, calibration: str) -> Target:
     spread = 2 if relation is Neighboring.REPLACE_ONE else 1
     how: dict[str, Any] = {"gap_sensitivity": spread, "calibration": calibration}
+
+    def universes() -> list[Universe]:
+        if calibration == "printed":
+            return [histograms(_VOTES_OF_PRINTED, 3, relation)]
+        return [histograms(_VOTES, 3, relation), _many(relation)]
+
     return _target(
         "stability", lambda data, p: m.stability(data, p.epsilon, p.delta, **how),
         lambda e, d: m.stability_guarantee(e, d, gap_sensitivity=spread, neighboring=relation),
-        lambda: [histograms(80, 3, relation), *([] if calibration == "printed" else [_many(relation)])],
+        universes,
         [([2, 0], [1, 1]), ([14, 0], [13, 1])] if spread == 2 else [([1, 0], [0, 0]), ([14, 0], [13, 0])],
         ("release",), calibration=calibration,
     )  # fmt: skip
