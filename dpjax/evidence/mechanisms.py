@@ -142,7 +142,7 @@ def _runs(count: int, scores: _Scores) -> Universe:
     """Queries far above the threshold, and behind them one far below: if that is answered first, all noise is large."""
     pairs = []
     for far in _FAR:
-        old = np.array(([far] * 3 + [-far]) * count)
+        old = np.array(([far] * 5 + [-far]) * count)
         pairs.append((old, old + np.where(old > 0, 1, 0 if scores.monotonic else -1)))
     return _chosen(pairs, scores.relation, "queries far above the threshold before one far below it")
 
