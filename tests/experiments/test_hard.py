@@ -59,8 +59,8 @@ def test_any_improper_node_will_do_and_none_will_not():
 def test_planned_rows_are_the_learners(method, bits):
     privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
     learner = ImproperVC1(Thresholds(Domain(2**bits)), method)
-    planned = int(learner.plan(privacy, accuracy).subsamples), learner.sample_size(privacy, accuracy)
-    assert planned_rows(method, bits, privacy, accuracy) == planned
+    subsamples = int(learner.plan(privacy, accuracy).subsamples)
+    assert planned_rows(method, bits, privacy, accuracy) == (subsamples, learner.sample_size(privacy, accuracy))
     assert (
         planned_rows("exponential", 2000, privacy, accuracy)[1] > planned_rows("recprefix", 2000, privacy, accuracy)[1]
     )
