@@ -146,7 +146,8 @@ class SmallInterior(ThresholdInterior):
 
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
-    "recprefix": small_recprefix, "rsc": small_rsc, "treelog": small_treelog,
+    "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
+    "rsc": small_rsc, "treelog": small_treelog,
 }  # fmt: skip
 _TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 _POINTS, _LINE = Points(Domain(3)), Thresholds(Domain(3))
