@@ -225,7 +225,8 @@ def test_a_matrix_is_learned_through_its_symmetric_differences():
 @pytest.mark.parametrize("attempt", [
     lambda: GenericLearner(Parities(3), 1, Hierarchy(3, levels=2)),
     lambda: GenericLearner(Points(Domain(8)), 0, Hierarchy(3, levels=2)),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(4, levels=2)), lambda: GenericLearner(MATRIX, 1, Hierarchy(3, levels=2)),
+    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(4, levels=2)),
+    lambda: GenericLearner(MATRIX, 1, Hierarchy(3, levels=2)),
     lambda: GenericLearner(Thresholds(Domain(8)), 1, PointCounts(Domain(8), 2, 2)),
     lambda: GenericLearner(Finite.of(np.eye(6)), 1, BLR(Finite.of(np.eye(7)), 2)),
     lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "best"),
