@@ -14,9 +14,11 @@ from .databases import samples as samples
 from .databases import vectors as vectors
 from .exact import exact as exact
 from .exact import table_of as table_of
+from .exact import table_of_run as table_of_run
 from .one_run import one_run as one_run
 from .one_run import one_run_of as one_run_of
 from .outcomes import NotListable as NotListable
+from .pieces import random_bits_outside as random_bits_outside
 from .ratio_test import delta_lower as delta_lower
 from .ratio_test import epsilon_lower as epsilon_lower
 from .ratio_test import p_value as p_value

@@ -96,7 +96,7 @@ class Finite:
         positives = jnp.sum(y & mask, dtype=jnp.int32)
         errors = positives - jnp.sum(jnp.where(table, balance, 0), axis=1, dtype=jnp.int32)
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
-        return Pieces(number, number, errors, jnp.ones(self.size, bool))
+        return Pieces(number, number, errors, jnp.ones(self.size, bool), size=self.size)
 
     def _rows(self, hypothesis: Hypothesis) -> Array:
         return jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(self.size - 1)).astype(jnp.int32)

@@ -93,6 +93,7 @@ class Points:
             alive=jnp.concatenate([starts, rest[None]]),
             holes=limbs,
             hole=starts,
+            size=self.size,
         )
 
 

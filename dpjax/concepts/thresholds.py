@@ -112,4 +112,4 @@ class Thresholds:
         gain = jnp.where(real, jnp.where(labels, jnp.int32(-1), jnp.int32(1)), 0)
         positives = jnp.sum(y & mask, dtype=jnp.int32)
         errors = positives + jnp.concatenate([jnp.zeros(1, jnp.int32), jnp.cumsum(gain, dtype=jnp.int32)])
-        return Pieces(first, last, errors, alive)
+        return Pieces(first, last, errors, alive, size=self.size)

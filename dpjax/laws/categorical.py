@@ -10,6 +10,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support
 from dpjax.laws.table import LANES, Bounds, realised_units, unit
 
 _ATTEMPTS = 1 << 16
@@ -35,6 +36,27 @@ class Categorical:
             weights = self.log_weights.astype(jnp.float64)
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of an ``int32[]`` as `sample` returns it, ``float64[]``."""
+        with jax.enable_x64(True):
+            log_probs = self.log_probs()
+            size = log_probs.shape[0]
+            impossible = jnp.where(jnp.any(log_probs > -jnp.inf), -jnp.inf, 0.0)  # then the answer is -1
+            of_none = jnp.logaddexp(log_probs[-1], impossible) if self.no_answer else impossible
+            inside = (outcome >= 0) & (outcome < size - self.no_answer)
+            found = jnp.where(inside, log_probs[jnp.clip(outcome, 0, size - 1)], -jnp.inf)
+            return jnp.where(outcome == -1, of_none, found)
+
+    def support(self, limit: int) -> Support | None:
+        """0, ..., and -1 at the end, which a law without "no answer" returns where no outcome is possible."""
+        if self.log_weights.shape[0] >= limit:
+            return None
+        with jax.enable_x64(True):
+            index = jnp.arange(self.log_weights.shape[0] - self.no_answer, dtype=jnp.int32)
+            outcomes = jnp.append(index, jnp.int32(-1))
+            log_probs = self.log_probs()[: index.shape[0]]
+            return Support(outcomes, jnp.append(log_probs, self.log_prob(jnp.int32(-1))))
 
     @drawn
     def sample(self, key: Array) -> Array:

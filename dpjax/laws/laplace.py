@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support, total
 
 
 @register_dataclass
@@ -23,6 +25,16 @@ class Laplace:
         """One draw an element, tails exact (see `random.laplace`)."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
         return self.loc + self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log density of all entries together, ``float64[]``."""
+        with jax.enable_x64(True):
+            wide = Laplace(*(jnp.asarray(part).astype(jnp.float64) for part in (self.loc, self.scale)))
+            return total(wide.log_density(outcome.astype(jnp.float64)))
+
+    def support(self, limit: int) -> Support | None:
+        """None: it is continuous. `RoundedLaplace` is what a program can go on computing with."""
+        return None
 
     def log_density(self, value: Array) -> Array:
         """log f(value)."""

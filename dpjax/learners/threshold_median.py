@@ -94,7 +94,7 @@ class ThresholdMedian:
         at_most = jnp.concatenate([after, gap])
         at_least = jnp.concatenate([total - place, total - gap])
         depth = jnp.minimum(bottom + at_most, top + at_least)
-        return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]))
+        return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]), size=size)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""

@@ -10,7 +10,6 @@ from dpjax.core import checks, keys
 from dpjax.mechanisms.cover.counts import NoisyCount
 from dpjax.mechanisms.cover.family import Family, Prepared
 
-_UNROLLED = 2  # rounds written one after the other, so that an audit hears their draws
 _MOST = 1e100
 
 
@@ -69,12 +68,4 @@ def set_cover(
             h = family.select(of_choice, rows, alive & target, alive & other, budget, k, coefficient)
             return alive & ~family.hits(h, rows), (h, None if noise_free else count)
 
-        own = keys.per_index(key, rounds)
-        alive = target | other
-        if rounds > _UNROLLED:
-            return jax.lax.scan(one, alive, own)[1]
-        chosen = []
-        for i in range(rounds):
-            alive, h = one(alive, own[i])
-            chosen.append(h)
-        return jax.tree.map(lambda *parts: jnp.stack(parts), *chosen)
+        return jax.lax.scan(one, target | other, keys.per_index(key, rounds))[1]

@@ -18,6 +18,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
+from dpjax.laws.base import Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
 
@@ -47,15 +48,25 @@ class MedianLaw:
         offset = B.uniform_up_to(inside, B.subtract(self.last[piece], self.first[piece]))
         return jnp.where(index < 0, jnp.uint32(0), B.add(self.first[piece], offset))
 
-    def log_probability(self, element: Array) -> Array:
-        """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside the domain. 64-bit types to be enabled.
+    def log_prob(self, element: Array) -> Array:
+        """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside the domain.
 
         It is the law of the log-weights at hand: float64 ones, from a float64 epsilon, make it exact.
         """
         with jax.enable_x64(True):
             inside = self.alive & B.less_equal(self.first, element) & B.less_equal(element, self.last)
             width = B.log_count(B.subtract(self.last, self.first), jnp.float64)
-            return jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            found = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            default = jnp.where(jnp.all(element == 0), 0.0, -jnp.inf)
+            return jnp.where(jnp.any(self.choice.log_weights > -jnp.inf), found, default)
+
+    log_probability = log_prob
+
+    def support(self, limit: int) -> Support | None:
+        """All elements of the domain."""
+        if self.size > limit:
+            return None
+        return listed(B.encode(range(self.size), 32 * self.first.shape[-1]), self.log_prob)
 
 
 def exponential_median(
