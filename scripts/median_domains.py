@@ -95,14 +95,15 @@ def _case(method: str, bits: int, seed: int, trials: int) -> dict[str, Any]:
 
 def _successes(method: str, bits: int, n: int, seed: int, purpose: str, databases: int, runs: int) -> dict[str, int]:
     """By family: of ``databases`` drawn databases, each run ``runs`` times."""
-    plan = plan_near(method, bits, EPSILON, DELTA, n)
+    design = plan_near(method, bits, EPSILON, DELTA, n)
+    plan = design.plan()
     root, capacity, found = keys.stream(keys.root(seed), f"{method} {bits} {n} {purpose}"), -(-n // 128) * 128, {}
     for place, family in enumerate(FAMILIES.FAMILIES):
         generator = np.random.default_rng([seed, bits, n, place, len(purpose + method)])
         rows = np.zeros((databases, capacity, -(-bits // 32)), np.uint32)
         for row in rows:
-            row[:n] = FAMILIES.draw(family, generator, n, bits, turning_weight(plan))
-        answers = interior_points(keys.stream(root, family), np.repeat(rows, runs, 0), n, plan, EPSILON, DELTA)
+            row[:n] = FAMILIES.draw(family, generator, n, bits, turning_weight(design))
+        answers = interior_points(keys.stream(root, family), np.repeat(rows, runs, 0), n, plan)
         found[family] = int(answers.sum())
     return found
 

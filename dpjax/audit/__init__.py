@@ -14,9 +14,11 @@ from .databases import samples as samples
 from .databases import vectors as vectors
 from .exact import exact as exact
 from .exact import table_of as table_of
+from .exact import table_of_run as table_of_run
 from .one_run import one_run as one_run
 from .one_run import one_run_of as one_run_of
 from .outcomes import NotListable as NotListable
+from .pieces import random_bits_outside as random_bits_outside
 from .ratio_test import delta_lower as delta_lower
 from .ratio_test import epsilon_lower as epsilon_lower
 from .ratio_test import p_value as p_value
@@ -28,3 +30,6 @@ from .statistical import statistical as statistical
 from .target import Pair as Pair
 from .target import Target as Target
 from .thresholds import epsilon_of_scores as epsilon_of_scores
+from .together import confidence_of_each as confidence_of_each
+from .together import false_alarm as false_alarm
+from .together import seed_of as seed_of

@@ -5,43 +5,53 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.numeric.profile import epsilon_at, hockey_stick
+from dpjax.accounting.numeric.profile import Floats, hockey_stick, loss_delta, loss_epsilon, two_laws
 from dpjax.audit.databases import Universe
-from dpjax.audit.outcomes import NotListable
+from dpjax.audit.outcomes import NotListable, Run, exact_table
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
 from dpjax.core.checks import InputError
+from dpjax.core.plans import widened
 from dpjax.core.types import Privacy
 
-TOLERANCE = 1e-9  # relative, of float64 laws: tight ones sit at their claim
-_FLOOR = 1e-14  # absolute, of a delta
+TOLERANCE, AS_IT_RUNS = 1e-9, 1e-5  # relative, of a claim: tight ones are met with equality
+_ROUNDING = 2.0**-46  # of a log-mass, relative to 1 + its size: what the sums and quadratures behind it leave open
+_LEAST = -650.0  # log-masses below are not judged: tables made from probabilities underflow there
+_SEEN = 1e-15  # mass from which on an outcome counts
 _CHUNK = 1 << 22  # numbers of a chunk of pairs
 
 
-def exact(target: Target, privacy: Privacy) -> Report:
+def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Report:
     """The largest loss of ``target`` at this budget over all neighbours of its universes.
 
     Args:
       target: with a ``table`` of exact laws.
       privacy: plain numbers.
+      as_it_runs: the program with the float32 plan that it runs with. By default the plan's leaves are widened: the
+        same numbers, but what follows from them is computed in float64.
 
-    Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (what float64 leaves open).
-      InputError where there is no exact law, or a universe is of another relation than the claim.
+    Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
+      the rounding of log masses leaves open. InputError where there is no exact law, or a universe is of another
+      relation than the claim. ``details["outcomes"]``: how many outcomes have a mass of at least 1e-15 on some
+      database; with one outcome an audit shows nothing.
     """
     if target.table is None:
         raise NotListable("method", f"one that {target.name} allows", "exact", "use --method statistical")
     begin, claim = time.perf_counter(), target.claim(float(privacy.epsilon), float(privacy.delta))
+    plan = target.plan(privacy)
+    plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[float, float, Any] | None = None
-    largest, pairs, words = 0.0, 0, []
+    largest, pairs, words, outcomes, refuted = 0.0, 0, [], 0, False
     for universe in target.universes():
         _same_relation(universe, claim)
-        table = target.table(universe.databases, privacy)
-        delta, epsilon, place = worst(table, universe, claim)
+        table = target.table(universe.databases, plan)
+        delta, epsilon, place = worst(table, universe, claim, tolerance)
+        refuted = refuted or exceeds(claim, delta, epsilon, tolerance)
         pairs, largest = pairs + len(universe.pairs), max(largest, epsilon)
+        outcomes = max(outcomes, int(np.sum(table.max(axis=0) >= np.log(_SEEN))))
         words.append(universe.what)
         if best is None or (delta, epsilon) > best[:2]:
             best = (delta, epsilon, (universe, table, place))
@@ -50,31 +60,40 @@ def exact(target: Target, privacy: Privacy) -> Report:
     show = lambda at: universe.show(jax.tree.map(lambda part: np.asarray(part)[at], universe.databases))  # noqa: E731
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
-    evidence = f"{'; '.join(words)}: {pairs} ordered pairs of neighbours{target.caveat and '; '}{target.caveat}"
+    parts = [
+        f"{'; '.join(words)}: {pairs} ordered pairs of neighbours", f"{outcomes} outcome{'s' * (outcomes != 1)}",
+        "the float32 program as it runs" if as_it_runs else "", target.caveat,
+    ]  # fmt: skip
     return Report(
-        target.name, target.calibration, claim, "exact", evidence, largest, best[0], 1.0,
-        {"database": show(i), "neighbour": show(j)}, exceeds(claim, best[0], largest),
+        target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, best[0],
+        1.0, {"database": show(i), "neighbour": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
-        {"seconds": round(time.perf_counter() - begin, 3)},
+        {"outcomes": outcomes, "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip
 
 
-def exceeds(claim: Guarantee, delta: float, epsilon: float) -> bool:
-    """Whether found numbers refute a claim; a pure claim is also refuted by outcomes too rare to add up to a delta."""
-    if claim.delta == 0 and epsilon > claim.epsilon * (1 + TOLERANCE):
-        return True
-    return delta > claim.delta * (1 + TOLERANCE) + _FLOOR
+def exceeds(claim: Guarantee, delta: float, epsilon: float, tolerance: float = TOLERANCE) -> bool:
+    """Whether found numbers refute a claim; a pure one is judged by log-ratios, however rare the outcome."""
+    if claim.delta == 0:
+        return epsilon > claim.epsilon * (1 + tolerance)
+    return delta > claim.delta * (1 + tolerance)
 
 
-def worst(table: np.ndarray, universe: Universe, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
-    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former)."""
+def worst(
+    table: np.ndarray, universe: Universe, claim: Guarantee, tolerance: float = TOLERANCE
+) -> tuple[float, float, tuple[int, int]]:
+    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former).
+
+    Both are lower bounds: each log-ratio is first reduced by the rounding errors of its log-masses.
+    """
     best, largest, place = -1.0, 0.0, (0, 0)
     step = max(1, _CHUNK // table.shape[1])
     for start in range(0, len(universe.pairs), step):
         pairs = universe.pairs[start : start + step]
-        p, q = table[pairs[:, 0]], table[pairs[:, 1]]
-        deltas = hockey_stick(p, q, claim.epsilon)
-        epsilons = epsilon_at(p, q, min(claim.delta * (1 + TOLERANCE), 1 - _FLOOR))
+        p, q = two_laws(table[pairs[:, 0]], table[pairs[:, 1]])
+        loss = _certain_loss(p, q)
+        deltas = loss_delta(p, loss, claim.epsilon)
+        epsilons = loss_epsilon(p, loss, min(claim.delta * (1 + tolerance), 1 - tolerance))
         largest = max(largest, float(epsilons.max()))
         at = int(np.lexsort((epsilons, deltas))[-1])
         if deltas[at] > best or (deltas[at] == best == 0 and epsilons[at] >= largest):
@@ -82,19 +101,30 @@ def worst(table: np.ndarray, universe: Universe, claim: Guarantee) -> tuple[floa
     return best, largest, place
 
 
-def table_of(law: Callable[[Any, Privacy], Any]) -> Callable[[Any, Privacy], np.ndarray]:
-    """A target's ``table`` from ``law(database, privacy)``, whose ``log_probs()`` are the outcomes' log-probabilities.
+def _certain_loss(log_p: Floats, log_q: Floats) -> Floats:
+    """log P - log Q less the rounding errors of both; -inf where P has no mass worth a judgement."""
+    with np.errstate(invalid="ignore"):
+        loss = log_p - log_q - _ROUNDING * (1 + np.abs(log_p) + np.where(np.isneginf(log_q), 0.0, np.abs(log_q)))
+    return np.where(log_p < _LEAST, -np.inf, loss)
 
-    The law is built in float64 and once for each shape; the budget is traced.
+
+def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]:
+    """A target's ``table`` from ``law(database, plan)``, whose ``log_probs()`` are the outcomes' log-probabilities.
+
+    For one draw, where it is faster than `table_of_run`. The law is built once for each shape; the plan is traced.
     """
-    compiled = jax.jit(jax.vmap(lambda database, privacy: law(database, privacy).log_probs(), (0, None)))
+    compiled = jax.jit(jax.vmap(lambda database, plan: law(database, plan).log_probs(), (0, None)))
 
-    def table(databases: Any, privacy: Privacy) -> np.ndarray:
+    def table(databases: Any, plan: Any) -> np.ndarray:
         with jax.enable_x64(True):
-            exactly = Privacy(jnp.float64(privacy.epsilon), jnp.float64(privacy.delta))
-            return np.asarray(compiled(databases, exactly))
+            return np.asarray(compiled(databases, plan), np.float64)
 
     return table
+
+
+def table_of_run(run: Run) -> Callable[[Any, Any], np.ndarray]:
+    """A target's ``table`` from its ``run(key, database, plan)``: the program that runs, by `outcomes.exact_law`."""
+    return lambda databases, plan: exact_table(run, databases, plan)
 
 
 def _same_relation(universe: Universe, claim: Guarantee) -> None:

@@ -1,69 +1,142 @@
-"""The exact law of a whole algorithm, from the laws that it draws from.
+"""The exact law of a whole program, from the laws that it draws from.
 
-Each draw is answered with every outcome in turn, so that the algorithm's own code says what follows from it.
+Each draw is answered with every outcome that the law's `support` lists, so that the program itself says what follows
+from it. It is the jaxpr of the very program that runs.
 """
 
-import itertools
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 from scipy.special import logsumexp
 
-from dpjax.core import wide
-from dpjax.core.checks import InputError
-from dpjax.core.draws import listening
-from dpjax.laws import Categorical
-from dpjax.mechanisms.histogram import HistogramLaw
-from dpjax.mechanisms.intervals import IntervalLaw
-from dpjax.mechanisms.median import MedianLaw, bits
-from dpjax.mechanisms.resample import Resample
-from dpjax.mechanisms.shuffle import Matching, Shuffle
+from dpjax.audit.interpreter import Interpreter, in_lanes
+from dpjax.audit.pieces import NotListable as NotListable
+from dpjax.audit.pieces import filled, on_host, padded, refuse
+from dpjax.audit.population import Population, Value
+from dpjax.core import keys
 
-_MOST_PATHS, _MOST_OUTCOMES = 1 << 16, 1 << 13
+_MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
 _MASS_TOLERANCE = 1e-9
 
-Run = Callable[[Any], Any]
+Run = Callable[[Any, Any, Any], Any]
 
 
-class NotListable(InputError):
-    """The outcomes of a target cannot be listed, so its law is not known exactly."""
+class _TooMany(NotListable):
+    """More paths than a population may have."""
 
 
-def exact_table(run: Run, databases: Any, size: int) -> np.ndarray:
-    """Log-probabilities ``float64[databases, outcomes]`` of all that ``run(database)`` returns, by `exact_law`."""
-    return exact_law(run, databases, size)[0]
+class Forking(Interpreter):
+    """Answers a draw with all that can be drawn. forks: how many rows draws have made so far."""
+
+    def __init__(self, rows: int = _MOST_ROWS, outcomes: int = _MOST_OUTCOMES, steps: int = 1000):
+        super().__init__(steps)
+        self.rows, self.outcomes, self.forks = rows, outcomes, 0
+        self._supports: dict[tuple, Callable] = {}
+
+    def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        """Rows times outcomes; those of mass 0 are left out. Lanes are independent."""
+        how = equation.params
+        sizes = tuple(size for size, _ in how["lanes"])
+        pop, real = self.keys_of(equation, args[-1], pop)
+        rows = len(pop) if any(one.each for one in args[:-1]) else 1
+        leaves = [in_lanes(one, rows, how["lanes"], operand) for operand, one in enumerate(args[:-1])]
+        row, log_p, picked = np.arange(len(pop)), pop.log_p, list[list[np.ndarray]]()
+        for lane in range(math.prod(sizes)):
+            outcomes, mass = self._listed(equation, [one[:, lane] for one in leaves], rows)
+            of_row = row if rows > 1 else np.zeros(len(row), np.int64)
+            table = mass[of_row]
+            if real is not None:  # what a lane that has ended draws is thrown away
+                first = np.where(np.arange(table.shape[1]) == 0, 0.0, -np.inf)
+                table = np.where(real[row, lane][:, None], table, first)
+            at, place = np.nonzero(table > -np.inf)
+            if len(at) > self.rows:
+                refuse(
+                    equation, f"at most {self.rows} paths", str(len(at)), "a smaller world, or a statistical audit",
+                    _TooMany,
+                )  # fmt: skip
+            picked = [[one[at] for one in lane_of] for lane_of in picked]
+            picked.append([one[of_row[at], place] for one in outcomes])
+            row, log_p = row[at], log_p[at] + table[at, place]
+        self.forks += len(row)
+        shapes = [var.aval for var in equation.outvars]
+        made = [
+            Value(np.stack(parts, axis=1).reshape(len(row), *aval.shape).astype(aval.dtype), True)
+            for parts, aval in zip(zip(*picked, strict=True), shapes, strict=True)
+        ]
+        lanes = None if pop.lanes is None else pop.lanes[row]
+        return made, Population(pop.at[row], log_p, pop.history[row], lanes)
+
+    def _listed(self, equation: Any, leaves: list[np.ndarray], rows: int) -> tuple[list[np.ndarray], np.ndarray]:
+        """Outcomes ``[rows, o, ...]`` and log masses ``float64[rows, o]`` of the law in each row."""
+        tree = equation.params["law"]
+        spot = (tree, tuple((one.shape[1:], one.dtype) for one in leaves))
+        if spot not in self._supports:
+            # without leaves there is one law for all rows
+            support = lambda *own: _support(tree.unflatten(own), self.outcomes, equation)  # noqa: E731
+            self._supports[spot] = jax.jit(jax.vmap(support) if leaves else lambda: jax.tree.map(_alone, support()))
+        size = padded(rows)
+        outcomes, mass = self._supports[spot](*(filled(Value(one, True), size) for one in leaves))
+        mass = np.asarray(mass, np.float64)[:rows]
+        total = logsumexp(mass, axis=1)
+        if not np.all(np.abs(total) <= _MASS_TOLERANCE):
+            refuse(
+                equation, "a law whose masses add up to 1",
+                f"{type(tree.unflatten(leaves)).__name__} of log-mass {total.min():.3g} to {total.max():.3g}",
+                "look at its support: a value outside the universe can be drawn",
+            )  # fmt: skip
+        return [np.asarray(one)[:rows] for one in jax.tree.leaves(outcomes)], mass
 
 
-def exact_law(run: Run, databases: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+def _alone(one: Any) -> Any:
+    return one[None]
+
+
+def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
+    found = law.support(limit) if hasattr(law, "support") else None
+    if found is None:
+        refuse(
+            equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
+            "a smaller world, a law on whole numbers, or a statistical audit",
+        )  # fmt: skip
+    return found.outcomes, found.log_mass
+
+
+def exact_table(run: Run, databases: Any, plan: Any) -> np.ndarray:
+    """Log-probabilities ``float64[databases, outcomes]`` of all that ``run(key, database, plan)`` returns."""
+    return exact_law(run, databases, plan)[0]
+
+
+def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarray]:
     """Log-probabilities ``float64[databases, outcomes]``, and the outcomes as their `output_bytes`, in their order.
 
     Outcomes are equal if every array of the output is, to the last bit.
 
     Args:
-      run: a function of one database that draws only from `Categorical`, `IntervalLaw`, `MedianLaw`, `HistogramLaw`,
-        `Shuffle`, `Matching` and `Resample`, each time in the same order and never inside a loop or a vmap of its own.
-        Not jitted, float64 where it can.
+      run: (key, database, plan) -> output, any function that jax can trace, jitted or not. Called again with plans of
+        the same structure and databases of the same shapes it is neither traced nor compiled.
       databases: pytree of arrays that lead with the databases' axis.
-      size: elements of the domain of an `IntervalLaw`, and distinct values of a `HistogramLaw`.
+      plan: with float64 leaves (`core.plans.widened`) the program is traced in float64; otherwise as it runs.
 
-    A released cell of a histogram has its threshold as noisy count: counts are not told apart. NotListable for draws of
-    another kind, and where the outcomes do not add up to probability 1.
+    NotListable, an InputError that names the equation: for laws without a support; for random bits outside of draws,
+    keys that are used twice, callbacks; for more than 2^20 paths of one database; and where masses do not add up to 1.
     """
-    with jax.enable_x64(True):
-        one = jax.tree.map(lambda part: part[0], databases)
-        counts = _outcome_counts(run, one, size)
-        paths = np.array(list(itertools.product(*(range(count) for count in counts))), np.int32)
-        of_database = jax.vmap(lambda path, database: _follow(run, database, path, size), (0, None))
-        log_p, outputs = jax.jit(jax.vmap(of_database, (None, 0)))(jnp.asarray(paths), databases)
-    log_p = np.asarray(log_p)
-    distinct, slots = _distinct(outputs, log_p.shape)
-    table = np.full((len(log_p), slots.max() + 1), -np.inf)
-    np.logaddexp.at(table, (np.arange(len(log_p))[:, None], slots), log_p)
+    shape, tree = jax.tree.flatten(jax.tree.map(np.asarray, plan))
+    wide = any(leaf.dtype == np.float64 for leaf in shape)
+    leaves, of_databases = jax.tree.flatten(jax.tree.map(on_host, databases))
+    like = tuple((leaf.shape[1:], leaf.dtype.name) for leaf in leaves)
+    code, interpreter = _traced(
+        run, of_databases, like, tree, tuple((leaf.shape, leaf.dtype.name) for leaf in shape), wide
+    )
+    key = Value(on_host(keys.root(0)), False)
+    of_plan = [Value(leaf, False) for leaf in shape]
+    at, log_p, raw = _in_chunks(interpreter, code, key, leaves, of_plan, 0)
+    distinct, slots = _distinct(raw)
+    table = np.full((len(leaves[0]), len(distinct)), -np.inf)
+    np.logaddexp.at(table, (at, slots), log_p)
     total = logsumexp(table, axis=1)
     if not np.all(np.abs(total) <= _MASS_TOLERANCE):
         raise NotListable(
@@ -73,85 +146,29 @@ def exact_law(run: Run, databases: Any, size: int) -> tuple[np.ndarray, np.ndarr
     return table, distinct
 
 
-def _outcome_counts(run: Run, database: Any, size: int) -> list[int]:
-    counts: list[int] = []
-
-    def listener(law: Any, key: Array, sample: Any) -> Any:
-        outcomes, log_p = _outcomes(law, size)
-        counts.append(log_p.shape[0])
-        return jax.tree.map(lambda part: part[0], outcomes)
-
-    def listened(database: Any) -> Any:
-        with listening(listener):
-            return run(database)
-
-    jax.eval_shape(listened, database)
-    if not counts:
-        raise NotListable(
-            "target", "a function that draws from laws of dpjax", "no draw seen",
-            "give a function that is not jitted, or audit it statistically",
-        )  # fmt: skip
-    if np.prod([float(count) for count in counts]) > _MOST_PATHS:
-        raise NotListable(
-            "target", f"at most {_MOST_PATHS} combinations of outcomes", f"draws with {counts} outcomes",
-            "use a smaller domain, or audit it statistically",
-        )  # fmt: skip
-    return counts
+@functools.lru_cache(64)
+def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wide: bool) -> tuple[Any, Forking]:
+    with jax.enable_x64(wide):
+        one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
+        numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
+        return jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers), Forking()
 
 
-def _follow(run: Run, database: Any, path: Array, size: int) -> tuple[Array, Any]:
-    """The output after the outcomes number path[0], path[1], ... and the log-probability of these."""
-    seen: list[Array] = []
-
-    def listener(law: Any, key: Array, sample: Any) -> Any:
-        outcomes, log_p = _outcomes(law, size)
-        place = path[len(seen)]
-        seen.append(log_p[place])
-        return jax.tree.map(lambda part: part[place], outcomes)
-
-    with listening(listener):
-        output = run(database)
-    return sum(seen, jnp.zeros((), jnp.float64)), output
-
-
-def _outcomes(law: Any, size: int) -> tuple[Any, Array]:
-    """All outcomes of a law, stacked, and their log-probabilities ``float64[o]``."""
-    if isinstance(law, Categorical):
-        log_p = law.log_probs()
-        index = jnp.arange(log_p.shape[0], dtype=jnp.int32)
-        index = jnp.where(law.no_answer & (index == log_p.shape[0] - 1), jnp.int32(-1), index)
-        impossible = jnp.where(jnp.any(log_p > -jnp.inf), -jnp.inf, jnp.zeros(()))  # then it answers -1
-        return jnp.append(index, jnp.int32(-1)), jnp.append(log_p, impossible.astype(log_p.dtype))
-    if isinstance(law, IntervalLaw):
-        elements = jnp.asarray(wide.encode(range(size)))
-        return elements, jax.vmap(law.log_probability)(elements)
-    if isinstance(law, HistogramLaw):
-        slots = law.counts.shape[0]
-        subsets = np.array(list(itertools.product((False, True), repeat=min(size, slots))))
-        released = jnp.asarray(np.pad(subsets, ((0, 0), (0, slots - subsets.shape[1]))))
-        yes, no = (part.astype(jnp.float64) for part in law.release_log_probs())
-        log_p = jnp.sum(jnp.where(released, yes, no), axis=1)
-        return (released, jnp.where(released, law.threshold, jnp.zeros_like(law.threshold))), log_p
-    if isinstance(law, MedianLaw):
-        listed = jnp.asarray(bits.encode(range(_listable(law.size)), 32 * law.first.shape[-1]))
-        return listed, jax.vmap(law.log_probability)(listed)
-    if isinstance(law, Matching | Shuffle | Resample):
-        _listable(law.capacity**law.draws if isinstance(law, Resample) else math.factorial(law.capacity))
-        orders = jnp.asarray(law.outcomes())
-        return orders, jax.vmap(law.log_probability)(orders)
-    raise NotListable(
-        "target", "draws from laws with a list of outcomes", type(law).__name__,
-        "audit it statistically: its outcomes cannot be listed",
-    )  # fmt: skip
-
-
-def _listable(count: int) -> int:
-    if count > _MOST_OUTCOMES:
-        raise NotListable(
-            "target", f"draws with at most {_MOST_OUTCOMES} outcomes", f"one with {count}",
-            "use a smaller world, or audit it statistically",
-        )  # fmt: skip
-    return count
+def _in_chunks(
+    interpreter: Forking, code: Any, key: Value, leaves: list[np.ndarray], plan: list[Value], first: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(database, log-probability, output as bytes) of every path; half of the databases at a time where it is many."""
+    count = len(leaves[0])
+    try:
+        out, pop = interpreter.enter(code, [key, *(Value(leaf, True) for leaf in leaves), *plan], count)
+    except _TooMany:
+        if count == 1:
+            raise
+        halves = [([leaf[: count // 2] for leaf in leaves], 0), ([leaf[count // 2 :] for leaf in leaves], count // 2)]
+        parts = [_in_chunks(interpreter, code, key, half, plan, first + begin) for half, begin in halves]
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))  # type: ignore[return-value]
+    raw = output_bytes([one.rows(len(pop)) for one in out], (len(pop),))
+    return pop.at + first, pop.log_p, raw
 
 
 def output_bytes(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -160,14 +177,12 @@ def output_bytes(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([column.view(np.uint8).reshape(*shape, -1) for column in columns], axis=-1)
 
 
-def _distinct(outputs: Any, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct outputs in the order of their bytes, and the number of each among them, ``int64[shape]``."""
-    raw = output_bytes(outputs, shape)
-    raw = raw.reshape(-1, raw.shape[-1])
+def _distinct(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of bytes in their order, and the number of each among them, ``int64[rows]``."""
     moving = raw[:, np.any(raw != raw[:1], axis=0)]
     words = np.ascontiguousarray(np.pad(moving, ((0, 0), (0, -moving.shape[1] % 8)))).view(">u8").astype(np.uint64)
     number, first = np.zeros(len(raw), np.int64), np.zeros(1, np.int64)
     for word in words.T:  # by 64 bits at a time: sorting whole numbers is faster than sorting rows
         place = np.unique(word, return_inverse=True)[1]
         _, first, number = np.unique(number * (place.max() + 1) + place, return_index=True, return_inverse=True)
-    return raw[first], number.reshape(shape)
+    return raw[first], number

@@ -1,30 +1,28 @@
 """Gray-box replay: the same key on two neighbours, what each mechanism was asked compared with its sensitivity.
 
-The algorithm runs on the first database; on the second every draw is answered as before. As long as the draws agree,
+The program runs on the first database; on the second every draw is answered as before. As long as the draws agree,
 all that differs is the data: so what a mechanism is asked may move by its declared sensitivity and no more, and no
 loop or branch may go another way. One pair of databases is enough to see a sensitivity that is declared too small.
 """
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jax.ad_checkpoint import checkpoint_name
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
+from dpjax.audit.interpreter import Interpreter
+from dpjax.audit.pieces import ASKED, DRAW, given, on_host, refuse
+from dpjax.audit.population import Population, Value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
 from dpjax.core import keys
 from dpjax.core.checks import InputError
-from dpjax.core.draws import asking, listening
+from dpjax.core.draws import draw_p
 from dpjax.core.types import Privacy
 
-_DRAW = "dpjax_draw"
 _SLACK = 1e-5  # relative, of sensitivities in float32
 
 
@@ -32,9 +30,62 @@ _SLACK = 1e-5  # relative, of sensitivities in float32
 class Trace:
     """What one run met, in order: questions (mechanism, sensitivity, norm, values), draws, and turns taken."""
 
-    questions: list[tuple[str, float, str, np.ndarray]]
-    draws: list[list[Any]]
-    turns: list[tuple[str, int]]
+    questions: list[tuple[str, float, str, np.ndarray]] = field(default_factory=list)
+    draws: list[list[np.ndarray]] = field(default_factory=list)
+    turns: list[tuple[str, bytes]] = field(default_factory=list)
+
+
+class Replaying(Interpreter):
+    """Goes through a program on one database; answers draws by sampling, or as they were answered before."""
+
+    stops = frozenset({DRAW, ASKED, "cond", "while"})
+
+    def __init__(self) -> None:
+        super().__init__(steps=1 << 20)
+        self.found, self.answers = Trace(), list[list[np.ndarray]]()
+        self._samplers: dict[int, tuple[Any, Callable]] = {}
+
+    def trace(self, code: Any, arguments: list[Value], answers: list[list[np.ndarray]] | None = None) -> Trace:
+        """What the program meets; ``answers``: to its draws, in place of new ones."""
+        self.found, self.answers = Trace(), answers or []
+        self.enter(code, arguments, 1)
+        return self.found
+
+    def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        """One outcome for the one row."""
+        pop, _ = self.keys_of(equation, args[-1], pop)
+        number = len(self.found.draws)
+        drawn = self.answers[number] if number < len(self.answers) else self._sampled(equation, args)
+        shapes = [var.aval for var in equation.outvars]
+        if [one.shape for one in drawn] != [one.shape for one in shapes]:
+            refuse(equation, "the draws of the first run", "another one", "audit it statistically", InputError)
+        self.found.draws.append(drawn)
+        return [Value(one, False) for one in drawn], pop
+
+    def _sampled(self, equation: Any, args: list[Value]) -> list[np.ndarray]:
+        if id(equation) not in self._samplers:
+            like = [var.aval for var in equation.invars]
+
+            def call(*words: Any) -> list:
+                operands = [given(one, aval) for one, aval in zip(words, like, strict=True)]
+                return draw_p.bind(*operands, **equation.params)
+
+            self._samplers[id(equation)] = equation, jax.jit(call)
+        return [np.asarray(one) for one in self._samplers[id(equation)][1](*(_only(one) for one in args))]
+
+    def asked(self, equation: Any, value: Value) -> None:
+        """One question a lane."""
+        how, x = equation.params, _only(value)
+        for one in x.reshape(-1, *x.shape[how["lanes"] :]):
+            self.found.questions.append((how["mechanism"], how["sensitivity"], how["norm"], one))
+
+    def turned(self, equation: Any, way: np.ndarray) -> None:
+        """Branches and loops."""
+        self.found.turns.append((equation.primitive.name, way.tobytes()))
+
+
+def _only(value: Value) -> np.ndarray:
+    return value.x[0] if value.each else value.x
 
 
 def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
@@ -52,8 +103,8 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
     pairs = target.pairs()
     if not pairs:
         raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
-    budget = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
-    found = [(difference(target, pair, budget, seed), pair) for pair in pairs]
+    plan = target.plan(privacy)
+    found = [(difference(target, pair, plan, seed), pair) for pair in pairs]
     (ratio, what, questions), pair = max(found, key=lambda entry: entry[0][0])
     evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s); at most, {what}"
     return Report(
@@ -63,11 +114,9 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
     )  # fmt: skip
 
 
-def difference(target: Target, pair: Pair, privacy: Privacy, seed: int) -> tuple[float, str, int]:
+def difference(target: Target, pair: Pair, plan: Any, seed: int) -> tuple[float, str, int]:
     """(largest movement in units of the sensitivity, where, questions); inf for another control flow."""
-    key = keys.root(seed)
-    first = trace(lambda k, d: target.run(k, d, privacy), (key, pair.first))
-    second = trace(lambda k, d: target.run(k, d, privacy), (key, pair.second), first.draws)
+    first, second = traces(target.run, keys.root(seed), pair.first, pair.second, plan)
     if not first.questions:
         raise InputError(
             "target", "an algorithm that asks mechanisms of dpjax", "no question", "audit it statistically"
@@ -120,90 +169,15 @@ def _after_sorting(norm: Callable[[np.ndarray, np.ndarray], float]) -> Callable[
 
 _MOVED = {
     "largest": _largest, "sum": _sum, "sorted": _after_sorting(_largest), "sorted sum": _after_sorting(_sum),
+    "euclidean": lambda one, other: float(np.linalg.norm(one.astype(np.float64) - other.astype(np.float64))),
     "pieces": _pieces,
 }  # fmt: skip
 
 
-def trace(run: Callable, arguments: tuple, draws: list[list[Any]] | None = None) -> Trace:
-    """Runs a function operation by operation; ``draws``: the answers to give instead of drawing."""
-
-    def listener(law: Any, key: Array, sample: Any) -> Any:
-        def dpjax_draw(law: Any, key: Array) -> Any:
-            return sample(law, key)
-
-        return jax.jit(dpjax_draw)(law, key)
-
-    def asked(value: Array, name: str, sensitivity: float, norm: str) -> Array:
-        return checkpoint_name(value, f"dpjax|{sensitivity!r}|{norm}|{name}")
-
-    with listening(listener), asking(asked):
-        closed = jax.make_jaxpr(run)(*arguments)
-    found = Trace([], [], [])
-    _evaluate(closed, jax.tree.leaves(arguments), found, draws)
-    return found
-
-
-def _evaluate(closed: ClosedJaxpr, values: list, found: Trace, draws: list[list[Any]] | None) -> list:
-    jaxpr: Jaxpr = closed.jaxpr
-    memory: dict = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-    memory.update(zip(jaxpr.invars, values, strict=True))
-    read = lambda var: var.val if isinstance(var, Literal) else memory[var]  # noqa: E731
-    for equation in jaxpr.eqns:
-        inputs = [read(var) for var in equation.invars]
-        outputs = _step(equation, inputs, found, draws)
-        memory.update(zip(equation.outvars, outputs, strict=True))
-    return [read(var) for var in jaxpr.outvars]
-
-
-def _step(equation: Any, inputs: list, found: Trace, draws: list[list[Any]] | None) -> list:
-    name, how = equation.primitive.name, equation.params
-    if name == "name" and how["name"].startswith("dpjax|"):
-        _, sensitivity, norm, mechanism = how["name"].split("|", 3)
-        found.questions.append((mechanism, float(sensitivity), norm, np.asarray(inputs[0])))
-        return inputs
-    if name in ("pjit", "jit") and how["name"] == _DRAW:
-        outputs = _bind(equation, inputs) if draws is None else draws[len(found.draws)]
-        found.draws.append(outputs)
-        return outputs
-    if name in ("pjit", "jit", "closed_call", "core_call", "remat", "custom_jvp_call", "custom_vjp_call"):
-        inner = how.get("jaxpr") or how.get("call_jaxpr") or how.get("fun_jaxpr")
-        return _evaluate(inner if hasattr(inner, "jaxpr") else ClosedJaxpr(inner, ()), inputs, found, draws)
-    if name == "cond":
-        branch = int(np.clip(inputs[0], 0, len(how["branches"]) - 1))
-        found.turns.append(("branch", branch))
-        return _evaluate(how["branches"][branch], inputs[1:], found, draws)
-    if name == "while":
-        return _while(how, inputs, found, draws)
-    if name == "scan":
-        return _scan(how, inputs, found, draws)
-    return _bind(equation, inputs)
-
-
-def _while(how: dict, inputs: list, found: Trace, draws: list[list[Any]] | None) -> list:
-    of_test, of_body = how["cond_nconsts"], how["body_nconsts"]
-    test, body, state = inputs[:of_test], inputs[of_test : of_test + of_body], inputs[of_test + of_body :]
-    rounds = 0
-    while bool(_evaluate(how["cond_jaxpr"], [*test, *state], found, draws)[0]):
-        state = _evaluate(how["body_jaxpr"], [*body, *state], found, draws)
-        rounds += 1
-    found.turns.append(("loop", rounds))
-    return state
-
-
-def _scan(how: dict, inputs: list, found: Trace, draws: list[list[Any]] | None) -> list:
-    fixed, carried = how["num_consts"], how["num_carry"]
-    constants, state, rows = inputs[:fixed], inputs[fixed : fixed + carried], inputs[fixed + carried :]
-    order = range(how["length"])
-    made: list = []
-    for i in reversed(order) if how["reverse"] else order:
-        outputs = _evaluate(how["jaxpr"], [*constants, *state, *(row[i] for row in rows)], found, draws)
-        state = outputs[:carried]
-        made.append(outputs[carried:])
-    made = made[::-1] if how["reverse"] else made
-    return [*state, *(jnp.stack(parts) for parts in zip(*made, strict=True))]
-
-
-def _bind(equation: Any, inputs: list) -> list:
-    with jax.enable_x64(True):  # the program says its own types
-        outputs = equation.primitive.bind(*inputs, **equation.params)
-    return list(outputs) if equation.primitive.multiple_results else [outputs]
+def traces(run: Callable, key: Any, first: Any, second: Any, plan: Any) -> tuple[Trace, Trace]:
+    """What ``run(key, database, plan)`` meets on two databases, the draws on the second answered as on the first."""
+    code = jax.make_jaxpr(run)(key, first, plan)
+    interpreter = Replaying()
+    values = lambda database: [Value(on_host(one), False) for one in jax.tree.leaves((key, database, plan))]  # noqa: E731
+    found = interpreter.trace(code, values(first))
+    return found, interpreter.trace(code, values(second), found.draws)

@@ -9,6 +9,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
+from dpjax.core.plans import down
 from dpjax.core.types import Privacy
 
 
@@ -26,6 +27,13 @@ class Pair:
         return {"database": self.show(one), "neighbour": self.show(other)}
 
 
+def rounded(privacy: Privacy) -> Privacy:
+    """The budget with float32 leaves, rounded down: what a program is given never exceeds the claim."""
+    epsilon: Any = down(float(privacy.epsilon))
+    delta: Any = down(float(privacy.delta))
+    return Privacy(epsilon, delta)
+
+
 @dataclass(frozen=True)
 class Target:
     """An algorithm under audit.
@@ -36,8 +44,6 @@ class Target:
       run: (key, database, plan) -> output, any pytree of arrays; pure, jittable and total.
       universes: what an exact audit goes through.
       table: (databases, plan) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
-      plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given, any pytree of numbers, made on the host: the
-        budget itself unless a calibration on the host comes first.
       pairs: neighbours for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
@@ -46,17 +52,20 @@ class Target:
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
+      plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given: any pytree of numbers, made on the host once
+        for a budget, traced in programs. The budget itself, rounded down, unless a mechanism is calibrated on the host.
     """
 
     name: str
     claim: Callable[[float, float], Guarantee]
-    run: Callable[[Array, Any, Privacy], Any]
+    run: Callable[[Array, Any, Any], Any]
     universes: Callable[[], list[Universe]]
     pairs: Callable[[], list[Pair]]
-    table: Callable[[Any, Privacy], np.ndarray] | None = None
+    table: Callable[[Any, Any], np.ndarray] | None = None
     calibration: str = "corrected"
     caveat: str = ""
     covers: tuple[str, ...] = ()
     repeatable: bool = True
-    canaries: Callable[[Array, Array, Privacy], Array] | None = None
+    canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
+    plan: Callable[[Privacy], Any] = rounded

@@ -1,16 +1,19 @@
 """`dpjax audit`: a target by name, or everything."""
 
+import hashlib
 import importlib
 import json
-from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Printed
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
+from dpjax.cli import Answer
+from dpjax.cli.arguments import AuditCommand
 from dpjax.concepts import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -18,9 +21,6 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments import catalog
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import replace_file
-
-if TYPE_CHECKING:
-    from dpjax import cli
 
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
@@ -30,7 +30,7 @@ _NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
-def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+def run(command: AuditCommand) -> Answer:
     """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
     checks.choice("method", command.method, METHODS)
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
@@ -48,11 +48,16 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
     else:
         _plain("--all", relation, command.calibration)
         reports, todo = [], everything(privacy)
+        of_row = confidence_of_row(command.confidence, len(todo))
         with Progress() as progress:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
-                reports.append(_run(target, budget, command))
-                answer = {"reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports)}
+                seed = seed_of_row(target, budget, command.seed)
+                reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed)))
+                answer = {
+                    "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
+                    "confidence": command.confidence,
+                }  # fmt: skip
                 _write(answer, reports, command)  # an interruption loses the row under way only
     answer["violated"] = any(report.violated for report in reports)
     _write(answer, reports, command)
@@ -73,16 +78,36 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
             for report in reports:
                 printed.add_row(*_row(report))
             console.print(printed)
+            console.print(together(command.confidence), highlight=False, soft_wrap=True)
         else:
             console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
 
 
-def _write(answer: dict[str, Any], reports: list[Report], command: "cli.AuditCommand") -> None:
+def confidence_of_row(confidence: float, rows: int) -> float:
+    """The confidence of each of ``rows`` audits with which all of them together have ``confidence``: a union bound."""
+    return 1 - (1 - checks.probability("confidence", confidence)) / rows
+
+
+def seed_of_row(target: Target, privacy: Privacy, seed: int) -> int:
+    """A digest of the row's name and of ``seed``, in [0, 2**32): rows share no random numbers, whatever their order."""
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    relation = target.claim(epsilon, delta).neighboring.value
+    name = "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex(), str(seed)])
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+
+
+def together(confidence: float) -> str:
+    """What the statistical rows of --all say together."""
+    return f"all rows together: a correct claim is refuted with probability at most {1 - confidence:.3g}"
+
+
+def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:
     if command.out is not None:
         replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
-        replace_file(command.out / "audit.md", markdown(reports).encode())
+        page = markdown(reports) + f"\n{together(command.confidence)}\n" * command.all
+        replace_file(command.out / "audit.md", page.encode())
 
 
 def find(name: str, relation: Neighboring, calibration: str) -> Target:
@@ -164,7 +189,7 @@ def _row(report: Report) -> tuple[str, ...]:
     return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
 
 
-def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Report:
+def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
     method, why = command.method, ""
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
     if method == "auto":

@@ -77,6 +77,10 @@ class Finite:
         first = ~jnp.any(same & (index[None] < index[:, None]), axis=1)
         return jnp.stack([jnp.zeros(self.size, jnp.uint32), index.astype(jnp.uint32)], axis=-1), first
 
+    def growth(self, elements: int) -> int:
+        """In how many ways the class cuts so many elements, at most."""
+        return min(self.size, 1 << min(elements, 62))
+
     def xor(self) -> "Finite":
         """Host: the class of all symmetric differences of two concepts, each once."""
         table = self.matrix()
@@ -96,7 +100,7 @@ class Finite:
         positives = jnp.sum(y & mask, dtype=jnp.int32)
         errors = positives - jnp.sum(jnp.where(table, balance, 0), axis=1, dtype=jnp.int32)
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
-        return Pieces(number, number, errors, jnp.ones(self.size, bool))
+        return Pieces(number, number, errors, jnp.ones(self.size, bool), size=self.size)
 
     def _rows(self, hypothesis: Hypothesis) -> Array:
         return jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(self.size - 1)).astype(jnp.int32)

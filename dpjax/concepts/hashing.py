@@ -1,16 +1,20 @@
 """Buckets of random hash functions as hypotheses: what points are learned by when |X| must not matter."""
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import random, wide
+from dpjax.core.draws import drawn
+from dpjax.laws.base import Support, listed
 
 _BITS = 64
 
@@ -26,11 +30,9 @@ class Hash(NamedTuple):
     offset: Array
 
     @staticmethod
-    def draw(key: Array, count: int, bits: int) -> "Hash":
-        """``count`` independent hash functions into 2**bits buckets, bits in [0, 31]."""
-        high, _ = random.words(key, (count, _BITS + 1))
-        table = high & jnp.uint32(2**bits - 1)
-        return Hash(table[:, :_BITS], table[:, _BITS])
+    def draw(key: Array, count: int, bits: int, width: int = _BITS) -> "Hash":
+        """``count`` independent hash functions into 2**bits buckets, bits in [0, 31], of elements of ``width`` bits."""
+        return HashLaw(count, bits, width).sample(key)
 
     def __call__(self, x: Array) -> Array:
         """Buckets ``uint32[..., functions]`` of elements ``uint32[..., limbs]`` under all functions."""
@@ -39,6 +41,46 @@ class Hash(NamedTuple):
             one = (x[..., x.shape[-1] - 1 - bit // 32, None] >> jnp.uint32(bit % 32)) & jnp.uint32(1)
             bucket = bucket ^ (one * self.columns[:, bit])
         return bucket ^ self.offset
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class HashLaw:
+    """The uniform law on ``count`` functions into 2**bits buckets, of elements below 2**width. All static."""
+
+    count: int = field(metadata={"static": True})
+    bits: int = field(metadata={"static": True})
+    width: int = field(default=_BITS, metadata={"static": True})
+
+    @drawn
+    def sample(self, key: Array) -> Hash:
+        """Columns that no element has a one at are 0."""
+        high, _ = random.words(key, (self.count, _BITS + 1))
+        table = high & jnp.uint32(2**self.bits - 1)
+        columns = table[:, :_BITS]
+        if self.width < _BITS:
+            columns = jnp.where(np.arange(_BITS) < self.width, columns, jnp.uint32(0))
+        return Hash(columns, table[:, _BITS])
+
+    def log_prob(self, outcome: Hash) -> Array:
+        """The log mass, ``float64[]``."""
+        with jax.enable_x64(True):
+            inside = jnp.all(outcome.columns < 2**self.bits) & jnp.all(outcome.offset < 2**self.bits)
+            inside &= jnp.all(outcome.columns[:, self.width :] == 0)
+            return jnp.where(inside, -self._entropy * jnp.log(2.0), -jnp.inf)
+
+    def support(self, limit: int) -> Support | None:
+        """All tables: 2**(count bits (width + 1)) of them, so of a few bits only."""
+        if self._entropy > np.log2(limit):
+            return None
+        words = list(itertools.product(range(2**self.bits), repeat=self.count * (self.width + 1)))
+        tables = np.array(words, np.uint32).reshape(-1, self.count, self.width + 1)
+        columns = np.pad(tables[..., :-1], ((0, 0), (0, 0), (0, _BITS - self.width)))
+        return listed(Hash(columns, tables[..., -1]), self.log_prob)
+
+    @property
+    def _entropy(self) -> int:
+        return self.count * self.bits * (self.width + 1)
 
 
 @register_dataclass

@@ -89,7 +89,7 @@ class OfLiterals:
         wrong = (self.predict(Hypothesis.of(number), x) != y[:, None]) & mask[:, None]
         both = (low >> jnp.uint32(self.dimension)) & low & jnp.uint32(self.domain.size - 1) != 0
         exists = ~both | (low == self.size - 1)
-        return Pieces(number, number, jnp.sum(wrong, axis=0, dtype=jnp.int32), exists)
+        return Pieces(number, number, jnp.sum(wrong, axis=0, dtype=jnp.int32), exists, size=self.size)
 
     def of_literals(self, chosen: Array) -> Array:
         """The concept of functions of `mechanisms.cover.Literals` by their numbers, ``int32[m]`` -> ``uint32[W]``.

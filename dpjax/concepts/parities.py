@@ -77,7 +77,7 @@ class Parities:
         balance = jnp.zeros(self.size, jnp.int32).at[cell].add(votes)
         errors = (jnp.sum(mask, dtype=jnp.int32) + walsh_hadamard(balance)) // 2
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
-        return Pieces(number, number, errors, jnp.ones(self.size, bool))
+        return Pieces(number, number, errors, jnp.ones(self.size, bool), size=self.size)
 
     def nearest(self, labels: Array) -> Array:
         """The parity that agrees best with a function on the whole cube, ``uint32[W]`` for ``bool[2**d]``, d <= 16.

@@ -1,71 +1,152 @@
-"""Every draw from a law, and every question to a mechanism, passes through here, so that an audit can listen.
+"""Draws from laws, and questions to mechanisms, as equations of a program's jaxpr, where audits find them.
 
-Without a listener a draw is the law's own sampler, a question is its value, and nothing else happens.
+A draw is one equation, `dpjax_draw`: its operands are the leaves of the law and the key, its parameters say which law
+that is. Compiled, it is the law's sampler and nothing else; a question compiles to nothing. Both survive jit, vmap,
+scan, cond, while, checkpoint and derivatives of other code.
 """
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from jax import Array
+from jax.extend import source_info_util
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
 
 Sampler = Callable[[Any, Array], Any]
-Listener = Callable[[Any, Array, Sampler], Any]
+Lanes = tuple[tuple[int, tuple[bool, ...]], ...]
+"""The vmaps that a draw went through, outermost first: the size of each, and which operands it batches."""
 
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+source_info_util.register_exclusion(__file__)  # an equation is named by the line that draws
+draw_p = Primitive("dpjax_draw")
+draw_p.multiple_results = True
+asked_p = Primitive("dpjax_asked")
 
 
 def drawn(sample: Sampler) -> Sampler:
-    """Marks a law's method ``sample(self, key)`` as a draw: where somebody listens, they answer in its place."""
+    """Marks a law's method ``sample(self, key)`` as a draw.
+
+    All of the law must be in its leaves and its static fields: a sampler may not close over traced values.
+    """
 
     @functools.wraps(sample)
     def draw(law: Any, key: Array) -> Any:
-        listener = _listener.get()
-        if listener is None:
-            return sample(law, key)
-        with listening(None):  # what a law draws on the way is its own business
-            return listener(law, key, sample)
+        leaves, tree = jax.tree.flatten(law)
+        leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]
+        jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), jax.config.jax_enable_x64)
+        made = draw_p.bind(*leaves, key, law=tree, method=sample.__name__, jaxpr=jaxpr, lanes=())
+        return jax.tree.unflatten(out, made)
 
     return draw
 
 
-@contextlib.contextmanager
-def listening(listener: Listener | None) -> Iterator[None]:
-    """Meanwhile ``listener(law, key, sample)`` answers every draw that Python comes by.
+@functools.lru_cache(4096)
+def _traced(sample: Sampler, tree: Any, avals: tuple, x64: bool) -> tuple[ClosedJaxpr, Any]:
+    """The sampler, traced once for each structure of a law, its shapes and the 64-bit mode."""
+    like = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in avals]
 
-    A program compiled before does not come by here: give audits functions that are not jitted.
-    """
-    before = _listener.set(listener)
-    try:
-        yield
-    finally:
-        _listener.reset(before)
+    def call(*operands: Array) -> Any:
+        with jax.enable_x64(x64):
+            return sample(tree.unflatten(operands[:-1]), operands[-1])
+
+    with jax.enable_x64(True):  # operands keep their types
+        jaxpr, shapes = jax.make_jaxpr(call, return_shape=True)(*like)
+    return jaxpr, jax.tree.structure(shapes)
 
 
-Question = Callable[[Array, str, float, str], Array]
+def sampler_of(jaxpr: ClosedJaxpr, lanes: Lanes) -> Callable:
+    """The sampler of a draw, under the vmaps that it went through."""
+    call = jaxpr_as_fun(jaxpr)
+    for size, batched in reversed(lanes):
+        call = jax.vmap(call, [0 if one else None for one in batched], axis_size=size)
 
-_questioner: ContextVar[Question | None] = ContextVar("questioner", default=None)
+    def run(*operands: Array) -> Any:
+        with jax.enable_x64(True):  # the jaxpr says its own types
+            return call(*operands)
+
+    return run
+
+
+@functools.lru_cache(4096)
+def _compiled(**how: Any) -> Callable:
+    return jax.jit(lambda *operands: draw_p.bind(*operands, **how))
+
+
+def _draw_now(*operands: Any, **how: Any) -> Any:
+    with jax.enable_x64(True):
+        return _compiled(**how)(*operands)
+
+
+def _shapes(*_: Any, jaxpr: ClosedJaxpr, lanes: Lanes, **__: Any) -> list:
+    sizes = tuple(size for size, _ in lanes)
+    return [aval.update(shape=(*sizes, *aval.shape), weak_type=False) for aval in jaxpr.out_avals]
+
+
+def _draw_batched(operands: Any, dims: Any, *, lanes: Lanes, **how: Any) -> tuple[list, list]:
+    size, moved = _in_front(operands, dims)
+    lane = (size, tuple(dim is not None for dim in dims))
+    made = draw_p.bind(*moved, lanes=(lane, *lanes), **how)
+    return made, [0] * len(made)
+
+
+def _in_front(operands: Any, dims: Any) -> tuple[int, list]:
+    size = next(one.shape[dim] for one, dim in zip(operands, dims, strict=True) if dim is not None)
+    pairs = zip(operands, dims, strict=True)
+    return size, [one if dim is None else jnp.moveaxis(one, dim, 0) for one, dim in pairs]
+
+
+def _draw_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, lanes: Lanes, **_: Any) -> tuple:
+    """Of the sampler: the derivative of a draw is an equation no more."""
+    moving = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
+    call = sampler_of(jaxpr, lanes)
+
+    def of_moving(*some: Array) -> Any:
+        given = list(primals)
+        for i, one in zip(moving, some, strict=True):
+            given[i] = one
+        return call(*given)
+
+    return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+
+
+draw_p.def_impl(_draw_now)
+draw_p.def_abstract_eval(_shapes)
+batching.primitive_batchers[draw_p] = _draw_batched
+ad.primitive_jvps[draw_p] = _draw_jvp
+mlir.register_lowering(
+    draw_p,
+    mlir.lower_fun(
+        lambda *operands, jaxpr, lanes, **_: sampler_of(jaxpr, lanes)(*operands), multiple_results=True
+    ),
+)  # fmt: skip
 
 
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
     """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
 
-    norm: "largest", the most that any entry moves; "sum", all entries together; "sorted" and "sorted sum", the same
-        after sorting, for slots that hold other candidates in other databases (no less may move then); "pieces", the
-        most that the score of an element moves, for ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the
-        last element, score, exists).
+    norm: "largest", the most that any entry moves; "sum", all entries together; "euclidean", the root of the sum of their
+        squares; "sorted" and "sorted sum", largest and sum after sorting, for slots that hold other candidates in other
+        databases (no less may move then); "pieces", the most that the score of an element moves, for
+        ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the last element, score, exists).
     """
-    questioner = _questioner.get()
-    return value if questioner is None else questioner(value, mechanism, float(sensitivity), norm)
+    how = {"mechanism": mechanism, "sensitivity": float(sensitivity), "norm": norm, "lanes": 0}
+    return asked_p.bind(jnp.asarray(value), **how)
 
 
-@contextlib.contextmanager
-def asking(questioner: Question) -> Iterator[None]:
-    """Meanwhile ``questioner(value, mechanism, sensitivity, norm)`` answers in place of every `asked`."""
-    before = _questioner.set(questioner)
-    try:
-        yield
-    finally:
-        _questioner.reset(before)
+def _asked_batched(operands: Any, dims: Any, *, lanes: int, **how: Any) -> tuple[Array, int]:
+    (value,) = _in_front(operands, dims)[1]
+    return asked_p.bind(value, lanes=lanes + 1, **how), 0
+
+
+def _asked_jvp(primals: Any, tangents: Any, **how: Any) -> tuple:
+    return asked_p.bind(*primals, **how), tangents[0]
+
+
+asked_p.def_impl(lambda value, **_: value)
+asked_p.def_abstract_eval(lambda value, **_: value)
+batching.primitive_batchers[asked_p] = _asked_batched
+ad.primitive_jvps[asked_p] = _asked_jvp
+mlir.register_lowering(asked_p, lambda _, value, **__: [value])

@@ -12,7 +12,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import checks
 
-Scalar = Array | float  # NumPy's scalars will do
+Scalar = Array | np.floating | float
 
 
 class Neighboring(Enum):

@@ -4,8 +4,14 @@ A law is a pytree, so it can be built inside jit and vmapped. Log-weights and lo
 exact audit builds them so.
 """
 
+from .base import Law as Law
+from .base import Support as Support
+from .capped_geometric import CappedGeometric as CappedGeometric
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from .gaussian import Gaussian as Gaussian
+from .geometric import Geometric as Geometric
 from .laplace import Laplace as Laplace
 from .product import Product as Product
+from .rounded_laplace import RoundedLaplace as RoundedLaplace
 from .table import fold_max as fold_max

@@ -10,6 +10,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support
 from dpjax.laws.table import Bounds, realised_units, unit
 
 _ATTEMPTS = 1 << 16
@@ -22,7 +23,7 @@ class Categorical:
 
     log_weights: ``float[m]``; any spread; -inf is an impossible outcome.
     no_answer: static; True where the last cell means "no answer", which is sampled as -1.
-    largest: ``float[]``, the largest log-weight (NaN if one is), where the maker knows it: it saves a pass.
+    largest: ``float[]``, optional precomputed maximum of ``log_weights`` (not finite if one is NaN); saves a pass.
     """
 
     log_weights: Array
@@ -36,6 +37,27 @@ class Categorical:
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of an ``int32[]`` as `sample` returns it, ``float64[]``."""
+        with jax.enable_x64(True):
+            log_probs = self.log_probs()
+            size = log_probs.shape[0]
+            impossible = jnp.where(jnp.any(log_probs > -jnp.inf), -jnp.inf, 0.0)  # then the answer is -1
+            of_none = jnp.logaddexp(log_probs[-1], impossible) if self.no_answer else impossible
+            inside = (outcome >= 0) & (outcome < size - self.no_answer)
+            found = jnp.where(inside, log_probs[jnp.clip(outcome, 0, size - 1)], -jnp.inf)
+            return jnp.where(outcome == -1, of_none, found)
+
+    def support(self, limit: int) -> Support | None:
+        """0, ..., and -1 at the end, which a law without "no answer" returns where no outcome is possible."""
+        if self.log_weights.shape[0] >= limit:
+            return None
+        with jax.enable_x64(True):
+            index = jnp.arange(self.log_weights.shape[0] - self.no_answer, dtype=jnp.int32)
+            outcomes = jnp.append(index, jnp.int32(-1))
+            log_probs = self.log_probs()[: index.shape[0]]
+            return Support(outcomes, jnp.append(log_probs, self.log_prob(jnp.int32(-1))))
+
     @drawn
     def sample(self, key: Array) -> Array:
         """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
@@ -46,6 +68,10 @@ class Categorical:
         the probability, likewise in float64, that makes up for the rounding. Where the column's candidates do not
         fill its bound there is a new proposal. All sums are of integers, so their order does not matter. About one
         proposal in 4000 is rejected, and one in 2 m / 2**22 more where a single candidate outweighs all others.
+
+        The number of candidates decides how much of the table is evaluated, never the draw: the program for up to 64
+        candidates is a scan of 8 bounds, then of one column, and returns for each key what a larger buffer, filled up
+        with -inf, returns.
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):

@@ -10,6 +10,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random
 from dpjax.core.draws import drawn
 from dpjax.core.random import GeometricTable
+from dpjax.laws.base import Support, total
 
 
 @register_dataclass
@@ -38,8 +39,18 @@ class DiscreteLaplace:
         """One draw an element of loc, ``int32``."""
         return self.loc + random.discrete_laplace(key, self.table, jnp.shape(self.loc))
 
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of all entries together, ``float64[]``."""
+        with jax.enable_x64(True):
+            wide = DiscreteLaplace(self.loc, self.scale.astype(jnp.float64), self.table)
+            return total(wide.log_probability(outcome))
+
+    def support(self, limit: int) -> Support | None:
+        """None: every whole number is possible."""
+        return None
+
     def log_probability(self, value: Array) -> Array:
-        """log P(Z = value)."""
+        """log P(Z = value) of each entry."""
         distance = jnp.abs(value - self.loc).astype(self.scale.dtype)
         return jnp.log(jnp.tanh(0.5 / self.scale)) - distance / self.scale
 

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support, total
 
 
 @register_dataclass
@@ -24,6 +26,16 @@ class Laplace:
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
         return self.loc + self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
 
+    def log_prob(self, outcome: Array) -> Array:
+        """The log density of all entries together, ``float64[]``."""
+        with jax.enable_x64(True):
+            wide = Laplace(*(jnp.asarray(part).astype(jnp.float64) for part in (self.loc, self.scale)))
+            return total(wide.log_density(outcome.astype(jnp.float64)))
+
+    def support(self, limit: int) -> Support | None:
+        """None: it is continuous. `RoundedLaplace` is what a program can go on computing with."""
+        return None
+
     def log_density(self, value: Array) -> Array:
         """log f(value)."""
         return -jnp.abs(value - self.loc) / self.scale - jnp.log(2 * self.scale)
@@ -37,3 +49,16 @@ class Laplace:
     def log_cdf(self, value: Array) -> Array:
         """log P(X <= value), exact in both tails."""
         return Laplace(-self.loc, self.scale).log_survival(-value)
+
+    def log_mass(self, low: Array, high: Array) -> Array:
+        """log P(low <= X <= high) for low <= high, either of which may be infinite; no digit is lost."""
+        low, high = (low - self.loc) / self.scale, (high - self.loc) / self.scale
+        above = _one_sided(jnp.maximum(low, 0), jnp.maximum(high, 0))
+        below = _one_sided(jnp.maximum(-high, 0), jnp.maximum(-low, 0))
+        return jnp.logaddexp(above, below)
+
+
+def _one_sided(near: Array, far: Array) -> Array:
+    """log of (exp(-near) - exp(-far)) / 2 for 0 <= near <= far; -inf where they are equal."""
+    width = jnp.where(near < far, far - near, 0)
+    return -jnp.where(jnp.isinf(near), 0, near) - jnp.log(jnp.asarray(2.0, near.dtype)) + jnp.log(-jnp.expm1(-width))

@@ -1,8 +1,9 @@
 """The stability histogram: noisy counts of the cells that occur, released where they are clearly not new."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
@@ -13,6 +14,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Laplace
+from dpjax.laws.base import Support, side_by_side, total
 from dpjax.mechanisms._inputs import delta_like, vector
 from dpjax.mechanisms.noise import upper_quantile
 from dpjax.mechanisms.stability import CALIBRATIONS, survival
@@ -59,11 +61,86 @@ class HistogramLaw:
         inside = self._eligible() & (self.rate * (noisy - counts) >= self._needed())
         return jnp.where(inside, jnp.log(self.rate / 2) - self.rate * jnp.abs(noisy - counts), -jnp.inf)
 
+    def log_prob(self, outcome: tuple[Array, Array]) -> Array:
+        """log density, ``float64[]``: of the noisy counts where released, with the masses of the other cells."""
+        released, noisy = outcome
+        with jax.enable_x64(True):
+            law = self._widened()
+            return total(jnp.where(released, law.log_density(noisy), law.release_log_probs()[1]))
+
+    def support(self, limit: int) -> Support | None:
+        """None: noisy counts are continuous. `rounded` has a support."""
+        return None
+
+    def rounded(self, high: Array | int, most: int) -> "RoundedHistogram":
+        """The law with whole noisy counts, clipped to [0, high]; high: traced, public; most: static, the largest."""
+        return RoundedHistogram(self, jnp.minimum(jnp.asarray(high, jnp.int32), most), most)
+
+    def _widened(self) -> "HistogramLaw":
+        """The same law in float64, 64-bit types enabled."""
+        rate, margin = (part.astype(jnp.float64) for part in (self.rate, self.margin))
+        return HistogramLaw(self.counts, self.least, rate, margin)
+
     def _eligible(self) -> Array:
         return self.counts >= self.least
 
     def _needed(self) -> Array:
         return self.margin - self.rate * (self.counts - self.least).astype(self.rate.dtype)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class RoundedHistogram:
+    """A histogram whose noisy counts are whole: -1 where not released, else clip(rint(noisy count), 0, high).
+
+    high: ``int32[]`` in [0, most]. most: static.
+    """
+
+    histogram: HistogramLaw
+    high: Array
+    most: int = field(metadata={"static": True})
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """``int32[m]``."""
+        released, noisy = self.histogram.sample(key)
+        high = self.high.astype(noisy.dtype)
+        return jnp.where(released, jnp.clip(jnp.rint(noisy), 0, high).astype(jnp.int32), jnp.int32(-1))
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass, ``float64[]``, of ``int32[m]``."""
+        with jax.enable_x64(True):
+            return total(self._each(outcome[:, None])[:, 0])
+
+    def support(self, limit: int) -> Support | None:
+        """(most + 2) outcomes a cell, in all combinations."""
+        with jax.enable_x64(True):
+            values = jnp.arange(-1, self.most + 1, dtype=jnp.int32)
+            cells = self.histogram.counts.shape[0]
+            mass = self._each(jnp.broadcast_to(values[None], (cells, self.most + 2)))
+            return side_by_side(jnp.broadcast_to(values[None], mass.shape), mass, (cells,), limit)
+
+    def _each(self, value: Array) -> Array:
+        """log P of each cell, ``float64[m, o]`` of ``int32[m, o]``."""
+        law = self.histogram._widened()
+        needed, rate, counts = law._needed()[:, None], law.rate, law.counts.astype(jnp.float64)[:, None]
+        yes, no = (part[:, None] for part in law.release_log_probs())
+        # released are noises of at least ``needed``: the cell of value v begins there or at v - 1/2
+        begin = jnp.where(value <= 0, needed, jnp.maximum(needed, rate * (value - 0.5 - counts)))
+        end = jnp.where(value >= self.high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
+        inside = jnp.where(jnp.isneginf(yes), -jnp.inf, _log_between(begin, end))
+        inside = jnp.where((value >= 0) & (value <= self.high), inside, -jnp.inf)
+        return jnp.where(value == -1, no, inside)
+
+
+def _log_between(begin: Array, end: Array) -> Array:
+    """log P(begin <= standard Laplace < end), by the smaller tails, so that no digit is lost."""
+    width = jnp.log(-jnp.expm1(begin - end))  # of a piece on one side of 0, over its heavier tail
+    log_half = -jnp.log(2.0)
+    above, below = -begin + log_half + width, end + log_half + width
+    around = jnp.log(-0.5 * (jnp.expm1(jnp.minimum(begin, 0.0)) + jnp.expm1(-jnp.maximum(end, 0.0))))
+    found = jnp.where(begin >= 0, above, jnp.where(end <= 0, below, around))
+    return jnp.where(end > begin, found, -jnp.inf)
 
 
 def stability_histogram(

@@ -4,7 +4,7 @@ n data points cut the domain into a few pieces on which the score is constant. A
 probability proportional to width x exp(rate x score), then one of its elements uniformly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random, wide
 from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
+from dpjax.laws.base import Support, listed
 from dpjax.mechanisms.exponential import rate, scaled
 
 
@@ -27,6 +28,7 @@ class Pieces:
     alive: ``bool[p]``; False for an empty piece.
     holes: ``uint32[h, 2]`` ascending, with ``hole: bool[h]``, or None: elements of the LAST piece's span that belong
         to other pieces, so that "everything that does not occur in the data" is a single piece.
+    size: static, of the domain; None where nobody knows, then no law on the pieces has a support.
     """
 
     first: Array
@@ -35,6 +37,7 @@ class Pieces:
     alive: Array
     holes: Array | None = None
     hole: Array | None = None
+    size: int | None = field(default=None, metadata={"static": True})
 
     def element(self, index: Array, offset: Array) -> Array:
         """Element number ``offset`` (``uint64[]``, from 0) of piece ``index``, ``uint64[]``. 64-bit types enabled."""
@@ -60,8 +63,8 @@ class IntervalLaw:
     def sample(self, key: Array) -> Array:
         """One element, ``uint32[2]``. Where no piece is alive, element 0 (a fixed, data-independent default)."""
         of_piece, inside = jax.random.split(key)
-        index = jnp.maximum(self.choice.sample(of_piece), 0)
-        pieces = self.pieces
+        chosen = self.choice.sample(of_piece)
+        pieces, index = self.pieces, jnp.maximum(chosen, 0)
         with jax.enable_x64(True):
             span = wide.join(pieces.last[index]) - wide.join(pieces.first[index])
             holes = _holes_of(pieces, index)
@@ -71,10 +74,10 @@ class IntervalLaw:
             count = wide.split(span + jnp.uint64(1))
             full = (span == jnp.uint64(2**64 - 1)).astype(jnp.uint32)
             offset = wide.join(random.randint_below(inside, jnp.concatenate([full[None], count]))[1:])
-            return wide.split(pieces.element(index, offset))
+            return jnp.where(chosen < 0, jnp.uint32(0), wide.split(pieces.element(index, offset)))
 
-    def log_probability(self, element: Array) -> Array:
-        """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every piece. 64-bit types to be enabled."""
+    def log_prob(self, element: Array) -> Array:
+        """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every piece."""
         with jax.enable_x64(True):
             value = wide.join(element)
             first, last = wide.join(self.pieces.first), wide.join(self.pieces.last)
@@ -83,7 +86,16 @@ class IntervalLaw:
                 at_hole = jnp.any(self.pieces.hole & (wide.join(self.pieces.holes) == value))
                 inside = inside.at[-1].set(inside[-1] & ~at_hole)
             width = _log_width(self.pieces, jnp.float64)
-            return jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            alive = jnp.any(self.choice.log_weights > -jnp.inf)  # else element 0
+            found = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            return jnp.where(alive, found, jnp.where(value == 0, 0.0, -jnp.inf))
+
+    log_probability = log_prob
+
+    def support(self, limit: int) -> Support | None:
+        """All elements of the domain, where its size is known."""
+        size = self.pieces.size
+        return None if size is None or size > limit else listed(wide.encode(range(size)), self.log_prob)
 
 
 def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity: float = 1) -> IntervalLaw:

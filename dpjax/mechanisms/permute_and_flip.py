@@ -3,6 +3,7 @@
 It is never worse than the exponential mechanism at the same epsilon, and up to twice as good.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
 
@@ -10,15 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.tree_util import register_dataclass
 from scipy.special import roots_legendre
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
 from dpjax.core import checks, random
-from dpjax.core.draws import asked
+from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
-from dpjax.mechanisms._inputs import positive, vector
+from dpjax.laws.base import Support
+from dpjax.mechanisms._inputs import lag, positive, vector
 from dpjax.mechanisms.exponential import rate
 
 
@@ -48,6 +51,11 @@ def permute_and_flip(
     Reference: McKenna and Sheldon 2020, Algorithm 1 and Section 4.
     """
     log_heads = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
+    return Categorical(_log_law(log_heads).astype(log_heads.dtype))
+
+
+def _log_law(log_heads: Array) -> Array:
+    """log P of each candidate, ``float64[m]``, up to a rounding error; all -inf where there is none."""
     with jax.enable_x64(True):
         # Candidate i arrives at a uniform time t. The others with t_j < t must all have shown tails, so
         #   P(i) = q_i int_0^1 prod_{j != i} (1 - t q_j) dt,  q = exp(log_heads), the largest q being 1.
@@ -56,9 +64,45 @@ def permute_and_flip(
         tails = 1.0 - jnp.asarray(nodes)[:, None] * heads[None, :]
         all_tails = jnp.asarray(weights) * jnp.exp(jnp.sum(jnp.log(tails), axis=1))
         # Nothing underflows that matters: the integral is at least int (1 - t)^(m-1) dt = 1/m.
-        first = jnp.log(jnp.sum(all_tails[:, None] / tails, axis=0))
-        law = log_heads.astype(jnp.float64) + first
-    return Categorical(law.astype(log_heads.dtype))
+        return log_heads.astype(jnp.float64) + jnp.log(jnp.sum(all_tails[:, None] / tails, axis=0))
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class PermuteAndFlip:
+    """The law of `permute_and_flip` without a list of its probabilities: a draw is linear in m.
+
+    log_heads: ``float[m]``, log of each coin's probability of heads; the largest is 0, -inf where there is no candidate.
+    """
+
+    log_heads: Array
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """One candidate, ``int32[]``; -1 if there is none. Each has a 64-bit arrival time and a coin."""
+        size = self.log_heads.shape[0]
+        of_time, of_coin = jax.random.split(key)
+        heads = random.exponential(of_coin, (size,), self.log_heads.dtype) >= -self.log_heads
+        never = jnp.uint32(2**32 - 1)
+        high, low = random.words(of_time, (size,))
+        heads &= jnp.isfinite(self.log_heads)
+        high = jnp.where(heads, high, never)
+        low = jnp.where(heads & (high == jnp.min(high)), low, never)
+        index = jnp.arange(size, dtype=jnp.int32)
+        earliest = jnp.where(heads & (high == jnp.min(high)) & (low == jnp.min(low)), index, jnp.int32(size))
+        winner = jnp.min(earliest)
+        return jnp.where(winner < size, winner, jnp.int32(-1))
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of an ``int32[]``, ``float64[]``, by quadrature."""
+        return self._listed().log_prob(outcome)
+
+    def support(self, limit: int) -> Support | None:
+        """All candidates, and -1."""
+        return self._listed().support(limit)
+
+    def _listed(self) -> Categorical:
+        return Categorical(_log_law(self.log_heads))
 
 
 def permute_and_flip_sample(
@@ -78,19 +122,7 @@ def permute_and_flip_sample(
     Privacy: (epsilon, 0) under ``neighboring``: the law is that of `permute_and_flip`.
     Reference: McKenna and Sheldon 2020, Algorithm 1.
     """
-    log_heads = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
-    size = log_heads.shape[0]
-    of_time, of_coin = jax.random.split(key)
-    heads = random.exponential(of_coin, (size,), log_heads.dtype) >= -log_heads
-    never = jnp.uint32(2**32 - 1)
-    high, low = random.words(of_time, (size,))
-    heads &= jnp.isfinite(log_heads)
-    high = jnp.where(heads, high, never)
-    low = jnp.where(heads & (high == jnp.min(high)), low, never)
-    index = jnp.arange(size, dtype=jnp.int32)
-    earliest = jnp.where(heads & (high == jnp.min(high)) & (low == jnp.min(low)), index, jnp.int32(size))
-    winner = jnp.min(earliest)
-    return jnp.where(winner < size, winner, jnp.int32(-1))
+    return PermuteAndFlip(_log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)).sample(key)
 
 
 def permute_and_flip_guarantee(
@@ -116,7 +148,7 @@ def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> A
     lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)
     exists = jnp.ones(scores.shape, bool) if where is None else where
     best = jnp.max(jnp.where(exists, scores, lowest))
-    log_heads = factor * jnp.where(exists, scores - best, jnp.zeros_like(scores)).astype(factor.dtype)
+    log_heads = factor * lag(jnp.where(exists, scores, best), best, factor.dtype)
     return jnp.where(exists, log_heads, -jnp.inf)
 
 

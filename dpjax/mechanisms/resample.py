@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass, field
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -10,6 +11,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support, listed
 
 
 @register_dataclass
@@ -30,11 +32,16 @@ class Resample:
         bound = jnp.maximum(self.n, 1).astype(jnp.uint32)[None]
         return random.randint_below(key, bound, (self.draws,))[:, 0].astype(jnp.int32)
 
-    def outcomes(self) -> np.ndarray:
-        """Host: every sample for some n, ``int32[capacity**draws, draws]``."""
-        return np.array(list(itertools.product(range(self.capacity), repeat=self.draws)), np.int32)
+    def log_prob(self, rows: Array) -> Array:
+        """log P(rows), ``float64[]``."""
+        with jax.enable_x64(True):
+            n = jnp.maximum(self.n, 1)
+            return jnp.where(jnp.all((rows >= 0) & (rows < n)), -self.draws * jnp.log(n.astype(jnp.float64)), -jnp.inf)
 
-    def log_probability(self, rows: Array) -> Array:
-        """log P(rows), ``float64[]``; 64-bit types to be enabled."""
-        n = jnp.maximum(self.n, 1)
-        return jnp.where(jnp.all(rows < n), -self.draws * jnp.log(n.astype(jnp.float64)), -jnp.inf)
+    def support(self, limit: int) -> Support | None:
+        """All vectors of row numbers below the capacity."""
+        if self.capacity**self.draws > limit:
+            return None
+        return listed(
+            np.array(list(itertools.product(range(self.capacity), repeat=self.draws)), np.int32), self.log_prob
+        )

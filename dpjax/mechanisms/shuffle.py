@@ -1,6 +1,8 @@
 """Random orders of public rows: what deals rows to subsamples, or pairs them."""
 
 import itertools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import jax
@@ -12,6 +14,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support, listed
 
 _PLACES, _ATTEMPTS = 20, 1 << 11
 
@@ -32,15 +35,13 @@ class Shuffle:
         """``int32[capacity]``, whose first n entries are the order, and the others the rest, each at its place."""
         return _order(key, self.n, self.capacity)
 
-    def outcomes(self) -> np.ndarray:
-        """Host: every sample for some n, ``int32[o, capacity]``."""
-        return np.array(list(itertools.permutations(range(self.capacity))), np.int32)
+    def log_prob(self, order: Array) -> Array:
+        """log P(order), ``float64[]``."""
+        return _of_order(order, self.n, self.capacity)
 
-    def log_probability(self, order: Array) -> Array:
-        """log P(order), ``float64[]``; 64-bit types to be enabled."""
-        place = jnp.arange(self.capacity, dtype=jnp.int32)
-        possible = jnp.all((place < self.n) | (order == place))
-        return jnp.where(possible, -gammaln(self.n.astype(jnp.float64) + 1), -jnp.inf)
+    def support(self, limit: int) -> Support | None:
+        """All orders of the capacity."""
+        return _orders(self.capacity, limit, self.log_prob)
 
 
 @register_dataclass
@@ -59,26 +60,26 @@ class Matching:
         """``int32[capacity]``: entries 2 i and 2 i + 1 are a pair for i < n // 2; the others mean nothing."""
         return _order(key, self.n, self.capacity)
 
-    def outcomes(self) -> np.ndarray:
-        """Host: one sample for each matching of each n up to the capacity, ``int32[o, capacity]``."""
-        found = {
-            (*itertools.chain(*pairs), *alone, *range(n, self.capacity))
-            for n in range(self.capacity + 1)
-            for pairs, alone in _matchings(tuple(range(n)))
-        }
-        return np.array(sorted(found), np.int32)
+    def log_prob(self, order: Array) -> Array:
+        """log P(order), ``float64[]``: a matching is found in many orders, which are all as likely."""
+        return _of_order(order, self.n, self.capacity)
 
-    def log_probability(self, order: Array) -> Array:
-        """log P of the matching that a row of `outcomes` stands for, ``float64[]``; 64-bit types to be enabled."""
-        place, pair = jnp.arange(self.capacity, dtype=jnp.int32), jnp.arange(self.capacity // 2, dtype=jnp.int32)
-        pairs = self.n // 2
-        first, second = order[0 : 2 * pair.shape[0] : 2], order[1::2]
-        own = jnp.all((place < self.n) == (order < self.n)) & jnp.all((place < self.n) | (order == place))
-        ascending = jnp.all((pair >= pairs) | (first < second)) & jnp.all(
-            (pair[1:] >= pairs) | (first[1:] > first[:-1])
-        )
-        n, m = self.n.astype(jnp.float64), pairs.astype(jnp.float64)
-        return jnp.where(own & ascending, gammaln(m + 1) + m * jnp.log(2.0) - gammaln(n + 1), -jnp.inf)
+    def support(self, limit: int) -> Support | None:
+        """All orders of the capacity, not one for each matching: a program may read more of an order than that."""
+        return _orders(self.capacity, limit, self.log_prob)
+
+
+def _of_order(order: Array, n: Array, capacity: int) -> Array:
+    with jax.enable_x64(True):
+        place = jnp.arange(capacity, dtype=jnp.int32)
+        possible = jnp.all((place < n) | (order == place)) & jnp.all(jnp.sort(order) == place)
+        return jnp.where(possible, -gammaln(n.astype(jnp.float64) + 1), -jnp.inf)
+
+
+def _orders(capacity: int, limit: int, log_prob: Callable[[Array], Array]) -> Support | None:
+    if math.factorial(capacity) > limit:
+        return None
+    return listed(np.array(list(itertools.permutations(range(capacity))), np.int32), log_prob)
 
 
 def _order(key: Array, n: Array, capacity: int) -> Array:
@@ -111,17 +112,3 @@ def _slow_order(key: Array, n: Array, capacity: int) -> Array:
     real = place < n
     words = (jnp.where(real, word, jnp.uint32(0)) for word in random.words(key, (capacity,)))
     return jax.lax.sort(((~real).astype(jnp.uint32), *words, place), num_keys=4)[3]
-
-
-def _matchings(rows: tuple[int, ...]):
-    """(pairs, rows alone) of all matchings, pairs ascending by their first."""
-    if len(rows) < 2:
-        yield (), rows
-        return
-    first, rest = rows[0], rows[1:]
-    for i, other in enumerate(rest):
-        for pairs, alone in _matchings(rest[:i] + rest[i + 1 :]):
-            yield ((first, other), *pairs), alone
-    if len(rows) % 2:
-        for pairs, _ in _matchings(rest):
-            yield pairs, (first,)

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core import random
 from dpjax.core.random import GeometricTable
+from dpjax.laws import Geometric
 
 
 def cut_slice(
@@ -35,5 +35,6 @@ def cut_slice(
     spare = (~mask).astype(jnp.uint32)
     ordered = jax.lax.sort((spare, *order, place), num_keys=len(order) + 2)[-1]
     rank = jnp.zeros(capacity, jnp.int32).at[ordered].set(place)
-    taken = mask & (rank < jnp.asarray(least, jnp.int32) + random.geometric(key, lengths))
+    extra = Geometric(lengths, capacity).sample(key)
+    taken = mask & (rank < jnp.asarray(least, jnp.int32) + extra)
     return taken, mask & ~taken

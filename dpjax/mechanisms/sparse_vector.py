@@ -1,14 +1,23 @@
 """Sparse vector: which queries of a long list are above a threshold, paying only for those that are."""
 
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from jax.tree_util import register_dataclass
 
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, random
+from dpjax.core.draws import drawn
 from dpjax.core.types import Neighboring, as_float
-from dpjax.mechanisms.above_threshold import above_threshold_guarantee, inputs
+from dpjax.laws.base import Support, listed
+from dpjax.mechanisms.above_threshold import above_threshold_guarantee, inputs, stopping_law
 
 
 def sparse_vector(
@@ -44,10 +53,78 @@ def sparse_vector(
     share = as_float(epsilon) / checks.integer("count", count, 1)
     lead, factor, ratio = inputs(queries, threshold, share, sensitivity, monotonic, neighboring)
     asked = jnp.ones(lead.shape, bool) if where is None else where
-    of_threshold, of_queries = jax.random.split(key)
-    fresh = random.laplace(of_threshold, (count,), factor.dtype)
-    noisy = factor * lead.astype(factor.dtype) + ratio * random.laplace(of_queries, lead.shape, factor.dtype)
-    return _ask(noisy, asked, fresh)
+    return SparseVector(lead, factor, asked, ratio == 1, count).sample(key)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class SparseVector:
+    """The law of all answers of `sparse_vector`.
+
+    lead: ``int32[m]`` (or float), queries less threshold. factor: ``float[]``, 1 / scale of the threshold's noise.
+    asked: ``bool[m]``. monotonic, count: static; a query's noise has the threshold's scale, or twice that.
+    """
+
+    lead: Array
+    factor: Array
+    asked: Array
+    monotonic: bool = field(metadata={"static": True})
+    count: int = field(metadata={"static": True})
+
+    @drawn
+    def sample(self, key: Array) -> Array:
+        """``bool[m]``."""
+        of_threshold, of_queries = jax.random.split(key)
+        dtype = self.factor.dtype
+        fresh = random.laplace(of_threshold, (self.count,), dtype)
+        noise = random.laplace(of_queries, self.lead.shape, dtype)
+        return _ask(self.factor * self.lead.astype(dtype) + self._ratio * noise, self.asked, fresh)
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of ``bool[m]``, ``float64[]``."""
+        with jax.enable_x64(True):
+            return self._of_answers(self._runs(), outcome)
+
+    def support(self, limit: int) -> Support | None:
+        """All answers with at most ``count`` of True."""
+        size = self.lead.shape[0]
+        if sum(math.comb(size, found) for found in range(min(self.count, size) + 1)) > limit:
+            return None
+        stops = itertools.chain(*(itertools.combinations(range(size), c) for c in range(min(self.count, size) + 1)))
+        answers = np.array([np.isin(np.arange(size), stop) for stop in stops]).reshape(-1, size)
+        with jax.enable_x64(True):
+            runs = self._runs()
+            return listed(answers, lambda answer: self._of_answers(runs, answer))
+
+    @property
+    def _ratio(self) -> float:
+        return 1.0 if self.monotonic else 2.0
+
+    def _runs(self) -> Array:
+        """log P(the run that begins at query b stops at i), and of no stop at m, ``float64[m + 1, m + 1]``."""
+        size = self.lead.shape[0]
+        meets = self.factor.astype(jnp.float64) * self.lead.astype(jnp.float64)
+
+        def begun(begin: Array) -> Array:
+            asked = self.asked & (jnp.arange(size, dtype=jnp.int32) >= begin)
+            return stopping_law(jnp.where(asked, meets, 0.0), asked, self._ratio)
+
+        return jax.vmap(begun)(jnp.arange(size + 1, dtype=jnp.int32))
+
+    def _of_answers(self, runs: Array, answers: Array) -> Array:
+        """The runs of a path are independent: each begins behind the last answer above, as long as there are any."""
+        size = self.lead.shape[0]
+
+        def query(state: tuple[Array, Array, Array], step: tuple[Array, Array]) -> tuple[Any, None]:
+            total, begin, found = state
+            above, place = step
+            possible = found < self.count
+            total = total + jnp.where(above, jnp.where(possible, runs[begin, place], -jnp.inf), 0.0)
+            return (total, jnp.where(above, place + 1, begin), found + above.astype(jnp.int32)), None
+
+        start = jnp.float64(0), jnp.int32(0), jnp.int32(0)
+        total, begin, found = jax.lax.scan(query, start, (answers, jnp.arange(size, dtype=jnp.int32)))[0]
+        return total + jnp.where(found < self.count, runs[begin, size], 0.0)
 
 
 @jax.jit

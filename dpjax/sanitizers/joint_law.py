@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.core import keys
 from dpjax.laws import Categorical
+from dpjax.laws.base import Support, listed
 from dpjax.mechanisms.median import MedianLaw
 from dpjax.mechanisms.median import bits as B
-
-_HEARD = 3  # up to so many quantiles are drawn one by one, so that an audit hears them
 
 
 @register_dataclass
@@ -72,17 +72,35 @@ class JointLaw:
         count = self.begun.shape[0]
         inputs = keys.per_index(key, count), jnp.arange(count, dtype=jnp.int32)
         state = jnp.int32(-1), jnp.int32(0)
-        if count > _HEARD:
-            return jax.lax.scan(self._quantile, state, inputs)[1]
-        drawn = []
-        for j in range(count):
-            state, element = self._quantile(state, (inputs[0][j], inputs[1][j]))
-            drawn.append(element)
-        return jnp.stack(drawn)
+        return jax.lax.scan(self._drawn, state, inputs)[1]
 
-    def _quantile(self, state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass, ``float64[]``, of ``uint32[m, W]``."""
+
+        def one(state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
+            element, j = inputs
+            return self._behind(state, element), self._law(state, j).log_prob(element)
+
+        with jax.enable_x64(True):
+            inputs = outcome, jnp.arange(self.begun.shape[0], dtype=jnp.int32)
+            return jnp.sum(jax.lax.scan(one, (jnp.int32(-1), jnp.int32(0)), inputs)[1])
+
+    def support(self, limit: int) -> Support | None:
+        """All vectors of m elements."""
+        count = self.begun.shape[0]
+        if count * self.bits > math.log2(limit):
+            return None
+        elements = B.encode(range(2**self.bits), 32 * self.first.shape[-1])
+        return listed(elements[np.indices([2**self.bits] * count).reshape(count, -1).T], self.log_prob)
+
+    def _drawn(self, state: tuple[Array, Array], inputs: tuple[Array, Array]) -> tuple[tuple[Array, Array], Array]:
+        key, j = inputs
+        element = self._law(state, j).sample(key)
+        return self._behind(state, element), element
+
+    def _law(self, state: tuple[Array, Array], j: Array) -> MedianLaw:
         """Quantile j after one in place ``before``, the last of ``run`` there."""
-        (before, run), (key, j) = state, inputs
+        before, run = state
         place = jnp.arange(self.alive.shape[0], dtype=jnp.int32)
         at = jnp.maximum(before, 0)
         with jax.enable_x64(True):
@@ -92,10 +110,14 @@ class JointLaw:
             stayed = width - jnp.log((run + 1).astype(jnp.float64)) + _continued(width, further, run + 1)
             stayed = jnp.where((place == before) & (run > 0), stayed, -jnp.inf)
             law = Categorical(jnp.where(place > before, moved, stayed))
-        element = MedianLaw(law, self.first, self.last, self.alive, 2**self.bits).sample(key)
-        below = B.less_equal(self.rows, element[None]) & (place[:-1] < self.n)
+        return MedianLaw(law, self.first, self.last, self.alive, 2**self.bits)
+
+    def _behind(self, state: tuple[Array, Array], element: Array) -> tuple[Array, Array]:
+        before, run = state
+        place = jnp.arange(self.rows.shape[0], dtype=jnp.int32)
+        below = B.less_equal(self.rows, element[None]) & (place < self.n)
         found = jnp.sum(below, dtype=jnp.int32)
-        return (found, jnp.where(found == before, run + 1, jnp.int32(1))), element
+        return found, jnp.where(found == before, run + 1, jnp.int32(1))
 
 
 def _places(rows: Array, n: Array, bits: int) -> tuple[Array, Array, Array]:

@@ -176,7 +176,7 @@ class Tree(Nodes):
         ones = jnp.sum(label & mask, dtype=jnp.int32)
         number = jnp.asarray(wide.encode(np.arange(self.size)))
         errors = ones + jnp.cumsum(change[:-1], dtype=jnp.int32)
-        return Pieces(number, number, errors, jnp.asarray(self.proper))
+        return Pieces(number, number, errors, jnp.asarray(self.proper), size=self.size)
 
     @cached_property
     def _holds_zero(self) -> bool:

@@ -10,6 +10,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import random
 from dpjax.core.draws import drawn
+from dpjax.laws.base import Support
 
 _DIGITS = 62
 _WIDEST = 2.0**56  # 64 scales fit into the digits
@@ -48,6 +49,19 @@ class NoisyCount:
             size = jnp.where(usable, size, jnp.int64(2**_DIGITS))
             noise = jnp.where(u[_DIGITS + 1] <= 0.5, -size, size)
             return jnp.clip(self.count.astype(jnp.int64) + noise, _LOW, _HIGH).astype(jnp.int32)
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass, ``float64[]``, of ``int32[]``, at any scale."""
+        with jax.enable_x64(True):
+            usable = (self.scale > 0) & (self.scale < _WIDEST)
+            at_end = (outcome == _LOW) | (outcome == _HIGH)
+            useless = jnp.where(at_end, -jnp.log(2.0), -jnp.inf)
+            law = NoisyCount(self.count, jnp.where(usable, self.scale, 1.0).astype(jnp.float64))
+            return jnp.where(usable, law.log_probability(outcome), useless)
+
+    def support(self, limit: int) -> Support | None:
+        """None: every ``int32`` is possible."""
+        return None
 
     def log_probability(self, value: Array) -> Array:
         """log P(value), ``float64[...]`` of ``int32[...]``; for a scale in (0, 2**56), 64-bit types enabled."""

@@ -7,19 +7,25 @@ domain's, the draw inside a piece is exact, and a piece's place does not depend 
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
+from dpjax.core.plans import STATIC, Number, Spends, plan_type
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
+from dpjax.laws.base import Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median.answer import MedianAnswer
 
 Margins = tuple[Array | int, Array | int]
 
@@ -47,15 +53,25 @@ class MedianLaw:
         offset = B.uniform_up_to(inside, B.subtract(self.last[piece], self.first[piece]))
         return jnp.where(index < 0, jnp.uint32(0), B.add(self.first[piece], offset))
 
-    def log_probability(self, element: Array) -> Array:
-        """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside the domain. 64-bit types to be enabled.
+    def log_prob(self, element: Array) -> Array:
+        """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside the domain.
 
         It is the law of the log-weights at hand: float64 ones, from a float64 epsilon, make it exact.
         """
         with jax.enable_x64(True):
             inside = self.alive & B.less_equal(self.first, element) & B.less_equal(element, self.last)
             width = B.log_count(B.subtract(self.last, self.first), jnp.float64)
-            return jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            found = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
+            default = jnp.where(jnp.all(element == 0), 0.0, -jnp.inf)
+            return jnp.where(jnp.any(self.choice.log_weights > -jnp.inf), found, default)
+
+    log_probability = log_prob
+
+    def support(self, limit: int) -> Support | None:
+        """All elements of the domain."""
+        if self.size > limit:
+            return None
+        return listed(B.encode(range(self.size), 32 * self.first.shape[-1]), self.log_prob)
 
 
 def exponential_median(
@@ -94,6 +110,25 @@ def exponential_median(
     asked(_packed(first, last, score, alive), "exponential_median", 1, "pieces")
     widths = B.log_count(B.subtract(last, first), factor.dtype)
     return MedianLaw(scaled(score, factor, alive, widths), first, last, alive, 2**bits if size is None else size)
+
+
+@plan_type
+class ExponentialPlan:
+    """The exponential median at ``epsilon``, over {0..size - 1}, or all 2**bits values for None."""
+
+    epsilon: Number
+    bits: int = field(metadata=STATIC)
+    size: int | None = field(metadata=STATIC)
+    spends: ClassVar[Spends] = "bounded range"
+
+    def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
+        """See `exponential_median`."""
+        law = exponential_median(x, mask, self.epsilon, bits=self.bits, size=self.size, margins=margins)
+        return MedianAnswer.of(law.sample(key), jnp.bool_(True))
+
+    def guarantee(self, what: str = "private median") -> Guarantee:
+        """(epsilon, 0), REPLACE_ONE."""
+        return exponential_guarantee(float(self.epsilon), f"{what} (exponential)")
 
 
 def rank_quality(x: Array, mask: Array, z: Array, margins: Margins = (1, 1)) -> Array:

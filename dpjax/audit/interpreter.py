@@ -1,0 +1,226 @@
+"""An interpreter of jaxprs for audits: the program that runs, pushed through breadth first, with draws answered here.
+
+Straight runs are compiled; scans and loops go turn by turn, branches part the rows. What draws are answered with, and
+what becomes of questions, is said by a subclass: `outcomes.Forking` answers with everything that can be drawn,
+`replay.Replaying` with one outcome. What cannot be interpreted is refused with an InputError that names the equation.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr
+
+from dpjax.audit.histories import Histories, codes
+from dpjax.audit.pieces import ASKED, DRAW, Pieces, Straight, atoms, filled, on_host, padded, refuse
+from dpjax.audit.population import Population, Value, joined, merged, taken
+
+_MERGED_FROM = 1024  # rows; merging fewer costs more than it saves
+
+
+class Interpreter:
+    """Keeps the compiled pieces of the programs that it was given; ``steps``: turns that a loop may take."""
+
+    stops = frozenset({DRAW})
+
+    def __init__(self, steps: int = 1000):
+        self.steps, self.histories = steps, Histories()
+        self._pieces: dict[int, tuple[Any, Pieces]] = {}
+        self._compiled: dict[tuple, tuple[Callable, list[bool]]] = {}
+
+    # ---- what a subclass says
+
+    def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        """Answers a draw."""
+        raise NotImplementedError
+
+    def asked(self, equation: Any, value: Value) -> None:
+        """Hears a question."""
+
+    def turned(self, equation: Any, way: np.ndarray) -> None:
+        """Hears which branch the rows take, or which of them go on in a loop."""
+
+    # ---- the program
+
+    def enter(self, code: ClosedJaxpr, args: Sequence[Value], rows: int) -> tuple[list[Value], Population]:
+        """The outputs of a whole program, its arguments being given, and the rows that they belong to."""
+        with jax.enable_x64(True):  # the jaxpr says its own types
+            return self.run(code, list(args), Population.of(np.zeros(rows, np.int64)))
+
+    def run(self, code: ClosedJaxpr, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        """The outputs of a jaxpr for rows that enter it."""
+        if id(code) not in self._pieces:
+            self._pieces[id(code)] = code, Pieces(code, self.stops)
+        pieces = self._pieces[id(code)][1]
+        values = dict(zip(pieces.inputs, args, strict=True))
+        values.update((var, Value(on_host(const), False)) for var, const in pieces.constants.items())
+        for number, part in enumerate(pieces.parts):
+            if isinstance(part, Straight):
+                made, pop = self._straight(part, values, pop)
+                values.update(made)
+                values = {var: one for var, one in values.items() if pieces.last.get(var, -1) > number}
+                continue
+            out, fresh = self._step(part, atoms(part.invars, values), pop.entering())
+            values = {var: one for var, one in values.items() if pieces.last.get(var, -1) > number}
+            if len(fresh) != len(pop) or np.any(fresh.at != np.arange(len(pop))):
+                values = {var: one.take(fresh.at) for var, one in values.items()}
+            pop = pop.behind(fresh)
+            values.update((var, one) for var, one in zip(part.outvars, out, strict=True) if var in pieces.last)
+            if len(pop) >= _MERGED_FROM:
+                keep, pop = merged(list(values.values()), pop)
+                if keep is not None:
+                    values = {var: one.take(keep) for var, one in values.items()}
+        return atoms(pieces.outputs, values), pop
+
+    def _straight(self, part: Straight, values: dict, pop: Population) -> tuple[dict, Population]:
+        args = [values[var] for var in part.inputs]
+        spot = (id(part), tuple(one.each for one in args))
+        if spot not in self._compiled:
+            self._compiled[spot] = part.compiled(spot[1])
+        call, each = self._compiled[spot]
+        size = padded(len(pop))
+        made = [np.asarray(one) for one in call(*(filled(one, size) for one in args))]
+        found = [Value(one[: len(pop)] if own else one, own) for one, own in zip(made, each, strict=True)]
+        for derived in found[len(part.outputs) :]:
+            keys = codes(derived.x)
+            keys = keys.reshape(len(pop), -1) if derived.each else keys.reshape(1, -1)
+            pop = self._used(part.first, pop, self.histories.derived(pop.history, keys))
+        return dict(zip(part.outputs, found, strict=False)), pop
+
+    def _used(self, equation: Any, pop: Population, found: tuple[np.ndarray, str]) -> Population:
+        history, wrong = found
+        if wrong:
+            refuse(
+                equation, "a key of its own for every draw", wrong,
+                "split the key, before a cond: draws with one key are not independent",
+            )  # fmt: skip
+        return Population(pop.at, pop.log_p, history, pop.lanes)
+
+    def _step(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        name = equation.primitive.name
+        if name == ASKED:
+            self.asked(equation, args[0])
+            return args, pop
+        if name == DRAW:
+            return self.draw(equation, args, pop)
+        return {"cond": self._cond, "scan": self._scan, "while": self._while}[name](equation, args, pop)
+
+    def keys_of(self, equation: Any, key: Value, pop: Population) -> tuple[Population, np.ndarray | None]:
+        """Notes the keys of a draw, of all its lanes. Also the lanes that count, ``bool[n, lanes]`` (None: all)."""
+        lanes = equation.params["lanes"]
+        words = in_lanes(key, len(pop) if key.each else 1, lanes, -1)
+        keys = codes(words)
+        real, sizes = None, tuple(size for size, _ in lanes)
+        if pop.lanes is not None:
+            real = pop.lanes
+            if real.shape[1:] != sizes[: real.ndim - 1]:
+                return pop, None  # nobody knows which of them go on
+            wide = real.reshape(*real.shape, *[1] * (len(sizes) - real.ndim + 1))
+            real = np.broadcast_to(wide, (len(pop), *sizes)).reshape(len(pop), -1)
+        return self._used(equation, pop, self.histories.drawn(pop.history, keys, real)), real
+
+    # ---- control flow
+
+    def _cond(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        branches = equation.params["branches"]
+        way = np.clip(args[0].rows(len(pop)), 0, len(branches) - 1).astype(np.int64)
+        self.turned(equation, way)
+        parts = []
+        for branch in np.unique(way):
+            rows = np.flatnonzero(way == branch)
+            out, fresh = self.run(branches[branch], taken(args[1:], rows), pop.take(rows).entering())
+            parts.append((out, pop.take(rows).behind(fresh)))
+        return joined(parts)
+
+    def _scan(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        how = equation.params
+        fixed, carried = how["num_consts"], how["num_carry"]
+        constants, state, rows = args[:fixed], args[fixed : fixed + carried], args[fixed + carried :]
+        made: list[list[Value]] = []
+        order = range(how["length"])
+        for i in reversed(order) if how["reverse"] else order:
+            turn = [Value(row.x[:, i] if row.each else row.x[i], row.each) for row in rows]
+            out, fresh = self.run(how["jaxpr"], [*constants, *state, *turn], pop.entering())
+            pop = pop.behind(fresh)
+            state, new = out[:carried], out[carried:]
+            made = [*(taken(one, fresh.at) for one in made), new]
+            constants, rows = taken(constants, fresh.at), taken(rows, fresh.at)
+            keep, pop = merged([*state, *(value for one in made for value in one)], pop)
+            if keep is not None:
+                constants, rows, state = (taken(one, keep) for one in (constants, rows, state))
+                made = [taken(one, keep) for one in made]
+        if not made:
+            shapes = [var.aval for var in equation.outvars[carried:]]
+            return [*state, *(Value(np.zeros(one.shape, one.dtype), False) for one in shapes)], pop
+        made = made[::-1] if how["reverse"] else made
+        return [*state, *(_stacked(column, len(pop)) for column in zip(*made, strict=True))], pop
+
+    def _while(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
+        how = equation.params
+        tests, bodies = how["cond_nconsts"], how["body_nconsts"]
+        test, body, state = args[:tests], args[tests : tests + bodies], args[tests + bodies :]
+        outer, ended = pop.lanes, []
+        for turn in range(self.steps + 1):
+            (found,), fresh = self.run(how["cond_jaxpr"], [*test, *state], pop.entering())
+            pop = pop.behind(fresh)
+            # under vmap there is one truth value for each lane; lanes that have ended stay as they are
+            lanes = found.rows(len(pop)).reshape(len(pop), *found.x.shape[1 if found.each else 0 :])
+            self.turned(equation, lanes)
+            alive = lanes.reshape(len(pop), -1).any(axis=1)
+            out = np.flatnonzero(~alive)
+            if len(out):
+                ended.append((taken([Value(one.rows(len(pop)), True) for one in state], out), pop.take(out)))
+            rows = np.flatnonzero(alive)
+            if not len(rows):
+                break
+            if turn == self.steps:
+                mass = np.logaddexp.reduce(pop.log_p[rows])
+                refuse(
+                    equation, f"a loop that ends within {self.steps} turns on every path",
+                    f"{len(rows)} paths of log-mass {mass:.3g} that go on",
+                    "bound the loop, or declare the law that it realises as one draw",
+                )  # fmt: skip
+            test, body, state, pop = taken(test, rows), taken(body, rows), taken(state, rows), pop.take(rows)
+            lanes = lanes[rows]
+            own = lanes if lanes.ndim > 1 else outer and outer[rows]
+            entering = Population.of(pop.history, _inside(own, pop.lanes))
+            new, fresh = self.run(how["body_jaxpr"], [*body, *state], entering)
+            if lanes.ndim > 1:
+                chosen = lanes[fresh.at]
+                pairs = zip(new, taken(state, fresh.at), strict=True)
+                new = [_picked(chosen, one.rows(len(fresh)), other.rows(len(fresh))) for one, other in pairs]
+            test, body, state, pop = taken(test, fresh.at), taken(body, fresh.at), new, pop.behind(fresh)
+            keep, pop = merged(state, pop)
+            if keep is not None:
+                test, body, state = taken(test, keep), taken(body, keep), taken(state, keep)
+        return joined(ended)
+
+
+def _inside(own: np.ndarray | None, outer: np.ndarray | None) -> np.ndarray | None:
+    """Lanes of a loop that go on, of those that go on in the loop around it."""
+    if own is None or outer is None or own.shape[: outer.ndim] != outer.shape:
+        return outer if own is None else own
+    return own & outer.reshape(*outer.shape, *[1] * (own.ndim - outer.ndim))
+
+
+def _picked(lanes: np.ndarray, new: np.ndarray, old: np.ndarray) -> Value:
+    return Value(np.where(lanes.reshape(*lanes.shape, *[1] * (new.ndim - lanes.ndim)), new, old), True)
+
+
+def _stacked(column: Sequence[Value], rows: int) -> Value:
+    if not any(value.each for value in column):
+        return Value(np.stack([value.x for value in column]), False)
+    return Value(np.stack([value.rows(rows) for value in column], axis=1), True)
+
+
+def in_lanes(value: Value, rows: int, lanes: Sequence[tuple[int, tuple[bool, ...]]], operand: int) -> np.ndarray:
+    """An operand of a draw with all its lanes, one behind the other: ``[rows, lanes, ...]``."""
+    x = value.x if value.each else value.x[None]
+    for axis, (size, batched) in enumerate(lanes):
+        if not batched[operand]:
+            at = axis + 1
+            x = np.broadcast_to(np.expand_dims(x, at), (*x.shape[:at], size, *x.shape[at:]))
+    x = x.reshape(len(x), math.prod(size for size, _ in lanes), *x.shape[1 + len(lanes) :])
+    return x if len(x) == rows else np.broadcast_to(x, (rows, *x.shape[1:]))

@@ -1,0 +1,244 @@
+"""A program's jaxpr in pieces: straight runs, which are compiled, and what an interpreter goes through by itself."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import jax
+import numpy as np
+from jax.extend import source_info_util
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun
+
+from dpjax.audit.population import Value
+from dpjax.core.checks import InputError
+
+DRAW, ASKED = "dpjax_draw", "dpjax_asked"
+_CALLS = {
+    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr", "checkpoint": "jaxpr",
+    "remat2": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "custom_vmap_call": "call",
+}  # fmt: skip
+_LOOPS = frozenset({"cond", "scan", "while"})
+_DERIVES = frozenset({"random_split", "random_fold_in"})
+_RANDOM = frozenset({
+    "random_bits", "random_unwrap", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32",
+})  # fmt: skip
+_OWN_KEYS = frozenset({"random_seed", "random_wrap"})
+_HOST = frozenset({
+    "pure_callback", "io_callback", "debug_callback", "debug_print", "ffi_call", "infeed", "outfeed",
+})  # fmt: skip
+
+
+class NotListable(InputError):
+    """The outcomes of a target cannot be listed, so its law is not known exactly."""
+
+
+def refuse(equation: Any, expected: str, got: str, advice: str, kind: type[InputError] = NotListable) -> NoReturn:
+    """What cannot be interpreted is never skipped."""
+    raise kind(_name(equation), expected, got, advice)
+
+
+def _name(equation: Any) -> str:
+    return f"{equation.primitive.name} at {source_info_util.summarize(equation.source_info)}"
+
+
+def is_key(one: Any) -> bool:
+    """Whether an array, or a shape, is one of typed keys."""
+    return jax.dtypes.issubdtype(one.dtype, jax.dtypes.prng_key)
+
+
+def on_host(one: Any) -> np.ndarray:
+    """An array in NumPy; keys as their words."""
+    return np.asarray(jax.random.key_data(one) if is_key(one) else one)
+
+
+def given(words: Any, like: Any) -> Any:
+    """The inverse of `on_host`, in a program."""
+    return jax.random.wrap_key_data(words, impl=like.dtype._impl.name) if is_key(like) else words
+
+
+def random_bits_outside(run: Callable, *arguments: Any) -> list[str]:
+    """Where ``run(*arguments)`` makes random bits that no law declares: equations and lines, in order."""
+    found = _walk(jax.make_jaxpr(run)(*arguments).jaxpr, "")
+    return [f"{one.primitive.name}{where}" for one, where in found if one.primitive.name in _RANDOM]
+
+
+def _walk(jaxpr: Jaxpr, around: str) -> Iterator[tuple[Any, str]]:
+    """Equations in the order of a program, also inside of others, and the lines where they stand; not inside draws."""
+    for one in jaxpr.eqns:
+        own = source_info_util.summarize(one.source_info)
+        where = f" at {own}" if own and "unknown" not in own else around
+        yield one, where
+        if one.primitive.name != DRAW:
+            for inner in _inner(one):
+                yield from _walk(inner, where)
+
+
+def _inner(equation: Any) -> list[Jaxpr]:
+    found = []
+    for value in equation.params.values():
+        for part in value if isinstance(value, tuple | list) else (value,):
+            if hasattr(part, "eqns") or hasattr(part, "jaxpr"):
+                found.append(closed(part).jaxpr)
+    return found
+
+
+def closed(jaxpr: Any) -> ClosedJaxpr:
+    """With its constants."""
+    return jaxpr if hasattr(jaxpr, "consts") else ClosedJaxpr(jaxpr, ())
+
+
+@dataclass(frozen=True, eq=False)
+class Straight:
+    """A run of equations without a draw. derives: the keys among its values that others are derived from."""
+
+    code: ClosedJaxpr
+    inputs: tuple[Var, ...]
+    outputs: tuple[Var, ...]
+    derives: tuple[Var, ...]
+    first: Any
+
+    def compiled(self, each: tuple[bool, ...]) -> tuple[Callable, list[bool]]:
+        """From values and to values on the host, some of them one for each row; the ``derives`` come last."""
+        varied = {var for var, one in zip(self.inputs, each, strict=True) if one}
+        for one in self.code.jaxpr.eqns:
+            if any(not isinstance(var, Literal) and var in varied for var in one.invars):
+                varied.update(one.outvars)
+        made = [var in varied for var in (*self.outputs, *self.derives)]
+
+        def call(*words: Any) -> list:
+            arguments = [given(one, var.aval) for one, var in zip(words, self.inputs, strict=True)]
+            return [jax.random.key_data(one) if is_key(one) else one for one in jaxpr_as_fun(self.code)(*arguments)]
+
+        if any(each):
+            axes = tuple(0 if one else None for one in each)
+            return jax.jit(jax.vmap(call, axes, [0 if one else None for one in made])), made
+        return jax.jit(call), made
+
+
+class Pieces:
+    """A jaxpr as straight runs and single equations, calls inlined where something inside is to be seen.
+
+    stops: the primitives that the interpreter sees. parts: `Straight` runs and equations. constants: their values.
+    last: the number of the last part that reads a variable. outputs: variables and literals.
+    """
+
+    def __init__(self, code: ClosedJaxpr, stops: frozenset[str]):
+        self.stops, self.constants = stops, dict[Var, Any]()
+        self.inputs = code.jaxpr.invars
+        self._equations: list[Any] = []
+        self._debug = code.jaxpr.debug_info._replace(arg_names=None, result_paths=None)
+        self._keep(code, names := {})
+        self.outputs = self._flat(code.jaxpr, names)
+        self.parts = self._parts()
+
+    def _keep(self, code: ClosedJaxpr, names: dict) -> None:
+        for var, const in zip(code.jaxpr.constvars, code.consts, strict=True):
+            names[var] = fresh = Var(var.aval)
+            self.constants[fresh] = const
+
+    def _flat(self, jaxpr: Jaxpr, names: dict) -> list:
+        read = lambda var: var if isinstance(var, Literal) else names.get(var, var)  # noqa: E731
+        for one in jaxpr.eqns:
+            inputs = [read(var) for var in one.invars]
+            called = _CALLS.get(one.primitive.name)
+            if called and self._seen(one):
+                inner = closed(one.params[called])
+                own = dict(zip(inner.jaxpr.invars, inputs, strict=True))
+                self._keep(inner, own)
+                names.update(zip(one.outvars, self._flat(inner.jaxpr, own), strict=True))
+            else:
+                fresh = [Var(var.aval) for var in one.outvars]
+                names.update(zip(one.outvars, fresh, strict=True))
+                self._equations.append(one.replace(invars=inputs, outvars=fresh))
+        return [read(var) for var in jaxpr.outvars]
+
+    def _seen(self, equation: Any) -> bool:
+        """Whether there is something to be seen inside: a stop, or a key that others are derived from."""
+        wanted = self.stops | _DERIVES
+        return any(one.primitive.name in wanted for inner in _inner(equation) for one, _ in _walk(inner, ""))
+
+    def _alone(self, equation: Any) -> bool:
+        name = equation.primitive.name
+        if name in self.stops or name == "while":
+            return True
+        if name not in _LOOPS and name not in _CALLS:
+            if name not in _DERIVES and any(
+                one.primitive.name in self.stops for inner in _inner(equation) for one, _ in _walk(inner, "")
+            ):
+                places = sorted(_LOOPS | _CALLS.keys())
+                refuse(equation, f"draws inside {places}", f"one inside {name}", "take the draw out of it")
+            return False
+        return self._seen(equation)
+
+    def _parts(self) -> list:
+        parts: list[Any] = []
+        run: list[Any] = []
+        for one in self._equations:
+            if self._alone(one):
+                parts += [run, one] if run else [one]
+                run = []
+            else:
+                _check(one)
+                run.append(one)
+        parts += [run] if run else []
+        self.last = dict[Var, int]()
+        for number, part in enumerate(parts):
+            for one in part if isinstance(part, list) else [part]:
+                self.last.update((var, number) for var in one.invars if not isinstance(var, Literal))
+        self.last.update((var, len(parts)) for var in self.outputs if not isinstance(var, Literal))
+        return [self._straight(part, i) if isinstance(part, list) else part for i, part in enumerate(parts)]
+
+    def _straight(self, run: list, number: int) -> Straight:
+        bound = {var for one in run for var in one.outvars}
+        read = dict.fromkeys(var for one in run for var in one.invars if not isinstance(var, Literal))
+        inputs = tuple(var for var in read if var not in bound)
+        outputs = tuple(var for one in run for var in one.outvars if self.last.get(var, -1) > number)
+        derives = tuple(dict.fromkeys(one.invars[0] for one in run if one.primitive.name in _DERIVES))
+        jaxpr = Jaxpr((), inputs, (*outputs, *derives), run, debug_info=self._debug)
+        return Straight(ClosedJaxpr(jaxpr, ()), inputs, outputs, derives, run[0])
+
+
+def _check(equation: Any) -> None:
+    """Refuses what a straight run must not hold."""
+    own = source_info_util.summarize(equation.source_info)
+    inner = [pair for jaxpr in _inner(equation) for pair in _walk(jaxpr, f" at {own}")]
+    for one, where in [(equation, f" at {own}"), *inner]:
+        name = one.primitive.name
+        if name in _RANDOM:
+            raise NotListable(
+                f"{name}{where}", "randomness from laws only", "random bits outside of a draw",
+                "declare the law that this code samples: a class with sample, log_prob and support",
+            )  # fmt: skip
+        if name in _OWN_KEYS:
+            raise NotListable(
+                f"{name}{where}", "keys derived from the one that the program is given", "a key of its own",
+                "split the given key",
+            )  # fmt: skip
+        if name in _HOST:
+            raise NotListable(
+                f"{name}{where}", "operations on arrays", "code on the host", "take it out, or audit statistically"
+            )
+
+
+def padded(count: int) -> int:
+    """How many rows a compiled run is given: 1, 64, 256, ..., so that there are few programs."""
+    return 1 if count == 1 else 64 << 2 * max(0, math.ceil(math.log(max(count, 1) / 64, 4)))
+
+
+def filled(value: Value, size: int) -> np.ndarray:
+    """With its last row repeated."""
+    if not value.each or len(value.x) == size:
+        return value.x
+    rest = np.broadcast_to(value.x[-1:], (size - len(value.x), *value.x.shape[1:]))
+    return np.concatenate([value.x, rest])
+
+
+def literal(atom: Any, values: dict[Var, Value]) -> Value:
+    """The value of a variable, or of a literal."""
+    return Value(np.asarray(atom.val, atom.aval.dtype), False) if isinstance(atom, Literal) else values[atom]
+
+
+def atoms(variables: Sequence[Any], values: dict[Var, Value]) -> list[Value]:
+    """The values of variables and literals."""
+    return [literal(atom, values) for atom in variables]
