@@ -101,8 +101,9 @@ def leaves(levels, index, columns):
     return [leaf for child in below(levels[-1], index) if child < size for leaf in leaves(levels[:-1], child, columns)]
 
 
-@pytest.mark.parametrize("null", [False, True])
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 64, 72, 150, 3000])
+@pytest.mark.parametrize(
+    ("size", "null"), [(1, False), (7, False), (9, True), (64, False), (72, True), (150, True), (3000, False)]
+)
 def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
     """At every boundary of the cumulated units, one target on either side: no unit is lost or counted twice."""
     generator = np.random.default_rng(size)
@@ -385,7 +386,7 @@ def test_two_draws_from_one_key_are_caught(method):
         jax.jit(lambda k: getattr(law, method)(k) + getattr(law, method)(k))(jax.random.key(0))
 
 
-SIZES = [5, 63, 200, *(pytest.param(size, marks=pytest.mark.slow) for size in (1, 8, 64, 65, 1024, 1500))]
+SIZES = [5, 63, *(pytest.param(size, marks=pytest.mark.slow) for size in (1, 8, 64, 65, 200, 1024, 1500))]
 
 
 @pytest.mark.parametrize("no_answer", [False, True])
@@ -396,7 +397,7 @@ def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
     key_array = jax.random.split(jax.random.key(5), 200)
     last = jnp.full(int(no_answer), 2.0, jnp.float32)
     drawn = []
-    for padding in (0, 1, 3, 56, 64, 3000, 40_000):
+    for padding in (0, 1, 64, 3000):
         padded = jnp.concatenate([jnp.asarray(weights), jnp.full(padding, -jnp.inf, jnp.float32), last])
         draw = jax.jit(jax.vmap(lambda k, logs=padded: laws.Categorical(logs, no_answer).sample(k)))
         drawn.append(np.asarray(draw(key_array)))
