@@ -21,6 +21,7 @@ if "DPJAX_CACHE" not in os.environ:  # calibrations, which workers share too
 # into how many parts XLA divides a program to compile them at once: one, because the workers keep all cores busy
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_parallel_codegen_split_count=1"
 
+import chex
 import jax
 import numpy as np
 import pytest
@@ -51,6 +52,12 @@ def forget():
     """Compiled programs of one file are of no use to the next, and fill the memory."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture(autouse=True)
+def counted_anew():
+    """chex counts the traces of a function by its source, so the cases of one test would share a counter."""
+    chex.clear_trace_counter()
 
 
 @pytest.fixture(scope="session")

@@ -5,9 +5,6 @@ from .learners import World as World
 from .learners import learner_names as learner_names
 from .learners import learner_target as learner_target
 from .learners import learner_world as learner_world
-from .learners import small_cover as small_cover
-from .learners import small_multi as small_multi
-from .learners import small_vc1 as small_vc1
 from .mechanisms import mechanism_configurations as mechanism_configurations
 from .mechanisms import mechanism_names as mechanism_names
 from .mechanisms import mechanism_target as mechanism_target

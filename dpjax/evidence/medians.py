@@ -4,20 +4,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.outcomes import exact_table
+from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Pair, Target, rounded
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.plans import whole, widened
+from dpjax.core.plans import whole
 from dpjax.core.types import Neighboring, Privacy, Sample
 from dpjax.mechanisms import median as m
 from dpjax.mechanisms.median import bits as B
@@ -149,11 +147,6 @@ def _target(
         sizes = range(1, _ROWS + 1) if relation is REPLACE else (2, _ROWS)
         return [samples(Domain(1 << _BITS), 0, rows, relation, ordered=False) for rows in sizes]
 
-    def table(databases: Any, plan: Any) -> np.ndarray:
-        with jax.enable_x64(True):
-            exactly = jax.tree.map(jnp.asarray, widened(plan))
-            return exact_table(lambda data: run(jax.random.key(0), data, exactly), databases, 1 << _BITS)
-
     def pairs() -> list[Pair]:
         fewer = [0, 0, 3, 3]
         other = [0, 3, 3, 3] if relation is REPLACE else None
@@ -163,7 +156,7 @@ def _target(
         return [Pair(one, two, show_sample)]
 
     covered = tuple(f"dpjax.mechanisms.median.{what}" for what in (name, *covers))
-    return Target(name, claim, run, universes, pairs, table, covers=covered, plan=plan)
+    return Target(name, claim, run, universes, pairs, table_of_run(run), covers=covered, plan=plan)
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {

@@ -2,18 +2,15 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.outcomes import exact_table
+from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Pair, Target
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
-from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.sanitizers import (
     BLR,
@@ -57,14 +54,9 @@ def sanitizer_target(name: str) -> Target:
         made = sanitizer.sanitize(key, data.x, data.mask, plan)
         return made.points, made.weights
 
-    def table(databases: Any, plan: Any) -> np.ndarray:
-        with jax.enable_x64(True):
-            wide = jax.tree.map(jnp.asarray, widened(plan))
-            return exact_table(lambda data: run(jax.random.key(0), data, wide), databases, 1 << _BITS)
-
     return Target(
-        name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes, _pairs, table, plan=plan,
-        covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",),
+        name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes, _pairs, table_of_run(run),
+        plan=plan, covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",),
     )  # fmt: skip
 
 

@@ -8,8 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core import wide
-
 _CELLS = 8  # candidates of a column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32
 _BRANCHES = 16  # children of every node above the columns
 _SHIFT = 3

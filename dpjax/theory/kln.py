@@ -6,7 +6,9 @@ from dpjax.core import checks
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
-    """n of an (alpha, beta)-PAC learner by the exponential mechanism: ln((C - 1)/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})).
+    """n of an (alpha, beta)-PAC learner by the exponential mechanism.
+
+    It is ln((C - 1)/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})), and 1 for one concept.
 
     Proof. The target has no errors, so a concept h is chosen with probability at most exp(-epsilon errors(h) / 2).
     Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C - 1 of
@@ -37,11 +39,13 @@ def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     """n with excess error at most alpha: max(8/alpha^2, 4/(alpha epsilon)) ln(3 C/beta).
 
     Uniform convergence to alpha/4 by Hoeffding, 2 C exp(-n alpha^2 / 8) <= 2 beta/3, and the mechanism loses at most
-    alpha/2 with probability beta/3.
+    alpha/2 with probability beta/3. One row for one concept, whose excess error is 0.
 
     Reference: Kasiviswanathan et al. 2011, Theorem 3.4; constants are our own.
     """
     _check(concepts, epsilon, alpha, beta)
+    if concepts == 1:
+        return 1
     return ceil(max(8 / alpha**2, 4 / (alpha * epsilon)) * log(3 * concepts / beta))
 
 

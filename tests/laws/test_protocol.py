@@ -14,8 +14,8 @@ from dpjax.laws import Categorical, DiscreteLaplace, Geometric, Laplace, Product
 from dpjax.mechanisms.cover.counts import NoisyCount
 from dpjax.mechanisms.histogram import stability_histogram
 from dpjax.mechanisms.intervals import interval_exponential
-from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.permute_and_flip import PermuteAndFlip
 from dpjax.mechanisms.resample import Resample
 from dpjax.mechanisms.shuffle import Matching, Shuffle
