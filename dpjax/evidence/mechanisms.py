@@ -20,7 +20,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.laws import DiscreteLaplace, Laplace
 
-_VOTES = 60
+_VOTES, _VOTES_OF_PRINTED = 40, 80
 _CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
 _REACH = 48
 _LARGE = 6**10  # votes that are many at every epsilon from 1e-6 on
@@ -158,15 +158,20 @@ class _SparseVectorLaw:
 
     def log_probs(self) -> Array:
         size = self.queries.shape[0]
-        start = [m.above_threshold(self.queries, 0, self.epsilon / self.count, where=jnp.arange(size) >= i, **self.how)
-                 for i in range(size)]  # fmt: skip
-        run = [law.log_probs() for law in start]
-        total = []
+        index = jnp.arange(size, dtype=jnp.int32)
+        each = self.epsilon / self.count
+
+        def of_run(begin: Array) -> Array:
+            return m.above_threshold(self.queries, 0, each, where=index >= begin, **self.how).log_probs()
+
+        run = jnp.pad(jax.vmap(of_run)(index), ((0, 1), (0, 0)))  # with nothing left to ask, the answer is certain
+        places = []
         for stops in itertools.chain(*(itertools.combinations(range(size), c) for c in range(self.count + 1))):
-            begins = [0, *(stop + 1 for stop in stops)]
-            ends = [*stops, *([size] if len(stops) < self.count else [])]
-            total.append(sum((run[b][e] for b, e in zip(begins, ends, strict=False) if b < size), jnp.zeros(())))
-        return jnp.stack(total)
+            ends = [*stops, *([size] * (self.count - len(stops)))]
+            begins = [0, *(min(stop + 1, size) for stop in ends[:-1])]
+            places.append((begins, ends))
+        begins, ends = np.array(places).transpose(1, 0, 2)
+        return jnp.sum(run[begins, ends], axis=1)
 
 
 def _sparse_vector(scores: _Scores) -> Target:
@@ -224,10 +229,16 @@ def _many(relation: Neighboring) -> Universe:
 def _stability(relation: Neighboring, calibration: str) -> Target:
     spread = 2 if relation is Neighboring.REPLACE_ONE else 1
     how: dict[str, Any] = {"gap_sensitivity": spread, "calibration": calibration}
+
+    def universes() -> list[Universe]:
+        if calibration == "printed":
+            return [histograms(_VOTES_OF_PRINTED, 3, relation)]
+        return [histograms(_VOTES, 3, relation), _many(relation)]
+
     return _target(
         "stability", lambda data, p: m.stability(data, p.epsilon, p.delta, **how),
         lambda e, d: m.stability_guarantee(e, d, gap_sensitivity=spread, neighboring=relation),
-        lambda: [histograms(80, 3, relation), _many(relation)],
+        universes,
         [([2, 0], [1, 1]), ([14, 0], [13, 1])] if spread == 2 else [([1, 0], [0, 0]), ([14, 0], [13, 0])],
         ("release",), calibration=calibration,
     )  # fmt: skip
@@ -274,7 +285,7 @@ class _Merged:
 
     def log_probs(self) -> Array:
         steps = jnp.arange(_CELLS, dtype=self.kinks.dtype) / _CELLS
-        fine = (self.kinks[:-1, None] + jnp.diff(self.kinks)[:, None] * steps).reshape(-1)
+        fine = (self.kinks[:-1, None] + jnp.diff(self.kinks)[:, None] * steps[None, :]).reshape(-1)
         outside = jnp.mean(self.kinks) + self.law.scale * jnp.asarray(_SCALES, self.kinks.dtype)
         ends = jnp.asarray([-jnp.inf, jnp.inf], self.kinks.dtype)
         edges = jnp.sort(jnp.concatenate([ends, self.kinks[-1:], fine, outside]))

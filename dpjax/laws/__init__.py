@@ -6,7 +6,6 @@ exact audit builds them so.
 
 from .base import Law as Law
 from .base import Support as Support
-from .capped_geometric import CappedGeometric as CappedGeometric
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from .gaussian import Gaussian as Gaussian

@@ -81,7 +81,7 @@ class ThresholdInterior:
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
         """The median at half of the budget, and m; n does not matter."""
         design, records = self._designed(privacy, accuracy)
-        return InteriorPlan(self.median(design), whole(records), bucket(records))
+        return InteriorPlan(self.median(design), whole(records), self.records or bucket(records))
 
     def median(self, design: MedianDesign) -> MedianPlan:
         """The plan of the interior point: the design's."""

@@ -39,7 +39,7 @@ def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Ac
     """Host: the fewest subsamples t allowed for depths of ``bits`` bits, and the design of their median."""
     epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
     beta = checks.probability("beta", float(accuracy.beta)) / 3
-    checks.delta(delta, positive_for="ImproperVC1, whose choosing mechanism would never answer,")
+    checks.delta(delta, positive_for="the choosing mechanism of ImproperVC1")
     design = plan_for(method, bits, epsilon, delta / 2, beta)
     return max(design.required(_ALPHA), theory.subsamples(epsilon, _of_choice(delta, design), beta)), design
 
@@ -49,12 +49,13 @@ class ImproperPlan:
     """What `ImproperVC1` runs with.
 
     median: a `MedianPlan` over the depths. choice: of the choosing mechanism among nodes.
-    subsamples: t, ``int32[]``, at most ``most``, which is a bucket's size.
+    subsamples: t, ``int32[]``, in [least, most]; both are t where a person gives it, else the ends of its bucket.
     """
 
     median: MedianPlan
     choice: Privacy
     subsamples: Number
+    least: int = field(metadata=STATIC)
     most: int = field(metadata=STATIC)
 
 
@@ -99,8 +100,9 @@ class ImproperVC1:
         """Half of the budget for the median, half for the choice, and t; n does not matter."""
         needed, design = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
         t = checks.integer("subsamples", self.subsamples or needed, 1, _MOST_SUBSAMPLES)
+        least, most = (t, t) if self.subsamples else _ends(t)
         choice = Privacy(down(float(privacy.epsilon) / 2), down(_of_choice(float(privacy.delta), design)))
-        return ImproperPlan(self.median(design, t), choice, whole(t), bucket(t))
+        return ImproperPlan(self.median(design, t), choice, whole(t), least, most)
 
     def median(self, design: MedianDesign, t: int) -> MedianPlan:
         """The plan of the median of t depths: the design's."""
@@ -133,7 +135,7 @@ class ImproperVC1:
         capacity, own = sample.capacity, jnp.arange(plan.most, dtype=jnp.int32)
         t = jnp.minimum(plan.subsamples, plan.most)
         order = Shuffle(sample.size, capacity).sample(key)
-        rows = jnp.arange(-(-capacity // _least(plan.most)), dtype=jnp.int32)
+        rows = jnp.arange(-(-capacity // plan.least), dtype=jnp.int32)
         place = rows * t + own[:, None]  # the r-th of the order is row r // t of subsample r mod t
         row = order[jnp.minimum(place, capacity - 1)]
         real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
@@ -200,10 +202,11 @@ def _of_choice(delta: float, median: MedianDesign) -> float:
     return delta / 2 if median.spends == "approximate" else delta
 
 
-def _least(most: int) -> int:
-    """The fewest subsamples whose bucket is ``most``: they have the most rows each."""
-    low, high = 0, most
+def _ends(t: int) -> tuple[int, int]:
+    """The fewest and the most subsamples of t's bucket: few of them have many rows each."""
+    low, most = 0, bucket(t)
+    high = most
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if bucket(middle) >= most else (middle, high)
-    return high
+    return high, most

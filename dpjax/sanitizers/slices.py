@@ -21,7 +21,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, same_plan
 from dpjax.core.random import GeometricTable, geometric_table
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.laws import CappedGeometric
+from dpjax.laws import Geometric
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
@@ -102,16 +102,16 @@ class Slices(OfThresholds):
         """``count`` points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         of_lengths, of_points = keys.streams(key, "lengths", "points")
         rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
-        # the last slice is all the rest: its length is not drawn
-        drawn = CappedGeometric(plan.rate, plan.lengths, x.shape[0], plan.count - 1).sample(of_lengths)
         ends = boundaries(n, plan.count)
         least = jnp.maximum(jnp.diff(ends) - jnp.diff(jnp.asarray(plan.means)), 1)[:-1]
 
-        def cut(begin: Array, length: Array) -> tuple[Array, Array]:
-            end = jnp.minimum(begin + length, n)
+        def cut(begin: Array, slice_: tuple[Array, Array]) -> tuple[Array, Array]:
+            own, length = slice_
+            end = jnp.minimum(begin + length + Geometric(plan.lengths, x.shape[0]).sample(own), n)
             return end, end
 
-        _, cuts = jax.lax.scan(cut, jnp.int32(0), least + drawn)
+        # the last slice is all the rest: its length is not drawn
+        _, cuts = jax.lax.scan(cut, jnp.int32(0), (keys.per_index(of_lengths, plan.count - 1), least))
         first, behind = jnp.append(jnp.zeros(1, jnp.int32), cuts), jnp.append(cuts, n)
         place = jnp.arange(x.shape[0], dtype=jnp.int32)
 

@@ -1,7 +1,5 @@
 """Conjunctions by set cover: the exact law of all rounds on small samples, what is found, how many rows it takes."""
 
-import itertools
-import math
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpjax import audit, evidence
-from dpjax.accounting import set_cover_epsilon
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.databases import samples
 from dpjax.audit.outcomes import exact_law
@@ -95,35 +92,6 @@ def test_neighbors_under_both_relations():
                 differs |= np.asarray(one.mask != other.mask)
                 assert differs.sum() == 1
                 assert int(other.size) == 4 - (neighboring is ADD)
-
-
-def random_budgets(count, seed=0):
-    """Epsilon in [1e-3, 20], delta in [1e-12, 1e-2], and every fourth time 0."""
-    draw = np.random.default_rng(seed)
-    for i in range(count):
-        delta = 10.0 ** draw.uniform(-12, -2) if i % 4 else 0.0
-        yield Privacy(10.0 ** draw.uniform(-3, math.log10(20)), delta)
-
-
-@pytest.mark.parametrize(("neighboring", "noisy"), list(itertools.product(Neighboring, (False, True))))
-def test_the_budget_is_spent_off_every_grid(neighboring, noisy):
-    """At most the budget, and at least .999 of it by the claim; a larger coefficient would exceed it."""
-    learner = ConjunctionLearner(Conjunctions(4), 3, 4, neighboring, noisy)
-    for privacy in random_budgets(12, seed=noisy):
-        plan = learner.plan(privacy, ACCURACY)
-        whole = learner.guarantee(plan)
-        assert 0.999 * privacy.epsilon <= whole.epsilon <= privacy.epsilon and whole.delta <= privacy.delta
-        more = learner.guarantee(replace(plan, coefficient=np.float32(1.002 * float(plan.coefficient))))
-        assert more.epsilon > privacy.epsilon * (1 + 1e-6)
-
-
-def test_the_numbers_themselves_spend_the_budget():
-    """The least epsilon that the stopping game gives at the plan's coefficient."""
-    learner = ConjunctionLearner(Conjunctions(4), 3, 4)
-    for privacy in random_budgets(8, seed=2):
-        plan = learner.plan(privacy, ACCURACY)
-        spent = set_cover_epsilon(float(plan.claim.delta), float(plan.coefficient), 4, 3, REPLACE)
-        assert 0.999 * privacy.epsilon <= spent <= privacy.epsilon
 
 
 def test_the_planner_chooses_the_rounds_by_alpha_alone():

@@ -42,12 +42,11 @@ def exact(sanitizer):
     for at, rows in enumerate(DATABASES):
         x[at, : len(rows), 0], mask[at, : len(rows)] = rows, True
 
-    def run(base):
-        return sanitizer.sanitize(jax.random.key(0), *base, plan).points[1:-1]
+    def run(key, base, plan):
+        return sanitizer.sanitize(key, *base, plan).points[1:-1]
 
-    with jax.enable_x64(True):
-        plan = jax.tree.map(jnp.asarray, widened(sanitizer.plan(Privacy(EPSILON), Accuracy(0.5, 0.1))))
-        table, outputs = exact_law(run, (jnp.asarray(x), jnp.asarray(mask)), 4)
+    plan = widened(sanitizer.plan(Privacy(EPSILON), Accuracy(0.5, 0.1)))
+    table, outputs = exact_law(run, (jnp.asarray(x), jnp.asarray(mask)), plan)
     points = outputs.view(np.uint32).reshape(len(outputs), sanitizer.count)
     return table, [tuple(int(value) for value in row) for row in points]
 
@@ -73,10 +72,10 @@ def test_points_in_the_order_drawn_would_give_a_row_away():
     """Two points of one place come in any order, two of different places ascend: no epsilon covers that."""
     targets, rate = jnp.asarray([0, 1, 1], jnp.int32), jnp.float32(EPSILON / 2)
 
-    def run(rows):
-        return joint_law.JointLaw.of(rows, jnp.int32(2), targets, rate, 2).sample(jax.random.key(0))
+    def run(key, rows, plan):
+        return joint_law.JointLaw.of(rows, jnp.int32(2), targets, plan, 2).sample(key)
 
-    table, outputs = exact_law(run, jnp.asarray([[[0], [0]], [[0], [2]]], jnp.uint32), 4)
+    table, outputs = exact_law(run, jnp.asarray([[[0], [0]], [[0], [2]]], jnp.uint32), rate)
     descending = [row.view(np.uint32).tolist() == [3, 1] for row in outputs]
     assert np.isfinite(table[0, descending]) and np.isneginf(table[1, descending])
 

@@ -56,7 +56,8 @@ class Score:
 
     def capped(self, most: float) -> "Score":
         """With a coefficient of at most ``most``."""
-        return type(self)(jnp.minimum(self.coefficient, most), self.share)
+        with jax.enable_x64(True):
+            return type(self)(jnp.minimum(self.coefficient, most), self.share)
 
     def quality(self, hit: Array, wrong: Array) -> Array:
         """q, ``float64[...]``, at most 0 where share is, of counts of targets and of others; 64-bit types enabled."""

@@ -89,7 +89,7 @@ class RscDesign(RecursiveDesign):
     test_delta: float
     whole: float
     whole_delta: float
-    steps: tuple[RscStep, ...]
+    steps: tuple[RscStepDesign, ...]
     base_size: int
     base_gap: int
     spare: int
