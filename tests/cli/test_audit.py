@@ -12,7 +12,9 @@ from dpjax import accounting, cli, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
+from dpjax.baselines import ERM
 from dpjax.cli import audit as audit_command
+from dpjax.concepts import Domain, Points
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.learners import KLN
 from dpjax.mechanisms import cover, median
@@ -44,6 +46,10 @@ def not_a_target():
     return 3
 
 
+def not_private():
+    return ERM(Points(Domain(3)))
+
+
 def test_consistent_violated_and_unusable_have_their_statuses(capsys):
     status, out, _ = run(capsys, "stability", "--json")
     answer = json.loads(out)
@@ -61,7 +67,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["erm"], "claims privacy"), ([], "--all"), (["stability", "--all"], "--all"),
+        (["erm"], "expected one of"), ([f"{__name__}:not_private"], "claims privacy"),
+        ([], "--all"), (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
         (["--all", "--calibration", "printed"], "corrected"),
