@@ -62,6 +62,7 @@ class Target:
     universes: Callable[[], list[Universe]]
     pairs: Callable[[], list[Pair]]
     table: Callable[[Any, Any], np.ndarray] | None = None
+    plan: Callable[[Privacy], Any] = rounded
     calibration: str = "corrected"
     caveat: str = ""
     covers: tuple[str, ...] = ()
