@@ -60,6 +60,7 @@ class World:
       k: concepts. rows: of the samples in every order, 1 to so many.
       many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
       twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught.
+      sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
     """
 
     learner: Any
@@ -67,6 +68,7 @@ class World:
     rows: int = _ROWS
     many: int | None = None
     twin: float = 2.0
+    sharp: bool = True
 
     def target(self, name: str) -> Target:
         """As a target of audits."""
@@ -176,9 +178,9 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-tree": lambda: World(ImproperVC1(_tree(), "exponential", 2), twin=4),
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=4),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=4),
-    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16),
+    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16, sharp=False),
     "vc1-proper": lambda: World(
-        ProperVC1(tree_generators.complete(2, 2, 1.0), "exponential", 12, 0.1, 1, 0.5), twin=16
+        ProperVC1(tree_generators.complete(2, 2, 1.0), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False
     ),
     "empirical": lambda: World(EmpiricalLearner(KLN(_POINTS), 2)),
     "empirical-independent": lambda: World(
@@ -199,10 +201,10 @@ WORLDS: dict[str, Callable[[], World]] = {
     "conjunction": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2)),
     "conjunction-added": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, _ADDED), rows=2),
     "conjunction-rounds": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 6), rows=2),
-    "conjunction-noisy": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, noisy=True)),
+    "conjunction-noisy": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, noisy=True), sharp=False),
     "disjunction": lambda: World(ConjunctionLearner(Disjunctions(1), 1, 1)),
     "polygon": lambda: World(
-        PolygonLearner(ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)), twin=16
+        PolygonLearner(ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)), twin=16, sharp=False
     ),
     "union": lambda: World(UnionLearner(Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip

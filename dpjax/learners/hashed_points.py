@@ -90,7 +90,7 @@ class HashedPoints:
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
-        hashes = Hash.draw(of_hashes, plan.tries, plan.bits)
+        hashes = Hash.draw(of_hashes, plan.tries, plan.bits, self._width)
         errors = self.errors(hashes, sample, plan.bits)
         choose = lambda own, column: exponential(-column, plan.epsilon).sample(own)  # noqa: E731
         chosen = jax.vmap(choose)(keys.per_index(of_columns, self.k), errors)
@@ -110,6 +110,10 @@ class HashedPoints:
 
         lead = jax.lax.map(of_function, hashes(sample.x).T).reshape(-1, self.k)
         return jnp.concatenate([nowhere[:, None] - lead.T, nowhere[:, None]], axis=1)
+
+    @property
+    def _width(self) -> int:
+        return max(1, (self.concepts.domain.size - 1).bit_length())
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""

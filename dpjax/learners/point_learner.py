@@ -83,7 +83,8 @@ class PointLearner:
         """k hypotheses at once."""
         groups = group_rows(sample, self.concepts.domain.size)
         of_histogram, of_release = keys.streams(key, "histogram", "release")
-        noisy = self.histogram(groups, plan).rounded(sample.size, sample.capacity).sample(of_histogram)
+        noisy = self.histogram(groups, plan).rounded(sample.size, sample.capacity, self.concepts.domain.size)
+        noisy = noisy.sample(of_histogram)
         heavy = (noisy >= 0) & (noisy.astype(jnp.float32) >= plan.heavy * sample.size.astype(jnp.float32))
         test = release(stability_gap(groups, heavy), plan.release.epsilon, plan.release.delta, gap_sensitivity=2)
         answered = jnp.any(heavy) & (test.sample(of_release) == 0)

@@ -106,7 +106,7 @@ class PointCounts:
         """Which values are released, with which noisy counts."""
         counts = asked(counts, "stability_histogram", 2, "sorted sum")
         law = HistogramLaw(counts, jnp.int32(1), jnp.asarray(plan.rate), jnp.asarray(plan.margin))
-        return law.rounded(rows, counts.shape[0])
+        return law.rounded(rows, counts.shape[0], self.domain.size)
 
     def guarantee(self, plan: PointCountsPlan) -> Guarantee:
         """The histogram's: see `mechanisms.histogram.stability_histogram`."""
