@@ -49,7 +49,7 @@ from dpjax.learners import (
 from dpjax.sanitizers import PointCounts
 
 TRIALS = 256
-COUNTS_OF_40_BITS = PointCounts.planned(Domain(2**40), 0.025)
+COUNTS_OF_40_BITS = PointCounts(Domain(2**40))
 MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
 
 
