@@ -1,10 +1,8 @@
 """`dpjax audit`: a target by name, or everything."""
 
-import hashlib
 import importlib
 import json
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from rich.console import Console
@@ -48,11 +46,11 @@ def run(command: AuditCommand) -> Answer:
     else:
         _plain("--all", relation, command.calibration)
         reports, todo = [], everything(privacy)
-        of_row = confidence_of_row(command.confidence, len(todo))
+        of_row = audit.confidence_of_each(command.confidence, len(todo))
         with Progress() as progress:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
-                seed = seed_of_row(target, budget, command.seed)
+                seed = audit.seed_of(name_of_row(target, budget), command.seed)
                 reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed)))
                 answer = {
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
@@ -85,17 +83,11 @@ def run(command: AuditCommand) -> Answer:
     return answer, show
 
 
-def confidence_of_row(confidence: float, rows: int) -> float:
-    """The confidence of each of ``rows`` audits with which all of them together have ``confidence``: a union bound."""
-    return 1 - (1 - checks.probability("confidence", confidence)) / rows
-
-
-def seed_of_row(target: Target, privacy: Privacy, seed: int) -> int:
-    """A digest of the row's name and of ``seed``, in [0, 2**32): rows share no random numbers, whatever their order."""
+def name_of_row(target: Target, privacy: Privacy) -> str:
+    """What tells a row of --all from the others, for its seed."""
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     relation = target.claim(epsilon, delta).neighboring.value
-    name = "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex(), str(seed)])
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+    return "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex()])
 
 
 def together(confidence: float) -> str:
@@ -111,7 +103,7 @@ def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand)
 
 
 def find(name: str, relation: Neighboring, calibration: str) -> Target:
-    """A mechanism, a sanitizer, a learner as in `dpjax list`, or ``module:object``.
+    """A mechanism, a sanitizer, a learner's world by the name of `dpjax.evidence`, or ``module:object``.
 
     The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
     """
@@ -125,12 +117,11 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
         return evidence.median_target(name, relation)
     rules = {target.name: target for target in evidence.accounting_targets()}
     exported = [*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names()]
-    known = [*exported, *catalog.learner_names(), *rules]
-    checks.choice("target", name, known)
+    checks.choice("target", name, [*exported, *evidence.learner_names(), *rules])
     _plain(name, relation, calibration)
     if name in evidence.sanitizer_names():
         return evidence.sanitizer_target(name)
-    return rules[name] if name in rules else _learner(name, _ELEMENTS)
+    return rules[name] if name in rules else evidence.learner_world(name).target(name)
 
 
 def _plain(name: str, relation: Neighboring, calibration: str) -> None:
@@ -152,21 +143,16 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     Learners, medians and sanitizers are audited at a second budget, too: on so few rows they come near their claim
     only there.
     """
-    found = []
-    for name, relation in product(evidence.mechanism_names(), Neighboring):
-        if relation in evidence.relations(name):
-            found.append(evidence.mechanism_target(name, relation))
-    for name in evidence.median_names():
-        found += [evidence.median_target(name, relation) for relation in evidence.median_relations(name)]
-    learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name not in _NO_ROW]
+    medians = [evidence.median_target(name, relation) for name in evidence.median_names()
+               for relation in evidence.median_relations(name)]  # fmt: skip
+    worlds = {name: evidence.learner_world(name) for name in evidence.learner_names()}
+    learners = {name: world.target(name) for name, world in worlds.items()}
     sanitizers = [evidence.sanitizer_target(name) for name in evidence.sanitizer_names()]
-    usual = [(target, privacy) for target in [*found, *learners, *sanitizers, *evidence.accounting_targets()]]
-    sharp = [
-        *(target for target in learners if not target.name.endswith(("-rsc", "-proper", "polygon"))),
-        *(target for target in found if target.name in evidence.median_names()),
-        *(target for target in sanitizers if target.table is not None and target.name != "sanitizer-slices"),
-    ]
-    return usual + [(target, _SHARP) for target in sharp]
+    usual = [
+        *evidence.mechanism_configurations(), *medians, *learners.values(), *sanitizers, *evidence.accounting_targets()
+    ]  # fmt: skip
+    sharp = [*(learners[name] for name, world in worlds.items() if world.sharp), *medians, *sanitizers]
+    return [(target, privacy) for target in usual] + [(target, _SHARP) for target in sharp]
 
 
 def markdown(reports: list[Report]) -> str:
@@ -214,20 +200,6 @@ def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
     if why:
         report.details["not_exact"] = why
     return report
-
-
-def _learner(name: str, elements: int) -> Target:
-    if name.startswith(("vc1-", "interior-")):
-        kind, method = name.split("-")
-        return evidence.learner_target(evidence.small_vc1(kind, method, Domain(elements)), name, 1)
-    if name in catalog.COVERS:
-        return evidence.learner_target(evidence.small_cover(name), name, 1)
-    if name.startswith(catalog.MULTI):
-        small = evidence.small_multi(name)
-        return evidence.learner_target(small, name, getattr(small, "k", _CONCEPTS))
-    kind, _ = catalog.fitting(name)
-    concepts = catalog.CLASSES[kind](Domain(elements))
-    return evidence.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)
 
 
 def _own(name: str) -> Target:

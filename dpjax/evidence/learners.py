@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Pair, Target
@@ -60,6 +62,7 @@ class World:
       k: concepts. rows: of the samples in every order, 1 to so many.
       many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
       twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught.
+      sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
     """
 
     learner: Any
@@ -67,6 +70,7 @@ class World:
     rows: int = _ROWS
     many: int | None = None
     twin: float = 2.0
+    sharp: bool = True
 
     def target(self, name: str) -> Target:
         """As a target of audits."""
@@ -144,7 +148,8 @@ class SmallInterior(ThresholdInterior):
 
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
-    "recprefix": small_recprefix, "rsc": small_rsc, "treelog": small_treelog,
+    "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
+    "rsc": small_rsc, "treelog": small_treelog,
 }  # fmt: skip
 _TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 _POINTS, _LINE = Points(Domain(3)), Thresholds(Domain(3))
@@ -155,11 +160,18 @@ def _tree() -> Any:
     return tree_generators.complete(2, 1, 1.0)
 
 
+def _twice(learner: Any, composition: str) -> World:
+    return World(Independent(learner, 2, composition), 2)
+
+
+def _counted(composition: str) -> World:
+    sanitizer = PointCounts(Domain(2), 1, 1)
+    return World(GenericLearner(Points(Domain(2)), 2, sanitizer, composition), 2, rows=2, twin=4)
+
+
 WORLDS: dict[str, Callable[[], World]] = {
-    **{f"kln-{name}": lambda name=name: World(Independent(KLN(Points(Domain(2))), 2, name), 2)
-       for name in ("basic", "advanced", "optimal", "zcdp")},
-    **{f"median-{name}": lambda name=name: World(Independent(ThresholdMedian(Thresholds(Domain(2))), 2, name), 2)
-       for name in ("basic", "advanced", "optimal", "zcdp")},
+    **{f"kln-{name}": partial(_twice, KLN(Points(Domain(2))), name) for name in COMPOSITIONS},
+    **{f"median-{name}": partial(_twice, ThresholdMedian(Thresholds(Domain(2))), name) for name in COMPOSITIONS},
     "kln-points": lambda: World(KLN(_POINTS)),
     "kln-thresholds": lambda: World(KLN(_LINE)),
     "kln-finite": lambda: World(KLN(Finite.of(_TINY))),
@@ -176,9 +188,9 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-tree": lambda: World(ImproperVC1(_tree(), "exponential", 2), twin=4),
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=4),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=4),
-    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16),
+    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16, sharp=False),
     "vc1-proper": lambda: World(
-        ProperVC1(tree_generators.complete(2, 2, 1.0), "exponential", 12, 0.1, 1, 0.5), twin=16
+        ProperVC1(tree_generators.complete(2, 2, 1.0), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False
     ),
     "empirical": lambda: World(EmpiricalLearner(KLN(_POINTS), 2)),
     "empirical-independent": lambda: World(
@@ -188,9 +200,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "parity-two": lambda: World(ParityLearner(Parities(1), 2, 2), 2),
     "hashed-basic": lambda: World(HashedPoints(_POINTS, 1, 2, 1)),
     "hashed-zcdp": lambda: World(HashedPoints(Points(Domain(2)), 2, 1, 1, "zcdp"), 2, rows=2),
-    **{f"generic-{name}": lambda name=name: World(
-        GenericLearner(Points(Domain(2)), 2, PointCounts(Domain(2), 1, 1), name), 2, rows=2, twin=4)
-       for name in ("basic", "zcdp")},
+    **{f"generic-{name}": partial(_counted, name) for name in ("basic", "zcdp")},
     "generic-blr": lambda: World(GenericLearner(Finite.of(_TINY), 1, BLR(Finite.of(_TINY).xor(), 2)), twin=4),
     "generic-mwem": lambda: World(GenericLearner(Finite.of(_TINY), 1, MWEM(Finite.of(_TINY).xor(), 1)), rows=2, twin=4),
     "generic-hierarchy": lambda: World(
@@ -199,10 +209,10 @@ WORLDS: dict[str, Callable[[], World]] = {
     "conjunction": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2)),
     "conjunction-added": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, _ADDED), rows=2),
     "conjunction-rounds": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 6), rows=2),
-    "conjunction-noisy": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, noisy=True)),
+    "conjunction-noisy": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, noisy=True), sharp=False),
     "disjunction": lambda: World(ConjunctionLearner(Disjunctions(1), 1, 1)),
     "polygon": lambda: World(
-        PolygonLearner(ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)), twin=16
+        PolygonLearner(ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)), twin=16, sharp=False
     ),
     "union": lambda: World(UnionLearner(Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip

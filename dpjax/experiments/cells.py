@@ -62,7 +62,7 @@ class Setting:
         }  # fmt: skip
 
 
-def _planned(learner: Learner, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
+def _planned(learner: Any, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
     return learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n)
 
 
