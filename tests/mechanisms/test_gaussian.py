@@ -52,7 +52,10 @@ def test_one_program_for_all_budgets_and_one_refusal():
 def test_masses_of_intervals_keep_their_digits():
     with jax.enable_x64(True):
         law = Gaussian(jnp.float64(1), jnp.float64(2))
-        low, high = jnp.array([-jnp.inf, -60.0, -3.0, 0.5, 41.0, 61.0]), jnp.array([-59.0, -59.0, 4.0, 1.5, 43.0, jnp.inf])
+        low, high = (
+            jnp.array([-jnp.inf, -60.0, -3.0, 0.5, 41.0, 61.0]),
+            jnp.array([-59.0, -59.0, 4.0, 1.5, 43.0, jnp.inf]),
+        )
         found = np.asarray(law.log_mass(low, high))
     z = (np.array([-59, -59, 4, 1.5, -39, -59]) - 1) / 2, (np.array([-np.inf, -60, -3, 0.5, -41, -np.inf]) - 1) / 2
     mirrored = [(1 - 41) / 2, (1 - 43) / 2, (1 - 61) / 2]
