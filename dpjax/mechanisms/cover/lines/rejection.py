@@ -71,9 +71,10 @@ class CutLaw:
     @drawn
     def sample(self, key: Array) -> Cut:
         """One cut."""
-        sizes = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
-        given = self.x, self.target, self.other, self.budget, self.k, self.coefficient
-        return select_cut(self.cuts, key, *given, **sizes)[0]
+        return select_cut(
+            self.cuts, key, self.x, self.target, self.other, self.budget, self.k, self.coefficient,
+            bins=self.bins, spare=self.spare, walls=self.walls,
+        )[0]  # fmt: skip
 
     def log_weight(self, outcome: Cut) -> Array:
         """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a cut on the lattice that is no tail of the measure."""
