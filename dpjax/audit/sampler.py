@@ -42,7 +42,7 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
 
     Args:
       law: with ``sample(key)`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one where the law
-        has "no answer"), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a `Law.support`.
+        has "no answer"), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a support.
       trials: 1000 to 2**31 - 1; counted in tiles and never held. Noise is compared at 40 thresholds in each tail, the
         farthest with an expected 20 exceedances.
       false_alarm: the probability at which a correct sampler is said to disagree, at most.
@@ -94,7 +94,7 @@ def _listed(law: Any, support: Support, trials: int, seed: int) -> tuple[list[st
     real, outcomes = jnp.asarray(chances > 0), jax.tree.leaves(support.outcomes)
 
     def place(drawn: list[Array]) -> Array:
-        same = [jnp.all((rows == one).reshape(rows.shape[0], -1), axis=1)
+        same = [jnp.all((rows == one[None]).reshape(rows.shape[0], -1), axis=1)
                 for rows, one in zip(outcomes, drawn, strict=True)]  # fmt: skip
         at = functools.reduce(jnp.logical_and, same, real)
         return jnp.where(jnp.any(at), jnp.argmax(at).astype(jnp.int32), jnp.int32(len(chances)))
