@@ -29,7 +29,8 @@ class Pair:
 
 def budget(privacy: Privacy) -> Privacy:
     """The budget itself as a plan: float32 leaves, never more than was asked for."""
-    return Privacy(down(float(privacy.epsilon)), down(float(privacy.delta)))
+    epsilon, delta = (down(float(number)) for number in (privacy.epsilon, privacy.delta))
+    return Privacy(epsilon, delta)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def branches(key, weights):
 
 def loop(key, weights):
     def turn(state):
-        key, last, turns = state
+        key, _, turns = state
         own, key = jax.random.split(key)
         return key, draw(own, weights), turns + 1
 
