@@ -15,7 +15,7 @@ HEAD = f"""# Planted bugs
 
 Written by `scripts/planted_bugs.py`: mechanisms that claim epsilon = 1 and are wrong, audited at 95% confidence with
 the event not given. Trials: on each side, training included. Refuted: of {SEEDS} audits with different seeds. Seconds
-of one audit (compilation included) and certified epsilon: medians. `dpjax/benchmarks/planted_bugs.py` holds them.
+of one audit (compilation included) and certified epsilon: medians. `dpjax/evidence/planted_bugs.py` holds them.
 
 | mistake | delta | trials a side | refuted | seconds | certified epsilon |
 |---|---|---|---|---|---|

@@ -1,5 +1,6 @@
 """Sampler audits: are the draws of a law the law?"""
 
+import functools
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,10 @@ from scipy.stats import binom
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.laws.base import Support
 
 _TILE = 1 << 16
+_MOST_OUTCOMES = 1 << 13
 _LEAST = 20  # expected exceedances of the farthest threshold
 
 
@@ -38,8 +41,8 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
     """Compares draws with the law's own probabilities by exact binomial tests, two-sided, Bonferroni over events.
 
     Args:
-      law: with ``sample(key)`` of shape ``[]`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one
-        where the law has "no answer") or ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int).
+      law: with ``sample(key)`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one where the law
+        has "no answer"), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a support.
       trials: 1000 to 2**31 - 1; counted in tiles and never held. Noise is compared at 40 thresholds in each tail, the
         farthest with an expected 20 exceedances.
       false_alarm: the probability at which a correct sampler is said to disagree, at most.
@@ -54,8 +57,12 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
         names, chances, counts = _outcomes(law, trials, seed)
     elif hasattr(law, "log_survival"):
         names, chances, counts = _tails(law, trials, seed)
+    elif hasattr(law, "support") and (support := law.support(_MOST_OUTCOMES)) is not None:
+        names, chances, counts = _listed(law, support, trials, seed)
     else:
-        raise InputError("law", "one with log_probs or log_survival", type(law).__name__, "give a law of dpjax.laws")
+        raise InputError(
+            "law", "one with log_probs, log_survival or a support", type(law).__name__, "give a law of dpjax.laws"
+        )
     each = np.minimum(binom.cdf(counts, trials, chances), binom.sf(counts - 1, trials, chances))
     at = int(np.lexsort((chances, each))[0])  # what cannot happen first
     value = float(min(1.0, 2 * len(each) * each[at]))
@@ -79,6 +86,26 @@ def _outcomes(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, 
     chances = np.concatenate([chances[:last], [chances[last] if last < size else 0.0, 0.0]])
     counts = np.concatenate([counts[: last + 1], [counts[last + 1 :].sum()]])
     return names, np.clip(chances, 0, 1), counts
+
+
+def _listed(law: Any, support: Support, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """By the places of the support; a draw that is at none of them is one that the law does not have."""
+    chances = np.exp(np.asarray(support.log_mass, np.float64))
+    real, outcomes = jnp.asarray(chances > 0), jax.tree.leaves(support.outcomes)
+
+    def place(drawn: list[Array]) -> Array:
+        same = [jnp.all((rows == one[None]).reshape(rows.shape[0], -1), axis=1)
+                for rows, one in zip(outcomes, drawn, strict=True)]  # fmt: skip
+        at = functools.reduce(jnp.logical_and, same, real)
+        return jnp.where(jnp.any(at), jnp.argmax(at).astype(jnp.int32), jnp.int32(len(chances)))
+
+    def tally(drawn: Any, counted: Array) -> Array:
+        at = jax.lax.map(place, jax.tree.leaves(drawn), batch_size=1024)
+        return jnp.zeros(len(chances) + 1, jnp.int32).at[at].add(counted.astype(jnp.int32))
+
+    counts = _counted(law, tally, trials, seed)
+    names = [f"outcome {i}" for i in range(len(chances))] + ["an outcome that the law does not have"]
+    return names, np.clip(np.append(chances, 0.0), 0, 1), counts
 
 
 def _tails(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
@@ -36,7 +37,8 @@ def drawn(sample: Sampler) -> Sampler:
     def draw(law: Any, key: Array) -> Any:
         leaves, tree = jax.tree.flatten(law)
         leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]
-        jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), jax.config.jax_enable_x64)
+        x64 = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+        jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), x64)
         made = draw_p.bind(*leaves, key, law=tree, method=sample.__name__, jaxpr=jaxpr, lanes=())
         return jax.tree.unflatten(out, made)
 

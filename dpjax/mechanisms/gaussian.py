@@ -31,6 +31,7 @@ def gaussian_plan(privacy: Privacy, *, sensitivity: float) -> GaussianPlan:
       privacy: epsilon > 0, delta in (0, 1).
       sensitivity: the most that a neighbour moves the value in L2 norm.
 
+    Privacy: of the mechanism, at most ``privacy``: sigma is rounded up, and `gaussian_mechanism_guarantee` reads it.
     Reference: Balle and Wang 2018, Theorem 8 and Algorithm 1.
     """
     claim = Claim(down(checks.epsilon(float(privacy.epsilon))), down(float(privacy.delta)))

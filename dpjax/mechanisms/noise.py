@@ -49,6 +49,9 @@ def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplac
     """The noise of `discrete_laplace_mechanism`, on the host; epsilon >= sensitivity / 2e7.
 
     The table's digits are filled up to a multiple of 4 with digits that are always 0, so that budgets share programs.
+
+    Privacy: of the mechanism, (epsilon, 0): the scale is rounded up.
+    Reference: as `discrete_laplace_mechanism`.
     """
     scale = up(checks.integer("sensitivity", sensitivity, 1) / checks.epsilon(epsilon))
     table = geometric_table(float(scale))

@@ -66,6 +66,8 @@ def test_opendp():
 def test_the_form_of_dp_auditorium():
     mechanism = audit.in_auditorium_form(evidence.mechanism_target("laplace_mechanism"), Privacy(1.0, 0.0))
     first, second = mechanism(np.int32(3), 500), mechanism(np.int32(3), 500)
+    whole = audit.in_auditorium_form(evidence.mechanism_target("discrete_laplace_mechanism"), Privacy(1.0, 0.0))
+    assert np.array_equal(whole(np.int32(3), 50) % 1, np.zeros((50, 1)))
     assert first.shape == (500, 1) and first.dtype == np.float32
     assert not np.array_equal(first, second) and abs(np.median(first) - 3) < 0.3
 

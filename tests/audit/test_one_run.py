@@ -79,3 +79,12 @@ def test_any_mechanism_by_the_line():
 def test_targets_without_scores_are_refused():
     with pytest.raises(InputError, match="one-run"):
         audit.one_run_of(evidence.mechanism_target("exponential"), Privacy(1.0, 0.0))
+
+
+@pytest.mark.parametrize("name", ["laplace_mechanism", "gaussian_mechanism"])
+def test_canaries_are_given_the_plan(name):
+    found = evidence.mechanism_target(name)
+    report = audit.one_run_of(found, Privacy(1.0, 1e-5), canaries=2_000, confidence=1 - 1e-6)
+    assert not report.violated
+    louder = replace(found, plan=lambda privacy: found.plan(Privacy(20.0, 1e-5)))
+    assert audit.one_run_of(louder, Privacy(1.0, 1e-5), canaries=2_000).violated

@@ -11,6 +11,7 @@ from jax.tree_util import register_dataclass
 from dpjax import audit, laws
 from dpjax import mechanisms as m
 from dpjax.core.checks import InputError
+from dpjax.mechanisms.shuffle import Shuffle
 
 WEIGHTS = jnp.array([0.0, -1.0, -jnp.inf, -5.0, -200.0, 0.0], jnp.float32)
 RIGHT = {
@@ -76,3 +77,21 @@ def test_bad_input():
         audit.sampler(np.zeros(3))
     with pytest.raises(InputError, match="trials"):
         audit.sampler(RIGHT["Laplace"], trials=5)
+
+
+def test_laws_with_a_support_of_any_shape():
+    """Orders of four rows; a sampler that leaves the last one in its place has draws that are too frequent."""
+    law = Shuffle(jnp.int32(4), 4)
+    report = audit.sampler(law, trials=20_000)
+    assert report.agrees and report.events == 25
+
+    assert not audit.sampler(Lazy(jnp.int32(4), 4), trials=20_000).agrees
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Lazy(Shuffle):
+    """Claims orders of four."""
+
+    def sample(self, key):
+        return Shuffle(jnp.int32(3), 4).sample(key)

@@ -178,6 +178,22 @@ def test_how_many_trials_are_worked_on_at_once_changes_nothing():
     assert reports[0] == reports[1]
 
 
+@pytest.mark.parametrize("name", ["discrete_laplace_mechanism", "gaussian_mechanism"])
+def test_noise_that_is_calibrated_on_the_host(name):
+    """The plan is made once on the host; an eighth of the noise is refuted."""
+    found = evidence.mechanism_target(name)
+    made = []
+
+    def plan(privacy):
+        made.append(privacy)
+        return found.plan(Privacy(8 * privacy.epsilon, privacy.delta))
+
+    report = audit.statistical(replace(found, plan=plan), Privacy(1.0, 1e-3), trials=5_000)
+    assert report.violated and len(made) == 1
+    honest = audit.statistical(found, Privacy(1.0, 1e-3), trials=5_000, confidence=1 - 1e-6)
+    assert not honest.violated and honest.epsilon_found > 0.2
+
+
 def test_group_distance_amplifies_the_claim():
     """At distance 2 a correct mechanism may lose 2 epsilon, and delta grows."""
     sound = lambda key, data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=1).sample(key)  # noqa: E731

@@ -1,5 +1,7 @@
 """Many audits at once."""
 
+from dataclasses import replace
+
 import pytest
 
 from dpjax import audit, evidence
@@ -21,6 +23,6 @@ def test_levels_add_up():
     assert each == pytest.approx(0.999)
     target = evidence.mechanism_target("randomized_response")
     exact = audit.exact(target, Privacy(1.0, 0.0))
-    tested = audit.statistical(target, Privacy(1.0, 0.0), trials=1000, confidence=each)
+    tested = replace(exact, confidence=each)
     assert audit.false_alarm([exact, tested, exact, tested]) == pytest.approx(0.002)
     assert audit.false_alarm([exact]) == 0

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from fractions import Fraction
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -274,3 +275,15 @@ def test_one_atom_may_carry_the_largest_total():
     except InputError:
         return
     assert distribution.total == 2**64
+
+
+def test_masses_are_right_outside_of_64_bit_mode():
+    mixed = make.heavy(Domain(2**60), 4, 0.1)
+    atom = make.spread(Domain(2**60), 4)[1]
+    elements = np.array([atom, atom + 1, 0], np.uint64)
+    with jax.enable_x64(True):
+        inside = [np.asarray(read(elements)) for read in (mixed.mass_at, mixed.mass_up_to, mixed.reaches)]
+    with jax.enable_x64(False):
+        outside = [np.asarray(read(elements)) for read in (mixed.mass_at, mixed.mass_up_to, mixed.reaches)]
+    chex.assert_trees_all_equal(inside, outside)
+    assert outside[0][0] > 2**32 and outside[0][1] == 1

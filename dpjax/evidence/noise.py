@@ -1,0 +1,180 @@
+"""Noise on numbers as targets: laws on lines are merged into cells, or cut to a lattice."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax import mechanisms as m
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.databases import Universe, vectors
+from dpjax.audit.exact import table_of
+from dpjax.audit.target import Target
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.evidence.worlds import chosen, scalars, target_of
+from dpjax.laws import DiscreteLaplace, Laplace
+
+_CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
+_REACH = 48
+_SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # edges beyond, in scales of the noise
+_PRINTED_ALPHA = 0.1
+_LARGE = 6**10  # votes that are many at every epsilon from 1e-6 on
+_MERGED = f"outcomes merged into {_CELLS} cells between kinks of the densities, and others that scale with the noise"
+
+
+class _Continuous(Protocol):
+    @property
+    def scale(self) -> Array: ...
+
+    def log_mass(self, low: Array, high: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class _Merged:
+    """A law on numbers as a law on the cells between ``kinks``, finer ones there, and others that scale with it."""
+
+    law: _Continuous
+    kinks: Array
+
+    def log_probs(self) -> Array:
+        steps = jnp.arange(_CELLS, dtype=self.kinks.dtype) / _CELLS
+        fine = (self.kinks[:-1, None] + jnp.diff(self.kinks)[:, None] * steps[None, :]).reshape(-1)
+        outside = jnp.mean(self.kinks) + self.law.scale * jnp.asarray(_SCALES, self.kinks.dtype)
+        ends = jnp.asarray([-jnp.inf, jnp.inf], self.kinks.dtype)
+        edges = jnp.sort(jnp.concatenate([ends, self.kinks[-1:], fine, outside]))
+        return self.law.log_mass(edges[:-1], edges[1:])
+
+
+def _laplace(relation: Neighboring) -> Target:
+    def law(data: Array, p: Privacy) -> _Merged:
+        noisy = m.laplace_mechanism(data, p.epsilon, sensitivity=1)
+        return _Merged(noisy, jnp.arange(3, dtype=noisy.loc.dtype))
+
+    return target_of(
+        "laplace_mechanism", law, lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
+        lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], run=_noisy, canaries=_noisy, caveat=_MERGED,
+    )  # fmt: skip
+
+
+def _noisy(key: Array, counts: Array, privacy: Privacy) -> Array:
+    """Also with many canaries: each is a count of its own, and a row of one."""
+    return m.laplace_mechanism(counts.astype(jnp.int32), privacy.epsilon, sensitivity=1).sample(key)
+
+
+def laplace_of_two(relation: Neighboring) -> Target:
+    """Two counts, of which a row that is replaced moves both."""
+    both = 2 if relation is Neighboring.REPLACE_ONE else 1
+
+    def law(data: Array, p: Privacy) -> Any:
+        return m.laplace_mechanism(data, p.epsilon, sensitivity=both)
+
+    def table(databases: Any, p: Privacy) -> np.ndarray:
+        one = table_of(lambda value, p: _Merged(law(value, p), jnp.arange(3, dtype=jnp.result_type(p.epsilon))))
+        first, second = (one(np.asarray(databases)[:, i], p) for i in range(2))
+        return (first[:, :, None] + second[:, None, :]).reshape(len(databases), -1)
+
+    moves = [(1, -1)] if both == 2 else [(0, 1), (1, 0)]
+    return target_of(
+        "laplace_mechanism", law,
+        lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=both, neighboring=relation),
+        lambda: [vectors((0, 1, 2), 2, moves, relation)], [([0, 1], [1, 0] if both == 2 else [1, 1])],
+        table=table, caveat=_MERGED,
+    )  # fmt: skip
+
+
+def _gaussian(relation: Neighboring) -> Target:
+    def law(data: Array, plan: m.GaussianPlan) -> _Merged:
+        noisy = m.gaussian_mechanism(data, plan, sensitivity=1)
+        kink = plan.claim.epsilon * plan.sigma * plan.sigma  # the loss is epsilon this far from the middle of a pair
+        middles = jnp.asarray([0.5, 1.5], kink.dtype)
+        return _Merged(noisy, jnp.sort(jnp.concatenate([middles - kink, middles + kink])))
+
+    def run(key: Array, data: Array, plan: m.GaussianPlan) -> Array:
+        return m.gaussian_mechanism(data.astype(jnp.int32), plan, sensitivity=1).sample(key)
+
+    return target_of(
+        "gaussian_mechanism", law, lambda e, d: Guarantee(e, d, relation, "Gaussian mechanism"),
+        lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("gaussian_plan",),
+        run=run, canaries=run, caveat=_MERGED, plan=lambda privacy: m.gaussian_plan(privacy, sensitivity=1),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Lattice:
+    """A law on whole numbers as a law on -48, ..., 48 and on what is below or above."""
+
+    law: DiscreteLaplace
+
+    def log_probs(self) -> Array:
+        values = jnp.arange(-_REACH, _REACH + 1, dtype=jnp.int32)
+        mirrored = DiscreteLaplace(-self.law.loc, self.law.scale, self.law.table)
+        below, above = (part.log_survival(jnp.int32(_REACH + 1)) for part in (mirrored, self.law))
+        return jnp.concatenate([below[None], self.law.log_probability(values), above[None]])
+
+
+def _discrete_laplace(relation: Neighboring) -> Target:
+    def law(data: Array, plan: m.DiscreteLaplacePlan) -> DiscreteLaplace:
+        return m.discrete_laplace_mechanism(data, plan, sensitivity=1)
+
+    return target_of(
+        "discrete_laplace_mechanism", lambda data, plan: _Lattice(law(data, plan)),
+        lambda e, d: m.discrete_laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
+        lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("discrete_laplace_plan",),
+        run=lambda key, data, plan: law(data, plan).sample(key),
+        plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1),
+    )  # fmt: skip
+
+
+def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
+    """The stability histogram; n: rows, for the printed one."""
+    how: dict[str, Any] = {"neighboring": relation}
+    counts: Sequence[int] = range(8)
+    if calibration == "printed":
+        how |= {"calibration": "printed", "alpha": _PRINTED_ALPHA, "n": n}
+        least = int(_PRINTED_ALPHA * n / 4) + 1
+        counts = sorted({max(least + step, 0) for step in range(-2, 3)})
+    replaced = relation is Neighboring.REPLACE_ONE
+    moves = [(-1, 1), (1, -1)] if replaced else [(0, 1), (1, 0)]
+
+    def universes() -> list[Universe]:
+        few = vectors(counts, 2, moves, relation)
+        more = _LARGE + 1 if replaced else _LARGE
+        large = chosen([([_LARGE, _LARGE], [_LARGE - 1, more])], relation, f"{_LARGE} rows in each cell")
+        return [few] if calibration == "printed" else [few, large]
+
+    def table(databases: Any, privacy: Privacy) -> np.ndarray:
+        different, place = np.unique(np.maximum(databases, 0), return_inverse=True)
+        one, other = _histogram_cells(different, privacy, how)[place.reshape(-1, 2)].transpose(1, 0, 2)
+        return (one[:, :, None] + other[:, None, :]).reshape(len(databases), -1)
+
+    edge = max(counts[-1], 2)
+    return target_of(
+        "stability_histogram", lambda data, p: m.stability_histogram(data, p.epsilon, p.delta, **how),
+        lambda e, d: m.stability_histogram_guarantee(e, d, neighboring=relation),
+        universes, [([edge, 0], [edge - 1, 1]) if replaced else ([1, 0], [0, 0])],
+        table=table, caveat=_MERGED, calibration=calibration,
+    )  # fmt: skip
+
+
+def _histogram_cells(counts: np.ndarray, privacy: Privacy, how: dict[str, Any]) -> np.ndarray:
+    """Log-probabilities of one cell of the histogram for each count: not released, or its noisy count in a cell."""
+    with jax.enable_x64(True):
+        epsilon, delta = jnp.float64(privacy.epsilon), jnp.float64(privacy.delta)
+        law = m.stability_histogram(jnp.asarray(counts, jnp.int32), epsilon, delta, **how)
+        yes, no = (np.asarray(part) for part in law.release_log_probs())
+        threshold, rate = float(law.threshold), float(law.rate)
+        edges = np.unique(counts[:, None] + np.arange(_CELLS + 1) / _CELLS)  # likelihood ratios are constant beyond
+        noisy = Laplace(jnp.asarray(counts, jnp.float64)[:, None], jnp.float64(1 / rate))
+        edges = np.concatenate([[threshold], edges[edges > threshold + 1e-9], [np.inf]])
+        inside = np.asarray(noisy.log_mass(jnp.asarray(edges[None, :-1]), jnp.asarray(edges[None, 1:])))
+        inside = np.where(np.isneginf(yes)[:, None], -np.inf, inside)
+    return np.concatenate([no[:, None], inside], axis=1)
+
+
+NOISE: dict[str, Callable[[Neighboring], Target]] = {
+    "discrete_laplace_mechanism": _discrete_laplace, "gaussian_mechanism": _gaussian, "laplace_mechanism": _laplace,
+}  # fmt: skip

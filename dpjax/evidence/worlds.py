@@ -1,0 +1,41 @@
+"""What the small worlds of mechanisms have in common."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.databases import Universe, show_numbers, vectors
+from dpjax.audit.exact import table_of
+from dpjax.audit.target import Pair, Target
+from dpjax.core.types import Neighboring
+
+
+def target_of(
+    name: str, law: Callable[[Any, Any], Any], claim: Callable[[float, float], Guarantee],
+    universes: Callable[[], list[Universe]], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
+) -> Target:  # fmt: skip
+    """A mechanism whose output is one draw from ``law(database, plan)``."""
+    how = {"run": lambda key, data, plan: law(data, plan).sample(key), "table": table_of(law), **how}
+    pairs = [Pair(np.asarray(one, np.int32), np.asarray(other, np.int32), show_numbers) for one, other in hard]
+    covered = tuple(f"dpjax.mechanisms.{x}" for x in (name, *covers))
+    return Target(name, claim, universes=universes, pairs=lambda: pairs, covers=covered, **how)
+
+
+def chosen(pairs: Sequence[tuple[Any, Any]], relation: Neighboring, what: str) -> Universe:
+    """Pairs of neighbouring vectors, given one by one."""
+    databases = np.array(pairs, np.int32).reshape(2 * len(pairs), -1)
+    one = 2 * np.arange(len(pairs))
+    places = np.concatenate([np.stack([one, one + 1], 1), np.stack([one + 1, one], 1)])
+    return Universe(databases, places, relation, what, show_numbers)
+
+
+def scalars(values: Sequence[int], moves: Sequence[int], relation: Neighboring) -> Universe:
+    """Single numbers, and neighbours among them."""
+    whole = vectors(values, 1, [(move,) for move in moves], relation)
+    keep = np.isin(whole.databases[:, 0], values)
+    place = np.cumsum(keep) - 1
+    pairs = place[whole.pairs[np.all(keep[whole.pairs], axis=1)]]
+    words = f"all values in {list(values)}"
+    return Universe(whole.databases[keep, 0], pairs, relation, words, show_numbers)
