@@ -165,7 +165,7 @@ class AuditCommand:
     """
 
     target: tyro.conf.Positional[str | None] = None
-    """A mechanism or learner from `dpjax list`, or module:object of your own (a dpjax.audit.Target or a Learner)."""
+    """A name from the report of --all, or module:object of your own (a dpjax.audit.Target or a Learner)."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"

@@ -25,8 +25,8 @@ def run(command: ListCommand) -> Answer:
             text = text.replace("(epsilon, delta)", "(epsilon, 0)")
         rows.append({"kind": "learner", "name": name, "guarantee": text})
     for name, function in inspect.getmembers(mechanisms, inspect.isfunction):
-        if not name.endswith(("_guarantee", "_sample")):
-            rows.append({"kind": "mechanism", "name": name, "guarantee": _privacy_line(function)})
+        if line := _privacy_line(function):
+            rows.append({"kind": "mechanism", "name": name, "guarantee": line})
 
     def show() -> None:
         printed = Printed()

@@ -31,6 +31,7 @@ class Covering:
     neighboring: Neighboring
     noisy: bool
     spends: ClassVar[Spends] = "approximate"
+    runs: ClassVar[tuple[str, ...]] = ("dpjax.mechanisms.cover.set_cover", "dpjax.mechanisms.cover.cover_guarantee")
 
     @property
     def members(self) -> int:

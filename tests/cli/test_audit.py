@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpjax import accounting, cli, learners, mechanisms, sanitizers
+from dpjax import accounting, audit, cli, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
+from dpjax.baselines import ERM
 from dpjax.cli import audit as audit_command
+from dpjax.concepts import Domain, Points
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.learners import KLN
 from dpjax.mechanisms import cover, median
@@ -44,6 +46,10 @@ def not_a_target():
     return 3
 
 
+def not_private():
+    return ERM(Points(Domain(3)))
+
+
 def test_consistent_violated_and_unusable_have_their_statuses(capsys):
     status, out, _ = run(capsys, "stability", "--json")
     answer = json.loads(out)
@@ -61,7 +67,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["erm"], "claims privacy"), ([], "--all"), (["stability", "--all"], "--all"),
+        (["erm"], "expected one of"), ([f"{__name__}:not_private"], "claims privacy"),
+        ([], "--all"), (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
         (["--all", "--calibration", "printed"], "corrected"),
@@ -118,8 +125,8 @@ def test_rows_of_everything_have_their_own_seeds_and_share_one_error_probability
     levels = [1 - report["confidence"] for report in answer["reports"]]
     assert levels == pytest.approx([0.1 / 4] * 3 + [0]), "an exact row has no level"
     seeds = [report["seed"] for report in answer["reports"][:3]]
-    assert len(set(seeds)) == 3 and seeds == [audit_command.seed_of_row(*row, 5) for row in rows]
-    assert audit_command.seed_of_row(*rows[0], 6) not in seeds
+    assert len(set(seeds)) == 3 and seeds == [audit.seed_of(audit_command.name_of_row(*row), 5) for row in rows]
+    assert audit.seed_of(audit_command.name_of_row(*rows[0]), 6) not in seeds
     assert run(capsys, *flags, "--json")[0] == 0  # the same rows again
 
 

@@ -17,7 +17,6 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import bucket, stack_plans
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import ImproperVC1, ProperVC1, ThresholdInterior
-from dpjax.learners.vc1_improper import METHODS
 from dpjax.mechanisms.median import plan_recprefix
 from dpjax.theory import vc1 as theory
 
@@ -194,62 +193,6 @@ def test_bad_numbers_are_refused():
         with pytest.raises(InputError) as error:
             call()
         assert error.value.name == name
-
-
-# --- plans ------------------------------------------------------------------------------------------------------------
-
-LEARNERS = {
-    **{f"improper, {method}": ImproperVC1(Thresholds(Domain(2**20)), method) for method in METHODS},
-    "improper, tree": ImproperVC1(TREES["recursive"], "exponential"),
-    "proper": ProperVC1(TREES["recursive"], "exponential"),
-    "proper, recprefix": ProperVC1(TREES["figure"], "recprefix"),
-    **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in METHODS},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_what_is_spent_is_the_budget(name):
-    """Random budgets: at most the budget, .999 of epsilon, and none is refused."""
-    learner, generator = LEARNERS[name], np.random.default_rng(len(name))
-    for _ in range(200 if learner.method in ("exponential", "recprefix") else 25):
-        epsilon, delta = (float(np.exp(generator.uniform(*np.log(ends)))) for ends in ((1e-3, 20), (1e-12, 1e-2)))
-        spent = learner.guarantee(learner.plan(Privacy(epsilon, delta), ACCURACY))
-        assert 0.999 * epsilon <= spent.epsilon <= epsilon and spent.delta <= delta
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_eight_epsilons_have_at_most_four_structures(name):
-    plans = [LEARNERS[name].plan(Privacy(float(e), 1e-6), ACCURACY) for e in np.geomspace(0.25, 4, 8)]
-    assert len({jax.tree.structure(plan) for plan in plans}) <= 4
-
-
-@pytest.mark.parametrize("name", ["improper, tree", "proper", "interior, exponential"])
-def test_eight_epsilons_compile_at_most_four_programs(name):
-    learner = LEARNERS[name]
-    domain = learner.concepts.domain
-    values = np.arange(64) % domain.size
-    sample = Sample(jnp.asarray(domain.encode(values.tolist())), jnp.asarray(values[:, None] < 20), jnp.ones(64, bool))
-
-    @jax.jit
-    @chex.assert_max_traces(n=4)
-    def run(key, plan):
-        return learner.learn(key, sample, plan)
-
-    chex.clear_trace_counter()
-    for epsilon in np.geomspace(0.25, 4, 8):
-        plan = learner.plan(Privacy(float(epsilon), 1e-6), ACCURACY)
-        assert all(np.asarray(leaf).dtype in (np.float32, np.int32) for leaf in jax.tree.leaves(plan))
-        run(jax.random.key(0), plan)
-
-
-def test_every_median_says_what_it_spends():
-    """TreeLog by RSC too: the guarantee follows the budget that was planned."""
-    concepts = Thresholds(Domain(2**16))
-    for method in METHODS:
-        for epsilon in (0.01, 0.1, 1.0, 10.0):
-            learner = ImproperVC1(concepts, method, 20)
-            spent = learner.guarantee(learner.plan(Privacy(epsilon, 1e-6), ACCURACY))
-            assert 0.999 * epsilon <= spent.epsilon <= epsilon
 
 
 # --- the proper learner -----------------------------------------------------------------------------------------------

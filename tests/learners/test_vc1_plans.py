@@ -1,0 +1,62 @@
+"""Plans of the learners of classes of VC dimension 1 and of interior points: what they spend, how many programs."""
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.concepts import Domain, Thresholds
+from dpjax.concepts import tree_generators as trees
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.learners import ImproperVC1, ProperVC1, ThresholdInterior
+from dpjax.learners.vc1_improper import METHODS
+
+ACCURACY = Accuracy(0.1, 0.1)
+LEARNERS = {
+    **{f"improper, {method}": ImproperVC1(Thresholds(Domain(2**20)), method) for method in METHODS},
+    "improper, tree": ImproperVC1(trees.recursive(40, 3, 0.7), "exponential"),
+    "proper": ProperVC1(trees.recursive(40, 3, 0.7), "exponential"),
+    "proper, recprefix": ProperVC1(trees.figure_one(), "recprefix"),
+    **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in METHODS},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_spent_is_the_budget(name):
+    """Random budgets: at most the budget, .999 of epsilon, and none is refused."""
+    learner, generator = LEARNERS[name], np.random.default_rng(len(name))
+    for _ in range(200 if learner.method in ("exponential", "recprefix") else 25):
+        epsilon, delta = (float(np.exp(generator.uniform(*np.log(ends)))) for ends in ((1e-3, 20), (1e-12, 1e-2)))
+        spent = learner.guarantee(learner.plan(Privacy(epsilon, delta), ACCURACY))
+        assert 0.999 * epsilon <= spent.epsilon <= epsilon and spent.delta <= delta
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_eight_epsilons_have_at_most_four_structures(name):
+    plans = [LEARNERS[name].plan(Privacy(float(e), 1e-6), ACCURACY) for e in np.geomspace(0.25, 4, 8)]
+    assert len({jax.tree.structure(plan) for plan in plans}) <= 4
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_eight_epsilons_are_traced_at_most_four_times(name):
+    learner = LEARNERS[name]
+    values = list(range(13))
+    x = jnp.asarray(learner.concepts.domain.encode([value % learner.concepts.domain.size for value in values]))
+    sample = Sample(x, jnp.asarray(values)[:, None] < 5, jnp.ones(13, bool))
+    run = jax.jit(chex.assert_max_traces(learner.learn, n=4))
+    chex.clear_trace_counter()
+    for epsilon in np.geomspace(0.25, 4, 8):
+        plan = learner.plan(Privacy(float(epsilon), 1e-6), ACCURACY)
+        assert {np.asarray(leaf).dtype.name for leaf in jax.tree.leaves(plan)} <= {"float32", "int32", "uint32"}
+        run.trace(jax.random.key(0), sample, plan)
+
+
+def test_every_median_says_what_it_spends():
+    """TreeLog by RSC too: the guarantee follows the budget that was planned."""
+    concepts = Thresholds(Domain(2**16))
+    for method in METHODS:
+        for epsilon in (0.01, 0.1, 1.0, 10.0):
+            learner = ImproperVC1(concepts, method, 20)
+            spent = learner.guarantee(learner.plan(Privacy(epsilon, 1e-6), ACCURACY))
+            assert 0.999 * epsilon <= spent.epsilon <= epsilon
