@@ -128,6 +128,8 @@ class EmpiricalLearner:
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Error alpha/2 on the rows and beta/2, and as many rows as `theory.generalization.realizable` asks for."""
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        if self.concepts.size == 1:
+            return self.empirical_sample_size(privacy, accuracy)
         line = isinstance(self.concepts, Points | Thresholds)
         restrictions = generalization.line if line else generalization.finite(self.concepts.size)
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)

@@ -155,7 +155,12 @@ class ImproperVC1:
         return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.vc1.improper`. Raises InputError if ``subsamples`` are too few for this budget and beta."""
+        """`theory.vc1.improper`; one row for one concept, which every answer is and no answer, too.
+
+        Raises InputError if ``subsamples`` are too few for this budget and beta.
+        """
+        if self.concepts.size == 1:
+            return 1
         needed, _ = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
         t = self.subsamples or needed
         if t < needed:

@@ -208,7 +208,9 @@ class ProperVC1:
         return first, theory.descent(float(walk), float(test), low, rounds, alpha, beta / 2)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The least n of which both parts get what `parts` says."""
+        """The least n of which both parts get what `parts` says; one row for one concept."""
+        if self.concepts.size == 1:
+            return 1
         own, other = self.parts(privacy, accuracy)
         first = float(self.plan(privacy, accuracy).first)
         return int(max(own / first, other / (1 - first))) + 2

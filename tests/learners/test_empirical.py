@@ -212,4 +212,4 @@ def test_no_rows_one_row_and_wrong_learners():
 
 def test_one_concept_needs_one_row():
     learner = EmpiricalLearner(KLN(Finite.of(np.ones((1, 6), bool))))
-    assert learner.empirical_sample_size(Privacy(0.1), ACCURACY) == 1
+    assert learner.empirical_sample_size(Privacy(0.1), ACCURACY) == learner.sample_size(Privacy(0.1), ACCURACY) == 1

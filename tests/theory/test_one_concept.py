@@ -1,0 +1,29 @@
+"""A class of one concept: nothing is to be learned, so one row is planned, and whatever comes of it is right."""
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax.baselines import ERM
+from dpjax.concepts import Domain, Finite, Hypothesis, Thresholds, Tree
+from dpjax.core import wide
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.learners import KLN, EmpiricalLearner, ImproperVC1, ProperVC1, ThresholdMedian, database
+
+LINE, TREE = Thresholds(Domain(1)), Tree.of_class(np.zeros((1, 4), bool))
+ACCURACY, BUDGET = Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
+LEARNERS = [
+    ERM(TREE), ERM(LINE), KLN(TREE), KLN(Finite.of(np.ones((1, 4), bool))), ThresholdMedian(LINE),
+    EmpiricalLearner(KLN(TREE)), ImproperVC1(TREE), ImproperVC1(LINE), ProperVC1(TREE),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: f"{type(one).__name__}-{type(one.concepts).__name__}")
+def test_one_row_is_planned_and_enough(learner):
+    assert learner.sample_size(BUDGET, ACCURACY) == 1
+    plan = learner.plan(BUDGET, ACCURACY)
+    only = Hypothesis.of(np.zeros((1, 2), np.uint32))
+    label = bool(learner.concepts.predict(only, learner.concepts.domain.encode([0]))[0, 0])
+    sample = database(learner.concepts.domain, [0], [label])
+    found = jax.jit(jax.vmap(learner.learn, (0, None, None)))(jax.random.split(jax.random.key(0), 8), sample, plan)
+    assert not np.any(found.zero) and set(wide.decode(found.concept).ravel().tolist()) == {0}
