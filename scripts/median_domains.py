@@ -45,7 +45,7 @@ TAIL = """
 
 The exponential median pays (4/epsilon) ln 2 = 2.8 rows for each bit of the domain; the others pay for ln(1/delta), and
 hardly for the domain. RecPrefix needs fewer rows than the exponential median from about {measured} bits on in practice,
-and from {proved} bits on by proof. Plans in practice are those of `experiments.medians.plan_near`: RecPrefix does
+and from {proved} bits on by proof. Plans in practice are those of `papers.medians.plan_near`: RecPrefix does
 without trims there and with less margin than its proof needs, TreeLog and RSC follow their planners at a smaller slack.
 They are as private as proved ones. Other data than these 15 families may need more rows; the proved n is for all.
 """

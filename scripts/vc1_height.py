@@ -45,7 +45,7 @@ Measured: {measured}
 
 Planned: {planned}
 
-Plans in practice are those of `experiments.medians.plan_near`; on this distribution most subsamples agree, other ones
+Plans in practice are those of `papers.medians.plan_near`; on this distribution most subsamples agree, other ones
 may need more examples. The planned numbers hold for all.
 """
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.numeric.profile import Floats, hockey_stick, loss_delta, loss_epsilon, two_laws
+from dpjax.accounting.numeric.profile import epsilon_at, hockey_stick, two_laws
 from dpjax.audit.databases import Universe
 from dpjax.audit.outcomes import NotListable, Run, exact_table
 from dpjax.audit.report import Report
@@ -18,8 +18,8 @@ from dpjax.core.plans import widened
 from dpjax.core.types import Privacy
 
 TOLERANCE, AS_IT_RUNS = 1e-9, 1e-5  # relative, of a claim: tight ones are met with equality
-_ROUNDING = 2.0**-46  # of a log-mass, relative to 1 + its size: what the sums and quadratures behind it leave open
-_LEAST = -650.0  # log-masses below are not judged: tables made from probabilities underflow there
+_ROUNDING = 2.0**-46  # of a log mass, relative to 1 + its size: what float64 may be off by
+_LEAST = -690.0  # below this log mass an outcome that the neighbour does not have may be one that underflowed there
 _SEEN = 1e-15  # mass from which on an outcome counts
 _CHUNK = 1 << 22  # numbers of a chunk of pairs
 
@@ -48,8 +48,8 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
     for universe in target.universes():
         _same_relation(universe, claim)
         table = target.table(universe.databases, plan)
-        delta, epsilon, place = worst(table, universe, claim, tolerance)
-        refuted = refuted or exceeds(claim, delta, epsilon, tolerance)
+        delta, epsilon, place = worst(table, universe, claim)
+        refuted = refuted or exceeds(claim, table, universe.pairs, tolerance)
         pairs, largest = pairs + len(universe.pairs), max(largest, epsilon)
         outcomes = max(outcomes, int(np.sum(table.max(axis=0) >= np.log(_SEEN))))
         words.append(universe.what)
@@ -72,40 +72,48 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
     )  # fmt: skip
 
 
-def exceeds(claim: Guarantee, delta: float, epsilon: float, tolerance: float = TOLERANCE) -> bool:
-    """Whether found numbers refute a claim; a pure one is judged by log-ratios, however rare the outcome."""
-    if claim.delta == 0:
-        return epsilon > claim.epsilon * (1 + tolerance)
-    return delta > claim.delta * (1 + tolerance)
+def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: float = TOLERANCE) -> bool:
+    """Whether laws refute a claim beyond what rounding leaves open.
 
+    A log mass l is taken to be right to 2^-46 (1 + |l|). A pure claim is judged by the log-ratio of every outcome by
+    itself, however rare: differences of sums, which cancel, say nothing there. Any other claim is judged by the
+    divergence that is left when each ratio is lowered by what rounding may have added to it.
 
-def worst(
-    table: np.ndarray, universe: Universe, claim: Guarantee, tolerance: float = TOLERANCE
-) -> tuple[float, float, tuple[int, int]]:
-    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former).
-
-    Both are lower bounds: each log-ratio is first reduced by the rounding errors of its log-masses.
+    table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbours.
     """
+    step = max(1, _CHUNK // table.shape[1])
+    for start in range(0, len(pairs), step):
+        p, q = (table[pairs[start : start + step, side]] for side in range(2))
+        two_laws(p, q)
+        with np.errstate(invalid="ignore"):
+            off = _ROUNDING * (2 + np.abs(p) + np.where(np.isneginf(q), 0.0, np.abs(q)))
+            loss = np.where(np.isneginf(p), -np.inf, p - q)
+        loss = np.where(np.isneginf(q) & (p < _LEAST), -np.inf, loss)
+        excess = loss - np.where(np.isfinite(loss), off, 0.0) - claim.epsilon * (1 + tolerance)
+        if claim.delta == 0:
+            found = np.any(excess > 0)
+        else:
+            delta = np.sum(np.exp(p) * -np.expm1(np.minimum(-excess, 0.0)), axis=-1)
+            found = np.any(delta > claim.delta * (1 + tolerance))
+        if found:
+            return True
+    return False
+
+
+def worst(table: np.ndarray, universe: Universe, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
+    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former)."""
     best, largest, place = -1.0, 0.0, (0, 0)
     step = max(1, _CHUNK // table.shape[1])
     for start in range(0, len(universe.pairs), step):
         pairs = universe.pairs[start : start + step]
-        p, q = two_laws(table[pairs[:, 0]], table[pairs[:, 1]])
-        loss = _certain_loss(p, q)
-        deltas = loss_delta(p, loss, claim.epsilon)
-        epsilons = loss_epsilon(p, loss, min(claim.delta * (1 + tolerance), 1 - tolerance))
+        p, q = table[pairs[:, 0]], table[pairs[:, 1]]
+        deltas = hockey_stick(p, q, claim.epsilon)
+        epsilons = epsilon_at(p, q, min(claim.delta * (1 + TOLERANCE), 1 - 1e-14))
         largest = max(largest, float(epsilons.max()))
         at = int(np.lexsort((epsilons, deltas))[-1])
         if deltas[at] > best or (deltas[at] == best == 0 and epsilons[at] >= largest):
             best, place = float(deltas[at]), (int(pairs[at, 0]), int(pairs[at, 1]))
     return best, largest, place
-
-
-def _certain_loss(log_p: Floats, log_q: Floats) -> Floats:
-    """log P - log Q less the rounding errors of both; -inf where P has no mass worth a judgement."""
-    with np.errstate(invalid="ignore"):
-        loss = log_p - log_q - _ROUNDING * (1 + np.abs(log_p) + np.where(np.isneginf(log_q), 0.0, np.abs(log_q)))
-    return np.where(log_p < _LEAST, -np.inf, loss)
 
 
 def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]:

@@ -69,8 +69,10 @@ class Population:
     def joined(parts: Sequence["Population"]) -> "Population":
         """One behind the other."""
         lanes = None if parts[0].lanes is None else np.concatenate([part.lanes for part in parts])
-        columns = ([getattr(part, name) for part in parts] for name in ("at", "log_p", "history"))
-        return Population(*(np.concatenate(column) for column in columns), lanes)
+        at, log_p, history = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("at", "log_p", "history")
+        )
+        return Population(at, log_p, history, lanes)
 
 
 def joined(parts: Sequence[tuple[list[Value], Population]]) -> tuple[list[Value], Population]:

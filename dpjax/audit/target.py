@@ -44,6 +44,8 @@ class Target:
       run: (key, database, plan) -> output, any pytree of arrays; pure, jittable and total.
       universes: what an exact audit goes through.
       table: (databases, plan) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
+      plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given, any pytree of numbers, made on the host: the
+        budget itself unless a calibration on the host comes first.
       pairs: neighbours for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
@@ -52,8 +54,6 @@ class Target:
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
-      plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given: any pytree of numbers, made on the host once
-        for a budget, traced in programs. The budget itself, rounded down, unless a mechanism is calibrated on the host.
     """
 
     name: str
@@ -62,10 +62,10 @@ class Target:
     universes: Callable[[], list[Universe]]
     pairs: Callable[[], list[Pair]]
     table: Callable[[Any, Any], np.ndarray] | None = None
+    plan: Callable[[Privacy], Any] = rounded
     calibration: str = "corrected"
     caveat: str = ""
     covers: tuple[str, ...] = ()
     repeatable: bool = True
     canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
-    plan: Callable[[Privacy], Any] = rounded

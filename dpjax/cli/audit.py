@@ -1,6 +1,5 @@
 """`dpjax audit`: a target by name, or everything."""
 
-import hashlib
 import importlib
 import json
 from dataclasses import replace
@@ -47,11 +46,11 @@ def run(command: AuditCommand) -> Answer:
     else:
         _plain("--all", relation, command.calibration)
         reports, todo = [], everything(privacy)
-        of_row = confidence_of_row(command.confidence, len(todo))
+        of_row = audit.confidence_of_each(command.confidence, len(todo))
         with Progress() as progress:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
-                seed = seed_of_row(target, budget, command.seed)
+                seed = audit.seed_of(name_of_row(target, budget), command.seed)
                 reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed)))
                 answer = {
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
@@ -84,17 +83,11 @@ def run(command: AuditCommand) -> Answer:
     return answer, show
 
 
-def confidence_of_row(confidence: float, rows: int) -> float:
-    """The confidence of each of ``rows`` audits with which all of them together have ``confidence``: a union bound."""
-    return 1 - (1 - checks.probability("confidence", confidence)) / rows
-
-
-def seed_of_row(target: Target, privacy: Privacy, seed: int) -> int:
-    """A digest of the row's name and of ``seed``, in [0, 2**32): rows share no random numbers, whatever their order."""
+def name_of_row(target: Target, privacy: Privacy) -> str:
+    """What tells a row of --all from the others, for its seed."""
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     relation = target.claim(epsilon, delta).neighboring.value
-    name = "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex(), str(seed)])
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+    return "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex()])
 
 
 def together(confidence: float) -> str:

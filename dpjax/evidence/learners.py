@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Pair, Target
@@ -146,7 +148,8 @@ class SmallInterior(ThresholdInterior):
 
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
-    "recprefix": small_recprefix, "rsc": small_rsc, "treelog": small_treelog,
+    "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
+    "rsc": small_rsc, "treelog": small_treelog,
 }  # fmt: skip
 _TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 _POINTS, _LINE = Points(Domain(3)), Thresholds(Domain(3))
@@ -157,11 +160,18 @@ def _tree() -> Any:
     return tree_generators.complete(2, 1, 1.0)
 
 
+def _twice(learner: Any, composition: str) -> World:
+    return World(Independent(learner, 2, composition), 2)
+
+
+def _counted(composition: str) -> World:
+    sanitizer = PointCounts(Domain(2), 1, 1)
+    return World(GenericLearner(Points(Domain(2)), 2, sanitizer, composition), 2, rows=2, twin=4)
+
+
 WORLDS: dict[str, Callable[[], World]] = {
-    **{f"kln-{name}": lambda name=name: World(Independent(KLN(Points(Domain(2))), 2, name), 2)
-       for name in ("basic", "advanced", "optimal", "zcdp")},
-    **{f"median-{name}": lambda name=name: World(Independent(ThresholdMedian(Thresholds(Domain(2))), 2, name), 2)
-       for name in ("basic", "advanced", "optimal", "zcdp")},
+    **{f"kln-{name}": partial(_twice, KLN(Points(Domain(2))), name) for name in COMPOSITIONS},
+    **{f"median-{name}": partial(_twice, ThresholdMedian(Thresholds(Domain(2))), name) for name in COMPOSITIONS},
     "kln-points": lambda: World(KLN(_POINTS)),
     "kln-thresholds": lambda: World(KLN(_LINE)),
     "kln-finite": lambda: World(KLN(Finite.of(_TINY))),
@@ -190,9 +200,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "parity-two": lambda: World(ParityLearner(Parities(1), 2, 2), 2),
     "hashed-basic": lambda: World(HashedPoints(_POINTS, 1, 2, 1)),
     "hashed-zcdp": lambda: World(HashedPoints(Points(Domain(2)), 2, 1, 1, "zcdp"), 2, rows=2),
-    **{f"generic-{name}": lambda name=name: World(
-        GenericLearner(Points(Domain(2)), 2, PointCounts(Domain(2), 1, 1), name), 2, rows=2, twin=4)
-       for name in ("basic", "zcdp")},
+    **{f"generic-{name}": partial(_counted, name) for name in ("basic", "zcdp")},
     "generic-blr": lambda: World(GenericLearner(Finite.of(_TINY), 1, BLR(Finite.of(_TINY).xor(), 2)), twin=4),
     "generic-mwem": lambda: World(GenericLearner(Finite.of(_TINY), 1, MWEM(Finite.of(_TINY).xor(), 1)), rows=2, twin=4),
     "generic-hierarchy": lambda: World(

@@ -18,11 +18,14 @@ from dpjax.audit.target import Pair, Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.laws import DiscreteLaplace, Laplace
+from dpjax.laws import DiscreteLaplace, Laplace, Law
+from dpjax.mechanisms.above_threshold import inputs
+from dpjax.mechanisms.sparse_vector import SparseVector
 
 _VOTES, _VOTES_OF_PRINTED = 40, 80
 _CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
 _REACH = 48
+_MOST = 1 << 10  # outcomes of a listed law
 _LARGE = 6**10  # votes that are many at every epsilon from 1e-6 on
 _FAR = tuple(6**i for i in range(11))  # distances, some of which are 5 to 60 scales of noise at such an epsilon
 _SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # edges beyond, in scales of the noise
@@ -148,39 +151,30 @@ def _runs(count: int, scores: _Scores) -> Universe:
 
 
 @dataclass(frozen=True)
-class _SparseVectorLaw:
-    """All answers of `sparse_vector`: each run is AboveThreshold on the queries behind the last answer above."""
+class _Listed:
+    """A law with a support as a law on 0, 1, ..., in its order."""
 
-    queries: Array
-    epsilon: Array
-    count: int
-    how: dict[str, Any]
+    law: Law
 
     def log_probs(self) -> Array:
-        size = self.queries.shape[0]
-        index = jnp.arange(size, dtype=jnp.int32)
-        each = self.epsilon / self.count
-
-        def of_run(begin: Array) -> Array:
-            return m.above_threshold(self.queries, 0, each, where=index >= begin, **self.how).log_probs()
-
-        run = jnp.pad(jax.vmap(of_run)(index), ((0, 1), (0, 0)))  # with nothing left to ask, the answer is certain
-        places = []
-        for stops in itertools.chain(*(itertools.combinations(range(size), c) for c in range(self.count + 1))):
-            ends = [*stops, *([size] * (self.count - len(stops)))]
-            begins = [0, *(min(stop + 1, size) for stop in ends[:-1])]
-            places.append((begins, ends))
-        begins, ends = np.array(places).transpose(1, 0, 2)
-        return jnp.sum(run[begins, ends], axis=1)
+        support = self.law.support(_MOST)
+        assert support is not None
+        return support.log_mass
 
 
 def _sparse_vector(scores: _Scores) -> Target:
-    law = lambda data, p: _SparseVectorLaw(data, p.epsilon, 2, scores.how)  # noqa: E731
+    def law(data: Array, p: Privacy) -> _Listed:
+        lead, factor, _ = inputs(data, 0, p.epsilon / 2, 1, neighboring=scores.relation, monotonic=scores.monotonic)
+        return _Listed(SparseVector(lead, factor, jnp.ones(lead.shape, bool), scores.monotonic, 2))
+
+    def run(key: Array, data: Array, p: Privacy) -> Array:
+        return m.sparse_vector(key, data, 0, p.epsilon, count=2, **scores.how)
+
     return _target(
         "sparse_vector", law, lambda e, d: m.sparse_vector_guarantee(e, count=2, **scores.how),
-        lambda: [scores.universe((-8, 0, 2, 8), 3), _runs(2, scores)],
+        lambda: [scores.universe((-8, 2), 3), _runs(2, scores)],
         scores.hard([2, 2, 0, 0], [1, 1, 1, 1], [3, 3, 0, 0]),
-        run=lambda key, data, p: m.sparse_vector(key, data, 0, p.epsilon, count=2, **scores.how),
+        run=run,
     )  # fmt: skip
 
 

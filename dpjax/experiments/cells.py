@@ -62,7 +62,7 @@ class Setting:
         }  # fmt: skip
 
 
-def _planned(learner: Learner, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
+def _planned(learner: Any, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
     return learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n)
 
 
@@ -106,8 +106,8 @@ class Cells:
         return dict(zip(COUNTS, tiles[:wanted].sum(axis=0).tolist(), strict=True))
 
     def _plan(self, setting: Setting) -> Any:
-        numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
-        return self._planned(setting.learner, *numbers)
+        learner: Any = setting.learner
+        return self._planned(learner, setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n)
 
     def _compute(
         self, setting: Setting, experiment: Experiment, config: dict, tiles: np.ndarray, wanted: int

@@ -23,7 +23,7 @@ class Categorical:
 
     log_weights: ``float[m]``; any spread; -inf is an impossible outcome.
     no_answer: static; True where the last cell means "no answer", which is sampled as -1.
-    largest: ``float[]``, the largest log-weight (NaN if one is), where the maker knows it: it saves a pass.
+    largest: ``float[]``, optional precomputed maximum of ``log_weights`` (not finite if one is NaN); saves a pass.
     """
 
     log_weights: Array
@@ -68,6 +68,10 @@ class Categorical:
         the probability, likewise in float64, that makes up for the rounding. Where the column's candidates do not
         fill its bound there is a new proposal. All sums are of integers, so their order does not matter. About one
         proposal in 4000 is rejected, and one in 2 m / 2**22 more where a single candidate outweighs all others.
+
+        The number of candidates decides how much of the table is evaluated, never the draw: the program for up to 64
+        candidates is a scan of 8 bounds, then of one column, and returns for each key what a larger buffer, filled up
+        with -inf, returns.
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):

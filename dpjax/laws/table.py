@@ -185,7 +185,7 @@ def _blocks(values: Array, rows: int, lanes: int, filler: float = 0) -> Array:
 def _running(values: Array) -> Array:
     """Running sums of a few numbers; one reduction compiles faster than a chain of additions."""
     place = jnp.arange(values.shape[0], dtype=jnp.int32)
-    return jnp.sum(jnp.where(place[:, None] <= place, values[:, None], 0), axis=0, dtype=values.dtype)
+    return jnp.sum(jnp.where(place[:, None] <= place[None, :], values[:, None], 0), axis=0, dtype=values.dtype)
 
 
 def _place(table: Array, column: Array) -> tuple[Array, Array]:

@@ -60,7 +60,7 @@ def above_threshold(
     with jax.enable_x64(True):
         asked = jnp.ones(queries.shape, bool) if where is None else where
         meets = jnp.where(asked, factor.astype(jnp.float64) * queries.astype(jnp.float64), 0.0)
-        law = stopping_law(meets, asked, ratio)
+        law = stopping_law(clipped(meets, ratio), asked, ratio)
     return Categorical(law.astype(factor.dtype), no_answer=True)
 
 
@@ -90,10 +90,14 @@ def inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring) -> 
     return queries.astype(dtype) - threshold.astype(dtype), factor, 1.0 if monotonic else 2.0
 
 
+def clipped(meets: Array, ratio: float) -> Array:
+    """Distances from the threshold, in scales of its noise, no larger than 64 scales of the queries' noise."""
+    return jnp.clip(meets, -_REACH * ratio, _REACH * ratio)
+
+
 @partial(jax.jit, static_argnames="ratio")
 def stopping_law(meets: Array, asked: Array, ratio: float) -> Array:
     """log P(the first query above is i), and of none at the end, ``float64[m + 1]``."""
-    meets = jnp.clip(meets, -_REACH * ratio, _REACH * ratio)
     points, log_weights = _quadrature(meets, ratio)
     none_yet, stops = jax.lax.scan(partial(_step, points=points, ratio=ratio), log_weights, (meets, asked))
     return jnp.append(stops, logsumexp(none_yet))

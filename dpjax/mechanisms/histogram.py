@@ -135,11 +135,12 @@ class RoundedHistogram:
         law = self.histogram._widened()
         needed, rate, counts = law._needed()[:, None], law.rate, law.counts.astype(jnp.float64)[:, None]
         yes, no = (part[:, None] for part in law.release_log_probs())
+        value, high = value.astype(jnp.float64), self.high.astype(jnp.float64)
         # released are noises of at least ``needed``: the cell of value v begins there or at v - 1/2
         begin = jnp.where(value <= 0, needed, jnp.maximum(needed, rate * (value - 0.5 - counts)))
-        end = jnp.where(value >= self.high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
+        end = jnp.where(value >= high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
         inside = jnp.where(jnp.isneginf(yes), -jnp.inf, _log_between(begin, end))
-        inside = jnp.where((value >= 0) & (value <= self.high), inside, -jnp.inf)
+        inside = jnp.where((value >= 0) & (value <= high), inside, -jnp.inf)
         return jnp.where(value == -1, no, inside)
 
 

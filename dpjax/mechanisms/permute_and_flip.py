@@ -72,7 +72,7 @@ def _log_law(log_heads: Array) -> Array:
 class PermuteAndFlip:
     """The law of `permute_and_flip` without a list of its probabilities: a draw is linear in m.
 
-    log_heads: ``float[m]``, log of each coin's probability of heads; the largest is 0, -inf where there is no candidate.
+    log_heads: ``float[m]``, log of each coin's probability of heads, the largest 0; -inf where there is no candidate.
     """
 
     log_heads: Array

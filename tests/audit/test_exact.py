@@ -11,11 +11,13 @@ from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee, hockey_stick, pld_of_pmfs
 from dpjax.audit import outcomes
+from dpjax.audit.exact import exceeds
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.mechanisms import _target
 from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
+from dpjax.mechanisms.intervals import interval_exponential
 
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 CLAIMS = [(name, relation) for name in evidence.mechanism_names() for relation in evidence.relations(name)]
@@ -35,13 +37,13 @@ def test_a_dist_as_printed_breaks_its_claim(epsilon, leak):
 
 
 def test_the_point_sanitizer_as_printed_breaks_its_claim_up_to_a_last_n():
-    def found(n):
+    def of_rows(n):
         return audit.exact(
             evidence.mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(1.0, 1e-6)
         )
 
-    assert found(100).delta_found == pytest.approx(0.184, abs=5e-4)
-    assert found(1084).violated and not found(1085).violated
+    assert of_rows(100).delta_found == pytest.approx(0.184, abs=5e-4)
+    assert of_rows(1084).violated and not of_rows(1085).violated
     ours = audit.exact(evidence.mechanism_target("stability_histogram"), Privacy(1.0, 1e-6))
     assert not ours.violated and ours.delta_found == pytest.approx(1e-6, rel=0.01)
 
@@ -183,51 +185,93 @@ def test_whole_learners(name, learner, k):
     assert report.delta_found > 0.02 or report.epsilon_found > 0.1
 
 
-class Leaky(KLN):
-    """Tells the parity of its data by the order of two equal rows' labels: ties broken by row order."""
-
-    def learn(self, key, sample, privacy, accuracy):
-        found = super().learn(key, sample, privacy, accuracy)
-        return type(found)(found.concept, found.zero, found.outcome + sample.y[0].astype(jnp.int32))
+CONCEPTS = Points(Domain(2))
 
 
-def test_a_learner_that_leaks_through_any_field_is_caught():
-    report = audit.exact(evidence.learner_target(Leaky(Points(Domain(2))), "leaky", 1), Privacy(1.0, 1e-6))
+def choice(key, sample, plan):
+    pieces = CONCEPTS.pieces(sample.x, sample.y[:, 0], sample.mask)
+    return interval_exponential(pieces, plan.epsilon).sample(key)
+
+
+def of_program(run, relation=REPLACE):
+    """A program over all samples of up to three rows, with the claim (1, 1e-6)."""
+    claim = Guarantee(1.0, 1e-6, relation, "program")
+    worlds = lambda: [audit.samples(Domain(2), 1, 3, relation)]  # noqa: E731
+    return audit.Target("program", lambda e, d: claim, run, worlds, list, audit.table_of_run(run))
+
+
+def found(run, relation=REPLACE, **how):
+    return audit.exact(of_program(run, relation), Privacy(1.0, 1e-6), **how)
+
+
+def test_a_program_that_leaks_through_any_field_is_caught():
+    """Ties broken by row order: the label of the first row."""
+    leaky = lambda key, sample, plan: (choice(key, sample, plan), sample.y[0])  # noqa: E731
+    report = found(leaky)
     assert report.violated and report.delta_found == pytest.approx(1)
-
-
-class Counting(KLN):
-    """Leaks how many rows there are: nothing under REPLACE_ONE, everything under ADD_OR_REMOVE_ONE."""
-
-    def learn(self, key, sample, privacy, accuracy):
-        found = super().learn(key, sample, privacy, accuracy)
-        return type(found)(found.concept, found.zero, found.outcome + sample.size)
+    assert not found(choice).violated
 
 
 def test_leaking_n_matters_under_add_or_remove_only():
-    learner = Counting(Points(Domain(2)))
-    assert not audit.exact(evidence.learner_target(learner, "counting", 1), Privacy(1.0, 1e-6)).violated
-    learner = Counting(Points(Domain(2)), ADD)
-    assert audit.exact(evidence.learner_target(learner, "counting", 1), Privacy(1.0, 1e-6)).violated
-    assert not audit.exact(evidence.learner_target(KLN(Points(Domain(2)), ADD), "kln", 1), Privacy(1.0, 1e-6)).violated
+    counting = lambda key, sample, plan: (choice(key, sample, plan), sample.size)  # noqa: E731
+    assert not found(counting).violated
+    assert found(counting, ADD).violated and not found(choice, ADD).violated
 
 
 def test_what_cannot_be_listed_says_so():
-    class Noisy(KLN):
-        def learn(self, key, sample, privacy, accuracy):
-            found = super().learn(key, sample, privacy, accuracy)
-            noise = m.laplace_mechanism(sample.size, privacy.epsilon, sensitivity=1).sample(key)
-            return type(found)(found.concept, found.zero, found.outcome + (noise > 3).astype(jnp.int32))
+    def noisy(key, sample, plan):
+        own, other = jax.random.split(key)
+        return choice(own, sample, plan), m.laplace_mechanism(sample.size, plan.epsilon, sensitivity=1).sample(
+            other
+        ) > 3
 
-    with pytest.raises(audit.NotListable, match="statistically"):
-        audit.exact(evidence.learner_target(Noisy(Points(Domain(2))), "noisy", 1), Privacy(1.0, 1e-6))
+    with pytest.raises(audit.NotListable, match=r"dpjax_draw at .*test_exact.py.*statistical"):
+        found(noisy)
 
-    class Jitted(KLN):
-        def learn(self, key, sample, privacy, accuracy):
-            return type(super().learn(key, sample, privacy, accuracy)).of(jnp.zeros((1, 2), jnp.uint32))
 
-    report = audit.exact(evidence.learner_target(Jitted(Points(Domain(2))), "constant", 1), Privacy(1.0, 1e-6))
-    assert (report.epsilon_found, report.delta_found) == pytest.approx((0, 0), abs=1e-12)
+def test_an_audit_that_shows_nothing_says_so():
+    constant = found(lambda key, sample, plan: jnp.zeros(2, jnp.uint32) + choice(key, sample, plan)[0] * jnp.uint32(0))
+    assert constant.details["outcomes"] == 1 and "; 1 outcome" in constant.evidence
+    assert (constant.epsilon_found, constant.delta_found) == pytest.approx((0, 0), abs=1e-12)
+    assert found(choice).details["outcomes"] == CONCEPTS.size
+
+
+def test_the_float32_program_as_it_runs():
+    report = found(choice, as_it_runs=True)
+    assert not report.violated and "as it runs" in report.evidence
+    assert report.epsilon_found == pytest.approx(found(choice).epsilon_found, rel=1e-5)
+
+
+def pure(epsilon):
+    return Guarantee(epsilon, 0.0, REPLACE, "pure")
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 20.0, 50.0])
+def test_pure_claims_are_judged_by_ratios_at_any_epsilon(epsilon):
+    """Two-sided geometric laws, whose rare outcomes have masses of e^-2000 at epsilon 50."""
+    values = np.arange(-40, 41)
+    off = np.arange(2)[:, None]
+    inside = np.log(np.tanh(epsilon / 2)) - epsilon * np.abs(values - off)
+    ends = -epsilon * np.abs(values - off) - np.log1p(np.exp(-epsilon))
+    table = np.where(np.abs(values) == 40, ends, inside)
+    pairs = np.array([[0, 1], [1, 0]])
+    assert not exceeds(pure(epsilon), table, pairs)
+    assert exceeds(pure(epsilon * (1 - 1e-6)), table, pairs)
+    assert not exceeds(Guarantee(epsilon, 1e-9, REPLACE, "approximate"), table, pairs)
+    mass = hockey_stick(table[0], table[1], epsilon / 2)
+    assert exceeds(Guarantee(epsilon / 2, float(mass) * (1 - 1e-6), REPLACE, "approximate"), table, pairs)
+    assert not exceeds(Guarantee(epsilon / 2, float(mass), REPLACE, "approximate"), table, pairs)
+
+
+def test_a_rare_outcome_refutes_by_its_own_ratio_only():
+    """A mass of 1e-34: nothing that is added to a mass of 1 shows it, and its log-ratio does."""
+    rare = np.log(1e-34)
+    table = np.array([[0.0, rare], [0.0, rare - 1], [0.0, rare - 1.01]])
+    assert not exceeds(pure(1.0), table, np.array([[0, 1]]))
+    assert exceeds(pure(1.0), table, np.array([[0, 2]]))
+    missing = np.array([[0.0, rare, -800.0], [0.0, -np.inf, -np.inf]])
+    assert exceeds(pure(1.0), missing, np.array([[0, 1]]))
+    assert not exceeds(pure(1.0), missing[:, ::2], np.array([[0, 1]]))  # it may have underflowed on the other side
 
 
 def test_relations_must_match():
@@ -261,6 +305,6 @@ def test_outcomes_are_told_apart_byte_by_byte(bytes_that_move):
     column = np.full((40, 7, 30), 9, np.uint8)
     column[..., 30 - bytes_that_move :] = draw.integers(0, 2, (40, 7, bytes_that_move)) * 255
     column[20:] = column[:20]
-    found, number = outcomes._distinct(column, (40, 7))
-    expected = np.unique(column.reshape(-1, 30), axis=0)
-    assert np.array_equal(found, expected) and np.array_equal(found[number], column)
+    rows = column.reshape(-1, 30)
+    distinct, number = outcomes._distinct(rows)
+    assert np.array_equal(distinct, np.unique(rows, axis=0)) and np.array_equal(distinct[number], rows)

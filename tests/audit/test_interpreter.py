@@ -139,10 +139,8 @@ def test_cond_under_vmap():
     p = probabilities()
     expected = {}
     for i, j in itertools.product([0, 1, 2, 7], repeat=2):
-        sides = [
-            np.where(DATA[:, side] > 0, p[:, at] if at < 3 else 0.0, float(at == 7)) for side, at in ((0, i), (1, j))
-        ]
-        expected[i, j] = np.prod(sides, axis=0)
+        of_side = lambda side, at: np.where(DATA[:, side] > 0, p[:, at] if at < 3 else 0.0, float(at == 7))  # noqa: E731
+        expected[i, j] = of_side(0, i) * of_side(1, j)
     check(run, expected)
 
 
@@ -294,9 +292,10 @@ def test_keys_that_are_all_used_once_are_not_refused():
 
 
 def test_randomness_outside_of_draws_is_refused_with_the_line():
-    run = lambda key, data, plan: (
-        draw(jax.random.split(key)[0], data, plan) + jax.random.bits(key, (), "uint8").astype(jnp.int32)
-    )
+    def run(key, data, plan):
+        own, other = jax.random.split(key)
+        return draw(own, data, plan) + jax.random.bits(other, (), "uint8").astype(jnp.int32)
+
     with pytest.raises(audit.NotListable, match=r"random_bits at .*test_interpreter.py.*declare the law"):
         exact_table(run, DATA, PLAN)
     with pytest.raises(audit.NotListable, match=r"random_unwrap at .*random.py"):

@@ -9,7 +9,7 @@ from dpjax import audit, evidence
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.databases import show_numbers
-from dpjax.audit.replay import trace
+from dpjax.audit.replay import traces
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
@@ -84,7 +84,8 @@ def test_questions_inside_loops_are_heard_each_time():
 
         return jax.lax.scan(step, jnp.float32(0), (jax.random.split(key, 3), data))[0]
 
-    found = trace(lambda k, d: run(k, d, PRIVACY), (jax.random.key(0), jnp.array([3, 1, 0], jnp.int32)))
+    data = jnp.array([3, 1, 0], jnp.int32)
+    found, _ = traces(run, jax.random.key(0), data, data, audit.target.rounded(PRIVACY))
     assert [float(question[3]) for question in found.questions] == [3, 1, 0]
     assert not replayed(run).violated  # each question moves by 1: what they cost together is the accountant's business
 
@@ -123,19 +124,40 @@ def test_a_learner_that_believes_in_half_its_sensitivity():
 
 
 def test_a_trace_computes_what_the_program_computes():
-    """Operation by operation as under jit, for a learner with sorts, scans, 64-bit parts and samplers."""
-    learner = KLN(Thresholds(Domain(2**32)))
-    target = evidence.learner_target(learner, "kln", 1)
-    sample, privacy = target.pairs()[4].first, Privacy(jnp.float32(1.0), jnp.float32(0.0))
-    key = jax.random.key(3)
-    found = trace(lambda k, d: target.run(k, d, privacy), (key, sample))
-    expected = jax.jit(lambda k, d: target.run(k, d, privacy))(key, sample)
-    assert len(found.draws) == len(found.questions) == 1
-    np.testing.assert_array_equal(np.asarray(found.draws[0][0]), np.asarray(expected.concept[0]))
+    """Piece by piece as under jit, with sorts, scans, 64-bit parts and samplers."""
+    concepts, plan = Thresholds(Domain(2**32)), audit.target.rounded(PRIVACY)
+
+    def run(key, data, plan):
+        pieces = concepts.pieces(data, data[:, 1] > 5, jnp.ones(3, bool))
+        return intervals.interval_exponential(pieces, plan.epsilon).sample(key)
+
+    data, key = jnp.asarray([[0, 3], [0, 9], [0, 7]], jnp.uint32), jax.random.key(3)
+    first, again = traces(run, key, data, data.at[0, 1].set(8), plan)
+    assert len(first.draws) == len(first.questions) == 1
+    np.testing.assert_array_equal(first.draws[0][0], jax.jit(run)(key, data, plan))
+    np.testing.assert_array_equal(first.draws[0][0], again.draws[0][0])
+
+
+def test_questions_of_lanes_are_questions_each():
+    def run(key, data, p):
+        noisy = lambda own, count: m.laplace_mechanism(count, p.epsilon, sensitivity=1).sample(own)  # noqa: E731
+        return jax.vmap(noisy)(jax.random.split(key, 3), data)
+
+    assert not replayed(run).violated  # two counts move by 1 each, in mechanisms of their own
+
+
+def test_loops_under_vmap_that_follow_the_data():
+    def run(key, data, p):
+        turns = jax.vmap(lambda count: jax.lax.while_loop(lambda i: i < count, lambda i: i + 1, jnp.int32(0)))(data)
+        return m.laplace_mechanism(0 * jnp.sum(turns), p.epsilon, sensitivity=1).sample(key)
+
+    assert "other ways" in replayed(run).evidence
 
 
 def test_nothing_to_listen_to():
     with pytest.raises(InputError, match="no question"):
+        replayed(lambda key, data, p: data)
+    with pytest.raises(InputError, match="declare the law"):
         replayed(lambda key, data, p: jax.random.uniform(key))
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpjax import accounting, cli, learners, mechanisms, sanitizers
+from dpjax import accounting, audit, cli, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
@@ -125,8 +125,8 @@ def test_rows_of_everything_have_their_own_seeds_and_share_one_error_probability
     levels = [1 - report["confidence"] for report in answer["reports"]]
     assert levels == pytest.approx([0.1 / 4] * 3 + [0]), "an exact row has no level"
     seeds = [report["seed"] for report in answer["reports"][:3]]
-    assert len(set(seeds)) == 3 and seeds == [audit_command.seed_of_row(*row, 5) for row in rows]
-    assert audit_command.seed_of_row(*rows[0], 6) not in seeds
+    assert len(set(seeds)) == 3 and seeds == [audit.seed_of(audit_command.name_of_row(*row), 5) for row in rows]
+    assert audit.seed_of(audit_command.name_of_row(*rows[0]), 6) not in seeds
     assert run(capsys, *flags, "--json")[0] == 0  # the same rows again
 
 

@@ -29,7 +29,7 @@ AGNOSTIC = {
     "resample": EmpiricalLearner(Independent(KLN(POINTS), K), 512),
     "hashed": HashedPoints(POINTS, K, 4, 6),
     "generic points": GenericLearner(POINTS, K, PointCounts(POINTS.domain, 4, 4), "zcdp"),
-    "generic thresholds": GenericLearner(THRESHOLDS, K, Hierarchy(4, 20)),
+    "generic thresholds": GenericLearner(THRESHOLDS, K, Hierarchy(20, levels=4)),
 }
 VOTING = {"points": PointLearner(POINTS), "parities": ParityLearner(Parities(20), 5, 12)}
 ALL = AGNOSTIC | VOTING

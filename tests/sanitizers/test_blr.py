@@ -13,7 +13,7 @@ import pytest
 from dpjax import audit, evidence
 from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
-from dpjax.core.plans import widened
+from dpjax.core.plans import down, widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.sanitizers import BLR, Sanitized
 from dpjax.sanitizers.queries import answers, error, histogram, query
@@ -50,7 +50,7 @@ def test_the_law_is_that_of_the_definition(rows, m):
     plan, capacity = BLR(Finite.of(TABLE), m), 9
     x = np.full((capacity, 1), 0xDEADBEEF, np.uint32)
     x[: len(rows), 0] = rows
-    want = brute(TABLE, rows, m, float(np.float32(1.7)))
+    want = brute(TABLE, rows, m, float(down(1.7)))
     with jax.enable_x64(True):
         numbers = jax.tree.map(jnp.asarray, widened(plan.plan(Privacy(1.7), Accuracy(ALPHA, BETA))))
         law = plan.law(jnp.asarray(x), jnp.arange(capacity) < len(rows), numbers)

@@ -233,7 +233,7 @@ def test_the_exact_law_keeps_the_claim_and_attains_delta(budget):
     report = audit.exact(few(2), Privacy(*budget))
     assert not report.violated, str(report)
     if budget[1] <= 0.5:  # otherwise noisy counts below 0 are released, and not used
-        assert report.delta_found == pytest.approx(budget[1], rel=1e-9)  # a value that vanishes is all of delta
+        assert report.delta_found == pytest.approx(budget[1], rel=1e-6)  # a value that vanishes is all of delta
 
 
 def test_a_threshold_one_too_low_is_refuted(monkeypatch):

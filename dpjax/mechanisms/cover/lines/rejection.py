@@ -8,15 +8,18 @@ the time that a draw takes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.tree_util import register_dataclass
 
 from dpjax.core import random
+from dpjax.core.checks import InputError
+from dpjax.core.draws import drawn
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
 from dpjax.mechanisms.cover.lines.envelope import envelope, slackened
@@ -50,12 +53,57 @@ class CutFamily:
 
     def select(self: Any, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
         """One cut with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
-        sizes = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
-        return select_cut(self, key, x, target, other, score, **sizes)[0]
+        return CutLaw(x, target, other, score, self, self.bins, self.spare, self.walls).sample(key)
 
     def hits(self: Any, h: Cut, x: Array) -> Array:
         """Which rows h hits, ``bool[n]``, by integers only."""
         return cut_hits(self, h, x)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class CutLaw:
+    """What `select_cut` draws: a cut with mass proportional to mu(h) exp(coefficient q(h)); its arguments.
+
+    There is no list of its outcomes. The lattice of a half-plane has about 2^60 slopes and as many t for each, on the
+    smallest grid, too, and a program that publishes the cut tells all of them apart. The lines dual to the n rows part
+    the lattice into O(n^2) cells in which all cuts hit the same rows. With the measures of these cells, integrals over
+    the slope of differences of two rows' values, a program could be audited that reads of a cut only which rows it
+    hits; that ends where it reads more, as the learner of polygons does, which publishes its cuts.
+    """
+
+    x: Array
+    target: Array
+    other: Array
+    score: Score
+    cuts: Any = field(metadata={"static": True})
+    bins: int = field(metadata={"static": True})
+    spare: int = field(metadata={"static": True})
+    walls: int = field(metadata={"static": True})
+
+    @drawn
+    def sample(self, key: Array) -> Cut:
+        """One cut."""
+        sizes = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
+        return select_cut(self.cuts, key, self.x, self.target, self.other, self.score, **sizes)[0]
+
+    def log_weight(self, outcome: Cut) -> Array:
+        """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a cut on the lattice that is no tail of the measure."""
+        with jax.enable_x64(True):
+            theta, _ = outcome.whole()
+            hit = cut_hits(self.cuts, outcome, self.x)
+            counts = (jnp.sum(hit & rows).astype(jnp.float64) for rows in (self.target, self.other))
+            return self.cuts.log_density(outcome.chart, theta) + self.score.log_weight(*counts)
+
+    def log_prob(self, outcome: Cut) -> Array:
+        """InputError: the total of all weights is a sum over the lattice. `log_weight` is what it would divide."""
+        raise InputError(
+            "law", "one whose total weight is known", "CutLaw", "compare `log_weight` of two cuts, or audit it by runs"
+        )
+
+    def support(self, limit: int) -> None:
+        """None: see above."""
+        return None
 
 
 class _Table(NamedTuple):
