@@ -284,7 +284,7 @@ LEARNERS = {
 }  # fmt: skip
 MECHANISMS = {
     name: value for name, value in exported(dpjax.mechanisms).items()
-    if inspect.isfunction(value) and not name.endswith("_guarantee")
+    if inspect.isfunction(value) and not name.endswith(("_guarantee", "_plan"))
 }  # fmt: skip
 
 
