@@ -93,7 +93,7 @@ class CutLaw:
             theta, _ = outcome.whole()
             hit = cut_hits(self.cuts, outcome, self.x)
             counts = (jnp.sum(hit & rows).astype(jnp.float64) for rows in (self.target, self.other))
-            return self.cuts.log_density(outcome.chart, theta) + self.score.log_weight(*counts)
+            return self.cuts.log_density(outcome.chart, theta) + self.score.capped(LARGEST).log_weight(*counts)
 
     def log_prob(self, outcome: Cut) -> Array:
         """InputError: the total of all weights is a sum over the lattice. `log_weight` is what it would divide."""
