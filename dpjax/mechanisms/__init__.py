@@ -1,7 +1,7 @@
 """Mechanisms: data in, the law of the output out. One file, one mechanism.
 
-An epsilon or a delta is spent as it is given: a traced scalar as it stands, a Python number as the nearest float32, which
-may be above it. `core.plans.down` rounds a budget down.
+An epsilon or a delta is spent as it is given: a traced scalar as it stands, a Python number as the nearest float32,
+which may be above it. `core.plans.down` rounds a budget down.
 """
 
 from .above_threshold import above_threshold as above_threshold
