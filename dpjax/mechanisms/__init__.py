@@ -1,4 +1,8 @@
-"""Mechanisms: data in, the law of the output out. One file, one mechanism."""
+"""Mechanisms: data in, the law of the output out. One file, one mechanism.
+
+An epsilon or a delta is spent as it is given: a traced scalar as it stands, a Python number as the nearest float32,
+which may be above it. `core.plans.down` rounds a budget down.
+"""
 
 from .above_threshold import above_threshold as above_threshold
 from .above_threshold import above_threshold_guarantee as above_threshold_guarantee
