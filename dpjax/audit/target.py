@@ -27,10 +27,11 @@ class Pair:
         return {"database": self.show(one), "neighbour": self.show(other)}
 
 
-def budget(privacy: Privacy) -> Privacy:
-    """The budget itself as a plan: float32 leaves, never more than was asked for."""
-    epsilon, delta = (down(float(number)) for number in (privacy.epsilon, privacy.delta))
-    return Privacy(epsilon, delta)  # type: ignore[arg-type]
+def rounded(privacy: Privacy) -> Privacy:
+    """The budget with float32 leaves, rounded down: what a program is given never exceeds the claim."""
+    epsilon: Any = down(float(privacy.epsilon))
+    delta: Any = down(float(privacy.delta))
+    return Privacy(epsilon, delta)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Target:
     universes: Callable[[], list[Universe]]
     pairs: Callable[[], list[Pair]]
     table: Callable[[Any, Any], np.ndarray] | None = None
-    plan: Callable[[Privacy], Any] = budget
+    plan: Callable[[Privacy], Any] = rounded
     calibration: str = "corrected"
     caveat: str = ""
     covers: tuple[str, ...] = ()
