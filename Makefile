@@ -21,7 +21,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/mypy
 
 bench: $(VENV)/.bench
-	$(VENV)/bin/dpjax bench
+	$(VENV)/bin/python -m benchmarks
 
 figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats png svg pdf

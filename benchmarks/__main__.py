@@ -18,6 +18,7 @@ def main(arguments: list[str]) -> int:
     if "--json" in arguments:
         print(json.dumps({"rows": rows}))
     else:
+        print(rows[0]["processor"])
         for row in rows:
             goal = "" if row["goal"] is None else f" (goal {row['goal']:g})"
             rates = f"{row['value']:.3g} against {row['peer_value']:.3g} {row['unit']}"

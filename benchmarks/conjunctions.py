@@ -12,7 +12,6 @@ from benchmarks import peers
 from benchmarks.clock import Work, race
 from benchmarks.row import Measured, Row
 from dpjax.accounting import calibrate_set_cover
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import Conjunctions, Hypothesis, ProductCube
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -29,16 +28,16 @@ Errors = Callable[[Array], Array]
 def learned(trials: int = _TRIALS) -> Errors:
     """dpjax, ``uint64[trials]`` in units of 2**-64. The target is an AND of four coordinates, balanced."""
     concepts, workload = Conjunctions(DIMENSION), ProductCube.balanced(DIMENSION, LITERALS)
-    learner = ConjunctionLearner(concepts, cover_table(ROUNDS, LITERALS, _RELATION, DELTA, (EPSILON,), noisy=True))
+    learner = ConjunctionLearner(concepts, LITERALS, ROUNDS, _RELATION, noisy=True)
     target = Hypothesis.of(concepts.of_literals(jnp.arange(LITERALS, dtype=jnp.int32))[None])
-    privacy, goal = Privacy(jnp.float32(EPSILON), jnp.float32(DELTA)), Accuracy(jnp.float32(0.1), jnp.float32(0.1))
+    plan = learner.plan(Privacy(EPSILON, DELTA), Accuracy(0.1, 0.1))
     mask = jnp.ones(EXAMPLES, bool)
 
     def one(trial: Array) -> Array:
         key = keys.of_trial(keys.root(0), trial)
         x = workload.draw(keys.stream(key, "sample"), EXAMPLES)
         sample = Sample(x, concepts.predict(target, x), mask)
-        found = learner.learn(keys.stream(key, "learn"), sample, privacy, goal)
+        found = learner.learn(keys.stream(key, "learn"), sample, plan)
         with jax.enable_x64(True):
             return concepts.error(workload, found, target)[0]
 

@@ -17,6 +17,7 @@ from benchmarks.row import Measured, Row
 from dpjax.concepts import ConvexPolygons, Hypothesis
 from dpjax.core import keys
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.score import Score
 from tests.oracles import events
 from tests.oracles.slabs import Frame, slab_select
 
@@ -39,7 +40,7 @@ def rows(n: int, trials: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def by_rejection(key: Array, x: Array, target: Array, other: Array) -> Any:
     """dpjax: any number of rows."""
-    return HalfPlanes(_D).select(key, x, target, other, *_numbers(target))
+    return HalfPlanes(_D).select(key, x, target, other, Score.of(*_numbers(target)))
 
 
 def by_slabs(key: Array, x: Array, target: Array, other: Array) -> Any:

@@ -27,14 +27,14 @@ def learned(size: int, trials: int) -> Callable[[Array], Array]:
     domain = Domain(size)
     distribution, learner = distributions.uniform(domain), KLN(Thresholds(domain))
     target = Hypothesis.of(jnp.asarray(wide.encode([size // 2 - 1])))
-    privacy, goal = Privacy(jnp.float32(peers.EPSILON)), Accuracy(jnp.float32(0.1), jnp.float32(0.1))
+    plan = learner.plan(Privacy(peers.EPSILON), Accuracy(0.1, 0.1))
     mask = jnp.ones(peers.ROWS, bool)
 
     def one(trial: Array) -> Array:
         key = keys.of_trial(keys.root(0), trial)
         x = distribution.draw(keys.stream(key, "sample"), peers.ROWS)
         sample = Sample(x, learner.concepts.predict(target, x), mask)
-        return learner.learn(keys.stream(key, "learn"), sample, privacy, goal).concept
+        return learner.learn(keys.stream(key, "learn"), sample, plan).concept
 
     @jax.jit
     def tile(first: Array) -> Array:

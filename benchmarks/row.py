@@ -1,7 +1,11 @@
 """What a row of the table is."""
 
+import functools
+import os
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -13,6 +17,20 @@ class Measured:
     peer_value: float
     ratio: float
     note: str = ""
+
+
+@functools.cache
+def processor() -> str:
+    """The processor's name and the number of cores that this process may use."""
+    name, features = platform.processor() or platform.machine() or "unknown", ""
+    information = Path("/proc/cpuinfo")
+    if information.is_file():
+        lines = [line.partition(":") for line in information.read_text().splitlines()]
+        found = {key.strip(): value.strip() for key, _, value in lines}
+        name = found.get("model name", name)
+        features = ", AVX-512" if "avx512f" in found.get("flags", "").split() else ""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return f"{name}{features}, {cores} cores"
 
 
 @dataclass(frozen=True)
@@ -42,4 +60,5 @@ class Row:
         return {
             "name": self.name, "value": float(found.value), "peer": self.peer, "peer_value": float(found.peer_value),
             "ratio": float(found.ratio), "goal": self.goal, "unit": self.unit, "passed": passed, "note": found.note,
+            "processor": processor(),
         }  # fmt: skip

@@ -31,9 +31,9 @@ def run(names: Iterable[str] | None = None, quick: bool = False) -> list[dict[st
       names: of `ROWS`.
       quick: a few repetitions of each.
 
-    Returns: {name, value, peer, peer_value, ratio, goal, unit, passed, note} of each row; larger ratios are better and
-      ``passed`` says whether the goal is met (None without a goal). InputError for an unknown name, or where a peer is
-      not installed, before anything runs.
+    Returns: {name, value, peer, peer_value, ratio, goal, unit, passed, note, processor} of each row; larger ratios are
+      better and ``passed`` says whether the goal is met (None without a goal). InputError for an unknown name, or where
+      a peer is not installed, before anything runs.
     """
     asked = list(ROWS if names is None else (checks.choice("row", name, ROWS) for name in names))
     missing = {package for name in asked for package in ROWS[name].needs if importlib.util.find_spec(package) is None}

@@ -8,6 +8,7 @@ import numpy as np
 
 from dpjax.concepts import Domain, Thresholds, distributions
 from dpjax.core import keys, wide
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.engine import capacity, tile_program
 from dpjax.experiments.experiment import Experiment, Point, Workload, point
 from dpjax.learners import KLN
@@ -20,8 +21,9 @@ def threshold_tile() -> tuple[Experiment, Workload, Point]:
     domain = Domain(_SIZE)
     distribution = distributions.uniform(domain)
     workload = Workload(distribution, jnp.asarray(wide.encode([_SIZE // 2 - 1])))
-    experiment = Experiment(KLN(Thresholds(domain)), 1, capacity(_ROWS))
-    return experiment, workload, point(bytes(8), _ROWS, 1.0, 0.0, 0.1, 0.1, distribution)
+    learner = KLN(Thresholds(domain))
+    plan = learner.plan(Privacy(1.0), Accuracy(0.1, 0.1))
+    return Experiment(learner, 1, capacity(_ROWS)), workload, point(bytes(8), _ROWS, plan, 0.1, distribution)
 
 
 def compiled() -> Any:

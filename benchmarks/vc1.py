@@ -16,8 +16,6 @@ from dpjax.concepts import Domain, Hypothesis, Thresholds, Tree, distributions, 
 from dpjax.core import keys, wide
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import ImproperVC1
-from dpjax.learners.vc1_improper import depth_bits
-from dpjax.mechanisms.median import plan_exponential
 
 _NODES, _SUBSAMPLES, _ROWS = 1 << 16, 128, 4096
 _HEIGHT, _MANY, _SECONDS = 1 << 20, 10_000, 60.0
@@ -32,16 +30,16 @@ def tree() -> Tree:
 
 def learned(concepts: Tree | Thresholds, target: int, trials: int):
     """First trial -> ``uint32[trials, 1, 2]``, nodes."""
-    learner = ImproperVC1(concepts, _SUBSAMPLES, plan_exponential(depth_bits(concepts), 0.5, 0.1))
+    learner = ImproperVC1(concepts, "exponential", _SUBSAMPLES)
+    plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
     distribution, hypothesis = distributions.uniform(concepts.domain), Hypothesis.of(jnp.asarray(wide.encode([target])))
-    privacy, goal = Privacy(jnp.float32(1.0), jnp.float32(1e-6)), Accuracy(jnp.float32(0.1), jnp.float32(0.1))
     mask = jnp.ones(_ROWS, bool)
 
     def one(trial: Array) -> Array:
         key = keys.of_trial(keys.root(0), trial)
         x = distribution.draw(keys.stream(key, "sample"), _ROWS)
         sample = Sample(x, concepts.predict(hypothesis, x), mask)
-        return learner.learn(keys.stream(key, "learn"), sample, privacy, goal).concept
+        return learner.learn(keys.stream(key, "learn"), sample, plan).concept
 
     @jax.jit
     def tile(first: Array) -> Array:

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane, Unions
 from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
 from dpjax.core import keys
@@ -24,6 +23,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.learners import PolygonLearner, UnionLearner
+from dpjax.mechanisms.cover import CoverPlan
 from dpjax.plots.polygons import plot_polygon
 
 D, PRIVACY, ACCURACY, LIMIT = 2**10, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), 0.12
@@ -76,8 +76,8 @@ class Case:
     figure: str
 
 
-UNION = UnionLearner(Unions(D, 7), cover_table(10, 4, RELATION, 1e-6, (1.0,)), 8, 16)
-POLYGON = PolygonLearner(ConvexPolygons(D, 4), cover_table(14, 4, RELATION, 1e-6, (1.0,)))
+UNION = UnionLearner(Unions(D, 7), 10, 4, RELATION, directions=8)
+POLYGON = PolygonLearner(ConvexPolygons(D, 4), 14, 4, RELATION)
 CASES = (
     Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
     Case("NV", "Nevada", (-121.9, 34.7, -112.2, 42.3), POLYGON, SIZES, "boundary-convex"),
@@ -110,14 +110,14 @@ class Run:
 def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trials: int) -> list[Run]:
     """Independent ones: uniform locations of the box, labelled by the true outline."""
     contains, own = shapely_module().contains_xy, keys.root(seed)
-    found = []
+    plan, found = case.learner.plan(privacy, ACCURACY), []
     for trial in range(trials):
         of_sample, of_learn = keys.streams(keys.of_trial(own, np.uint32(trial)), "sample", "learn")
         x = UniformPlane(D).draw(of_sample, n)
         inside = contains(truth, *np.asarray(x).astype(float).T)
         sample = Sample(x, jnp.asarray(inside)[:, None], jnp.ones(n, bool))
         begin = perf_counter()
-        hypothesis = jax.block_until_ready(learned(case.learner, of_learn, sample, privacy))
+        hypothesis = jax.block_until_ready(learned(case.learner, of_learn, sample, plan))
         seconds = perf_counter() - begin
         found.append(Run(sample, hypothesis, area_error(case.learner.concepts, hypothesis, truth), seconds))
         print(case.name, n, privacy.epsilon, f"error {found[-1].error:.4f}, {seconds:.1f} s", flush=True)
@@ -125,9 +125,9 @@ def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trial
 
 
 @partial(jax.jit, static_argnums=0)
-def learned(learner: PolygonLearner | UnionLearner, key: jax.Array, sample: Sample, privacy: Privacy) -> Hypothesis:
+def learned(learner: PolygonLearner | UnionLearner, key: jax.Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
     """One run."""
-    return learner.learn(key, sample, privacy, ACCURACY)
+    return learner.learn(key, sample, plan)
 
 
 def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> None:
@@ -153,7 +153,7 @@ def _shape(case: Case, truth: Geometry) -> tuple:
     what = "PolygonLearner" if isinstance(learner, PolygonLearner) else "UnionLearner"
     return (
         case.name, f"{truth.area / D**2:.3f}", f"{truth.area / truth.convex_hull.area:.3f}",
-        f"{what}, {learner.table.rounds} rounds, k = {learner.table.k}",
+        f"{what}, {learner.rounds} rounds, k = {learner.members}",
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> Non
     """The first run."""
     config = {
         "script": "boundary", "state": case.code, "box": list(case.box), "rows": len(run.sample.y), "d": D,
-        "rounds": case.learner.table.rounds, "k": case.learner.table.k, "relation": RELATION.value,
+        "rounds": case.learner.rounds, "k": case.learner.members, "relation": RELATION.value,
         "epsilon": PRIVACY.epsilon, "delta": PRIVACY.delta, "trial": 0,
     }  # fmt: skip
     caption = f"{len(run.sample.y)} locations, epsilon = {PRIVACY.epsilon:g}: error {run.error:.3f}"

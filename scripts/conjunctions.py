@@ -4,16 +4,13 @@ Run: python scripts/conjunctions.py [--out FOLDER] [--seed SEED] [--trials TRIAL
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log
 from pathlib import Path
 from typing import Any
 
-from dpjax.accounting import calibrate_set_cover
-from dpjax.accounting.cover.calibration import CoverCalibration
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import Conjunctions, ProductCube
-from dpjax.core.types import Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.experiment import Workload
@@ -21,7 +18,7 @@ from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ConjunctionLearner
-from dpjax.mechanisms.cover.coefficient import CoverBudget
+from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.plots.lines import Line, Panel, plot_lines
 
 EPSILON, DELTA, ALPHA, BETA, DIMENSION = 1.0, 1e-6, 0.1, 0.1, 64
@@ -82,33 +79,28 @@ def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, 
 
 def _measured(name: str, k: int, trials: int, cells: Cells) -> dict[str, Any]:
     variant, factor = RULES[name]
-    plan = calibrate_set_cover(EPSILON, DELTA, ceil(factor * k), k, RELATION, variant)
     concepts = Conjunctions(DIMENSION)
+    learner = ByRule(concepts, k, ceil(factor * k), RELATION, variant=variant)
     workload = Workload(ProductCube.balanced(DIMENSION, k), concepts.targets(64, k, signs=False))
-    setting = Setting(ByRule.of(concepts, plan), workload, 1, 1, EPSILON, DELTA, ALPHA, BETA)
+    setting = Setting(learner, workload, 1, 1, EPSILON, DELTA, ALPHA, BETA)
     grid = geometric_grid(64, 40_000, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA)
     star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)
     print(name, k, star.n_low, star.n_high, star.trials_total, flush=True)
-    return {"rule": name, "k": k, "low": star.n_low, "high": star.n_high, "coefficient": plan.coefficient}
+    coefficient = float(learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)).coefficient)
+    return {"rule": name, "k": k, "low": star.n_low, "high": star.n_high, "coefficient": coefficient}
 
 
 @dataclass(frozen=True)
 class ByRule(ConjunctionLearner):
-    """With the numbers of one rule, whatever another one would give."""
+    """With the numbers of one rule of accounting."""
 
-    plan: CoverCalibration
+    variant: str = "noise_free"
 
-    @staticmethod
-    def of(concepts: Conjunctions, plan: CoverCalibration) -> "ByRule":
-        """The table says no more than rounds, k and relation; what is taken off noisy counts they hardly exceed."""
-        table = cover_table(plan.rounds, plan.k, plan.neighboring, plan.delta, (plan.epsilon,))
-        offset = plan.scale * log(plan.rounds / TAIL)
-        return ByRule(concepts, table, replace(plan, offset=offset))
-
-    def budget(self, privacy: Privacy) -> CoverBudget:
-        """Those of the plan."""
-        return CoverBudget(self.plan.coefficient, self.plan.scale, self.plan.offset)
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+        """What is taken off noisy counts is what their noise hardly exceeds."""
+        offset = log(self.likely_rounds / TAIL)
+        return cover_plan(privacy, self.likely_rounds, self.literals, self.neighboring, self.variant, offset)
 
 
 def _of(rows: Sequence[dict[str, Any]], name: str, k: int) -> dict[str, Any]:

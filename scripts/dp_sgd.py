@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
 from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core import keys
@@ -30,7 +29,7 @@ from dpjax.plots.lines import Line, Panel, plot_lines
 EPSILON, DELTA, ALPHA, BETA, D, EDGES, ROUNDS, TARGETS = 1.0, 1e-6, 0.1, 0.1, 2**10, 4, 14, 64
 ROWS = (400, 800, 1600, 3200, 6400, 12_800)
 CONCEPTS, UNIFORM = ConvexPolygons(D, EDGES), UniformPlane(D)
-OURS = PolygonLearner(CONCEPTS, cover_table(ROUNDS, EDGES, Neighboring.ADD_OR_REMOVE_ONE, DELTA, (EPSILON,)))
+OURS = PolygonLearner(CONCEPTS, ROUNDS, neighboring=Neighboring.ADD_OR_REMOVE_ONE)
 BUDGET, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 CHUNK, BLOCK = 16, 8  # runs of one call, and those at once, whose gradients stay in a core's cache
 STYLES = {"dp-sgd": "dp-sgd", "free": "erm", "cover": "kinematic"}
@@ -249,7 +248,7 @@ def _program(network: DPSGD | None, room: int) -> Callable:
         target = experiment.draw_targets(of_target, workload)
         sample = experiment.draw_sample(of_sample, workload, target, n)
         if network is None or numbers is None:
-            predicted = OURS.predict(OURS.learn(of_learn, sample, BUDGET, ACCURACY), probes)
+            predicted = OURS.predict(OURS.learn(of_learn, sample, OURS.plan(BUDGET, ACCURACY)), probes)
         else:
             predicted = network.predict(network.fit(of_learn, sample, numbers), probes)
         return jnp.sum(predicted != CONCEPTS.predict(target, probes), dtype=jnp.int32)

@@ -26,22 +26,24 @@ def main(out: Path, seed: int, n: int) -> tuple[int, int]:
     """
     tree = tree_generators.figure_one()
     privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-    learner = ImproperVC1.planned(tree, privacy, accuracy, "exponential")
+    learner = ImproperVC1(tree, "exponential")
+    plan = learner.plan(privacy, accuracy)
+    t = int(plan.subsamples)
     of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
     target = int(tree.place[TARGET])
     x = distributions.uniform(tree.domain).draw(of_sample, n)
     labels = tree.matrix()[np.flatnonzero(tree.proper).tolist().index(target)][np.asarray(x)[:, 0]]
     sample = database(tree.domain, np.asarray(x)[:, 0].tolist(), labels)
-    found = jax.jit(learner.learn)(of_learn, sample, privacy, accuracy)
-    nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample)
+    found = jax.jit(learner.learn)(of_learn, sample, plan)
+    nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample, plan)[:t]
     node = int(found.concept[0, 1])
     counts = np.bincount(np.asarray(nodes[:, 1]), minlength=tree.size).tolist()
     marks = {target: "target"}
     marks[node] = "node found, the target" if node == target else "node found"
     config = {"script": "figure_one", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "n": n,
-              "subsamples": learner.subsamples, "target": target}  # fmt: skip
+              "subsamples": t, "target": target}  # fmt: skip
     title = "Seven points, eight concepts"
-    caption = f"{n} examples; beside a node: how many of {learner.subsamples} subsamples determine it"
+    caption = f"{n} examples; beside a node: how many of {t} subsamples determine it"
     names = [f"x{number + 1}" for number in range(tree.domain.size)]
     carried = about(config, seed)
     plot_tree(

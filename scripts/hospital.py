@@ -85,7 +85,7 @@ def learners(k: int) -> Mapping[str, Learner]:
     """What is compared."""
     concepts = Thresholds(Domain(2**BITS))
     return {
-        "GenericLearner, zCDP": GenericLearner(concepts, k, Hierarchy(5, BITS), "zcdp", 0.4),
+        "GenericLearner, zCDP": GenericLearner(concepts, k, Hierarchy(levels=5, bits=BITS), "zcdp", 0.4),
         "KLN one by one, zCDP": Independent(KLN(concepts), k, "zcdp"),
         "KLN one by one, basic": Independent(KLN(concepts), k, "basic"),
         "not private": ERM(concepts),

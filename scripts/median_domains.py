@@ -45,7 +45,7 @@ TAIL = """
 
 The exponential median pays (4/epsilon) ln 2 = 2.8 rows for each bit of the domain; the others pay for ln(1/delta), and
 hardly for the domain. RecPrefix needs fewer rows than the exponential median from about {measured} bits on in practice,
-and from {proved} bits on by proof. Plans in practice are those of `experiments.medians.plan_near`: RecPrefix does
+and from {proved} bits on by proof. Plans in practice are those of `papers.medians.plan_near`: RecPrefix does
 without trims there and with less margin than its proof needs, TreeLog and RSC follow their planners at a smaller slack.
 They are as private as proved ones. Other data than these 15 families may need more rows; the proved n is for all.
 """
@@ -95,14 +95,15 @@ def _case(method: str, bits: int, seed: int, trials: int) -> dict[str, Any]:
 
 def _successes(method: str, bits: int, n: int, seed: int, purpose: str, databases: int, runs: int) -> dict[str, int]:
     """By family: of ``databases`` drawn databases, each run ``runs`` times."""
-    plan = plan_near(method, bits, EPSILON, DELTA, n)
+    design = plan_near(method, bits, EPSILON, DELTA, n)
+    plan = design.plan()
     root, capacity, found = keys.stream(keys.root(seed), f"{method} {bits} {n} {purpose}"), -(-n // 128) * 128, {}
     for place, family in enumerate(FAMILIES.FAMILIES):
         generator = np.random.default_rng([seed, bits, n, place, len(purpose + method)])
         rows = np.zeros((databases, capacity, -(-bits // 32)), np.uint32)
         for row in rows:
-            row[:n] = FAMILIES.draw(family, generator, n, bits, turning_weight(plan))
-        answers = interior_points(keys.stream(root, family), np.repeat(rows, runs, 0), n, plan, EPSILON, DELTA)
+            row[:n] = FAMILIES.draw(family, generator, n, bits, turning_weight(design))
+        answers = interior_points(keys.stream(root, family), np.repeat(rows, runs, 0), n, plan)
         found[family] = int(answers.sum())
     return found
 

@@ -68,29 +68,26 @@ class Entry:
 
 
 def entries() -> tuple[Entry, ...]:
-    """The learners, planned."""
+    """The learners."""
     few, many = 16, 256
-    accuracy = ALPHA / 8
-    half = Privacy(float(APPROXIMATE.epsilon) / 2, float(APPROXIMATE.delta) / 2)
-    mwem = MWEM.planned(MATRIX.xor(), half, Accuracy(ALPHA / 4, BETA / 3))
-    counted = GenericLearner(POINTS, few, PointCounts.planned(POINTS.domain, accuracy), "zcdp")
-    sums = GenericLearner(THRESHOLDS, few, Hierarchy.planned(accuracy, 32, half, BETA / 3), "zcdp")
+    mwem = GenericLearner(MATRIX, few, MWEM(MATRIX.xor()), "zcdp")
+    rounds = mwem.plan(APPROXIMATE, ACCURACY).sanitizer.rounds
+    counted = GenericLearner(POINTS, few, PointCounts(POINTS.domain), "zcdp")
     singles = Independent(KLN(POINTS), few, "zcdp")
-    hashed = HashedPoints.planned(POINTS, few, PURE, ACCURACY)
     return (
         Entry("direct sum of KLN, points", Independent(KLN(POINTS), few), few, PURE),
         Entry("direct sum of KLN, points, zCDP", singles, few, APPROXIMATE),
-        Entry("the same from a resample (Theorem 2.24)", EmpiricalLearner.planned(singles, APPROXIMATE, ACCURACY), few,
+        Entry("the same from a resample (Theorem 2.24)", EmpiricalLearner(singles), few,
               APPROXIMATE),
         Entry("direct sum of KLN, thresholds, zCDP", Independent(KLN(THRESHOLDS), few, "zcdp"), few, APPROXIMATE),
         Entry("direct sum of KLN, four elements, zCDP", Independent(KLN(MATRIX), few, "zcdp"), few, APPROXIMATE),
-        Entry("hashed points (Corollary 3.3)", hashed, few, PURE),
+        Entry("hashed points (Corollary 3.3)", HashedPoints(POINTS, few), few, PURE),
         Entry("generic, counted points (Corollary 3.9)", counted, few, APPROXIMATE),
-        Entry("generic, thresholds (Corollary 3.10)", sums, few, APPROXIMATE),
-        Entry(f"generic, four elements, MWEM of {mwem.rounds} rounds", GenericLearner(MATRIX, few, mwem, "zcdp"), few,
+        Entry("generic, thresholds (Corollary 3.10)", GenericLearner(THRESHOLDS, few, Hierarchy(bits=32), "zcdp"), few,
               APPROXIMATE),
+        Entry(f"generic, four elements, MWEM of {rounds} rounds", mwem, few, APPROXIMATE),
         Entry("PointLearner (Theorem 3.13)", PointLearner(POINTS), many, APPROXIMATE),
-        Entry("ParityLearner (Theorem 3.12)", ParityLearner.planned(PARITIES, APPROXIMATE, ACCURACY), many,
+        Entry("ParityLearner (Theorem 3.12)", ParityLearner(PARITIES), many,
               APPROXIMATE),
     )  # fmt: skip
 

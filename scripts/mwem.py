@@ -14,7 +14,7 @@ import numpy as np
 from dpjax.accounting.zcdp import zcdp_rho
 from dpjax.concepts import Finite
 from dpjax.core import keys
-from dpjax.core.types import Privacy
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.reports import options, table
 from dpjax.mechanisms import laplace_mechanism
 from dpjax.sanitizers import MWEM
@@ -83,10 +83,12 @@ def _of_class(
         print(size, many, n, flush=True)
 
 
-def _mwem(plan: MWEM, trials: int):
-    privacy = Privacy(EPSILON, DELTA)
+def _mwem(sanitizer: MWEM, trials: int):
+    plan = sanitizer.plan(Privacy(EPSILON, DELTA), Accuracy(0.5, 0.1))  # the rounds are given
     return jax.jit(
-        lambda key, x, mask: jax.lax.map(lambda own: plan.sanitize(own, x, mask, privacy), keys.per_index(key, trials))
+        lambda key, x, mask: jax.lax.map(
+            lambda own: sanitizer.sanitize(own, x, mask, plan), keys.per_index(key, trials)
+        )
     )
 
 

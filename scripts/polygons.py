@@ -12,9 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.accounting import calibrate_set_cover
-from dpjax.accounting.cover.calibration import CoverCalibration
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
@@ -24,7 +21,7 @@ from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import PolygonLearner
-from dpjax.mechanisms.cover.coefficient import CoverBudget
+from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.polygons import plot_polygon
@@ -79,23 +76,21 @@ class Case:
 
 @dataclass(frozen=True)
 class ByRule(PolygonLearner):
-    """With the numbers of one rule, whatever another one would give."""
+    """With the numbers of one rule of accounting."""
 
-    plan: CoverCalibration | None = None
+    variant: str = "noise_free"
 
     @staticmethod
     def of(case: Case) -> "ByRule":
-        """What is taken off noisy counts is what they hardly exceed for the paper's constants, else half a scale."""
-        plan = calibrate_set_cover(EPSILON, DELTA, case.rounds, case.edges, RELATION, case.variant)
-        share = log(case.rounds / TAIL) if case.variant.startswith("paper") else 0.5
+        """The learner of a case."""
         concepts = ConvexPolygons(case.d, case.edges)
-        pattern = cover_table(case.rounds, case.edges, RELATION, DELTA, (EPSILON,))
-        return ByRule(concepts, pattern, case.measure, plan=replace(plan, offset=plan.scale * share))
+        return ByRule(concepts, case.rounds, None, RELATION, measure=case.measure, variant=case.variant)
 
-    def budget(self, privacy: Privacy) -> CoverBudget:
-        """Those of the plan."""
-        assert self.plan is not None
-        return CoverBudget(self.plan.coefficient, self.plan.scale, self.plan.offset)
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+        """What is taken off noisy counts is what they hardly exceed for the paper's constants, else half a scale."""
+        rounds = self.likely_rounds
+        offset = log(rounds / TAIL) if self.variant.startswith("paper") else 0.5
+        return cover_plan(privacy, rounds, self.members, self.neighboring, self.variant, offset)
 
 
 def four_edges() -> tuple[Case, ...]:
@@ -155,7 +150,7 @@ def _line(name: str, stars: Sequence[tuple[float, NStar]]) -> Line:
 
 
 def _name(case: Case) -> str:
-    return type(case.measure).__name__.lower()
+    return case.measure.name
 
 
 def _measured(case: Case, trials: int, cells: Cells) -> NStar:
@@ -185,7 +180,7 @@ def _picture(out: Path, seed: int, config: dict) -> None:
     of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
     x = UniformPlane(case.d).draw(of_sample, n)
     sample = Sample(x, truth.predict(target, x), jnp.ones(n, bool))
-    found = jax.jit(learner.learn)(of_learn, sample, Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA))
+    found = jax.jit(learner.learn)(of_learn, sample, learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)))
     with jax.enable_x64(True):
         error = int(np.asarray(truth.error(UniformPlane(case.d), found, target))[0]) / UniformPlane(case.d).total
     caption = f"n = {n}, epsilon = {EPSILON:g}, delta = {DELTA:g}: error {error:.3f}"

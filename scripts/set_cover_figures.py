@@ -16,6 +16,7 @@ from dpjax.core import keys
 from dpjax.core.types import Neighboring
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.score import Score
 from dpjax.plots.set_cover import RULES, coefficients, plot_set_cover
 
 EPSILON, DELTA, K = 1.0, 1e-6, 4
@@ -100,8 +101,8 @@ def _drawn(x: np.ndarray, target: np.ndarray, budget: float, law: Arrangement, s
     family, rows = HalfPlanes(D), jnp.asarray(x, jnp.int32)
 
     def draw(key: jax.Array) -> jax.Array:
-        numbers = jnp.float32(budget), K, jnp.float32(COEFFICIENT)
-        cut = family.select(key, rows, jnp.asarray(target), jnp.asarray(~target), *numbers)
+        score = Score.of(jnp.float32(budget), K, jnp.float32(COEFFICIENT))
+        cut = family.select(key, rows, jnp.asarray(target), jnp.asarray(~target), score)
         return family.hits(cut, rows)
 
     own = jax.random.split(keys.stream(keys.root(seed), "draws"), trials)

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.sanitizers import AnySanitizer, candidates, worst_gap
+from dpjax.sanitizers import Sanitizer, candidates, worst_gap
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
 ALPHAS, BITS = (0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003), (16, 32, 64, 128, 1024)
@@ -69,37 +68,36 @@ def main(path: Path) -> None:
     path.write_text(HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + TAIL)
 
 
-def _proved(bits: int, alpha: float, plans: dict[str, tuple[AnySanitizer, int]]) -> str:
+def _proved(bits: int, alpha: float, plans: dict[str, tuple[Sanitizer, int]]) -> str:
     best = min((rows, name) for name, (_, rows) in plans.items() if name not in ("recursive", "joint"))[1]
     rows = {name: f"{plans[name][1]}" if name in plans else "-" for name in NAMES}
     cells = [f"**{rows[name]}**" if name == best else rows[name] for name in NAMES]
     return f"| {bits} | {alpha:g} | " + " | ".join(cells) + " |"
 
 
-def _tried(bits: int, alpha: float, name: str, plan: AnySanitizer, proved: int) -> str:
-    assert plan.sample_size(Privacy(EPSILON, DELTA), Accuracy(alpha, BETA)) == proved
-    capacity = 1 << (proved - 1).bit_length()
+def _tried(bits: int, alpha: float, name: str, sanitizer: Sanitizer, proved: int) -> str:
     family, step, milliseconds = None, 0, 0.0
     while family is None and step < 24:
         n = round(proved * 2 ** (-step / 4))
         capacity = 1 << (n - 1).bit_length()
-        family, spent = _failing(plan, n, capacity, alpha)
+        family, spent = _failing(sanitizer, n, capacity, alpha)
         milliseconds, step = (spent, step + 1) if family is None else (milliseconds, step)
     works = round(proved * 2 ** (-(step - 1) / 4)) if step else "more"
     return f"| {bits} | {alpha:g} | {NAMES[name]} | {proved} | {works} | {family or '-'} | {milliseconds:.2g} |"
 
 
-def _failing(plan: AnySanitizer, n: int, capacity: int, alpha: float) -> tuple[str | None, float]:
+def _failing(sanitizer: Sanitizer, n: int, capacity: int, alpha: float) -> tuple[str | None, float]:
     """The first family with too many failures, and the time of a run."""
-    gaps = _compiled(plan, capacity)
+    gaps, bits = _compiled(sanitizer, capacity), sanitizer.bits
+    plan = sanitizer.plan(Privacy(EPSILON, DELTA), Accuracy(alpha, BETA))
     spent, runs = 0.0, 0
     for family in FAMILIES.FAMILIES:
         failures = 0
         for number in range(DATABASES):
-            x = np.zeros((capacity, -(-plan.bits // 32)), np.uint32)
-            x[:n] = FAMILIES.draw(family, np.random.default_rng([number, n, plan.bits]), n, plan.bits)
+            x = np.zeros((capacity, -(-bits // 32)), np.uint32)
+            x[:n] = FAMILIES.draw(family, np.random.default_rng([number, n, bits]), n, bits)
             begin = time.perf_counter()
-            over, under = (np.asarray(part) for part in gaps(keys.root(number), x, np.arange(capacity) < n))
+            over, under = (np.asarray(part) for part in gaps(keys.root(number), x, np.arange(capacity) < n, plan))
             spent, runs = (spent + time.perf_counter() - begin, runs + RUNS) if number else (spent, runs)
             failures += int(np.sum(over > alpha * under))
             if failures > MOST_FAILURES:
@@ -110,16 +108,15 @@ def _failing(plan: AnySanitizer, n: int, capacity: int, alpha: float) -> tuple[s
 _cache: dict = {}
 
 
-def _compiled(plan: AnySanitizer, capacity: int):
-    if (plan, capacity) not in _cache:
+def _compiled(sanitizer: Sanitizer, capacity: int):
+    if (sanitizer, capacity) not in _cache:
         _cache.clear()
-        _cache[plan, capacity] = jax.jit(partial(_gaps, plan))
-    return _cache[plan, capacity]
+        _cache[sanitizer, capacity] = jax.jit(partial(_gaps, sanitizer))
+    return _cache[sanitizer, capacity]
 
 
-def _gaps(plan: AnySanitizer, key: jax.Array, x: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array]:
-    privacy = Privacy(jnp.float32(EPSILON), jnp.float32(DELTA))
-    one = lambda own: worst_gap(plan.sanitize(own, x, mask, privacy), x, mask)  # noqa: E731
+def _gaps(sanitizer: Sanitizer, key: jax.Array, x: jax.Array, mask: jax.Array, plan) -> tuple[jax.Array, jax.Array]:
+    one = lambda own: worst_gap(sanitizer.sanitize(own, x, mask, plan), x, mask)  # noqa: E731
     return jax.lax.map(one, keys.per_index(key, RUNS))
 
 

@@ -16,9 +16,7 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import guess, rate, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
-from dpjax.learners import ImproperVC1
-from dpjax.papers.medians import plan_near
-from dpjax.papers.vc1_sizes import planned_rows
+from dpjax.papers.vc1_sizes import PracticalVC1, planned_rows
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.search import smallest
 
@@ -37,7 +35,7 @@ Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bit
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}, on the distribution where one threshold only is good. Measured: for each
 t that is listed the least n, on a grid of ratio 2^(1/16), with success of at least {WANTED:g} in {{selected}} trials or
 more; of these the least n. Success there: in fresh trials, with the exact interval at confidence 0.95. Planned:
-`ImproperVC1.planned`, proved for every distribution.
+as `ImproperVC1` plans itself, proved for every distribution.
 
 """
 TAIL = """
@@ -47,7 +45,7 @@ Measured: {measured}
 
 Planned: {planned}
 
-Plans in practice are those of `experiments.medians.plan_near`; on this distribution most subsamples agree, other ones
+Plans in practice are those of `papers.medians.plan_near`; on this distribution most subsamples agree, other ones
 may need more examples. The planned numbers hold for all.
 """
 
@@ -87,7 +85,7 @@ def _case(method: str, bits: int, counts: Sequence[int], trials: int, cells: Cel
     concepts = Thresholds(Domain(2**bits))
     best = None
     for t in counts:
-        learner = ImproperVC1(concepts, t, plan_near(method, bits, EPSILON / 2, DELTA / 2, 2 * t // 3))
+        learner = PracticalVC1(concepts, method, t)
         setting = Setting(learner, hard_thresholds(concepts, ALPHA), 1, 1, EPSILON, DELTA, ALPHA, BETA)
         n = guess(setting, cells, geometric_grid(6 * t, 24 * t, RATIO), max(1, trials // 4), WANTED)
         if n is not None and (best is None or n < best.n):

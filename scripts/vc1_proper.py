@@ -90,7 +90,7 @@ def main(
 def _planned(name: str, tree: Tree, seed: int, trials: int) -> Iterator[tuple]:
     privacy, accuracy, work = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA), hard_tree(tree, ALPHA)
     for what, kind in LEARNERS.items():
-        learner = kind.planned(tree, privacy, accuracy, "exponential")
+        learner = kind(tree, "exponential")
         n = learner.sample_size(privacy, accuracy)
         found = judged(Setting(learner, work, 1, n, EPSILON, DELTA, ALPHA, BETA), seed, trials)
         low, high = clopper_pearson(found.successes, trials)
@@ -104,17 +104,19 @@ def _measured(alpha: float, trials: int, cells: Cells) -> Iterator[dict[str, Any
     children = wrong_children(alpha) + 1
     tree = tree_generators.prefixes(2, children)
     privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(alpha, BETA)
-    plans = {name: kind.planned(tree, privacy, accuracy, "exponential") for name, kind in LEARNERS.items()}
-    inner = replace(plans["improper"], subsamples=SUBSAMPLES)
-    tried = {"improper": [inner], "proper": [replace(plans["proper"], improper=inner, first=share) for share in FIRST]}
+    proper = ProperVC1(tree, "exponential", SUBSAMPLES)
+    tried: dict[str, list[Any]] = {
+        "improper": [proper.improper], "proper": [replace(proper, first=share) for share in FIRST]
+    }  # fmt: skip
     for name, learners in tried.items():
         settings = [Setting(one, hard_tree(tree, alpha), 1, 1, EPSILON, DELTA, alpha, BETA) for one in learners]
         best = _best(settings, cells, max(1, trials // 4))
         star = bracket(best, cells, _grid(alpha), start=best.n, gamma=GAMMA)
+        planned = LEARNERS[name](tree, "exponential").sample_size(privacy, accuracy)
         in_class = judged(replace(best, n=star.n_high or best.n), cells.seed, trials).members
         yield {
             "alpha": alpha, "children": children, "learner": name, "star": star, "members": f"{in_class} of {trials}",
-            "first": getattr(best.learner, "first", None), "planned": plans[name].sample_size(privacy, accuracy),
+            "first": getattr(best.learner, "first", None), "planned": planned,
         }  # fmt: skip
         print(alpha, name, best.n, star.n_low, star.n_high, in_class, flush=True)
 

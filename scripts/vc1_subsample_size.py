@@ -40,7 +40,7 @@ exponential median, and the distribution on which a single threshold is good (tw
 """
 TAIL = f"""
 Interval: exact, confidence 0.95, both sides. Claimed: at least {1 - BETA:g}. The last column is what
-`ImproperVC1.planned` takes, a pure median leaving all of delta to the choice of the node.
+`ImproperVC1` plans, a pure median leaving all of delta to the choice of the node.
 """
 
 
@@ -52,19 +52,19 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS) ->
     with scratch_cells(seed) as cells:
         for height in heights:
             concepts = Thresholds(Domain(height + 1))
-            planned = ImproperVC1.planned(concepts, Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA), "exponential")
-            learner = ImproperVC1(concepts, max(T, planned.subsamples), planned.median)
+            privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
+            planned = int(ImproperVC1(concepts, "exponential").plan(privacy, accuracy).subsamples)
+            subsamples = max(T, planned)
+            learner = ImproperVC1(concepts, "exponential", subsamples)
             work = hard_thresholds(concepts, ALPHA)
-            found = rate(
-                Setting(learner, work, 1, learner.subsamples * ours, EPSILON, DELTA, ALPHA, BETA), cells, trials
-            )
+            found = rate(Setting(learner, work, 1, subsamples * ours, EPSILON, DELTA, ALPHA, BETA), cells, trials)
             measured.append(
                 (
                     f"2^{height.bit_length() - 1}",
                     found.trials,
                     found.successes,
                     str(found),
-                    f"{planned.subsamples} x {ours}",
+                    f"{planned} x {ours}",
                 )
             )
             print(*measured[-1], flush=True)

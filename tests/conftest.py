@@ -14,9 +14,14 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # workers and processes that 
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["DPJAX_TEST_PROGRAMS_OF"] = str(os.getpid())
 
+if "DPJAX_CACHE" not in os.environ:  # calibrations, which workers share too
+    os.environ["DPJAX_CACHE"] = tempfile.mkdtemp(prefix="dpjax-calibrations-")
+    os.environ["DPJAX_TEST_CALIBRATIONS_OF"] = str(os.getpid())
+
 # into how many parts XLA divides a program to compile them at once: one, because the workers keep all cores busy
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_parallel_codegen_split_count=1"
 
+import chex
 import jax
 import numpy as np
 import pytest
@@ -28,8 +33,12 @@ FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 
 def pytest_unconfigure():
     """Programs that one file compiled serve the next and the other worker, and no later run."""
-    if os.environ.get("DPJAX_TEST_PROGRAMS_OF") == str(os.getpid()):
-        shutil.rmtree(os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+    for owner, folder in (
+        ("DPJAX_TEST_PROGRAMS_OF", "JAX_COMPILATION_CACHE_DIR"),
+        ("DPJAX_TEST_CALIBRATIONS_OF", "DPJAX_CACHE"),
+    ):
+        if os.environ.get(owner) == str(os.getpid()):
+            shutil.rmtree(os.environ[folder], ignore_errors=True)
 
 
 @pytest.fixture
@@ -43,6 +52,12 @@ def forget():
     """Compiled programs of one file are of no use to the next, and fill the memory."""
     yield
     jax.clear_caches()
+
+
+@pytest.fixture(autouse=True)
+def counted_anew():
+    """chex counts the traces of a function by its source, so the cases of one test would share a counter."""
+    chex.clear_trace_counter()
 
 
 @pytest.fixture(scope="session")

@@ -220,6 +220,37 @@ def test_the_forbidden_list_reads_code_not_text(source):
     assert not list(violations(source, "laws"))
 
 
+def chains(source):
+    """Calls of isinstance that list more than two kinds of dpjax, and runs of such calls on one value."""
+    tree = ast.parse(source)
+    names = aliases(tree)
+    for scope in ast.walk(tree):
+        if not isinstance(scope, ast.FunctionDef):
+            continue
+        kinds = {}
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Call) and dotted(node.func, names) == "isinstance":
+                listed = {dotted(part, names) or "" for part in ast.walk(node.args[1])
+                          if isinstance(part, ast.Name | ast.Attribute)}  # fmt: skip
+                kinds.setdefault(ast.dump(node.args[0]), set()).update(
+                    name for name in listed if name.startswith("dpjax.") and name.split(".")[-1][0].isupper()
+                )
+        yield from (sorted(found) for found in kinds.values() if len(found) > 2)
+
+
+def test_no_chain_lists_kinds():
+    """A law, class, learner or sanitizer from outside is as good as ours: nobody lists them."""
+    found = {module_of(path): list(chains(path.read_text())) for path in FILES}
+    assert not any(found.values()), {module: what for module, what in found.items() if what}
+
+
+def test_the_search_for_chains_has_teeth():
+    head = "from dpjax.laws import A, B, C\ndef f(x):\n"
+    assert list(chains(head + "    return isinstance(x, A | B | C)"))
+    assert list(chains(head + "    if isinstance(x, A):\n        return 1\n    return isinstance(x, (B, C))"))
+    assert not list(chains(head + "    return isinstance(x, A | B) or isinstance(x, int | float | str)"))
+
+
 def test_files_are_short():
     assert not [module_of(path) for path in FILES if len(path.read_text().splitlines()) > 400]
 

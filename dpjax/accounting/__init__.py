@@ -15,8 +15,6 @@ from dpjax.accounting.cover.guarantee import set_cover_delta as set_cover_delta
 from dpjax.accounting.cover.guarantee import set_cover_epsilon as set_cover_epsilon
 from dpjax.accounting.cover.guarantee import set_cover_guarantee as set_cover_guarantee
 from dpjax.accounting.cover.guarantee import set_cover_rho as set_cover_rho
-from dpjax.accounting.cover.table import CoverTable as CoverTable
-from dpjax.accounting.cover.table import cover_table as cover_table
 from dpjax.accounting.distance import as_replace_one as as_replace_one
 from dpjax.accounting.distance import group as group
 from dpjax.accounting.distance import group_delta as group_delta

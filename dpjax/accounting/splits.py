@@ -1,6 +1,8 @@
 """How a budget is divided among k adaptive runs, and what k runs spend: one formula for each composition."""
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dpjax.accounting.calibrate import calibrate
 from dpjax.accounting.composition import advanced, basic
@@ -62,9 +64,13 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
         most = largest(lambda epsilon0: pure_rho(epsilon0) <= rho, min(rho, rho**0.5))
     if most <= plain.epsilon:
         return plain
-    return Split(most, (delta - slack) / rounds * (1 - 1e-12), slack)
+    if spends != "approximate":
+        return Split(most, 0.0, slack)
+    own = -math.expm1((math.log1p(-delta) - math.log1p(-slack)) / rounds)  # `joint_delta` inverted
+    return Split(most, own * (1 - 1e-12), slack)
 
 
+@lru_cache(maxsize=1024)
 def best_split(epsilon: float, delta: float, rounds: int, spends: Spends) -> tuple[Split, str]:
     """The division with the largest epsilon0 of one run, and its composition's name."""
     names = [name for name in COMPOSITIONS if name != "zcdp" or spends != "approximate"]
@@ -84,3 +90,9 @@ def composed(part: Guarantee, rounds: int, slack: float, composition: str, what:
     else:
         whole = zcdp((part,), slack, rounds, what=what)
     return plain if plain.epsilon <= whole.epsilon and plain.delta <= whole.delta else whole
+
+
+def least_composed(part: Guarantee, rounds: int, slack: float, what: str) -> Guarantee:
+    """`composed` by the theorem that gives the least epsilon, as `best_split` divides."""
+    names = [name for name in COMPOSITIONS if name != "zcdp" or part.delta == 0]
+    return min((composed(part, rounds, slack, name, what) for name in names), key=lambda whole: whole.epsilon)

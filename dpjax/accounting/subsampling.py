@@ -41,6 +41,23 @@ def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float)
     return amplified, scaled_delta(delta, amplified, epsilon, draws * mass) if mass > 0 else 0.0
 
 
+def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
+    """The largest (epsilon, delta) of a base algorithm whose ``draws`` uniform draws stay within (epsilon, delta).
+
+    `with_replacement_pair` inverted at mass 1 / rows: ln(1 + n (e^{epsilon/m} - 1)), and delta in proportion, at most
+    1/2. Both leave 1e-12 for rounding. It grows with the rows: what is private at n rows is so at more.
+
+    Args:
+      epsilon: > 0, of the whole. delta: in [0, 1), of the whole. draws: m >= 1. rows: n >= 1.
+    """
+    checks.epsilon(epsilon)
+    checks.delta(delta)
+    each, n = epsilon / checks.integer("draws", draws, 1), checks.integer("rows", rows, 1)
+    grown = math.log1p(n * math.expm1(each)) if each < 1 else each + math.log(n - (n - 1) * math.exp(-each))
+    base = grown * (1 - 1e-12)
+    return base, min(0.5, scaled_delta(delta, base, epsilon, 1.0)) * (1 - 1e-12)
+
+
 def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, index: int | None = None) -> float:
     """The probability a that one weighted draw tells two neighbours apart: 1 - sum over i != i0 of min(mu_i, mu'_i).
 

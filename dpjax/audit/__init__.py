@@ -30,3 +30,6 @@ from .statistical import statistical as statistical
 from .target import Pair as Pair
 from .target import Target as Target
 from .thresholds import epsilon_of_scores as epsilon_of_scores
+from .together import confidence_of_each as confidence_of_each
+from .together import false_alarm as false_alarm
+from .together import seed_of as seed_of

@@ -48,7 +48,7 @@ def from_function(
         seed = int(words[0]) << 32 | int(words[1])
         return np.asarray(function(np.asarray(data), seed)).astype(like.dtype).reshape(like.shape)
 
-    def run(key: Array, data: Any, privacy: Privacy) -> Array:
+    def run(key: Array, data: Any, plan: Any) -> Array:
         words = jax.random.key_data(key)
         return jax.pure_callback(host, like, words, jnp.asarray(data), vmap_method="sequential")
 
@@ -103,13 +103,13 @@ def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Calla
 
     Outputs of several arrays are laid side by side as numbers. Every call goes on with fresh keys.
     """
-    root, budget = keys.root(seed), Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
+    root, plan = keys.root(seed), target.plan(privacy)
     calls = 0
 
     @jax.jit
     def draw(of_trials: Array, data: Any) -> Array:
         def one(key: Array) -> Array:
-            leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(target.run(key, data, budget))]
+            leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(target.run(key, data, plan))]
             return jnp.concatenate([leaf.reshape(-1).astype(jnp.float32) for leaf in leaves])
 
         return jax.vmap(one)(of_trials)

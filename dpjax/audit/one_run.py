@@ -87,10 +87,9 @@ def one_run_of(
     checks.integer("seed", seed, 0, 2**32 - 1)
     if target.canaries is None:
         raise InputError("method", f"one that {target.name} allows", "one-run", "it has no score for each of many rows")
-    budget = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
     root = keys.root(seed)
     coins = jax.random.bits(keys.stream(root, "coins"), (canaries,), "uint32") < jnp.uint32(1 << 31)
-    scores = np.asarray(jax.jit(target.canaries)(keys.stream(root, "run"), coins, budget))
+    scores = np.asarray(jax.jit(target.canaries)(keys.stream(root, "run"), coins, target.plan(privacy)))
     within = np.asarray(coins)
     claim = target.claim(float(privacy.epsilon), float(privacy.delta))
     report = one_run(scores[within], scores[~within], claim, confidence=confidence, name=target.name)

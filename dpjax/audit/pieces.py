@@ -128,7 +128,7 @@ class Pieces:
         self.inputs = code.jaxpr.invars
         self._equations: list[Any] = []
         self._debug = code.jaxpr.debug_info._replace(arg_names=None, result_paths=None)
-        names: dict[Any, Any] = {}
+        names: dict[Var, Any] = {}
         self._keep(code, names)
         self.outputs = self._flat(code.jaxpr, names)
         self.parts = self._parts()
@@ -139,7 +139,6 @@ class Pieces:
             self.constants[fresh] = const
 
     def _flat(self, jaxpr: Jaxpr, names: dict) -> list:
-
         def read(var: Any) -> Any:
             return var if isinstance(var, Literal) else names.get(var, var)
 
@@ -240,9 +239,10 @@ def filled(value: Value, size: int) -> np.ndarray:
 
 def literal(atom: Any, values: dict[Var, Value]) -> Value:
     """The value of a variable, or of a literal."""
-    if isinstance(atom, Literal):
-        return Value(np.asarray(atom.val, atom.aval.dtype), False)  # type: ignore[attr-defined]
-    return values[atom]
+    if not isinstance(atom, Literal):
+        return values[atom]
+    like: Any = atom.aval
+    return Value(np.asarray(atom.val, like.dtype), False)
 
 
 def atoms(variables: Sequence[Any], values: dict[Var, Value]) -> list[Value]:

@@ -169,6 +169,7 @@ def _after_sorting(norm: Callable[[np.ndarray, np.ndarray], float]) -> Callable[
 
 _MOVED = {
     "largest": _largest, "sum": _sum, "sorted": _after_sorting(_largest), "sorted sum": _after_sorting(_sum),
+    "euclidean": lambda one, other: float(np.linalg.norm(one.astype(np.float64) - other.astype(np.float64))),
     "pieces": _pieces,
 }  # fmt: skip
 

@@ -51,7 +51,7 @@ def statistical(
       search: so many neighbours drawn from the target's universes compete with its own pairs: a screening of a tenth of
         the trials, with keys of its own, keeps the eight that promise most.
 
-    Raises InputError for a target that is not a pure function of (key, database, budget) into arrays of fixed shapes,
+    Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes,
     or that returns NaN.
     """
     checks.integer("trials", trials, 1000, 2**32)
@@ -194,31 +194,31 @@ class _Machine:
         self.features = functools.partial(features, bitwise=bitwise)
         self.target, self.root, self.purpose = target, keys.root(seed), purpose
         self.tile = -(-trials // -(-trials // _TILE))  # as few tiles as can be, and hardly a trial too many
-        self.privacy = Privacy(jnp.float32(privacy.epsilon), jnp.float32(privacy.delta))
+        self.plan = jax.tree.map(jnp.asarray, target.plan(privacy))
         self.numbers = 0
         self._seen = jax.jit(self._features, static_argnames="count")
         self._counted = jax.jit(self._joint)
 
-    def _outputs(self, key: Array, data: Any, first: Array, count: int, privacy: Privacy) -> Any:
+    def _outputs(self, key: Array, data: Any, first: Array, count: int, plan: Any) -> Any:
         def one(trial: Array) -> Any:
-            return self.target.run(keys.of_trial(key, trial), data, privacy)
+            return self.target.run(keys.of_trial(key, trial), data, plan)
 
         batch = min(self.target.at_once, count)
         whole = -(-count // batch) * batch  # of batches: a shorter last one would be compiled by itself
         found = jax.lax.map(one, first + jnp.arange(whole, dtype=jnp.uint32), batch_size=batch)
         return jax.tree.map(lambda part: part[:count], found)
 
-    def _features(self, key: Array, data: Any, first: Array, privacy: Privacy, *, count: int) -> tuple[Features, Array]:
-        output = self._outputs(key, data, first, count, privacy)
+    def _features(self, key: Array, data: Any, first: Array, plan: Any, *, count: int) -> tuple[Features, Array]:
+        output = self._outputs(key, data, first, count, plan)
         floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
         bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
         return jax.vmap(self.features)(output), bad
 
-    def _joint(self, event: Event, of_keys: Array, pair: tuple, first: Array, stop: Array, privacy: Privacy) -> Array:
+    def _joint(self, event: Event, of_keys: Array, pair: tuple, first: Array, stop: Array, plan: Any) -> Array:
         """How many trials below ``stop`` had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int32[4]``."""
 
         def happens(side: tuple[Array, Any]) -> Array:
-            return event.contains(jax.vmap(self.features)(self._outputs(*side, first, self.tile, privacy)))
+            return event.contains(jax.vmap(self.features)(self._outputs(*side, first, self.tile, plan)))
 
         both = jax.tree.map(lambda *sides: jnp.stack(sides), *pair)
         x, y = jax.lax.map(happens, (of_keys, both))  # one after the other: the target is compiled once
@@ -234,7 +234,7 @@ class _Machine:
         found = []
         for side, data in enumerate((pair.first, pair.second)):
             key = keys.stream(self.root, f"{self.purpose} {number} {side}")
-            seen, bad = self._call(self._seen, key, data, jnp.uint32(0), self.privacy, count=count)
+            seen, bad = self._call(self._seen, key, data, jnp.uint32(0), self.plan, count=count)
             if int(bad):
                 raise InputError(
                     "target", "outputs without NaN", f"NaN in {int(bad)} places of {count} trials on {pair.show(data)}",
@@ -255,7 +255,7 @@ class _Machine:
         for first in range(0, trials, self.tile):
             with jax.default_device(next(devices)):
                 stop = jnp.uint32(min(trials, first + self.tile) % 2**32)
-                waiting.append(self._counted(chosen.event, of_keys, order, jnp.uint32(first), stop, self.privacy))
+                waiting.append(self._counted(chosen.event, of_keys, order, jnp.uint32(first), stop, self.plan))
             if len(waiting) > 2 * len(jax.local_devices()):
                 yield np.asarray(waiting.pop(0), np.int64)
         for tile in waiting:
@@ -266,7 +266,7 @@ class _Machine:
         key = keys.stream(self.root, "check")
         shapes = []
         for data in (pair.first, pair.second):
-            run = lambda key, data: self.target.run(key, data, self.privacy)  # noqa: E731
+            run = lambda key, data: self.target.run(key, data, self.plan)  # noqa: E731
             shapes.append(self._call(jax.eval_shape, run, key, data))
         if str(shapes[0]) != str(shapes[1]):
             raise InputError(
@@ -277,7 +277,7 @@ class _Machine:
     def _check_repeats(self, seen: Features, key: Array, data: Any, count: int) -> None:
         """Refuses a target that does not repeat itself when it is traced anew."""
         anew = jax.jit(lambda *given: self._features(*given, count=count)[0].code)
-        if not np.array_equal(seen.code, anew(key, data, jnp.uint32(0), self.privacy)):
+        if not np.array_equal(seen.code, anew(key, data, jnp.uint32(0), self.plan)):
             raise InputError(
                 "target", "a pure function: the same key, the same output", "two different outputs for one key",
                 "draw all randomness from the key",
@@ -291,6 +291,6 @@ class _Machine:
             raise
         except Exception as error:  # whatever a person's own code raises
             raise InputError(
-                "target", "a jittable function (key, database, privacy) -> arrays", f"{type(error).__name__}: {error}",
+                "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
                 "run it once by hand under jax.jit; a host function needs an adapter",
             ) from error  # fmt: skip

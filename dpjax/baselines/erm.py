@@ -1,16 +1,17 @@
 """Empirical risk minimisation: the non-private learner that private ones are compared with."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.parities import Parities
 from dpjax.concepts.points import Points
+from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import keys, wide
+from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import InPieces, flipped_label_pairs
 from dpjax.theory import erm as theory
@@ -30,9 +31,15 @@ class ERM:
 
     concepts: InPieces
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
+    proper: ClassVar[bool] = True
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
-        """k concepts; the key and the budget are not used."""
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
+        """None: there are no numbers to plan."""
+        return None
+
+    def learn(self, key: Array, sample: Sample, plan: None) -> Hypothesis:
+        """k concepts; the key is not used."""
         keys.require_typed(key)
 
         def one(x: Array, column: Array) -> Array:
@@ -50,18 +57,23 @@ class ERM:
         """``bool[..., k]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> None:
+    def guarantee(self, plan: None) -> None:
         """None: there is no privacy."""
         return None
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The class's bound in `theory.erm`, for one concept (for points it covers any number of them)."""
+        """The class's bound in `theory.erm`, for one concept (for points it covers any number of them).
+
+        Classes that are not ordered get the union bound over all their concepts.
+        """
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        if self.concepts.size == 1:
+            return 1
         if isinstance(self.concepts, Points):
             return theory.points(alpha, beta)
-        if isinstance(self.concepts, Finite | Parities):
-            return theory.finite(self.concepts.size, alpha, beta)
-        return theory.thresholds(alpha, beta)
+        if isinstance(self.concepts, Thresholds):
+            return theory.thresholds(alpha, beta)
+        return theory.finite(self.concepts.size, alpha, beta)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

@@ -2,15 +2,16 @@
 
 import importlib
 import json
-from collections.abc import Callable
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Printed
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
+from dpjax.cli import Answer
+from dpjax.cli.arguments import AuditCommand
 from dpjax.concepts import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -18,9 +19,6 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments import catalog
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import replace_file
-
-if TYPE_CHECKING:
-    from dpjax import cli
 
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
@@ -30,7 +28,7 @@ _NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
-def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+def run(command: AuditCommand) -> Answer:
     """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
     checks.choice("method", command.method, METHODS)
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
@@ -48,11 +46,16 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
     else:
         _plain("--all", relation, command.calibration)
         reports, todo = [], everything(privacy)
+        of_row = audit.confidence_of_each(command.confidence, len(todo))
         with Progress() as progress:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
-                reports.append(_run(target, budget, command))
-                answer = {"reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports)}
+                seed = audit.seed_of(name_of_row(target, budget), command.seed)
+                reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed)))
+                answer = {
+                    "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
+                    "confidence": command.confidence,
+                }  # fmt: skip
                 _write(answer, reports, command)  # an interruption loses the row under way only
     answer["violated"] = any(report.violated for report in reports)
     _write(answer, reports, command)
@@ -73,20 +76,34 @@ def audit_(command: "cli.AuditCommand") -> tuple[dict[str, Any], Callable[[], No
             for report in reports:
                 printed.add_row(*_row(report))
             console.print(printed)
+            console.print(together(command.confidence), highlight=False, soft_wrap=True)
         else:
             console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
 
 
-def _write(answer: dict[str, Any], reports: list[Report], command: "cli.AuditCommand") -> None:
+def name_of_row(target: Target, privacy: Privacy) -> str:
+    """What tells a row of --all from the others, for its seed."""
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    relation = target.claim(epsilon, delta).neighboring.value
+    return "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex()])
+
+
+def together(confidence: float) -> str:
+    """What the statistical rows of --all say together."""
+    return f"all rows together: a correct claim is refuted with probability at most {1 - confidence:.3g}"
+
+
+def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:
     if command.out is not None:
         replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
-        replace_file(command.out / "audit.md", markdown(reports).encode())
+        page = markdown(reports) + f"\n{together(command.confidence)}\n" * command.all
+        replace_file(command.out / "audit.md", page.encode())
 
 
 def find(name: str, relation: Neighboring, calibration: str) -> Target:
-    """A mechanism, a sanitizer, a learner as in `dpjax list`, or ``module:object``.
+    """A mechanism, a sanitizer, a learner's world by the name of `dpjax.evidence`, or ``module:object``.
 
     The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
     """
@@ -100,12 +117,11 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
         return evidence.median_target(name, relation)
     rules = {target.name: target for target in evidence.accounting_targets()}
     exported = [*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names()]
-    known = [*exported, *catalog.learner_names(), *rules]
-    checks.choice("target", name, known)
+    checks.choice("target", name, [*exported, *evidence.learner_names(), *rules])
     _plain(name, relation, calibration)
     if name in evidence.sanitizer_names():
         return evidence.sanitizer_target(name)
-    return rules[name] if name in rules else _learner(name, _ELEMENTS)
+    return rules[name] if name in rules else evidence.learner_world(name).target(name)
 
 
 def _plain(name: str, relation: Neighboring, calibration: str) -> None:
@@ -127,21 +143,16 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     Learners, medians and sanitizers are audited at a second budget, too: on so few rows they come near their claim
     only there.
     """
-    found = []
-    for name, relation in product(evidence.mechanism_names(), Neighboring):
-        if relation in evidence.relations(name):
-            found.append(evidence.mechanism_target(name, relation))
-    for name in evidence.median_names():
-        found += [evidence.median_target(name, relation) for relation in evidence.median_relations(name)]
-    learners = [_learner(name, _ELEMENTS) for name in catalog.learner_names() if name not in _NO_ROW]
+    medians = [evidence.median_target(name, relation) for name in evidence.median_names()
+               for relation in evidence.median_relations(name)]  # fmt: skip
+    worlds = {name: evidence.learner_world(name) for name in evidence.learner_names()}
+    learners = {name: world.target(name) for name, world in worlds.items()}
     sanitizers = [evidence.sanitizer_target(name) for name in evidence.sanitizer_names()]
-    usual = [(target, privacy) for target in [*found, *learners, *sanitizers, *evidence.accounting_targets()]]
-    sharp = [
-        *(target for target in learners if not target.name.endswith(("-rsc", "-proper", "polygon"))),
-        *(target for target in found if target.name in evidence.median_names()),
-        *(target for target in sanitizers if target.table is not None and target.name != "sanitizer-slices"),
-    ]
-    return usual + [(target, _SHARP) for target in sharp]
+    usual = [
+        *evidence.mechanism_configurations(), *medians, *learners.values(), *sanitizers, *evidence.accounting_targets()
+    ]  # fmt: skip
+    sharp = [*(learners[name] for name, world in worlds.items() if world.sharp), *medians, *sanitizers]
+    return [(target, privacy) for target in usual] + [(target, _SHARP) for target in sharp]
 
 
 def markdown(reports: list[Report]) -> str:
@@ -164,7 +175,7 @@ def _row(report: Report) -> tuple[str, ...]:
     return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
 
 
-def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Report:
+def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
     method, why = command.method, ""
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
     if method == "auto":
@@ -189,20 +200,6 @@ def _run(target: Target, privacy: Privacy, command: "cli.AuditCommand") -> Repor
     if why:
         report.details["not_exact"] = why
     return report
-
-
-def _learner(name: str, elements: int) -> Target:
-    if name.startswith(("vc1-", "interior-")):
-        kind, method = name.split("-")
-        return evidence.learner_target(evidence.small_vc1(kind, method, Domain(elements)), name, 1)
-    if name in catalog.COVERS:
-        return evidence.learner_target(evidence.small_cover(name), name, 1)
-    if name.startswith(catalog.MULTI):
-        small = evidence.small_multi(name)
-        return evidence.learner_target(small, name, getattr(small, "k", _CONCEPTS))
-    kind, _ = catalog.fitting(name)
-    concepts = catalog.CLASSES[kind](Domain(elements))
-    return evidence.learner_target(catalog.learner(name, concepts, _CONCEPTS), name, _CONCEPTS)
 
 
 def _own(name: str) -> Target:

@@ -1,12 +1,13 @@
 """`dpjax table`: a paper's table of sample complexities, measured."""
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Printed
 
+from dpjax.cli import Answer
+from dpjax.cli.arguments import TableCommand
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import engine
@@ -17,14 +18,11 @@ from dpjax.experiments.store import Store, replace_file
 from dpjax.papers import bns_table as multi_table
 from dpjax.plots.table import plot_table
 
-if TYPE_CHECKING:
-    from dpjax import cli
-
 TABLES = {"bns-multi": multi_table}
 _HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "interval", "widened", "n* from", "to")
 
 
-def table_(command: "cli.TableCommand") -> tuple[dict[str, Any], Callable[[], None]]:
+def run(command: TableCommand) -> Answer:
     """Measures every row, writes table.json, table.md and the figure after each, and returns the result."""
     paper = TABLES[checks.choice("table", command.name, TABLES)]
     checks.integer("limit", command.limit, 16, engine.CAPACITY_LIMIT)

@@ -63,23 +63,27 @@ class Distribution:
             return wide.split(element, self.limbs)
 
     def mass_at(self, element: Array) -> Array:
-        """Mass of single elements, ``uint64[...]`` -> ``uint64[...]``. 64-bit types enabled."""
-        segment = jnp.maximum(self._count_below(wide.join(self.start), element, strict=False) - 1, 0)
-        inside = (wide.join(self.start)[segment] <= element) & (element <= wide.join(self.end)[segment])
-        return jnp.where(inside, wide.join(self.weight)[segment], jnp.uint64(0))
+        """Mass of single elements, unsigned ``[...]`` -> ``uint64[...]``."""
+        with jax.enable_x64(True):
+            element, start = jnp.asarray(element, jnp.uint64), wide.join(self.start)
+            segment = jnp.maximum(self._count_below(start, element, strict=False) - 1, 0)
+            inside = (start[segment] <= element) & (element <= wide.join(self.end)[segment])
+            return jnp.where(inside, wide.join(self.weight)[segment], jnp.uint64(0))
 
     def mass_up_to(self, element: Array) -> Array:
-        """Mass of {0, ..., element} modulo 2**64, ``uint64[...]``. 64-bit types enabled."""
-        start, end = wide.join(self.start), wide.join(self.end)
-        below = self._count_below(start, element, strict=False)
-        segment = jnp.maximum(below - 1, 0)
-        covered = jnp.minimum(element, end[segment]) - start[segment] + jnp.uint64(1)
-        mass = self._before()[segment] + covered * wide.join(self.weight)[segment]
-        return jnp.where(below == 0, jnp.uint64(0), mass)
+        """Mass of {0, ..., element} modulo 2**64, unsigned ``[...]`` -> ``uint64[...]``."""
+        with jax.enable_x64(True):
+            element, start, end = jnp.asarray(element, jnp.uint64), wide.join(self.start), wide.join(self.end)
+            below = self._count_below(start, element, strict=False)
+            segment = jnp.maximum(below - 1, 0)
+            covered = jnp.minimum(element, end[segment]) - start[segment] + jnp.uint64(1)
+            mass = self._before()[segment] + covered * wide.join(self.weight)[segment]
+            return jnp.where(below == 0, jnp.uint64(0), mass)
 
     def reaches(self, element: Array) -> Array:
-        """Whether {0, ..., element} has any mass, ``bool[...]``. 64-bit types enabled."""
-        return element >= wide.join(self.start[0])
+        """Whether {0, ..., element} has any mass, unsigned ``[...]`` -> ``bool[...]``."""
+        with jax.enable_x64(True):
+            return jnp.asarray(element, jnp.uint64) >= wide.join(self.start[0])
 
     def _before(self) -> Array:
         last = wide.join(self.last)

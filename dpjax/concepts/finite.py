@@ -77,6 +77,10 @@ class Finite:
         first = ~jnp.any(same & (index[None] < index[:, None]), axis=1)
         return jnp.stack([jnp.zeros(self.size, jnp.uint32), index.astype(jnp.uint32)], axis=-1), first
 
+    def growth(self, elements: int) -> int:
+        """In how many ways the class cuts so many elements, at most."""
+        return min(self.size, 1 << min(elements, 62))
+
     def xor(self) -> "Finite":
         """Host: the class of all symmetric differences of two concepts, each once."""
         table = self.matrix()

@@ -75,8 +75,8 @@ class HashLaw:
             return None
         words = list(itertools.product(range(2**self.bits), repeat=self.count * (self.width + 1)))
         tables = np.array(words, np.uint32).reshape(-1, self.count, self.width + 1)
-        columns = np.pad(tables[..., :-1], ((0, 0), (0, 0), (0, _BITS - self.width)))
-        return listed(Hash(jnp.asarray(columns), jnp.asarray(tables[..., -1])), self.log_prob)
+        columns = jnp.asarray(np.pad(tables[..., :-1], ((0, 0), (0, 0), (0, _BITS - self.width))))
+        return listed(Hash(columns, jnp.asarray(tables[..., -1])), self.log_prob)
 
     @property
     def _entropy(self) -> int:

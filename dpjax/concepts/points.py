@@ -1,6 +1,9 @@
 """Point functions: c_x(y) = 1 iff y = x."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +25,8 @@ class Points:
     """
 
     domain: Domain
+    differences: ClassVar[Mapping[str, int]] = MappingProxyType({"points": 2, "thresholds": 4})
+    """How many points, or thresholds, make up the symmetric difference of two concepts."""
 
     @property
     def size(self) -> int:
@@ -60,6 +65,10 @@ class Points:
         outside = jnp.min(jnp.where(taken, tried, jnp.arange(tried, dtype=jnp.int32)))
         last = value[jnp.minimum(outside, tried - 1)]
         return jnp.concatenate([number, last[None]]), jnp.append(first_of_each(number, real), outside < tried)
+
+    def growth(self, elements: int) -> int:
+        """In how many ways the class cuts so many elements, at most. Each of the elements, and none."""
+        return min(elements + 1, self.size)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: each value that occurs, then all that do not. n + 1 pieces.

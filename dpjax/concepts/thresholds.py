@@ -1,6 +1,9 @@
 """Threshold functions: c_t(y) = 1 iff y <= t."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +25,8 @@ class Thresholds:
     """
 
     domain: Domain
+    differences: ClassVar[Mapping[str, int]] = MappingProxyType({"thresholds": 2})
+    """How many points, or thresholds, make up the symmetric difference of two concepts."""
 
     @property
     def size(self) -> int:
@@ -84,6 +89,10 @@ class Thresholds:
     def is_member(self, hypothesis: Hypothesis) -> Array:
         """``bool[k]``: whether it is a concept of the class; the all-zero function is none."""
         return ~hypothesis.zero
+
+    def growth(self, elements: int) -> int:
+        """In how many ways the class cuts so many elements, at most. The elements up to each of them, and none."""
+        return min(elements + 1, self.size)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: the n + 1 half-open gaps between sorted rows.

@@ -129,10 +129,10 @@ mlir.register_lowering(
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
     """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
 
-    norm: "largest", the most that any entry moves; "sum", all entries together; "sorted" and "sorted sum", the same
-        after sorting, for slots that hold other candidates in other databases (no less may move then); "pieces", the
-        most that the score of an element moves, for ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the
-        last element, score, exists).
+    norm: "largest", the most that any entry moves; "sum", all entries together; "euclidean", root of their squares;
+        "sorted" and "sorted sum", largest and sum after sorting, for slots that hold other candidates in other
+        databases (no less may move then); "pieces", the most that the score of an element moves, for
+        ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the last element, score, exists).
     """
     how = {"mechanism": mechanism, "sensitivity": float(sensitivity), "norm": norm, "lanes": 0}
     return asked_p.bind(jnp.asarray(value), **how)

@@ -61,7 +61,7 @@ def _structural(value: Any) -> bool:
 
 @plan_type
 class Claim:
-    """The budget that a plan's numbers are stated for. Programs do not read it; guarantees check the others against it."""
+    """The budget that a plan's numbers are stated for. Guarantees check the others against it."""
 
     epsilon: Number
     delta: Number
@@ -69,7 +69,8 @@ class Claim:
 
 def down(value: float) -> np.float32:
     """The largest float32 that is at most ``value``: for budgets, rates and coefficients."""
-    rounded = np.float32(value)
+    with np.errstate(over="ignore"):  # a larger value becomes inf, and the next float32 below
+        rounded = np.float32(value)
     return rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(-np.inf))
 
 

@@ -74,13 +74,17 @@ def _sign_and_unit(key: Array, shape: tuple[int, ...], dtype) -> tuple[Array, Ar
         return bit, _unit(high, low & jnp.uint32(0xFFFFFFFE))
     if jnp.dtype(dtype) != jnp.float64:
         raise InputError("dtype", "float32 or float64", str(dtype), "name one of the two")
-    high, low = words(key, (*shape, 2))
+    return _sign_and_unit_of(*words(key, (*shape, 2)))
+
+
+def _sign_and_unit_of(high: Array, low: Array) -> tuple[Array, Array]:
+    """As `_sign_and_unit` in float64, from two words of 64 bits an element, ``uint32[..., 2]`` each."""
     bit = (low[..., 1] & jnp.uint32(1)).astype(bool)
     parts = (high[..., 0], low[..., 0], high[..., 1], low[..., 1] >> jnp.uint32(1))
     exponents = (-32, -64, -96, -127)
-    total = (parts[3].astype(dtype) + 0.5) * 2.0 ** exponents[3]
+    total = (parts[3].astype(jnp.float64) + 0.5) * 2.0 ** exponents[3]
     for part, exponent in zip(parts[2::-1], exponents[2::-1], strict=True):
-        total = part.astype(dtype) * 2.0**exponent + total
+        total = part.astype(jnp.float64) * 2.0**exponent + total
     return bit, total
 
 
@@ -110,6 +114,21 @@ def laplace(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array
     negative, u = _sign_and_unit(key, shape, dtype)
     magnitude = -jnp.log(u)
     return jnp.where(negative, -magnitude, magnitude)
+
+
+def normal(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
+    """Standard normal: the quantile of a 64-bit uniform in float64; |x| up to 9.1, and up to 13 in float64."""
+    wide = jnp.dtype(dtype) == jnp.float64
+    high, low = words(key, (*shape, 2) if wide else shape)
+    with jax.enable_x64(True):
+        if wide:
+            negative, u = _sign_and_unit_of(high, low)
+        else:
+            negative = (low & jnp.uint32(1)).astype(bool)
+            rest = (low >> jnp.uint32(1)).astype(jnp.float64) + 0.5
+            u = high.astype(jnp.float64) * 2.0**-32 + rest * 2.0**-63
+        lower = jax.scipy.special.ndtri(0.5 * u)
+        return jnp.where(negative, lower, -lower).astype(dtype)
 
 
 @register_dataclass

@@ -12,7 +12,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import checks
 
-Scalar = Array | float  # NumPy's scalars will do
+Scalar = Any  # a plain number, a NumPy scalar, or a traced array
 
 
 class Neighboring(Enum):

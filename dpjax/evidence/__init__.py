@@ -1,10 +1,11 @@
 """What is audited: one small world for every exported claim, and planted bugs."""
 
 from .accounting import accounting_targets as accounting_targets
+from .learners import World as World
+from .learners import learner_names as learner_names
 from .learners import learner_target as learner_target
-from .learners import small_cover as small_cover
-from .learners import small_multi as small_multi
-from .learners import small_vc1 as small_vc1
+from .learners import learner_world as learner_world
+from .mechanisms import mechanism_configurations as mechanism_configurations
 from .mechanisms import mechanism_names as mechanism_names
 from .mechanisms import mechanism_target as mechanism_target
 from .mechanisms import relations as relations

@@ -1,32 +1,34 @@
 """Learners as targets: everything that `learn` returns, over every small sample."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.outcomes import exact_table
+from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Pair, Target
 from dpjax.concepts import (
     Conjunctions,
     ConvexPolygons,
+    Disjunctions,
     Domain,
+    Finite,
     Parities,
     Points,
     Thresholds,
     Unions,
     tree_generators,
 )
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.evidence.medians import SMALL_RECPREFIX, SMALL_TREELOG
+from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.learners import (
     KLN,
     ConjunctionLearner,
@@ -35,126 +37,183 @@ from dpjax.learners import (
     HashedPoints,
     ImproperVC1,
     Independent,
-    Learner,
     ParityLearner,
     PointLearner,
     PolygonLearner,
     ProperVC1,
     ThresholdInterior,
+    ThresholdMedian,
     UnionLearner,
 )
-from dpjax.learners.covering import Covering
-from dpjax.learners.threshold_interior import domain_bits
-from dpjax.learners.vc1_improper import depth_bits
-from dpjax.mechanisms.median import MedianPlan, plan_exponential, plan_rsc
-from dpjax.sanitizers import PointCounts
+from dpjax.mechanisms.cover.lines.rejection import Performance
+from dpjax.mechanisms.median import MedianDesign, MedianPlan
+from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts
 
 ACCURACY = Accuracy(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
-_ROWS = 3
-_HISTOGRAM_ROWS = {1: 12, 2: 8}  # of a learner with thresholds that three rows never reach, by the number of labels
-_HARD_ROWS = 24
+_ROWS, _HARD_ROWS = 3, 24
 
 
-def learner_target(learner: Learner, name: str, k: int) -> Target:
-    """A learner of k concepts as a target.
+@dataclass(frozen=True)
+class World:
+    """A learner on a domain so small that every sample of a few rows can be gone through.
 
-    Its exact audit goes through all samples of up to three rows over its domain, which should have two to four
-    elements; for PointLearner also through all of eight or twelve rows without regard to order.
+    Args:
+      learner: whose structure is small; what it needs no theorem for costs accuracy, not privacy.
+      k: concepts. rows: of the samples in every order, 1 to so many.
+      many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
+      twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught.
+      sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
     """
-    if learner.guarantee(Privacy(1.0, 1e-6)) is None:
-        raise InputError("target", "a learner that claims privacy", name, "audit another one: this one promises none")
 
-    counted = isinstance(learner, PointLearner) or isinstance(getattr(learner, "sanitizer", None), PointCounts)
+    learner: Any
+    k: int = 1
+    rows: int = _ROWS
+    many: int | None = None
+    twin: float = 2.0
+    sharp: bool = True
+
+    def target(self, name: str) -> Target:
+        """As a target of audits."""
+        return learner_target(self.learner, name, self.k, rows=self.rows, many=self.many)
+
+
+def learner_names() -> list[str]:
+    """Every name that `learner_world` knows: those of `dpjax list`, and further configurations."""
+    return sorted(WORLDS)
+
+
+def learner_world(name: str) -> World:
+    """A world by its name."""
+    return WORLDS[checks.choice("target", name, WORLDS)]()
+
+
+def learner_target(
+    learner: Any, name: str, k: int = 1, *, rows: int = _ROWS, many: int | None = None, accuracy: Accuracy = ACCURACY
+) -> Target:  # fmt: skip
+    """A learner of k concepts, ours or any other, as a target.
+
+    Its exact audit goes through all samples of up to ``rows`` rows over its domain, which should have two to four
+    elements, and through all of ``many`` rows without regard to order. Its plans are those for one row: a plan is
+    private for any number of rows.
+    """
+
+    def plan(privacy: Privacy) -> Any:
+        return learner.plan(privacy, accuracy, 1)
 
     def claim(epsilon: float, delta: float) -> Guarantee:
-        promised = learner.guarantee(Privacy(epsilon, delta))
-        assert promised is not None
+        promised = learner.guarantee(plan(Privacy(epsilon, delta)))
+        if promised is None:
+            raise InputError(
+                "target", "a learner that claims privacy", name, "audit another one: this one promises none"
+            )
         return promised
-
-    def run(key: Array, sample: Any, privacy: Privacy) -> Any:
-        return learner.learn(key, sample, privacy, ACCURACY)
 
     def universes() -> list[Universe]:
         domain: Any = learner.concepts.domain
-        found = [samples(domain, k, _ROWS, learner.neighboring)]
-        if isinstance(learner, PointLearner):
-            found.append(samples(domain, k, _HISTOGRAM_ROWS.get(k, 6), learner.neighboring, ordered=False))
-        return found
+        found = [samples(domain, k, rows, learner.neighboring)]
+        return found if many is None else [*found, samples(domain, k, many, learner.neighboring, ordered=False)]
 
     def pairs() -> list[Pair]:
-        hard = [pair for rows in (1, _ROWS, _HARD_ROWS) for pair in learner.hard_neighbors(rows)]
+        hard = [pair for count in (1, _ROWS, _HARD_ROWS) for pair in learner.hard_neighbors(count)]
         return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
 
-    caveat = "released noisy counts not told apart" if counted else ""
-    table = lambda databases, privacy: _table(learner, databases, privacy)  # noqa: E731
-    covers = [f"dpjax.learners.{type(part).__name__}" for part in (learner, getattr(learner, "learner", None)) if part]
-    if isinstance(learner, Covering):
-        covers.append("dpjax.mechanisms.cover.set_cover")
+    def run(key: Array, sample: Sample, plan: Any) -> Any:
+        return learner.learn(key, sample, plan)
+
+    parts = (learner, getattr(learner, "learner", None))
+    covers = [f"dpjax.learners.{type(part).__name__}" for part in parts if part is not None]
     at_once = max(1, Target.at_once // getattr(learner, "passes", 1))
-    return Target(name, claim, run, universes, pairs, table, caveat=caveat, covers=tuple(covers), at_once=at_once)
+    covers += getattr(learner, "runs", ())
+    return Target(
+        name, claim, run, universes, pairs, table_of_run(run), covers=tuple(covers), at_once=at_once, plan=plan
+    )  # fmt: skip
 
 
-def small_vc1(kind: str, method: str, domain: Domain) -> ImproperVC1 | ProperVC1 | ThresholdInterior:
-    """A learner of VC dimension 1 for a few rows: "vc1" or "interior", its median by ``method``.
+@dataclass(frozen=True)
+class SmallImproper(ImproperVC1):
+    """An `ImproperVC1` with a median for a few rows."""
 
-    method "proper": of "vc1", on a small tree, whatever the domain.
-    The static numbers are far below those of a theorem: they cost accuracy, not privacy.
-    """
-    if method == "proper":
-        tree = tree_generators.complete(2, 2, 1.0)
-        return ProperVC1(ImproperVC1(tree, 12, plan_exponential(2, 1.0, 0.1)), 0.1, 1)
-    concepts = Thresholds(domain)
-    bits = depth_bits(concepts) if kind == "vc1" else domain_bits(concepts)
-    plans: dict[str, Callable[[], MedianPlan]] = {
-        "recprefix": lambda: replace(
-            SMALL_RECPREFIX, bits=bits, steps=(replace(SMALL_RECPREFIX.steps[0], bits=bits),), base_size=bits + 1
-        ),
-        "treelog": lambda: replace(
-            SMALL_TREELOG, bits=bits, steps=(replace(SMALL_TREELOG.steps[0], bits=bits),), base_size=bits + 1
-        ),
-        "rsc": lambda: plan_rsc(bits, 0.5, 5e-7, 0.1),
-    }
-    plan = plans.get(method, lambda: plan_exponential(bits, 1.0, 0.1))()
-    return ImproperVC1(concepts, 2, plan) if kind == "vc1" else ThresholdInterior(concepts, 2, plan)
+    def median(self, design: MedianDesign, t: int) -> MedianPlan:
+        """At the design's budget."""
+        return _SMALL_MEDIANS[self.method](design.bits, Privacy(design.epsilon, design.delta))
 
 
-def small_multi(name: str) -> Learner:
-    """A learner of its ``k`` or two concepts for a few rows: "generic-zcdp", "hashed-basic", "empirical", "parity"."""
-    kind, _, composition = name.partition("-")
-    points = Points(Domain(3))
-    if kind == "parity":
-        return ParityLearner(Parities(2), 3, 1)
-    if kind == "empirical":
-        return EmpiricalLearner(KLN(points), 2)
-    if kind == "hashed":
-        return HashedPoints(points, 2, 1, 1, composition)
-    return GenericLearner(points, 2, PointCounts(points.domain, 1, 1), composition)
+@dataclass(frozen=True)
+class SmallInterior(ThresholdInterior):
+    """A `ThresholdInterior` with a median for a few rows."""
+
+    def median(self, design: MedianDesign) -> MedianPlan:
+        """At the design's budget."""
+        return _SMALL_MEDIANS[self.method](design.bits, Privacy(design.epsilon, design.delta))
 
 
-def small_cover(name: str) -> ConjunctionLearner | PolygonLearner | UnionLearner:
-    """A set cover of a round or two for a few rows: "conjunction", "polygon" or "union"."""
-    if name == "union":
-        return UnionLearner(Unions(1, 1), cover_table(1, 1, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0)), 3, 2)
-    table = cover_table(2, 2, Neighboring.REPLACE_ONE, 1e-6, (1.0, 4.0))
-    if name == "conjunction":
-        return ConjunctionLearner(Conjunctions(1), table)
-    return PolygonLearner(ConvexPolygons(2, 3), table, slabs=4, bins=4, spare=8)
+_SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
+    "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
+    "rsc": small_rsc, "treelog": small_treelog,
+}  # fmt: skip
+_TINY = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+_POINTS, _LINE = Points(Domain(3)), Thresholds(Domain(3))
+_ADDED = Neighboring.ADD_OR_REMOVE_ONE
 
 
-def _table(learner: Learner, databases: Sample, privacy: Privacy) -> np.ndarray:
-    if isinstance(learner, Independent):  # a direct sum: the product of its columns
-        share = learner.share(privacy)  # the numbers with which learn runs
-        one_by_one = (Sample(databases.x, databases.y[..., [j]], databases.mask) for j in range(learner.k))
-        joint = np.zeros((len(databases.mask), 1))
-        for column in one_by_one:
-            part = _table(learner.learner, column, share)
-            joint = (joint[:, :, None] + part[:, None, :]).reshape(len(joint), -1)
-        return joint
-    with jax.enable_x64(True):
-        exactly = Privacy(jnp.float64(privacy.epsilon), jnp.float64(privacy.delta))
-        accuracy = Accuracy(jnp.float64(ACCURACY.alpha), jnp.float64(ACCURACY.beta))
+def _tree() -> Any:
+    return tree_generators.complete(2, 1, 1.0)
 
-        def run(sample: Sample) -> Any:
-            return learner.learn(jax.random.key(0), sample, exactly, accuracy)
 
-        return exact_table(run, databases, learner.concepts.size)
+def _twice(learner: Any, composition: str) -> World:
+    return World(Independent(learner, 2, composition), 2)
+
+
+def _counted(composition: str) -> World:
+    sanitizer = PointCounts(Domain(2), 1, 1)
+    return World(GenericLearner(Points(Domain(2)), 2, sanitizer, composition), 2, rows=2, twin=4)
+
+
+WORLDS: dict[str, Callable[[], World]] = {
+    **{f"kln-{name}": partial(_twice, KLN(Points(Domain(2))), name) for name in COMPOSITIONS},
+    **{f"median-{name}": partial(_twice, ThresholdMedian(Thresholds(Domain(2))), name) for name in COMPOSITIONS},
+    "kln-points": lambda: World(KLN(_POINTS)),
+    "kln-thresholds": lambda: World(KLN(_LINE)),
+    "kln-finite": lambda: World(KLN(Finite.of(_TINY))),
+    "kln-tree": lambda: World(KLN(_tree())),
+    "kln-parities": lambda: World(KLN(Parities(1))),
+    "kln-conjunctions": lambda: World(KLN(Conjunctions(1))),
+    "kln-added": lambda: World(KLN(_LINE, _ADDED)),
+    "point": lambda: World(PointLearner(Points(Domain(2))), 2, rows=2, many=8),
+    "median-thresholds": lambda: World(ThresholdMedian(_LINE)),
+    "interior-exponential": lambda: World(ThresholdInterior(_LINE, "exponential", 2)),
+    "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=4),
+    "interior-treelog": lambda: World(SmallInterior(_LINE, "treelog", 2), twin=4),
+    "vc1-exponential": lambda: World(ImproperVC1(_LINE, "exponential", 2), twin=4),
+    "vc1-tree": lambda: World(ImproperVC1(_tree(), "exponential", 2), twin=4),
+    "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=4),
+    "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=4),
+    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16, sharp=False),
+    "vc1-proper": lambda: World(
+        ProperVC1(tree_generators.complete(2, 2, 1.0), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False
+    ),
+    "empirical": lambda: World(EmpiricalLearner(KLN(_POINTS), 2)),
+    "empirical-independent": lambda: World(
+        EmpiricalLearner(Independent(KLN(Points(Domain(2))), 2, "optimal"), 2), 2, rows=2
+    ),
+    "parity": lambda: World(ParityLearner(Parities(2), 3, 1)),
+    "parity-two": lambda: World(ParityLearner(Parities(1), 2, 2), 2),
+    "hashed-basic": lambda: World(HashedPoints(_POINTS, 1, 2, 1)),
+    "hashed-zcdp": lambda: World(HashedPoints(Points(Domain(2)), 2, 1, 1, "zcdp"), 2, rows=2),
+    **{f"generic-{name}": partial(_counted, name) for name in ("basic", "zcdp")},
+    "generic-blr": lambda: World(GenericLearner(Finite.of(_TINY), 1, BLR(Finite.of(_TINY).xor(), 2)), twin=4),
+    "generic-mwem": lambda: World(GenericLearner(Finite.of(_TINY), 1, MWEM(Finite.of(_TINY).xor(), 1)), rows=2, twin=4),
+    "generic-hierarchy": lambda: World(
+        GenericLearner(Thresholds(Domain(2)), 1, Hierarchy(1, levels=1, counts=0.5)), rows=2, twin=4
+    ),
+    "conjunction": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2)),
+    "conjunction-added": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, _ADDED), rows=2),
+    "conjunction-rounds": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 6), rows=2),
+    "conjunction-noisy": lambda: World(ConjunctionLearner(Conjunctions(1), 2, 2, noisy=True), sharp=False),
+    "disjunction": lambda: World(ConjunctionLearner(Disjunctions(1), 1, 1)),
+    "polygon": lambda: World(
+        PolygonLearner(ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)), twin=16, sharp=False
+    ),
+    "union": lambda: World(UnionLearner(Unions(1, 1), rounds=1, directions=3, bins=2)),
+}  # fmt: skip
+"""Configurations of every exported learner; a new learner has a row here, and every test of conformance with it."""

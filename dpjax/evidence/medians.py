@@ -1,40 +1,52 @@
 """Private medians as targets, over databases of a few short bit strings, with plans small enough to list everything."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.outcomes import exact_table
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.exact import table_of_run
+from dpjax.audit.target import Pair, Target, rounded
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import whole
 from dpjax.core.types import Neighboring, Privacy, Sample
 from dpjax.mechanisms import median as m
 from dpjax.mechanisms.median import bits as B
-from dpjax.mechanisms.median.plan_recprefix import PrefixStep
-from dpjax.mechanisms.median.plan_treelog import TreeStep
+from dpjax.mechanisms.median.plan_recprefix import PrefixStepDesign
+from dpjax.mechanisms.median.plan_treelog import TreeStepDesign
 
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 _BITS, _ROWS = 2, 5
-_WIDE = 16  # bits of the databases of statistical audits
+_WIDE, _DEEPEST = 16, 60  # bits and deepest records of statistical audits
 
-SMALL_RECPREFIX = m.RecPrefixPlan(
-    _BITS, 1.0, 0.1, None, 0.0, (PrefixStep(_BITS, 0.25, 0.25, 1.0, 2, 1, 1),), 0.5, _BITS + 1, 1, 1, 1.0
-)
-SMALL_TREELOG = m.TreeLogPlan(
-    _BITS, 1.0, 0.1, None, 0.0, (TreeStep(_BITS, 0.25, 0.75, 0.25, 0.25, 0.5, 0.5, 0.5, 4, 1),), 0.25, _BITS + 1, 1, 1,
-    1.0,
-)  # fmt: skip
+Run = Callable[[Array, Sample, Any], Any]
 
-Run = Callable[[Array, Sample, Privacy], Any]
+
+def small_recprefix(bits: int, privacy: Privacy, gap: int = 2) -> m.RecPrefixPlan:
+    """RecPrefix at this budget with integers for a handful of rows: they cost accuracy, not privacy."""
+    step = PrefixStepDesign(bits, 0.25, 0.25, 1.0, gap, 1, 1)
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    return m.RecPrefixDesign(bits, epsilon, delta, None, 0.0, (step,), 0.5, bits + 1, 1, 1, 1.0).plan()
+
+
+def small_treelog(bits: int, privacy: Privacy) -> m.TreeLogPlan:
+    """TreeLog likewise, with 4 deepest rows."""
+    step = TreeStepDesign(bits, 0.25, 0.75, 0.25, 0.25, 0.5, 0.5, 0.5, 4, 1)
+    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+    return m.TreeLogDesign(bits, epsilon, delta, None, 0.0, (step,), 0.25, bits + 1, 1, 1, 1.0).plan()
+
+
+def small_rsc(bits: int, privacy: Privacy, deepest: int = 4) -> m.RscPlan:
+    """TreeLog by RSC likewise."""
+    plan = m.plan_rsc(bits, float(privacy.epsilon), float(privacy.delta), 0.9).plan()
+    return replace(plan, steps=tuple(replace(step, deepest=whole(deepest), gap=whole(1)) for step in plan.steps))
 
 
 def median_target(name: str, relation: Neighboring = REPLACE) -> Target:
@@ -75,33 +87,36 @@ def _candidates(relation: Neighboring) -> Target:
 
 
 def _recprefix(relation: Neighboring) -> Target:
-    def run(key: Array, data: Sample, privacy: Privacy) -> m.MedianAnswer:
-        return m.recprefix(key, data.x, data.mask, privacy, SMALL_RECPREFIX)
+    def plan(privacy: Privacy) -> m.RecPrefixPlan:
+        return small_recprefix(_BITS, privacy)
 
-    claim = lambda e, d: m.recprefix_guarantee(Privacy(e, d), SMALL_RECPREFIX)  # noqa: E731
-    return _target("recprefix", run, claim, relation)
+    claim = lambda e, d: m.recprefix_guarantee(plan(Privacy(e, d)))  # noqa: E731
+    return _target("recprefix", _run, claim, relation, plan=plan)
 
 
 def _treelog(relation: Neighboring) -> Target:
-    def run(key: Array, data: Sample, privacy: Privacy) -> m.MedianAnswer:
-        return m.treelog(key, data.x, data.mask, privacy, SMALL_TREELOG)
+    def plan(privacy: Privacy) -> m.TreeLogPlan:
+        return small_treelog(_BITS, privacy)
 
-    claim = lambda e, d: m.treelog_guarantee(Privacy(e, d), SMALL_TREELOG, relation)  # noqa: E731
-    return _target("treelog", run, claim, relation)
+    claim = lambda e, d: m.treelog_guarantee(plan(Privacy(e, d)), relation)  # noqa: E731
+    return _target("treelog", _run, claim, relation, plan=plan)
 
 
 def _treelog_rsc(relation: Neighboring) -> Target:
-    """Its plan is made for one budget, whatever a run is given: a large one, which needs few rows."""
-    plan = m.plan_rsc(_WIDE, 4.0, 0.1, 0.9)
+    """Databases stand next to a test that turns at ``_DEEPEST`` rows, at every budget."""
 
-    def run(key: Array, data: Sample, privacy: Privacy) -> m.MedianAnswer:
-        return m.treelog_rsc(key, data.x, data.mask, plan)
+    def plan(privacy: Privacy) -> m.RscPlan:
+        return small_rsc(_WIDE, privacy, _DEEPEST)
 
-    whole = plan.guarantee()
     return Target(
-        "treelog_rsc", lambda e, d: whole, run, list, lambda: _borderline(plan.steps[0].deepest),
-        covers=("dpjax.mechanisms.median.treelog_rsc", "dpjax.mechanisms.cut_slice"),
+        "treelog_rsc", lambda e, d: m.treelog_rsc_guarantee(plan(Privacy(e, d))), _run, list,
+        lambda: _borderline(_DEEPEST),
+        covers=("dpjax.mechanisms.median.treelog_rsc", "dpjax.mechanisms.cut_slice"), plan=plan,
     )  # fmt: skip
+
+
+def _run(key: Array, data: Sample, plan: m.MedianPlan) -> m.MedianAnswer:
+    return plan.run(key, data.x, data.mask)
 
 
 def _borderline(rows: int) -> list[Pair]:
@@ -121,16 +136,16 @@ def _sample(values: list[int], bits: int) -> Sample:
 
 
 def _target(
-    name: str, run: Run, claim: Callable[[float, float], Guarantee], relation: Neighboring, covers: tuple = ()
+    name: str,
+    run: Run,
+    claim: Callable[[float, float], Guarantee],
+    relation: Neighboring,
+    covers: tuple = (),
+    plan: Callable[[Privacy], Any] = rounded,
 ) -> Target:
     def universes() -> list[Universe]:
         sizes = range(1, _ROWS + 1) if relation is REPLACE else (2, _ROWS)
         return [samples(Domain(1 << _BITS), 0, rows, relation, ordered=False) for rows in sizes]
-
-    def table(databases: Any, privacy: Privacy) -> np.ndarray:
-        with jax.enable_x64(True):
-            exactly = Privacy(jnp.float64(privacy.epsilon), jnp.float64(privacy.delta))
-            return exact_table(lambda data: run(jax.random.key(0), data, exactly), databases, 1 << _BITS)
 
     def pairs() -> list[Pair]:
         fewer = [0, 0, 3, 3]
@@ -141,7 +156,7 @@ def _target(
         return [Pair(one, two, show_sample)]
 
     covered = tuple(f"dpjax.mechanisms.median.{what}" for what in (name, *covers))
-    return Target(name, claim, run, universes, pairs, table, covers=covered)
+    return Target(name, claim, run, universes, pairs, table_of_run(run), covers=covered, plan=plan)
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {

@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.baselines import ERM
 from dpjax.concepts import (
     Conjunctions,
@@ -48,9 +49,8 @@ from dpjax.learners import (
     ThresholdMedian,
     UnionLearner,
 )
-from dpjax.learners.budget import COMPOSITIONS
 from dpjax.mechanisms.median.plans import METHODS
-from dpjax.sanitizers import PointCounts, default
+from dpjax.sanitizers import Hierarchy, PointCounts
 
 _SHARE = 0.5  # of the nodes of a tree that may be improper and are
 LITERALS, EDGES, TRIANGLES = 3, 4, 7  # of the targets of set covers
@@ -80,16 +80,9 @@ def learner_names() -> list[str]:
     return sorted([*_WHOLE, *composed, *_VC1, *COVERS, "empirical", "parity"])
 
 
-def learner(
-    name: str,
-    concepts: Any,
-    k: int,
-    privacy: Privacy = REFERENCE[0],
-    accuracy: Accuracy = REFERENCE[1],
-) -> Learner:
+def learner(name: str, concepts: Any, k: int) -> Learner:
     """A learner of k concepts: "point", "erm", "kln-optimal", "vc1-auto", ..., or ``module:callable`` of (concepts, k).
 
-    privacy, accuracy: what the static numbers of a learner of one concept of VC dimension 1 are planned for.
     Raises InputError for an unknown name, with the nearest ones, and for a class that the learner does not fit.
     """
     if ":" in name:
@@ -101,13 +94,13 @@ def learner(
     if name.startswith((*COVERS, "vc1-", "interior-")) and k != 1:
         raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
     if name == "conjunction":
-        return ConjunctionLearner.planned(concepts, privacy, accuracy, LITERALS)
+        return ConjunctionLearner(concepts, literals=LITERALS)
     if name in ("polygon", "union"):
-        return (PolygonLearner if name == "polygon" else UnionLearner).planned(concepts, privacy, accuracy)
+        return (PolygonLearner if name == "polygon" else UnionLearner)(concepts)
     if name.startswith(("vc1-", "interior-")):
-        return _of_dimension_one(name, concepts, privacy, accuracy)
+        return _of_dimension_one(name, concepts)
     if name.startswith(MULTI):
-        return _of_many(name, concepts, k, privacy, accuracy)
+        return _of_many(name, concepts, k)
     single, composition = name.split("-")
     return Independent(_SINGLE[single](concepts), k, composition)
 
@@ -123,30 +116,26 @@ def _require_fit(name: str, concepts: Any) -> None:
         )  # fmt: skip
 
 
-def _of_dimension_one(name: str, concepts: Any, privacy: Privacy, accuracy: Accuracy) -> Learner:
+def _of_dimension_one(name: str, concepts: Any) -> Learner:
     kind, method = name.split("-")
     if method == "proper":
-        return ProperVC1.planned(concepts, privacy, accuracy)
-    planned = ImproperVC1.planned if kind == "vc1" else ThresholdInterior.planned
-    return planned(concepts, privacy, accuracy, method)
+        return ProperVC1(concepts)
+    return (ImproperVC1 if kind == "vc1" else ThresholdInterior)(concepts, method=method)
 
 
-def _of_many(name: str, concepts: Any, k: int, privacy: Privacy, accuracy: Accuracy) -> Learner:
+def _of_many(name: str, concepts: Any, k: int) -> Learner:
     kind, _, composition = name.partition("-")
     if kind == "parity":
-        return ParityLearner.planned(concepts, privacy, accuracy)
+        return ParityLearner(concepts)
     if kind == "empirical":
-        return EmpiricalLearner.planned(Independent(KLN(concepts), k), privacy, accuracy)
+        return EmpiricalLearner(Independent(KLN(concepts), k))
     if kind == "hashed":
-        return HashedPoints.planned(concepts, k, privacy, accuracy, composition)
-    fine, beta = float(accuracy.alpha) / 8, float(accuracy.beta) / 3  # of the sanitizer, as in `theory.generic`
+        return HashedPoints(concepts, k, composition=composition)
     if isinstance(concepts, Points):
-        return GenericLearner(concepts, k, PointCounts.planned(concepts.domain, fine), composition)
+        return GenericLearner(concepts, k, PointCounts(concepts.domain), composition)
     if not isinstance(concepts, Thresholds):
         raise InputError("learner", "points or thresholds for generic", type(concepts).__name__, "use kln-*")
-    bits = max(1, (concepts.size - 1).bit_length())
-    half = Privacy(float(privacy.epsilon) / 2, float(privacy.delta) / 2)
-    return GenericLearner(concepts, k, default(fine, bits, half, beta), composition)
+    return GenericLearner(concepts, k, Hierarchy(bits=max(1, (concepts.size - 1).bit_length())), composition)
 
 
 def fitting(name: str) -> tuple[str, int]:

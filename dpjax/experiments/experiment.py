@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.concepts import Distribution, Hypothesis, UniformCube
+from dpjax.concepts import Hypothesis
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Privacy, Sample, at_most
+from dpjax.core.types import Sample
 from dpjax.learners import Learner
 
 COUNTS = ("trials", "successes", "no_answers", "good_concepts")
@@ -39,12 +39,12 @@ class Workload:
 @register_dataclass
 @dataclass(frozen=True)
 class Point:
-    """The numbers of one point of a sweep, all traced: scalars, and ``limit``, alpha in units of the distribution."""
+    """The numbers of one point of a sweep, all traced: n, the learner's plan, and ``limit``, alpha in units of the
+    distribution."""
 
     identity: Array | np.ndarray  # uint32[2], the hash of what the point is
     n: Any  # int32
-    privacy: Privacy
-    accuracy: Accuracy
+    plan: Any
     limit: Array | np.ndarray  # uint32[2]
 
 
@@ -71,7 +71,7 @@ class Experiment:
         sample = self.draw_sample(of_sample, workload, target, point.n)
         if workload.noise is not None:
             sample = flipped(keys.stream(key, "noise"), sample, workload.noise)
-        hypothesis = self.learner.learn(of_learn, sample, point.privacy, point.accuracy)
+        hypothesis = self.learner.learn(of_learn, sample, point.plan)
         with jax.enable_x64(True):
             error = self.learner.concepts.error(workload.distribution, hypothesis, target)
             good = error <= wide.join(point.limit)
@@ -107,10 +107,7 @@ def noise_of(rate: float) -> np.uint32:
     return np.uint32(min(round(rate * 2**32), 2**31 - 1))
 
 
-def point(
-    identity: bytes, n: int, epsilon: float, delta: float, alpha: float, beta: float,
-    distribution: Distribution | UniformCube, noise: Any = None,
-) -> Point:  # fmt: skip
+def point(identity: bytes, n: int, plan: Any, alpha: float, distribution: Any, noise: Any = None) -> Point:
     """The traced numbers of a point, as NumPy scalars of fixed dtypes. ``identity``: at least 8 bytes of a hash.
 
     With flipped labels a hypothesis that differs from the target with probability e errs (1 - 2 noise) e more often, so
@@ -121,10 +118,5 @@ def point(
     if noise is not None:
         share /= 1 - Fraction(int(noise), 2**31)
     limit = min(int(share * distribution.total), 2**64 - 1)
-    return Point(
-        np.frombuffer(identity[:8], ">u4").astype(np.uint32),
-        np.int32(n),
-        Privacy(at_most(checks.epsilon(epsilon)), at_most(checks.delta(delta))),
-        Accuracy(at_most(alpha), at_most(checks.probability("beta", beta))),
-        wide.encode(limit),
-    )
+    numbers = np.frombuffer(identity[:8], ">u4").astype(np.uint32)
+    return Point(numbers, np.int32(n), plan, wide.encode(limit))

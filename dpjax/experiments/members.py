@@ -36,16 +36,14 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
         raise InputError("workload", "labels without noise", "noise", "leave the noise out: members are of the class")
     experiment = Experiment(learner, 1, rows)
     block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
-    numbers = point(
-        b"judged: no identity", setting.n, setting.epsilon, setting.delta, setting.alpha, setting.beta,
-        setting.workload.distribution,
-    )  # fmt: skip
+    identity, distribution = b"judged: no identity", setting.workload.distribution
+    numbers = point(identity, setting.n, setting.plan(), setting.alpha, distribution)
 
     def trial(key: Array, workload: Workload, at: Point) -> Array:
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
         target = experiment.draw_targets(of_target, workload)
         sample = experiment.draw_sample(of_sample, workload, target, at.n)
-        found = learner.learn(of_learn, sample, at.privacy, at.accuracy)
+        found = learner.learn(of_learn, sample, at.plan)
         with jax.enable_x64(True):
             good = concepts.error(workload.distribution, found, target) <= wide.join(at.limit)
         return jnp.stack([good[0], concepts.is_member(found)[0]]).astype(jnp.int32)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
@@ -36,6 +37,12 @@ class Line:
             Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
         )
 
+    def guarantee(self) -> Guarantee | None:
+        """What the learner's plan spends, for the theorem's n where it matters."""
+        setting = self.setting
+        plan = setting.learner.plan(Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
+        return setting.learner.guarantee(plan)
+
     def labels(self) -> dict[str, Any]:
         """The fields by which a result names the curve."""
         setting = self.setting
@@ -60,11 +67,10 @@ def lines(config: Curve) -> list[Line]:
     concepts = catalog.CLASSES[problem.concepts](catalog.Domain(problem.domain_size))
     found = []
     for name, k, epsilon in product(sweep.learners, sweep.k, sweep.epsilon):
-        budget, accuracy = Privacy(epsilon, sweep.delta), Accuracy(sweep.alpha, sweep.beta)
-        learner = catalog.learner(name, concepts, k, budget, accuracy)
+        learner = catalog.learner(name, concepts, k)
         setting = Setting(learner, work, k, 1, epsilon, sweep.delta, sweep.alpha, sweep.beta)
-        learner.guarantee(Privacy(epsilon, sweep.delta))
         found.append(Line(name, setting))
+        found[-1].guarantee()
         found[-1].theorem()
     return found
 

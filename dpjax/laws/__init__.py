@@ -8,6 +8,7 @@ from .base import Law as Law
 from .base import Support as Support
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from .gaussian import Gaussian as Gaussian
 from .geometric import Geometric as Geometric
 from .laplace import Laplace as Laplace
 from .product import Product as Product

@@ -8,10 +8,10 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core import random
+from dpjax.core import random, wide
 from dpjax.core.draws import drawn
 from dpjax.laws.base import Support
-from dpjax.laws.table import LANES, Bounds, realised_units, unit
+from dpjax.laws.table import Bounds, realised_units, unit
 
 _ATTEMPTS = 1 << 16
 
@@ -23,7 +23,7 @@ class Categorical:
 
     log_weights: ``float[m]``; any spread; -inf is an impossible outcome.
     no_answer: static; True where the last cell means "no answer", which is sampled as -1.
-    largest: ``float[]``, the largest log-weight (NaN if one is), where the maker knows it: it saves a pass.
+    largest: ``float[]``, optional precomputed maximum of ``log_weights`` (not finite if one is NaN); saves a pass.
     """
 
     log_weights: Array
@@ -68,31 +68,32 @@ class Categorical:
         the probability, likewise in float64, that makes up for the rounding. Where the column's candidates do not
         fill its bound there is a new proposal. All sums are of integers, so their order does not matter. About one
         proposal in 4000 is rejected, and one in 2 m / 2**22 more where a single candidate outweighs all others.
+
+        The number of candidates decides how much of the table is evaluated, never the draw: the program for up to 64
+        candidates is a scan of 8 bounds, then of one column, and returns for each key what a larger buffer, filled up
+        with -inf, returns.
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):
-            ordered = self._null_first()
-            table = Bounds.of(ordered.log_weights, ordered.largest)
+            table = Bounds.of(*self._parts())
 
-            def attempt(state):
-                tries, _, _ = state
-                high, low = random.words_from(stream, (3,), 3 * tries)
-                index, accept = table.propose(high[0], low[0])
-                return tries + jnp.uint32(1), index, unit(high[1:], low[1:]) < accept
+            def attempt(state):  # the index, once it is found; before, -1 less the attempts so far
+                high, low = random.words_from(stream, (3,), 3 * (-1 - state).astype(jnp.uint32))
+                index, accept = table.propose(wide.word(high[0], low[0]))
+                return jnp.where(unit(high[1:], low[1:]) < accept, index, state - 1)
 
-            _, index, done = jax.lax.while_loop(
-                lambda state: ~state[2] & table.possible & (state[0] < _ATTEMPTS),
-                attempt,
-                (jnp.uint32(0), jnp.int32(-1), jnp.bool_(False)),
+            index = jax.lax.while_loop(
+                lambda state: (state < 0) & table.possible & (state >= -_ATTEMPTS), attempt, jnp.int32(-1)
             )
-        index = jnp.where(done, index, jnp.int32(-1))
-        return jnp.where(index > 0, index - 1, jnp.int32(-1)) if self.no_answer else index
+        return jnp.maximum(index - 1 if self.no_answer else index, -1)
 
-    def _null_first(self) -> "Categorical":
-        """With "no answer" as cell 0: behind the padding its place would depend on the buffer, and with it the draw."""
+    def _parts(self) -> tuple[Array, Array | None, Array | None]:
+        """The candidates, the largest weight if known, and "no answer" apart: its place must not depend on padding."""
+        weights = self.log_weights
         if not self.no_answer:
-            return self
-        return Categorical(jnp.concatenate([self.log_weights[-1:], self.log_weights[:-1]]), largest=self.largest)
+            return weights, self.largest, None
+        candidates = weights[:-1] if weights.shape[0] > 1 else jnp.full(1, -jnp.inf, weights.dtype)
+        return candidates, self.largest, weights[-1]
 
     @drawn
     def sample_race(self, key: Array) -> Array:
@@ -110,13 +111,15 @@ class Categorical:
     def sampler_probabilities(self) -> np.ndarray:
         """The probabilities that `sample` realises, from its own whole-number units, ``float64[m]``, on the host."""
         with jax.enable_x64(True):
-            ordered = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)._null_first()
-            parts = realised_units(ordered.log_weights, ordered.largest)
-        bounds, units, weights = (np.asarray(part, np.longdouble) for part in parts)
-        ends = np.minimum(np.cumsum(units, axis=1), bounds.reshape(-1, 1, LANES))
-        realised = np.diff(ends, axis=1, prepend=0) * weights / units
-        size = self.log_weights.shape[0]
-        found = np.asarray((realised / realised.sum()).reshape(-1)[:size], np.float64)
+            law = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)
+            segments = jax.device_get(realised_units(*law._parts()))
+        realised = []
+        for part in segments:
+            bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)
+            ends = np.minimum(np.cumsum(units, axis=1), bounds)
+            realised.append((np.diff(ends, axis=1, prepend=0) * weights / units).reshape(-1))
+        found = np.concatenate(realised)[: self.log_weights.shape[0]]
+        found = np.asarray(found / found.sum(), np.float64)
         return np.roll(found, -1) if self.no_answer else found
 
     def _outcome(self, index: Array) -> Array:

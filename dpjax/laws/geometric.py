@@ -42,7 +42,7 @@ class Geometric:
             own = jnp.where((outcome >= 0) & (outcome <= largest), jnp.sum(agree(outcome)), -jnp.inf)
             # at least ``most``: equal to it, or above it at some digit and equal to it at all higher ones
             end = agree(jnp.int32(self.most))
-            higher = jnp.sum(end) - jnp.cumsum(end)
+            higher = jnp.append(jnp.cumsum(end[::-1])[::-1][1:], 0.0)
             above = jnp.where(digits(jnp.int32(self.most)), -jnp.inf, jnp.log(yes) + higher)
             tail = jax.scipy.special.logsumexp(jnp.append(above, jnp.sum(end)))
             tail = jnp.where(self.most <= largest, tail, -jnp.inf)

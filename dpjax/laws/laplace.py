@@ -49,3 +49,16 @@ class Laplace:
     def log_cdf(self, value: Array) -> Array:
         """log P(X <= value), exact in both tails."""
         return Laplace(-self.loc, self.scale).log_survival(-value)
+
+    def log_mass(self, low: Array, high: Array) -> Array:
+        """log P(low <= X <= high) for low <= high, either of which may be infinite; no digit is lost."""
+        low, high = (low - self.loc) / self.scale, (high - self.loc) / self.scale
+        above = _one_sided(jnp.maximum(low, 0), jnp.maximum(high, 0))
+        below = _one_sided(jnp.maximum(-high, 0), jnp.maximum(-low, 0))
+        return jnp.logaddexp(above, below)
+
+
+def _one_sided(near: Array, far: Array) -> Array:
+    """log of (exp(-near) - exp(-far)) / 2 for 0 <= near <= far; -inf where they are equal."""
+    width = jnp.where(near < far, far - near, 0)
+    return -jnp.where(jnp.isinf(near), 0, near) - jnp.log(jnp.asarray(2.0, near.dtype)) + jnp.log(-jnp.expm1(-width))

@@ -8,88 +8,125 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core import wide
-
 _CELLS = 8  # candidates of a column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32
 _BRANCHES = 16  # children of every node above the columns
-LANES = 8  # neighbouring columns whose sums a CPU makes at once
+_SHIFT = 3
+LANES = 1 << _SHIFT  # neighbouring columns whose sums a CPU makes at once
 _BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
+_EXISTS = 1 << 27  # added to the units of a candidate that exists; those of a column stay below it
 # 2**f on [0, 1], relative error below 7.5e-5
 _POWER = (0.9999252186, 0.6958335400, 0.2260671568, 0.0780245217)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Columns of 8 candidates under whole-number bounds of their weight, and a tree of sums above them.
+    """Columns of at most 8 candidates under whole-number bounds of their weight, and a tree of sums above them.
 
-    A table of it is an array [blocks, rows, lanes] in the order of its entries; its columns are what has the same
-    block and the same lane. The order in which a running sum meets the candidates does not depend on how many of
-    weight 0 there are at the end: the two lowest tables have a fixed shape of block, those above have one lane.
+    A table is an array [blocks, rows, lanes] in the order of its entries; a column is the entries with one block and
+    one lane. Candidate i stands in block i // 64, lane i % 8, whatever m is; a single block has only the rows and
+    lanes that it needs, and a level with one row is left out. So m shapes the program, but candidates of weight 0 at
+    the end change neither a bound nor the order in which running sums visit the others.
     """
 
-    cells: Array  # float[., 8, 8], log-weights; -inf in the padding
+    cells: tuple[Array, ...]  # log-weights, float[., 8, 8] for whole blocks, then float[1, rows, lanes] for the rest
+    null: Array | None  # float[], the log-weight of an outcome before the candidates
     largest: Array
     possible: Array  # bool[], some weight is finite and none is NaN
+    null_bound: Array | None  # uint32[]
     bounds: Array  # uint32[columns], below 2**26
     levels: tuple[Array, ...]  # integers [., 16, 8] over the columns, [., 16, 1] over these, and so on
-    top: Array  # int64[at most 16]
+    ends: Array  # int64[at most 16], running sums of the uppermost nodes
 
     @staticmethod
-    def of(log_weights: Array, known: Array | None = None) -> "Bounds":
-        """From ``float[m]``; ``known``: their maximum, where the caller has it."""
-        cells = _blocks(log_weights, _CELLS, LANES, -jnp.inf)
-        largest = fold_max(log_weights) if known is None else known
-        possible = jnp.isfinite(largest)
-        largest = jnp.where(possible, largest, jnp.zeros_like(largest))
-        units = jnp.sum(rounded_units(cells - largest), axis=1, dtype=jnp.uint32) - jnp.uint32(_CELLS * _ONE % 2**32)
-        # 8 halves for the rounding to whole numbers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
-        # the sum for the relative error, 1e-4, of the float32 arithmetic
-        bounds = units + (units >> jnp.uint32(12)) + jnp.uint32(_CELLS + _CELLS // 2 + 2)
-        exists = jnp.max(cells, axis=1) > -jnp.inf
-        bounds = jnp.where(exists, bounds, jnp.uint32(0)).reshape(-1)
-        levels = [_blocks(bounds, _BRANCHES, LANES, 0)]
-        top = jnp.sum(levels[0], axis=1, dtype=jnp.uint32).reshape(-1).astype(jnp.int64)
+    def of(log_weights: Array, known: Array | None = None, null: Array | None = None) -> "Bounds":
+        """From ``float[m]``; ``known``: the maximum of all log-weights, if it is known; ``null``: ``float[]``."""
+        if known is None:
+            known = fold_max(log_weights) if null is None else jnp.maximum(fold_max(log_weights), null)
+        possible = jnp.isfinite(known)
+        largest = jnp.where(possible, known, jnp.zeros_like(known))
+        cells = _segments(log_weights)
+        columns = [_bounds(part, largest) for part in cells]
+        bounds = columns[0] if len(columns) == 1 else jnp.concatenate(columns)
+        null_bound = None if null is None else _bounds(null.reshape(1, 1, 1), largest)[0]
+        levels, top = [], bounds
+        if top.shape[0] > LANES:
+            levels.append(_blocks(top, _BRANCHES, LANES))
+            top = jnp.sum(levels[0], axis=1, dtype=jnp.uint32).reshape(-1)
+        top = top.astype(jnp.int64)
         while top.shape[0] > _BRANCHES:
-            levels.append(_blocks(top, _BRANCHES, 1, 0))
+            levels.append(_blocks(top, _BRANCHES, 1))
             top = jnp.sum(levels[-1], axis=1).reshape(-1)
-        return Bounds(cells, largest, possible, bounds, tuple(levels), top)
+        return Bounds(cells, null, largest, possible, null_bound, bounds, tuple(levels), _running(top))
 
     def weights(self, cells: Array) -> tuple[Array, Array]:
-        """2**22 exp(w - max) in float64, and the next larger whole number."""
+        """The least whole number above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
         exact = jnp.exp(cells.astype(jnp.float64) - self.largest.astype(jnp.float64)) * 2.0**_BITS
         return jnp.floor(exact) + 1.0, exact
 
-    def propose(self, high: Array, low: Array) -> tuple[Array, Array]:
-        """A candidate's index and its acceptance probability, from 64 random bits."""
-        total = jnp.sum(self.top).astype(jnp.uint64)
-        target = jax.lax.mulhi(wide.word(high, low), total).astype(jnp.int64)
-        column, target = _descend(self.top, target)
+    def propose(self, word: Array) -> tuple[Array, Array]:
+        """An index and its acceptance probability, from 64 random bits. With ``null``, 0 is null, 1 + i candidate i."""
+        total = self.ends[-1]
+        if self.null_bound is not None:
+            total = total + self.null_bound.astype(jnp.int64)
+        target = jax.lax.mulhi(word, total.astype(jnp.uint64)).astype(jnp.int64)
+        if self.null is None or self.null_bound is None:
+            return self._descended(target)
+        left = target - self.null_bound.astype(jnp.int64)
+        index, accept = self._descended(left)
+        units, exact = self.weights(self.null)
+        accept_null = jnp.where(target < units.astype(jnp.int64), exact / units, 0.0)
+        return jnp.where(left < 0, jnp.int32(0), index + 1), jnp.where(left < 0, accept_null, accept)
+
+    def _descended(self, target: Array) -> tuple[Array, Array]:
+        passed = self.ends <= target
+        column = jnp.sum(passed, dtype=jnp.int32)
+        target = target - jnp.max(jnp.where(passed, self.ends, 0))
         for level in reversed(self.levels):
             row, target = _descend(_column(level, column).astype(jnp.int64), target)
             column = _entry(level, column, row)
-        units, exact = self.weights(_column(self.cells, column))
+        first, found = 0, jnp.full(self.cells[0].shape[1], -jnp.inf, self.cells[0].dtype)
+        for i, part in enumerate(self.cells):
+            inside = _column(part, column - jnp.int32(first))
+            inside = jnp.concatenate([inside, jnp.full(found.shape[0] - inside.shape[0], -jnp.inf, inside.dtype)])
+            found = inside if i == 0 else jnp.where(column < first, found, inside)
+            first += part.shape[0] * part.shape[2]
+        units, exact = self.weights(found)
         row, _ = _descend(units, target.astype(jnp.float64))
-        inside = jnp.minimum(row, jnp.int32(_CELLS - 1))
-        accept = jnp.where(row < _CELLS, _item(exact, inside) / _item(units, inside), 0.0)
-        return _entry(self.cells, column, inside), accept
+        inside = jnp.minimum(row, jnp.int32(units.shape[0] - 1))
+        accept = jnp.where(row < units.shape[0], _item(exact, inside) / _item(units, inside), 0.0)
+        return ((column >> _SHIFT) * _CELLS + inside) * LANES + (column & (LANES - 1)), accept
 
 
 @jax.jit
-def realised_units(log_weights: Array, known: Array | None = None) -> tuple[Array, Array, Array]:
-    """Bounds of the columns, units and weights of the cells, compiled as they are in `Categorical.sample`."""
-    table = Bounds.of(log_weights, known)
-    return table.bounds, *table.weights(table.cells)
+def realised_units(log_weights: Array, known: Array | None, null: Array | None) -> list[tuple[Array, Array, Array]]:
+    """For each segment, null first: bounds of columns, units and weights of cells, as `Categorical.sample` has them."""
+    table = Bounds.of(log_weights, known, null)
+    segments, first = [], 0
+    if table.null is not None and table.null_bound is not None:
+        cell = table.null.reshape(1, 1, 1)
+        segments.append((table.null_bound.reshape(1, 1, 1), *table.weights(cell)))
+    for part in table.cells:
+        blocks, _, lanes = part.shape
+        bounds = table.bounds[first : first + blocks * lanes].reshape(blocks, 1, lanes)
+        segments.append((bounds, *table.weights(part)))
+        first += blocks * lanes
+    return segments
 
 
 def fold_max(values: Array) -> Array:
-    """``jnp.max`` of a vector, folded in halves of halves: on a CPU several times faster than XLA's own reduction."""
+    """The largest entry of a vector; +inf if one is NaN, which XLA's vectorized reduction on CPUs may skip.
+
+    Integers are folded in sixteenths, on a CPU several times faster than XLA's reduction.
+    """
+    if jnp.issubdtype(values.dtype, jnp.floating):
+        infinity = jnp.asarray(jnp.inf, values.dtype)
+        return jnp.max(jnp.where(values <= infinity, values, infinity))
     while values.shape[0] >= 128:
-        width = values.shape[0] // 16
-        parts = [values[i * width : (i + 1) * width] for i in range(16)]
-        folded = functools.reduce(jnp.maximum, parts)
-        rest = values[16 * width :]
-        values = jnp.concatenate([folded, rest]) if rest.shape[0] else folded
+        size = values.shape[0]
+        width = -(-size // 16)
+        starts = [min(i * width, size - width) for i in range(16)]
+        values = functools.reduce(jnp.maximum, [values[start : start + width] for start in starts])
     return jnp.max(values)
 
 
@@ -98,7 +135,8 @@ def rounded_units(logs: Array) -> Array:
 
     The exponent of the power of two is read from the low bits of whole + 1.5 * 2**23: shifts and additions only.
     """
-    power = jnp.maximum(logs.astype(jnp.float32) * jnp.float32(1 / log(2)), jnp.float32(-100))
+    power = logs.astype(jnp.float32) * jnp.float32(1 / log(2))
+    power = jnp.where(power > jnp.float32(-100), power, jnp.float32(-100))  # one instruction, unlike jnp.maximum
     whole = jnp.floor(power)
     fraction = power - whole
     shifted = whole + jnp.float32(1.5 * 2**23)
@@ -110,23 +148,64 @@ def rounded_units(logs: Array) -> Array:
     return jax.lax.bitcast_convert_type(value * jnp.float32(2.0**_BITS) + jnp.float32(2.0**23), jnp.uint32)
 
 
-def _blocks(values: Array, rows: int, lanes: int, filler: float) -> Array:
-    padding = -values.shape[0] % (rows * lanes)
+def _bounds(cells: Array, largest: Array) -> Array:
+    """``uint32[columns]``: no less than the units of the column's cells; 0 for a column without a candidate."""
+    exists = jnp.where(cells > -jnp.inf, jnp.uint32(_EXISTS), jnp.uint32(0))
+    marked = jnp.sum(rounded_units(cells - largest) + exists, axis=1, dtype=jnp.uint32)
+    marked = marked - jnp.uint32(cells.shape[1] * _ONE % 2**32)
+    units = marked & jnp.uint32(_EXISTS - 1)
+    # 8 halves for the rounding to whole numbers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
+    # the sum for the relative error, 1e-4, of the float32 arithmetic
+    bounds = units + (units >> jnp.uint32(12)) + jnp.uint32(_CELLS + _CELLS // 2 + 2)
+    return jnp.where(marked >= jnp.uint32(_EXISTS), bounds, jnp.uint32(0)).reshape(-1)
+
+
+def _segments(values: Array) -> tuple[Array, ...]:
+    """Whole blocks, and the rest apart: on a CPU a copy into a padded array costs more than the arithmetic."""
+    size = values.shape[0]
+    whole = size - size % (_CELLS * LANES)
+    parts = [values[:whole].reshape(-1, _CELLS, LANES)] if whole else []
+    if size > whole:
+        parts.append(_blocks(values[whole:], _CELLS, LANES, -jnp.inf))
+    return tuple(parts)
+
+
+def _blocks(values: Array, rows: int, lanes: int, filler: float = 0) -> Array:
+    """Padded to blocks; a single block has the rows and lanes that it needs."""
+    size = values.shape[0]
+    if size < rows * lanes:
+        lanes = min(lanes, size)
+        rows = -(-size // lanes)
+    padding = -size % (rows * lanes)
     if padding:
         values = jnp.concatenate([values, jnp.full(padding, filler, values.dtype)])
     return values.reshape(-1, rows, lanes)
 
 
+def _running(values: Array) -> Array:
+    """Running sums of a few numbers; one reduction compiles faster than a chain of additions."""
+    place = jnp.arange(values.shape[0], dtype=jnp.int32)
+    return jnp.sum(jnp.where(place[:, None] <= place[None, :], values[:, None], 0), axis=0, dtype=values.dtype)
+
+
+def _place(table: Array, column: Array) -> tuple[Array, Array]:
+    """Block and lane of a column."""
+    blocks, _, lanes = table.shape
+    if blocks == 1:
+        return jnp.zeros_like(column), column
+    shift = jnp.int32(lanes.bit_length() - 1)  # several blocks have 8 lanes or one
+    return column >> shift, column & jnp.int32(lanes - 1)
+
+
 def _column(table: Array, column: Array) -> Array:
-    _, rows, lanes = table.shape
-    start = (column // lanes, jnp.int32(0), column % lanes)
-    return jax.lax.dynamic_slice(table, start, (1, rows, 1)).reshape(rows)
+    block, lane = _place(table, column)
+    return jax.lax.dynamic_slice(table, (block, jnp.int32(0), lane), (1, table.shape[1], 1)).reshape(-1)
 
 
 def _entry(table: Array, column: Array, row: Array) -> Array:
     """The place of an entry among those of the table."""
-    _, rows, lanes = table.shape
-    return (column // lanes * rows + row) * lanes + column % lanes
+    block, lane = _place(table, column)
+    return (block * table.shape[1] + row) * table.shape[2] + lane
 
 
 def _item(values: Array, index: Array) -> Array:

@@ -7,25 +7,16 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts.base import ConceptClass as ConceptClass
+from dpjax.concepts.base import InPieces as InPieces
 from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
-from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.literals import OfLiterals
-from dpjax.concepts.parities import Parities
 from dpjax.concepts.plane import Plane
-from dpjax.concepts.points import Points
-from dpjax.concepts.polygons import ConvexPolygons
-from dpjax.concepts.thresholds import Thresholds
-from dpjax.concepts.tree.tree import Tree
-from dpjax.concepts.unions import Unions
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-
-InPieces = Points | Thresholds | Finite | Tree | Parities | OfLiterals  # classes whose errors can be listed
-ConceptClass = InPieces | ConvexPolygons | Unions
 
 
 class Learner(Protocol):

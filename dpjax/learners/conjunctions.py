@@ -6,7 +6,6 @@ from math import log
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.cover.table import CoverTable, cover_table
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.literals import OfLiterals
@@ -14,8 +13,9 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database, flipped_label_pairs, single_column
-from dpjax.learners.covering import Covering
+from dpjax.learners.covering import Covering, check_numbers
 from dpjax.mechanisms.cover.literals import Literals
+from dpjax.mechanisms.cover.plan import CoverPlan
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory import set_cover as theory
 
@@ -25,73 +25,65 @@ class ConjunctionLearner(Covering):
     """SetCoverLearner over literals: in each round one that contradicts many negatives and (nearly) no positives.
 
     What it contradicts is gone; the AND of all is returned. For disjunctions all is complemented: literals that many
-    positives and few negatives satisfy, and their OR. What is returned has up to ``table.rounds`` literals.
+    positives and few negatives satisfy, and their OR. What is returned has up to as many literals as rounds.
 
     Args:
       concepts: conjunctions or disjunctions.
-      table: of coefficients, from `accounting.set_cover_table.cover_table`: the rounds, k, the most literals of a
-        target that the theorem is for, and the relation are in it.
+      literals: k, the most literals of a target that the theorem is for.
+      rounds: None for the planner's.
+      neighboring: the relation.
+      noisy: publish noisy counts, where otherwise exact ones are kept.
 
-    Privacy: (epsilon, delta) under the relation of the table, for every sample: the stopping game of all rounds.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: the stopping game of all rounds.
     Utility: `theory.set_cover.realizable`, for targets of at most k literals.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 3,
       with the accounting corrected.
     """
 
     concepts: OfLiterals
-    table: CoverTable
+    literals: int
+    rounds: int | None = None
+    neighboring: Neighboring = Neighboring.REPLACE_ONE
+    noisy: bool = False
 
     def __post_init__(self):
         if not isinstance(self.concepts, OfLiterals):
             raise InputError(
                 "concepts", "Conjunctions or Disjunctions", type(self.concepts).__name__, "use KLN for other classes"
             )
+        checks.integer("literals", self.literals, 1)
+        check_numbers(self.rounds, None)
 
-    @staticmethod
-    def planned(
-        concepts: OfLiterals,
-        privacy: Privacy,
-        accuracy: Accuracy,
-        literals: int,
-        neighboring: Neighboring = Neighboring.REPLACE_ONE,
-        *,
-        noisy: bool = False,
-    ) -> "ConjunctionLearner":
-        """For targets of at most ``literals`` literals, with `theory.set_cover.rounds_for` rounds, on the host.
-
-        Its table has the one entry of this epsilon and delta: others are served by closed forms. noisy: publish counts;
-        what is taken off them is what noise hardly exceeds, or late rounds would hit whatever they can.
-        """
-        rounds = theory.rounds_for(literals, checks.probability("alpha", float(accuracy.alpha)))
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
-        checks.delta(delta, positive_for="planning")
-        offset = log(4 * rounds / checks.probability("beta", float(accuracy.beta)))
-        table = cover_table(rounds, literals, neighboring, delta, (epsilon,), noisy, offset=offset)
-        return ConjunctionLearner(concepts, table)
+    @property
+    def members(self) -> int:
+        """The literals of a target."""
+        return self.literals
 
     @property
     def passes(self) -> int:
         """How often the rows are gone through."""
-        return self.table.rounds
+        return self.likely_rounds
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def offset(self, rounds: int, accuracy: Accuracy) -> float:
+        """What noise hardly exceeds, or late rounds would hit whatever they can."""
+        return log(4 * rounds / checks.probability("beta", float(accuracy.beta)))
+
+    def learn(self, key: Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
         """One concept; an empty sample gives literals at random."""
         label = single_column(sample, "ConjunctionLearner")
         target, other = sample.mask & (label == self.concepts.label), sample.mask & (label != self.concepts.label)
-        family, table = Literals(self.concepts.dimension, self.concepts.label), self.table
-        chosen, _ = set_cover(key, family, sample.x, target, other, table.rounds, table.k, *self.budget(privacy))
+        chosen, _ = set_cover(key, self._family, sample.x, target, other, plan)
         return Hypothesis.of(self.concepts.of_literals(chosen)[None])
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: CoverPlan) -> Guarantee:
         """All rounds together, over what one spends."""
-        return self.promised(privacy, f"literals of {self.concepts.dimension} coordinates")
+        return self.promised(plan, f"literals of {self.concepts.dimension} coordinates")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha."""
-        size = Literals(self.concepts.dimension, self.concepts.label).size
-        return self.rows_needed(
-            privacy, accuracy, size, theory.log_conjunctions(self.concepts.dimension, self.table.rounds)
-        )
+        plan = self.plan(privacy, accuracy)
+        log_hypotheses = theory.log_conjunctions(self.concepts.dimension, plan.rounds)
+        return self.rows_needed(plan, accuracy, self._family.size, log_hypotheses)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled; and rows that one literal separates, the last of them changed.
@@ -111,3 +103,7 @@ class ConjunctionLearner(Covering):
             moved[-1], relabelled[-1] = value, label
             pairs.append((base, database(domain, moved, relabelled)))
         return self.related(pairs, rows)
+
+    @property
+    def _family(self) -> Literals:
+        return Literals(self.concepts.dimension, self.concepts.label)

@@ -1,57 +1,75 @@
-"""What the learners by private set cover share: the budget of all rounds, what it promises, pairs that stress it."""
+"""What the learners by private set cover share: plans and guarantees of all rounds, pairs that stress them."""
 
-from typing import Any
+from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.accounting.cover.table import CoverTable
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import Plane
 from dpjax.core import checks
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, at_most
+from dpjax.core.checks import InputError
+from dpjax.core.plans import Spends
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database, flipped_label_pairs
-from dpjax.mechanisms.cover.coefficient import CoverBudget, coefficient_at, cover_guarantee
+from dpjax.mechanisms.cover.family import Family
+from dpjax.mechanisms.cover.lines.halfplanes import Planar
+from dpjax.mechanisms.cover.plan import CoverPlan, cover_guarantee, cover_plan
 from dpjax.theory import set_cover as theory
 
 Pairs = list[tuple[Sample, Sample]]
+_USUAL_ALPHA = 0.1
 
 
 class Covering:
-    """Base of frozen dataclasses with ``concepts`` and a ``table``, in which rounds, k and the relation are."""
+    """Base of frozen dataclasses with these fields; a subclass says how many members of the family a target needs."""
 
     concepts: Any
-    table: CoverTable
+    rounds: int | None
+    neighboring: Neighboring
+    noisy: bool
+    spends: ClassVar[Spends] = "approximate"
+    runs: ClassVar[tuple[str, ...]] = ("dpjax.mechanisms.cover.set_cover", "dpjax.mechanisms.cover.cover_guarantee")
 
     @property
-    def neighboring(self) -> Neighboring:
-        """The relation of the table."""
-        return self.table.neighboring
+    def members(self) -> int:
+        """k of the score: the most members of the family that the theorem's targets are made of."""
+        raise NotImplementedError
 
-    def budget(self, privacy: Privacy) -> CoverBudget:
-        """The numbers of all rounds, traced."""
-        return coefficient_at(self.table, privacy)
+    @property
+    def likely_rounds(self) -> int:
+        """The rounds, or those for alpha = 0.1 where the planner chooses them."""
+        return self.rounds or theory.rounds_for(self.members, _USUAL_ALPHA)
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+        """`theory.set_cover.rounds_for` rounds, if none are given, and the largest coefficient that they may have.
+
+        The rounds depend on alpha alone, so that a sweep of epsilon or delta has one program; n does not matter.
+        """
+        rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds
+        variant = "noisy" if self.noisy else "noise_free"
+        return cover_plan(privacy, rounds, self.members, self.neighboring, variant, self.offset(rounds, accuracy))
+
+    def offset(self, rounds: int, accuracy: Accuracy) -> float:
+        """What is taken off noisy counts, in scales of their noise."""
+        return 0.5
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def promised(self, privacy: Privacy, what: str) -> Guarantee:
+    def promised(self, plan: CoverPlan, what: str) -> Guarantee:
         """All rounds together, over what one spends; ``what`` is covered with."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        return cover_guarantee(self.table, epsilon, delta, f"set cover, {self.table.rounds} {what}")
+        return cover_guarantee(plan, self.neighboring, f"set cover, {plan.rounds} {what}")
 
-    def rows_needed(self, privacy: Privacy, accuracy: Accuracy, functions: float, log_hypotheses: float) -> int:
-        """`theory.set_cover.realizable` with the numbers of a program; InputError where the rounds are too few."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        traced = _as_in_programs(self, Privacy(at_most(epsilon), at_most(delta)))
-        coefficient, scale, offset = (float(number) for number in traced)
+    def rows_needed(self, plan: CoverPlan, accuracy: Accuracy, functions: float, log_hypotheses: float) -> int:
+        """`theory.set_cover.realizable` with the numbers of the plan; InputError where the rounds are too few."""
+        coefficient, scale, offset = (float(number) for number in (plan.coefficient, plan.scale, plan.offset))
         return theory.realizable(
-            functions, log_hypotheses, self.table.k, self.table.rounds, coefficient, float(accuracy.alpha),
-            float(accuracy.beta), scale, offset,
+            functions, log_hypotheses, plan.k, plan.rounds, coefficient, float(accuracy.alpha), float(accuracy.beta),
+            scale, offset,
         )  # fmt: skip
 
     def related(self, pairs: Pairs, rows: int) -> Pairs:
@@ -72,4 +90,18 @@ class Covering:
         return self.related([*flipped_label_pairs(domain, rows), sides], rows)
 
 
-_as_in_programs = jax.jit(lambda learner, privacy: learner.budget(privacy), static_argnums=0)
+def check_numbers(rounds: int | None, k: int | None) -> None:
+    """Refuses numbers below 1; None leaves them to the planner."""
+    for name, value in (("rounds", rounds), ("k", k)):
+        if value is not None:
+            checks.integer(name, value, 1)
+
+
+def check_planar(family: Family, domain: Plane, edges: int) -> None:
+    """Refuses families whose functions are not ``edges`` cuts each on the lattice that a domain's concepts are on."""
+    d = domain.coarse.d
+    if not isinstance(family, Planar) or (family.edges, family.planes.d) != (edges, d):
+        raise InputError(
+            "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({d})", repr(family),
+            "give it the members of mechanisms.cover.lines.halfplanes.Planar, or run it by mechanisms.cover.set_cover",
+        )  # fmt: skip

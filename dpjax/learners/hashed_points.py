@@ -1,25 +1,35 @@
 """Improper pure learning of points: buckets of random hash functions, so that |X| does not matter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import composed, require_composition, split
 from dpjax.concepts.hashing import Buckets, Hash
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners import budget
 from dpjax.learners.base import flipped_label_pairs
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
-from dpjax.sanitizers.shares import each
 from dpjax.theory import points as theory
 
 _MOST_BITS = 20
+
+
+@plan_type
+class HashedPlan:
+    """epsilon: ``float32[]``, of one choice. slack: ``float32[]``, the delta of the composition."""
+
+    epsilon: Number
+    slack: Number
+    tries: int = field(metadata=STATIC)
+    bits: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -32,8 +42,8 @@ class HashedPoints:
     Args:
       concepts: points.
       k: static number of concepts, >= 1.
-      tries: static, hash functions, >= 1.
-      bits: static, in [1, 20]; a function has 2**bits buckets.
+      tries: hash functions, >= 1; by default as many as the proof needs.
+      bits: in [1, 20], a function has 2**bits buckets; by default those that need the fewest rows, at epsilon = 1.
       composition: of the k choices, as in `Independent`.
 
     Privacy: (epsilon, delta), replace-one, for every sample: k exponential mechanisms; (epsilon, 0) with "basic".
@@ -44,8 +54,8 @@ class HashedPoints:
 
     concepts: Points
     k: int
-    tries: int
-    bits: int
+    tries: int | None = None
+    bits: int | None = None
     composition: str = "basic"
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
@@ -53,66 +63,82 @@ class HashedPoints:
         if not isinstance(self.concepts, Points):
             raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
         checks.integer("k", self.k, 1)
-        checks.integer("tries", self.tries, 1)
-        checks.integer("bits", self.bits, 1, _MOST_BITS)
-        checks.choice("composition", self.composition, budget.COMPOSITIONS)
+        if self.tries is not None:
+            checks.integer("tries", self.tries, 1)
+        if self.bits is not None:
+            checks.integer("bits", self.bits, 1, _MOST_BITS)
+        require_composition(self.composition, "bounded range")
 
-    @staticmethod
-    def planned(
-        concepts: Points, k: int, privacy: Privacy, accuracy: Accuracy, composition: str = "basic"
-    ) -> "HashedPoints":  # fmt: skip
-        """With the functions and buckets that need the fewest rows, on the host."""
-        tries = theory.hash_tries(k, checks.probability("beta", float(accuracy.beta)))
-        least = theory.hash_bits(checks.probability("alpha", float(accuracy.alpha)))
-        if least > _MOST_BITS:
-            raise InputError("alpha", f"more than 2**{2 - _MOST_BITS}", repr(accuracy.alpha), "take a larger alpha")
-        every = range(least, min(least + 6, _MOST_BITS + 1))
-        plans = [HashedPoints(concepts, k, tries, bits, composition) for bits in every]
-        return min(plans, key=lambda plan: plan.sample_size(privacy, accuracy))
+    @property
+    def spends(self) -> Spends:
+        """One choice is an exponential mechanism."""
+        if self.k == 1:
+            return "bounded range"
+        return "pure" if self.composition == "basic" else "approximate"
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> HashedPlan:
+        """The epsilon of one choice; functions and buckets for the accuracy."""
+        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
+        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
+        tries = theory.hash_tries(self.k, beta) if self.tries is None else self.tries
+        bits = self._fewest_rows(delta, tries, alpha, beta) if self.bits is None else self.bits
+        part = split(epsilon, delta, self.k, self.composition, "bounded range")
+        return HashedPlan(down(part.epsilon), down(part.slack), tries, bits)
+
+    def learn(self, key: Array, sample: Sample, plan: HashedPlan) -> Hypothesis:
         """k buckets or all-zero functions; an empty sample gives any of them."""
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
-        hashes = Hash.draw(of_hashes, self.tries, self.bits)
-        errors = self.errors(hashes, sample)
-        part = budget.per_run(privacy, self.k, self.composition)
-        choose = lambda own, column: exponential(-column, part.epsilon).sample(own)  # noqa: E731
-        chosen = each(choose, keys.per_index(of_columns, self.k), errors)
-        zero = chosen == self.tries << self.bits
+        hashes = Hash.draw(of_hashes, plan.tries, plan.bits, self._width)
+        errors = self.errors(hashes, sample, plan.bits)
+        choose = lambda own, column: exponential(-column, plan.epsilon).sample(own)  # noqa: E731
+        chosen = jax.vmap(choose)(keys.per_index(of_columns, self.k), errors)
+        zero = chosen == plan.tries << plan.bits
         place = jnp.where(zero, 0, chosen)
-        number = jnp.stack([place >> self.bits, place & ((1 << self.bits) - 1)], axis=-1).astype(jnp.uint32)
+        number = jnp.stack([place >> plan.bits, place & ((1 << plan.bits) - 1)], axis=-1).astype(jnp.uint32)
         return Buckets(number, zero, jnp.zeros(self.k, jnp.int32), hashes)
 
-    def errors(self, hashes: Hash, sample: Sample) -> Array:
+    def errors(self, hashes: Hash, sample: Sample, bits: int) -> Array:
         """Errors of all buckets, function by function, and of the all-zero function, ``int32[k, tries 2^bits + 1]``."""
         nowhere = jnp.sum(sample.y & sample.mask[:, None], axis=0, dtype=jnp.int32)
         votes = jnp.where(sample.mask[:, None], jnp.where(sample.y, jnp.int32(1), jnp.int32(-1)), 0)
 
         def of_function(bucket: Array) -> Array:
             """Positive rows less negative ones in each bucket."""
-            return jnp.zeros((1 << self.bits, self.k), jnp.int32).at[bucket.astype(jnp.int32)].add(votes)
+            return jnp.zeros((1 << bits, self.k), jnp.int32).at[bucket.astype(jnp.int32)].add(votes)
 
         lead = jax.lax.map(of_function, hashes(sample.x).T).reshape(-1, self.k)
         return jnp.concatenate([nowhere[:, None] - lead.T, nowhere[:, None]], axis=1)
+
+    @property
+    def _width(self) -> int:
+        return max(1, (self.concepts.domain.size - 1).bit_length())
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: HashedPlan) -> Guarantee:
         """k exponential mechanisms."""
-        own = float(budget.share(privacy, self.k, self.composition).epsilon)
-        part = exponential_guarantee(own, f"one of {self.tries << self.bits} buckets")
-        return budget.composed(part, self.k, float(privacy.delta), self.composition, f"{self.k} points by hashing")
+        part = exponential_guarantee(float(plan.epsilon), f"one of {plan.tries << plan.bits} buckets")
+        return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} points by hashing")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.hashed`; InputError if functions or buckets are too few for this accuracy."""
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        part = float(budget.share(privacy, self.k, self.composition).epsilon)
-        return theory.hashed(self.k, self.tries, self.bits, part, alpha, beta)
+        plan = self.plan(privacy, accuracy)
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        return theory.hashed(self.k, plan.tries, plan.bits, float(plan.epsilon), alpha, beta)
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled in every column at once."""
         return flipped_label_pairs(self.concepts.domain, rows, self.k)
+
+    def _fewest_rows(self, delta: float, tries: int, alpha: float, beta: float) -> int:
+        least = theory.hash_bits(alpha)
+        if least > _MOST_BITS:
+            raise InputError("alpha", f"more than 2**{2 - _MOST_BITS}", repr(alpha), "take a larger alpha")
+        part = split(1.0, delta, self.k, self.composition, "bounded range").epsilon
+        enough = max(tries, theory.hash_tries(self.k, beta))  # too few functions are refused by `sample_size`
+        every = range(least, min(least + 6, _MOST_BITS + 1))
+        return min(every, key=lambda bits: theory.hashed(self.k, enough, bits, part, alpha, beta))

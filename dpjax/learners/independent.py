@@ -1,47 +1,55 @@
 """k concepts one by one: the direct sum of a learner of one concept, under a composition theorem."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import Split, composed, require_composition, split
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners import budget
-from dpjax.learners.base import ConceptClass, flipped_label_pairs
-from dpjax.learners.kln import KLN
-from dpjax.learners.threshold_median import ThresholdMedian
+from dpjax.learners.base import ConceptClass, Learner, flipped_label_pairs
 
 _CELLS = 1 << 22  # rows x concepts that are worked on at once
 
 
+@plan_type
+class IndependentPlan:
+    """one: the plan of each run. slack: the delta that the composition takes, ``float32[]``; guarantees read it."""
+
+    one: Any
+    slack: Number
+
+
 @dataclass(frozen=True)
 class Independent:
-    """Runs ``learner`` once for each of k label columns, each on all rows with its share of the budget.
+    """Runs ``learner`` once for each of k label columns, each on all rows with its part of the budget.
 
     Args:
-      learner: a pure learner of one concept, private under REPLACE_ONE.
+      learner: a learner of one concept.
       k: static number of concepts, >= 1.
-      composition: "basic", "advanced", "optimal" (Kairouz-Oh-Viswanath), or "zcdp" (bounded range).
+      composition: "basic", "advanced", "optimal" (Kairouz-Oh-Viswanath), or "zcdp" (not for one that spends delta).
 
     A sample may carry ``x`` as ``uint32[capacity, k, limbs]``: each concept then has its own column of points.
 
     Privacy: (epsilon, delta), replace-one, by the named composition of k adaptive runs.
-    Utility: ``learner.sample_size`` at the share of one run and failure probability beta / k.
+    Utility: ``learner.sample_size`` at the budget of one run and failure probability beta / k.
     Reference: Bun, Nissim, Stemmer 2016, Section 1.3 (direct sums); the composition theorems in `dpjax.accounting`.
     """
 
-    learner: KLN | ThresholdMedian
+    learner: Learner
     k: int
     composition: str = "basic"
 
     def __post_init__(self):
         checks.integer("k", self.k, 1)
-        checks.choice("composition", self.composition, budget.COMPOSITIONS)
+        require_composition(self.composition, self.learner.spends)
 
     @property
     def neighboring(self) -> Neighboring:
@@ -53,17 +61,33 @@ class Independent:
         """The learner's."""
         return self.learner.concepts
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
-        """k hypotheses; the first ones do not depend on how many follow, given the share of one run."""
+    @property
+    def spends(self) -> Spends:
+        """Delta, unless a pure learner's epsilons just add up."""
+        pure = self.composition == "basic" and self.learner.spends != "approximate"
+        return "pure" if pure else "approximate"
+
+    @property
+    def proper(self) -> bool:
+        """Whether the learner is."""
+        return getattr(self.learner, "proper", False)
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> IndependentPlan:
+        """The learner planned once, for the largest budget of one run, each failing with probability beta / k."""
+        part = self._part(privacy)
+        one = self.learner.plan(Privacy(part.epsilon, part.delta), self._of_one(accuracy), n)
+        return IndependentPlan(one, down(part.slack))
+
+    def learn(self, key: Array, sample: Sample, plan: IndependentPlan) -> Hypothesis:
+        """k hypotheses; the first ones do not depend on how many follow, given the plan of one run."""
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
-        share = budget.per_run(privacy, self.k, self.composition)
         own_points = sample.x.ndim == 3
 
         def one(arguments) -> Hypothesis:
             run_key, column, points = arguments
             own = Sample(sample.x if points is None else points, column[:, None], sample.mask)
-            return self.learner.learn(run_key, own, share, accuracy)
+            return self.learner.learn(run_key, own, plan.one)
 
         columns = (keys.per_index(key, self.k), sample.y.T, jnp.swapaxes(sample.x, 0, 1) if own_points else None)
         at_once = max(1, _CELLS // sample.capacity)
@@ -74,20 +98,33 @@ class Independent:
         """``bool[..., k]``."""
         return self.learner.predict(hypothesis, x)
 
-    def share(self, privacy: Privacy) -> Privacy:
-        """The budget of one run, on the host: exactly the numbers with which `learn` runs."""
-        return budget.share(privacy, self.k, self.composition)
-
-    def guarantee(self, privacy: Privacy) -> Guarantee:
-        """The tree of k runs, composed on the host from the share that `learn` uses."""
-        part = self.learner.guarantee(self.share(privacy))
-        return budget.composed(part, self.k, float(privacy.delta), self.composition, f"{self.k} concepts one by one")
+    def guarantee(self, plan: IndependentPlan) -> Guarantee | None:
+        """The tree of k runs; None for a learner that is not private."""
+        part = self.learner.guarantee(plan.one)
+        if part is None:
+            return None
+        return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} concepts one by one")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The learner's theorem at the share of one run, each concept failing with probability beta / k."""
-        beta = checks.probability("beta", float(accuracy.beta))
-        return self.learner.sample_size(self.share(privacy), Accuracy(accuracy.alpha, beta / self.k))
+        """The learner's theorem at the budget of one run, each concept failing with probability beta / k."""
+        part = self._part(privacy)
+        return self.learner.sample_size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
+
+    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """The same of the learner's agnostic theorem; InputError where it has none."""
+        size = getattr(self.learner, "agnostic_sample_size", None)
+        if size is None:
+            raise InputError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")
+        part = self._part(privacy)
+        return size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one relabelled in every column at once."""
         return flipped_label_pairs(self.concepts.domain, rows, self.k)
+
+    def _part(self, privacy: Privacy) -> Split:
+        epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+        return split(epsilon, delta, self.k, self.composition, self.learner.spends)
+
+    def _of_one(self, accuracy: Accuracy) -> Accuracy:
+        return Accuracy(float(accuracy.alpha), float(accuracy.beta) / self.k)

@@ -1,6 +1,7 @@
 """The generic private learner: the exponential mechanism over the whole class."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -9,12 +10,20 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import wide
+from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.laws import Categorical
 from dpjax.learners.base import InPieces, flipped_label_pairs, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
+
+
+@plan_type
+class KLNPlan:
+    """epsilon: of the one exponential mechanism, ``float32[]``."""
+
+    epsilon: Number
 
 
 @dataclass(frozen=True)
@@ -33,37 +42,47 @@ class KLN:
 
     concepts: InPieces
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "bounded range"
+    proper: ClassVar[bool] = True
 
-    def output_law(self, sample: Sample, privacy: Privacy) -> IntervalLaw:
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> KLNPlan:
+        """All of epsilon."""
+        return KLNPlan(down(float(privacy.epsilon)))
+
+    def output_law(self, sample: Sample, plan: KLNPlan) -> IntervalLaw:
         """The exact law of the chosen concept's number."""
         pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
-        return interval_exponential(pieces, privacy.epsilon)
+        return interval_exponential(pieces, plan.epsilon)
 
-    def law(self, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Categorical:
+    def law(self, sample: Sample, plan: KLNPlan) -> Categorical:
         """The exact output law on a class of at most 2**16 concepts, cell i for concept i."""
-        law = self.output_law(sample, privacy)
+        law = self.output_law(sample, plan)
         numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
         with jax.enable_x64(True):
             return Categorical(jax.vmap(law.log_probability)(numbers))
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:
         """One concept; an empty sample gives a uniform one."""
-        return Hypothesis.of(self.output_law(sample, privacy).sample(key)[None])
+        return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: KLNPlan) -> Guarantee:
         """One exponential mechanism."""
         what = f"exponential mechanism over {self.concepts.size} concepts"
-        return exponential_guarantee(float(privacy.epsilon), what, self.neighboring)
+        return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.realizable` for one concept."""
         return theory.realizable(
             self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         )
+
+    def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`theory.kln.agnostic`: the error exceeds the best concept's by at most alpha."""
+        return theory.agnostic(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

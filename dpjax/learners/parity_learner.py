@@ -1,6 +1,7 @@
 """Learning k parities at once at a price that does not depend on k: solve on subsamples, release what most agree on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +13,28 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database, flipped_label_pairs
 from dpjax.learners.gf2 import solve
 from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
+
+
+@plan_type
+class ParityPlan:
+    """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most what the buffers hold.
+
+    most_subsamples, most_rows: static, the buffers.
+    """
+
+    epsilon: Number
+    delta: Number
+    subsamples: Number
+    rows: Number
+    most_subsamples: int = field(metadata=STATIC)
+    most_rows: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -29,7 +46,8 @@ class ParityLearner:
 
     Args:
       concepts: parities.
-      subsamples: m >= 1, static. rows: static, the most that a subsample takes, >= 1.
+      subsamples: m >= 1, rows: the most that a subsample takes, >= 1; both given, or None for those of
+        `theory.parities.parity_learner`.
 
     Privacy: (epsilon, delta), replace-one, for every sample: a replaced row changes one vote.
     Utility: `theory.parities.success`, realizable, uniform examples; what is found is exact, so alpha does not matter.
@@ -37,90 +55,112 @@ class ParityLearner:
     """
 
     concepts: Parities
-    subsamples: int
-    rows: int
+    subsamples: int | None = None
+    rows: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
         _require_parities(self.concepts)
-        checks.integer("subsamples", self.subsamples, 1)
-        checks.integer("rows", self.rows, 1)
+        if (self.subsamples is None) != (self.rows is None):
+            raise InputError(
+                "subsamples, rows", "both or none", f"{self.subsamples}, {self.rows}", "leave both to the planner"
+            )
+        if self.subsamples is not None:
+            checks.integer("subsamples", self.subsamples, 1)
+            checks.integer("rows", self.rows, 1)
 
-    @staticmethod
-    def planned(concepts: Parities, privacy: Privacy, accuracy: Accuracy) -> "ParityLearner":
-        """With `theory.parities.parity_learner`'s subsamples, on the host."""
-        _require_parities(concepts)
-        numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.beta)
-        return ParityLearner(concepts, *theory.parity_learner(concepts.dimension, *numbers))
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ParityPlan:
+        """All of the budget for one test; InputError where delta is 0."""
+        epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
+        checks.delta(float(delta), positive_for="ParityLearner")
+        m, rows = self._sizes(privacy, accuracy)
+        if self.subsamples is not None:
+            return ParityPlan(epsilon, delta, whole(m), whole(rows), m, rows)
+        return ParityPlan(epsilon, delta, whole(m), whole(rows), bucket(m), self.concepts.dimension + theory.SPARE)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, plan: ParityPlan) -> Hypothesis:
         """k parities, or none of them."""
         keys.require_typed(key)
         k = sample.y.shape[1]
-        votes, valid = self.votes(sample)
+        votes, valid = self.votes(sample, plan)
         winner, gap = lead(votes, valid)
-        passed = release(gap, privacy.epsilon, privacy.delta, gap_sensitivity=2).sample(key) == 0
+        passed = release(gap, plan.epsilon, plan.delta, gap_sensitivity=2).sample(key) == 0
         released = passed & jnp.any(valid)
         number = self._numbers(jnp.where(released, votes[winner], jnp.uint32(0)), k)
         outcome = jnp.where(released, jnp.int32(0), jnp.int32(-1))
         return Hypothesis(number, jnp.broadcast_to(~released, (k,)), jnp.broadcast_to(outcome, (k,)))
 
-    def votes(self, sample: Sample) -> tuple[Array, Array]:
-        """(Each subsample's k solutions by coordinate, ``uint32[m, d, ceil(k / 32)]``; ``bool[m]``, do they exist?)."""
+    def votes(self, sample: Sample, plan: ParityPlan) -> tuple[Array, Array]:
+        """(Each subsample's k solutions by coordinate, ``uint32[m, d, ceil(k / 32)]``; ``bool[m]``, do they exist?).
+
+        m is the plan's buffer: subsamples beyond its number have no rows and no vote.
+        """
         right = pack(sample.y & sample.mask[:, None])
         left = jnp.where(sample.mask[:, None], sample.x, jnp.uint32(0))
-        by_word = lambda table: jnp.moveaxis(self._dealt(table), 2, 0)  # noqa: E731
+        by_word = lambda table: jnp.moveaxis(_dealt(table, plan), 2, 0)  # noqa: E731
         solution, valid, _ = solve(by_word(left), by_word(right), self.concepts.dimension)
-        return jnp.moveaxis(solution, 2, 0), valid
+        voting = jnp.arange(plan.most_subsamples, dtype=jnp.int32) < plan.subsamples
+        return jnp.moveaxis(solution, 2, 0), valid & voting
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: ParityPlan) -> Guarantee:
         """One test of stability."""
-        what = f"agreement of {self.subsamples} subsamples (A_dist)"
-        return stability_guarantee(float(privacy.epsilon), float(privacy.delta), gap_sensitivity=2, what=what)
+        what = f"agreement of {int(plan.subsamples)} subsamples (A_dist)"
+        return stability_guarantee(float(plan.epsilon), float(plan.delta), gap_sensitivity=2, what=what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """m x rows. Raises InputError if they are too few for this budget and beta."""
-        checks.probability("alpha", float(accuracy.alpha))
-        beta, d = checks.probability("beta", float(accuracy.beta)), self.concepts.dimension
-        epsilon = checks.epsilon(float(privacy.epsilon))
-        delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
-        found = theory.success(self.subsamples, self.rows, d, epsilon, delta)
-        if found < 1 - beta:
-            raise InputError(
-                "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",
-                "use ParityLearner.planned, or search for n",
-            )  # fmt: skip
-        return self.subsamples * self.rows
+        """m x rows. Raises InputError if given ones are too few for this budget and beta."""
+        m, rows = self._sizes(privacy, accuracy)
+        if self.subsamples is not None:
+            beta, d = float(accuracy.beta), self.concepts.dimension
+            delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
+            found = theory.success(m, rows, d, checks.epsilon(float(privacy.epsilon)), delta)
+            if found < 1 - beta:
+                raise InputError(
+                    "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",
+                    "leave them to the planner, or search for n",
+                )  # fmt: skip
+        return m * rows
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled; and votes for two answers, near a tie or not, of which one flips.
 
         There a subsample has one equation, x_1 = 1 or x_1 = 0, and its other rows say nothing.
         """
-        domain, voters, pairs = self.concepts.domain, min(rows, self.subsamples), []
+        domain, most, pairs = self.concepts.domain, self.subsamples or rows, []
+        voters = min(rows, most)
         values = [1] * voters + [0] * (rows - voters)
-        for ones in sorted({min(voters, self.subsamples * part // 4 + 1) for part in (2, 3)}):
+        for ones in sorted({min(voters, most * part // 4 + 1) for part in (2, 3)}):
             first = [1] * ones + [0] * (rows - ones)
             other = [1] * (ones - 1) + [0] * (rows - ones + 1)
             one, two = (database(domain, values, np.repeat([labels], 2, 0).T) for labels in (first, other))
             pairs.append((one, two))
         return flipped_label_pairs(domain, rows, 2) + pairs
 
-    def _dealt(self, table: Array) -> Array:
-        """``[rows, m, ...]`` from rows in their order, zero rows where there are no more."""
-        wanted = self.subsamples * self.rows
-        table = jnp.pad(table[:wanted], ((0, max(0, wanted - table.shape[0])), (0, 0)))
-        return table.reshape(self.rows, self.subsamples, table.shape[1])
+    def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
+        if self.subsamples is not None and self.rows is not None:
+            return self.subsamples, self.rows
+        numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.beta)
+        return theory.parity_learner(self.concepts.dimension, *numbers)
 
     def _numbers(self, solution: Array, k: int) -> Array:
         """Concepts ``uint32[k, W]`` from the coordinates ``uint32[d, ceil(k / 32)]`` of all."""
         by_concept = pack(unpack(solution, k).T)  # coordinate i in bit i % 32 of word i // 32
         number = by_concept[:, ::-1]
         return jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
+
+
+def _dealt(table: Array, plan: ParityPlan) -> Array:
+    """``[most_rows, most_subsamples, ...]``: row r m + j is number r of subsample j; zero rows where there are none."""
+    own = jnp.arange(plan.most_subsamples, dtype=jnp.int32)
+    number = jnp.arange(plan.most_rows, dtype=jnp.int32)[:, None]
+    place = number * plan.subsamples + own
+    there = (own < plan.subsamples) & (number < plan.rows) & (place < table.shape[0])
+    return jnp.where(there[..., None], table[jnp.minimum(place, table.shape[0] - 1)], jnp.uint32(0))
 
 
 def _require_parities(concepts: object) -> None:

@@ -1,7 +1,7 @@
 """Learning k points at once at a price that does not depend on k: stability of the heavy points' label vectors."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +11,10 @@ from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
-from dpjax.core import keys, wide
+from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
+from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import flipped_label_pairs
 from dpjax.learners.packing import pack
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
@@ -37,6 +38,15 @@ class Groups(NamedTuple):
     labels: Array
 
 
+@plan_type
+class PointPlan:
+    """histogram, release: the budgets of the two steps. heavy: the share of the rows from which a value is heavy."""
+
+    histogram: Privacy
+    release: Privacy
+    heavy: Number
+
+
 @dataclass(frozen=True)
 class PointLearner:
     """Algorithm 5: heavy points from a stability histogram, their label vectors from one test of stability.
@@ -57,18 +67,26 @@ class PointLearner:
 
     concepts: Points
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
         if not isinstance(self.concepts, Points):
             raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
+        """Half of epsilon and of delta for each step; InputError where delta is 0."""
+        half = Privacy(down(float(privacy.epsilon) / 2), down(float(privacy.delta) / 2))
+        checks.delta(float(half.delta), positive_for="PointLearner")
+        return PointPlan(half, half, down(float(accuracy.alpha) / 15))
+
+    def learn(self, key: Array, sample: Sample, plan: PointPlan) -> Hypothesis:
         """k hypotheses at once."""
         groups = group_rows(sample, self.concepts.domain.size)
         of_histogram, of_release = keys.streams(key, "histogram", "release")
-        released, noisy = self.histogram(groups, privacy).sample(of_histogram)
-        heavy = released & (noisy >= as_float(accuracy.alpha) * sample.size.astype(noisy.dtype) / 15)
-        test = release(stability_gap(groups, heavy), *_half(privacy), gap_sensitivity=2)
+        noisy = self.histogram(groups, plan).rounded(sample.size, sample.capacity, self.concepts.domain.size)
+        noisy = noisy.sample(of_histogram)
+        heavy = (noisy >= 0) & (noisy.astype(jnp.float32) >= plan.heavy * sample.size.astype(jnp.float32))
+        test = release(stability_gap(groups, heavy), plan.release.epsilon, plan.release.delta, gap_sensitivity=2)
         answered = jnp.any(heavy) & (test.sample(of_release) == 0)
         concept, positive = _lowest_positive(groups, heavy, sample.y.shape[1])
         silent = jnp.any(heavy) & ~answered
@@ -77,20 +95,21 @@ class PointLearner:
         concept = jnp.where(zero[:, None], jnp.uint32(0), concept)  # a value that was not released must not be seen
         return Hypothesis(concept, zero, jnp.broadcast_to(outcome, positive.shape))
 
-    def histogram(self, groups: Groups, privacy: Privacy) -> HistogramLaw:
-        """The law of the first half: which values are released, with which noisy counts."""
-        return stability_histogram(groups.rows, *_half(privacy), neighboring=self.neighboring)
+    def histogram(self, groups: Groups, plan: PointPlan) -> HistogramLaw:
+        """The law of the first step: which values are released, with which noisy counts, which `learn` rounds."""
+        numbers = plan.histogram
+        return stability_histogram(groups.rows, numbers.epsilon, numbers.delta, neighboring=self.neighboring)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
-        """Two halves of the budget."""
-        half = float(privacy.epsilon) / 2, float(privacy.delta) / 2
+    def guarantee(self, plan: PointPlan) -> Guarantee:
+        """The two steps."""
+        first, second = ((float(part.epsilon), float(part.delta)) for part in (plan.histogram, plan.release))
         parts = (
-            stability_histogram_guarantee(*half, neighboring=self.neighboring, what="heavy points (histogram)"),
-            stability_guarantee(*half, gap_sensitivity=2, what="their label vectors (A_dist)"),
+            stability_histogram_guarantee(*first, neighboring=self.neighboring, what="heavy points (histogram)"),
+            stability_guarantee(*second, gap_sensitivity=2, what="their label vectors (A_dist)"),
         )
         return basic(parts, "PointLearner")
 
@@ -145,10 +164,6 @@ def stability_gap(groups: Groups, heavy: Array) -> Array:
     elsewhere = jnp.where(jnp.arange(mode.shape[0]) == slot, others, least)
     rival = jnp.max(jnp.where(heavy, jnp.minimum(groups.second, elsewhere), 0))
     return jnp.where(jnp.any(heavy), least - rival, 0)
-
-
-def _half(privacy: Privacy) -> tuple[Array, Array]:
-    return as_float(privacy.epsilon) / 2, as_float(privacy.delta) / 2
 
 
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:

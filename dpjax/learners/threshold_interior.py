@@ -1,7 +1,8 @@
 """Learning a threshold through any private interior point of the examples next to it."""
 
-from dataclasses import dataclass
-from math import exp
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import exp, log
 
 import jax
 import jax.numpy as jnp
@@ -13,22 +14,31 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
+from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import flipped_label_pairs, single_column
-from dpjax.mechanisms.median import (
-    MedianPlan,
-    RscPlan,
-    median_guarantee,
-    plan_for,
-    private_median,
-    required_records,
-)
+from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
+
+METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
+_LEAST_DELTA = 1e-30  # of the median: its parts remain normal float32 numbers
 
 
 def domain_bits(concepts: Thresholds) -> int:
     """Bits of an element."""
     return max(1, (concepts.size - 1).bit_length())
+
+
+@plan_type
+class InteriorPlan:
+    """What `ThresholdInterior` runs with.
+
+    median: a `MedianPlan`, at half of the budget. records: m, ``int32[]``, at most ``most``.
+    """
+
+    median: MedianPlan
+    records: Number
+    most: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -41,97 +51,106 @@ class ThresholdInterior:
 
     Args:
       concepts: thresholds over a domain of at most 2**64 elements.
-      records: m >= 1, static.
-      plan: static plan of an interior point; see `planned`.
+      method: of the interior point: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the
+        fewest records.
+      records: m >= 1, or None for as many as the interior point needs at the budget, failing with beta / 2.
 
     Privacy: (epsilon, delta), replace-one, for every sample: one row changes at most two of the 2 m selected records,
       so the median runs at half of epsilon and delta / (1 + exp(epsilon / 2)), and two steps cost (epsilon, delta).
-    Utility: `theory.thresholds.interior`, if 2 m is at least what the plan requires.
+    Utility: `theory.thresholds.interior`, if 2 m is at least what the interior point requires.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (thresholds to interior points); constants are our own.
     """
 
     concepts: Thresholds
-    records: int
-    plan: MedianPlan
+    method: str = "auto"
+    records: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
         if not isinstance(self.concepts, Thresholds):
             raise InputError("concepts", "Thresholds", type(self.concepts).__name__, "use ImproperVC1 for trees")
-        checks.integer("records", self.records, 1, 1 << 20)
-        if isinstance(self.plan, RscPlan) or self.plan.bits != domain_bits(self.concepts):
-            raise InputError(
-                "plan", f"a plan over {domain_bits(self.concepts)} bits for any budget", f"{type(self.plan).__name__}",
-                "use ThresholdInterior.planned",
-            )  # fmt: skip
+        checks.choice("method", self.method, METHODS)
+        if self.records is not None:
+            checks.integer("records", self.records, 1, 1 << 29)
 
-    @staticmethod
-    def planned(
-        concepts: Thresholds, privacy: Privacy, accuracy: Accuracy, method: str = "auto"
-    ) -> "ThresholdInterior":
-        """With the records that the interior point needs at this budget, failing with beta / 2."""
-        epsilon, delta = _inner(float(privacy.epsilon), float(privacy.delta))
-        plan = plan_for(
-            method, domain_bits(concepts), epsilon, delta, checks.probability("beta", float(accuracy.beta)) / 2
-        )
-        if isinstance(plan, RscPlan):
-            raise InputError("method", "exponential, recprefix, treelog or auto", method, "choose another median")
-        return ThresholdInterior(concepts, -(-plan.required() // 2), plan)
+    @property
+    def spends(self) -> Spends:
+        """Pure with the exponential median, whose score has sensitivity 2 in a row; some delta with any other."""
+        return "pure" if self.method == "exponential" else "approximate"
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
+        """The median at half of the budget, and m; n does not matter."""
+        design, records = self._designed(privacy, accuracy)
+        return InteriorPlan(self.median(design), whole(records), self.records or bucket(records))
+
+    def median(self, design: MedianDesign) -> MedianPlan:
+        """The plan of the interior point: the design's."""
+        return design.plan()
+
+    def learn(self, key: Array, sample: Sample, plan: InteriorPlan) -> Hypothesis:
         """One threshold."""
-        rows = self.selected(sample)
-        epsilon, delta = as_float(privacy.epsilon), as_float(privacy.delta)
-        inner = Privacy(epsilon / 2, delta / (1 + jnp.exp(epsilon / 2)))
-        found = private_median(key, rows, jnp.ones(2 * self.records, bool), inner, self.plan)
+        rows, mask = self.selected(sample, plan)
+        found = private_median(key, rows, mask, plan.median)
         number = jnp.concatenate([jnp.zeros(2 - found.element.shape[0], jnp.uint32), found.element])
         return Hypothesis(number[None], jnp.zeros(1, bool), found.outcome[None])
 
-    def selected(self, sample: Sample) -> Array:
-        """The 2 m records, ``uint32[2 m, limbs]``; a replaced row replaces at most two of them."""
-        column, m, size = single_column(sample, "ThresholdInterior"), self.records, self.concepts.size
-        lacking = max(0, m - sample.capacity)
+    def selected(self, sample: Sample, plan: InteriorPlan) -> tuple[Array, Array]:
+        """The 2 m records in a buffer, ``uint32[2 most, limbs]``, and its mask; a replaced row replaces at most two."""
+        column, most, size = single_column(sample, "ThresholdInterior"), plan.most, self.concepts.size
+        lacking = max(0, most - sample.capacity)
+        rank = jnp.arange(most, dtype=jnp.int32)
+        used = jnp.concatenate([rank >= most - plan.records, rank < plan.records])
         with jax.enable_x64(True):
             values, top = wide.join(sample.x), jnp.uint64(size - 1)
             bottom_up = jnp.where(sample.mask & column, values, jnp.uint64(0))
-            ones = jnp.sort(jnp.append(bottom_up, jnp.zeros(lacking, jnp.uint64)))[-m:]
+            ones = jnp.sort(jnp.append(bottom_up, jnp.zeros(lacking, jnp.uint64)))[-most:]
             lowered = jnp.maximum(values, jnp.uint64(1)) - jnp.uint64(1)
             top_down = jnp.where(sample.mask & ~column, lowered, top)
-            zeros = jnp.sort(jnp.append(top_down, jnp.full(lacking, top)))[:m]
-            return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs)
+            zeros = jnp.sort(jnp.append(top_down, jnp.full(lacking, top)))[:most]
+            return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs), used
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: InteriorPlan) -> Guarantee:
         """A median at two steps."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        inner = median_guarantee(Privacy(*_inner(epsilon, delta)), self.plan, "interior point")
+        inner = median_guarantee(plan.median, "interior point")
         return Guarantee(
-            2 * inner.epsilon, min(group_delta(inner.epsilon, inner.delta, 2), delta), self.neighboring,
+            2 * inner.epsilon, min(group_delta(inner.epsilon, inner.delta, 2), 1 - 1e-9), self.neighboring,
             f"threshold among {self.concepts.size} (interior point of selected examples)",
             why="one replaced row replaces two of the selected records", parts=(inner,),
             source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
         )  # fmt: skip
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.thresholds.interior`. Raises InputError if the records are too few for this budget and beta."""
-        inner = Privacy(*_inner(checks.epsilon(float(privacy.epsilon)), float(privacy.delta)))
-        beta = checks.probability("beta", float(accuracy.beta))
-        needed = required_records(self.plan, inner, beta / 2)
-        if 2 * self.records < needed:
+        """`theory.thresholds.interior`. Raises InputError if ``records`` are too few for this budget and beta."""
+        design, records = self._designed(privacy, accuracy)
+        if 2 * records < design.required():
             raise InputError(
-                "records", f"at least {-(-needed // 2)} at this budget and beta", str(self.records),
-                "use ThresholdInterior.planned, or search for n",
+                "records", f"at least {-(-design.required() // 2)} at this budget and beta", str(records),
+                "leave records out, or search for n",
             )  # fmt: skip
-        return theory.interior(self.records, float(accuracy.alpha), beta)
+        return theory.interior(records, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""
         return flipped_label_pairs(self.concepts.domain, rows)
 
+    def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:
+        beta = checks.probability("beta", float(accuracy.beta))
+        design = _design(
+            self.method, domain_bits(self.concepts), checks.epsilon(float(privacy.epsilon)),
+            checks.delta(float(privacy.delta)), beta,
+        )  # fmt: skip
+        return design, -(-design.required() // 2) if self.records is None else self.records
 
-def _inner(epsilon: float, delta: float) -> tuple[float, float]:
-    """What the median spends: two steps of it cost (epsilon, delta)."""
-    return epsilon / 2, delta / (1 + exp(min(epsilon / 2, 700.0)))
+
+@lru_cache(maxsize=256)
+def _design(method: str, bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
+    """Of a median two steps of which cost (epsilon, delta); less of a large epsilon, where delta would vanish."""
+    half = epsilon / 2
+    if delta > 0 and method != "exponential":
+        half = min(half, max(1.0, log(delta / _LEAST_DELTA)))
+    inner = delta / (1 + exp(min(half, 700.0))) * (1 - 1e-9)
+    return plan_for(method, bits, half, inner, beta / 2)

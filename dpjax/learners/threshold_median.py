@@ -1,7 +1,7 @@
 """Learning a threshold through a private interior point of the examples next to it."""
 
 from dataclasses import dataclass
-from math import log
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +12,20 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
+from dpjax.core.plans import Number, Spends, down, plan_type, whole
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import flipped_label_pairs, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
+
+
+@plan_type
+class ThresholdMedianPlan:
+    """epsilon: of the one exponential mechanism, ``float32[]``. records: m, taken from each side, ``int32[]``."""
+
+    epsilon: Number
+    records: Number
 
 
 @dataclass(frozen=True)
@@ -37,25 +46,28 @@ class ThresholdMedian:
 
     concepts: Thresholds
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "bounded range"
+    proper: ClassVar[bool] = True
 
     def __post_init__(self):
         if not isinstance(self.concepts, Thresholds):
             raise InputError("concepts", "Thresholds", type(self.concepts).__name__, "use KLN for other classes")
 
-    def records(self, epsilon: Array | float, beta: Array | float) -> Array:
-        """m, the records taken from each side: ``int32[]``, from public numbers only."""
-        needed = (4 / as_float(epsilon)) * (log(self.concepts.size) - jnp.log(as_float(beta) / 2))
-        return jnp.minimum(jnp.ceil(needed), 2.0**30).astype(jnp.int32)
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
+        """All of epsilon, and m = ceil((4 / epsilon) ln(2 |X| / beta)) records, at most 2**30."""
+        epsilon = down(float(privacy.epsilon))
+        records = theory.median_records(self.concepts.size, float(epsilon), float(accuracy.beta))
+        return ThresholdMedianPlan(epsilon, whole(min(records, 1 << 30)))
 
-    def output_law(self, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> IntervalLaw:
+    def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
         column = single_column(sample, "ThresholdMedian")
-        pieces = self._depth_pieces(sample, column, self.records(privacy.epsilon, accuracy.beta))
-        return interval_exponential(pieces, privacy.epsilon, sensitivity=2)
+        pieces = self._depth_pieces(sample, column, plan.records)
+        return interval_exponential(pieces, plan.epsilon, sensitivity=2)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:
         """One threshold; an empty sample gives a uniform one."""
-        return Hypothesis.of(self.output_law(sample, privacy, accuracy).sample(key)[None])
+        return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
     def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
         """Pieces of equal depth min(#{records <= z}, #{records >= z}), as errors m - depth.
@@ -100,14 +112,17 @@ class ThresholdMedian:
         """``bool[..., 1]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: ThresholdMedianPlan) -> Guarantee:
         """One exponential mechanism on depths of sensitivity 2."""
         what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity 2)"
-        return exponential_guarantee(float(privacy.epsilon), what, self.neighboring)
+        return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.thresholds.median`."""
-        return theory.median(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
+        """`theory.thresholds.median` at the plan's epsilon; one row for a single threshold."""
+        if self.concepts.size == 1:
+            return 1
+        epsilon = float(down(float(privacy.epsilon)))
+        return theory.median(self.concepts.size, epsilon, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled."""

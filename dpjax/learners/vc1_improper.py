@@ -1,6 +1,7 @@
 """Learning a class of VC dimension 1 through a private median of depths: the improper learner."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,24 +14,20 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
+from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database, flipped_label_pairs, single_column
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
-from dpjax.mechanisms.median import (
-    ExponentialPlan,
-    MedianPlan,
-    median_guarantee,
-    plan_for,
-    private_median,
-    required_records,
-)
+from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
+METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
 _ALPHA = 1 / 3  # of the median: t/6 of the subsamples on either side
 _NODE_BITS = 64
+_MOST_SUBSAMPLES = 1 << 29
 
 
 def depth_bits(concepts: Tree | Thresholds) -> int:
@@ -38,12 +35,28 @@ def depth_bits(concepts: Tree | Thresholds) -> int:
     return max(1, concepts.height.bit_length())
 
 
-def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, MedianPlan]:
-    """Host: the fewest subsamples t allowed for depths of ``bits`` bits, and the plan of their median."""
+def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, MedianDesign]:
+    """Host: the fewest subsamples t allowed for depths of ``bits`` bits, and the design of their median."""
     epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
     beta = checks.probability("beta", float(accuracy.beta)) / 3
-    plan = plan_for(method, bits, epsilon, delta / 2, beta)
-    return max(plan.required(_ALPHA), theory.subsamples(epsilon, delta / _parts(plan), beta)), plan
+    checks.delta(delta, positive_for="the choosing mechanism of ImproperVC1")
+    design = plan_for(method, bits, epsilon, delta / 2, beta)
+    return max(design.required(_ALPHA), theory.subsamples(epsilon, _of_choice(delta, design), beta)), design
+
+
+@plan_type
+class ImproperPlan:
+    """What `ImproperVC1` runs with.
+
+    median: a `MedianPlan` over the depths. choice: of the choosing mechanism among nodes.
+    subsamples: t, ``int32[]``, in [least, most]; both are t where a person gives it, else the ends of its bucket.
+    """
+
+    median: MedianPlan
+    choice: Privacy
+    subsamples: Number
+    least: int = field(metadata=STATIC)
+    most: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -56,8 +69,10 @@ class ImproperVC1:
 
     Args:
       concepts: a `Tree`, or `Thresholds` as the path that they are, of any height.
-      subsamples: t >= 1, static. Row number r of a random order goes to subsample r mod t.
-      median: static plan over the depths; see `planned`, which fits both.
+      method: of the median: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the fewest
+        subsamples.
+      subsamples: t >= 1, or None for the fewest that the theorem allows, each step failing with beta / 3. Row number r
+        of a random order goes to subsample r mod t.
 
     Privacy: (epsilon, delta), replace-one, for every sample: a row is in one subsample, so it moves one of the t depths
       and, at each depth, one vote.
@@ -67,96 +82,88 @@ class ImproperVC1:
     """
 
     concepts: Tree | Thresholds
-    subsamples: int
-    median: MedianPlan
+    method: str = "auto"
+    subsamples: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
         if not isinstance(self.concepts, Tree | Thresholds):
             raise InputError("concepts", "a Tree or Thresholds", type(self.concepts).__name__, "use Tree.of_class")
         if self.neighboring is not Neighboring.REPLACE_ONE:
             raise InputError("neighboring", "REPLACE_ONE", self.neighboring.name, "a subsample's size must be public")
-        checks.integer("subsamples", self.subsamples, 1, 1 << 20)
-        if self.median.bits != depth_bits(self.concepts):
-            raise InputError(
-                "median", f"a plan over {depth_bits(self.concepts)} bits", f"{self.median.bits} bits",
-                "plan it for depth_bits(concepts), or use ImproperVC1.planned",
-            )  # fmt: skip
+        checks.choice("method", self.method, METHODS)
+        if self.subsamples is not None:
+            checks.integer("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
-    @staticmethod
-    def planned(
-        concepts: Tree | Thresholds, privacy: Privacy, accuracy: Accuracy, method: str = "auto"
-    ) -> "ImproperVC1":
-        """With the fewest subsamples that the theorem allows for these numbers, each step failing with beta / 3.
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
+        """Half of the budget for the median, half for the choice, and t; n does not matter."""
+        needed, design = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
+        t = checks.integer("subsamples", self.subsamples or needed, 1, _MOST_SUBSAMPLES)
+        least, most = (t, t) if self.subsamples else _ends(t)
+        choice = Privacy(down(float(privacy.epsilon) / 2), down(_of_choice(float(privacy.delta), design)))
+        return ImproperPlan(self.median(design, t), choice, whole(t), least, most)
 
-        method: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the fewest.
-        """
-        return ImproperVC1(concepts, *subsamples_and_median(method, depth_bits(concepts), privacy, accuracy))
+    def median(self, design: MedianDesign, t: int) -> MedianPlan:
+        """The plan of the median of t depths: the design's."""
+        return design.plan()
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, plan: ImproperPlan) -> Hypothesis:
         """One hypothesis, a node."""
         of_order, of_median, of_node = keys.streams(key, "order", "median", "node")
-        nodes = self.deterministic(of_order, sample)
-        half = self._halves(privacy)
+        nodes = self.deterministic(of_order, sample, plan)
         depths = self.concepts.depth_of(nodes)
-        everyone = jnp.ones(self.subsamples, bool)
-        median = private_median(of_median, depths, everyone, half[0], self.median, alpha=_ALPHA)
+        real = jnp.arange(plan.most, dtype=jnp.int32) < plan.subsamples
+        median = private_median(of_median, depths, real, plan.median, alpha=_ALPHA)
 
-        voting = B.less_equal(median.element, depths)
+        voting = B.less_equal(median.element, depths) & real
         votes = B.sort_rows(self.concepts.ancestor(nodes, median.element), voting)
         count = jnp.sum(voting, dtype=jnp.int32)
-        whole = jnp.int32(_NODE_BITS)
-        scores = T.prefix_weights(votes, count, whole, jnp.ones_like(voting), _NODE_BITS)
-        chosen = choosing(scores, half[1].epsilon, half[1].delta).sample(of_node)
+        scores = T.prefix_weights(votes, count, jnp.int32(_NODE_BITS), jnp.ones_like(voting), _NODE_BITS)
+        chosen = choosing(scores, plan.choice.epsilon, plan.choice.delta).sample(of_node)
         answered = (chosen >= 0) & (median.outcome == 0)
         node = jnp.where(answered, votes[jnp.maximum(chosen, 0)], jnp.uint32(0))
         outcome = jnp.where(answered, jnp.int32(0), jnp.int32(-1))
         return Hypothesis(node[None], jnp.zeros(1, bool), outcome[None])
 
-    def deterministic(self, key: Array, sample: Sample) -> Array:
-        """The node that each of the t subsamples determines, ``uint32[t, 2]``; a row moves one of them."""
+    def deterministic(self, key: Array, sample: Sample, plan: ImproperPlan) -> Array:
+        """The node that each of the t subsamples determines, ``uint32[most, 2]``; a row moves one of them.
+
+        The nodes from the t-th on are the root.
+        """
         column = single_column(sample, "ImproperVC1")
-        capacity, t = sample.capacity, self.subsamples
+        capacity, own = sample.capacity, jnp.arange(plan.most, dtype=jnp.int32)
+        t = jnp.minimum(plan.subsamples, plan.most)
         order = Shuffle(sample.size, capacity).sample(key)
-        rows = -(-capacity // t)
-
-        def dealt(values: Array) -> Array:  # [t, rows, ...]; the r-th of the order is row r // t of subsample r mod t
-            padding = jnp.zeros((rows * t - capacity, *values.shape[1:]), values.dtype)
-            return jnp.swapaxes(jnp.concatenate([values[order], padding]).reshape(rows, t, *values.shape[1:]), 0, 1)
-
-        return self.concepts.deterministic(dealt(sample.x), dealt(column), dealt(sample.mask))
-
-    def _halves(self, privacy: Privacy) -> tuple[Privacy, Privacy]:
-        epsilon, delta = as_float(privacy.epsilon) / 2, as_float(privacy.delta)
-        return Privacy(epsilon, delta / 2), Privacy(epsilon, delta / _parts(self.median))
+        rows = jnp.arange(-(-capacity // plan.least), dtype=jnp.int32)
+        place = rows * t + own[:, None]  # the r-th of the order is row r // t of subsample r mod t
+        row = order[jnp.minimum(place, capacity - 1)]
+        real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
+        return self.concepts.deterministic(sample.x[row], column[row], real)
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: ImproperPlan) -> Guarantee:
         """Median and choice add up."""
-        epsilon, delta = float(privacy.epsilon) / 2, float(privacy.delta)
+        epsilon, delta = float(plan.choice.epsilon), float(plan.choice.delta)
         parts = (
-            median_guarantee(Privacy(epsilon, delta / 2), self.median, "median depth"),
-            choosing_guarantee(epsilon, delta / _parts(self.median), what="the node at that depth (choosing)"),
+            median_guarantee(plan.median, "median depth"),
+            choosing_guarantee(epsilon, delta, what="the node at that depth (choosing)"),
         )
         return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.vc1.improper`. Raises InputError if there are too few subsamples for this budget and beta."""
-        beta = checks.probability("beta", float(accuracy.beta)) / 3
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, float(privacy.delta)
-        needed = max(
-            theory.subsamples(epsilon, delta / _parts(self.median), beta),
-            required_records(self.median, Privacy(epsilon, delta / 2), beta, _ALPHA),
-        )
-        if self.subsamples < needed:
+        """`theory.vc1.improper`. Raises InputError if ``subsamples`` are too few for this budget and beta."""
+        needed, _ = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
+        t = self.subsamples or needed
+        if t < needed:
             raise InputError(
-                "subsamples", f"at least {needed} at this budget and beta", str(self.subsamples),
-                "use ImproperVC1.planned, or search for n",
+                "subsamples", f"at least {needed} at this budget and beta", str(t),
+                "leave subsamples out, or search for n",
             )  # fmt: skip
-        return theory.improper(self.subsamples, float(accuracy.alpha), float(accuracy.beta))
+        return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another."""
@@ -190,6 +197,16 @@ def _two_paths(concepts: Tree | Thresholds) -> tuple[int, int] | None:
     return (deepest, int(off[0]) if len(off) else int(concepts.parent[deepest]))
 
 
-def _parts(plan: MedianPlan) -> int:
-    """Among how many delta is shared: a pure median takes none."""
-    return 1 if isinstance(plan, ExponentialPlan) else 2
+def _of_choice(delta: float, median: MedianDesign) -> float:
+    """The choice's part of delta: half of it, or all of it beside a median that takes none."""
+    return delta / 2 if median.spends == "approximate" else delta
+
+
+def _ends(t: int) -> tuple[int, int]:
+    """The fewest and the most subsamples of t's bucket: few of them have many rows each."""
+    low, most = 0, bucket(t)
+    high = most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bucket(middle) >= most else (middle, high)
+    return high, most

@@ -1,7 +1,7 @@
 """Learning a class of VC dimension 1 by a concept of the class: a private descent from the improper learner's node."""
 
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,18 +10,18 @@ from jax import Array
 
 from dpjax.accounting.composition import basic, parallel
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.optimal_composition import optimal
-from dpjax.accounting.zcdp import exponential_guarantee, pure_rho, zcdp
+from dpjax.accounting.splits import Split, composed, split
+from dpjax.accounting.zcdp import exponential_guarantee, pure_rho
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, at_most
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 from dpjax.laws import Laplace
-from dpjax.learners import budget
 from dpjax.learners.base import flipped_label_pairs, single_column
-from dpjax.learners.vc1_improper import ImproperVC1, sample_at
+from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import exponential
 from dpjax.theory import vc1 as theory
 
@@ -42,6 +42,26 @@ class Counts(NamedTuple):
     leaf: Array
 
 
+@plan_type
+class ProperPlan:
+    """What `ProperVC1` runs with.
+
+    improper: of the first part. first: the fraction of the rows that it reads.
+    low: a, the fraction of the second rows below which a subtree's zeros end the descent.
+    test: epsilon of AboveThreshold. choice: epsilon0 of one choice among children.
+    slack: the delta that the composition of the choices takes; only the guarantee reads it.
+    rounds: choices among children, at most.
+    """
+
+    improper: ImproperPlan
+    first: Number
+    low: Number
+    test: Number
+    choice: Number
+    slack: Number
+    rounds: int = field(metadata=STATIC)
+
+
 @dataclass(frozen=True)
 class ProperVC1:
     """Algorithms 3 and 4: from the improper learner's node down to the first concept on some path.
@@ -50,10 +70,13 @@ class ProperVC1:
     labelled 0, it is entered and the descent is over; elsewhere a child is chosen by the best leaf below it.
 
     Args:
-      improper: the learner of the first part, over a `Tree`.
-      share: a in (0, 1), static: a subtree with fewer than a N of the N second rows labelled 0 ends the descent.
-      rounds: static; choices among children, at most. `planned` takes what the tree and ``share`` allow.
-      first: static share of the rows that the first part reads, in (0, 1).
+      concepts: a `Tree`.
+      method, subsamples: of the `ImproperVC1` that learns from the first part.
+      share: a in (0, 1): a subtree with fewer than a N of the N second rows labelled 0 ends the descent; alpha / 12 for
+        None.
+      rounds: choices among children, at most; for None ceil(2 / a), or as many as improper nodes can follow one another
+        in the tree.
+      first: the fraction of the rows that the first part reads, in (0, 1); for None as the theorem divides them.
 
     Privacy: (epsilon, delta), replace-one, for every sample: a row is in one part, and each spends all of the budget.
       The second part is one AboveThreshold with a quarter of epsilon, and ``rounds`` exponential mechanisms.
@@ -63,83 +86,81 @@ class ProperVC1:
       and all constants are our own.
     """
 
-    improper: ImproperVC1
-    share: float
-    rounds: int
-    first: float = 0.5
+    concepts: Tree
+    method: str = "auto"
+    subsamples: int | None = None
+    share: float | None = None
+    rounds: int | None = None
+    first: float | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if not isinstance(self.improper, ImproperVC1) or not isinstance(self.improper.concepts, Tree):
+        if not isinstance(self.concepts, Tree):
             raise InputError(
-                "improper", "an ImproperVC1 over a Tree", type(self.improper).__name__,
-                "thresholds are proper already: use ImproperVC1",
-            )  # fmt: skip
-        checks.probability("share", self.share)
-        checks.probability("first", self.first)
-        checks.integer("rounds", self.rounds, 1, 1 << 20)
-
-    @staticmethod
-    def planned(concepts: Tree, privacy: Privacy, accuracy: Accuracy, method: str = "auto") -> "ProperVC1":
-        """With what the theorem needs: an improper learner for alpha/8 and beta/2, share alpha/12, no idle round.
-
-        Rounds are as many as the zeros can pay for, ceil(2/share), or as improper nodes can follow one another.
-        """
-        beta = checks.probability("beta", float(accuracy.beta)) / 2
-        alpha = checks.probability("alpha", float(accuracy.alpha))
-        improper = ImproperVC1.planned(concepts, privacy, Accuracy(alpha / 8, beta), method)
-        share = alpha / 12
-        rounds = max(1, min(theory.descent_rounds(share), concepts.longest_improper))
-        plan = ProperVC1(improper, share, rounds)
-        first, second = plan.parts(privacy, accuracy)
-        return replace(plan, first=min(max(first / (first + second), 1e-3), 1 - 1e-3))
+                "concepts", "a Tree", type(self.concepts).__name__, "thresholds are proper already: use ImproperVC1"
+            )
+        for name in ("share", "first"):
+            if getattr(self, name) is not None:
+                checks.probability(name, getattr(self, name))
+        if self.rounds is not None:
+            checks.integer("rounds", self.rounds, 1, 1 << 20)
+        _ = self.improper  # checks its own fields
 
     @property
-    def concepts(self) -> Tree:
-        """The improper learner's."""
-        tree = self.improper.concepts
-        assert isinstance(tree, Tree)
-        return tree
+    def improper(self) -> ImproperVC1:
+        """The learner of the first part."""
+        return ImproperVC1(self.concepts, self.method, self.subsamples, self.neighboring)
 
-    def learn(self, key: Array, sample: Sample, privacy: Privacy, accuracy: Accuracy) -> Hypothesis:
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ProperPlan:
+        """An improper learner's plan for alpha/8 and beta/2, and the descent's numbers; n does not matter."""
+        low, rounds = self._descent(accuracy)
+        choices = _choices(privacy, rounds)
+        first = self.first
+        if first is None:
+            own, other = ProperVC1(self.concepts, self.method).parts(privacy, accuracy)
+            first = min(max(own / (own + other), 1e-3), 1 - 1e-3)
+        return ProperPlan(
+            self.improper.plan(privacy, _of_first(accuracy)), np.float32(first), np.float32(low),
+            down(_TEST * float(privacy.epsilon)), down(choices.epsilon), down(choices.slack), rounds,
+        )  # fmt: skip
+
+    def learn(self, key: Array, sample: Sample, plan: ProperPlan) -> Hypothesis:
         """One concept of the class; the outcome is the improper learner's."""
         of_start, of_walk = keys.streams(key, "start", "walk")
-        cut = (sample.size.astype(jnp.float32) * jnp.float32(self.first)).astype(jnp.int32)
+        cut = (sample.size.astype(jnp.float32) * as_float(plan.first).astype(jnp.float32)).astype(jnp.int32)
         place = jnp.arange(sample.capacity, dtype=jnp.int32)
         one = Sample(sample.x, sample.y, sample.mask & (place < cut))
         other = Sample(sample.x, sample.y, sample.mask & (place >= cut))
-        start = self.improper.learn(of_start, one, privacy, accuracy)
+        start = self.improper.learn(of_start, one, plan.improper)
         node = start.concept[0, 1].astype(jnp.int32)
-        leaf = self.descend(of_walk, node, other, privacy)
+        leaf = self.descend(of_walk, node, other, plan)
         return Hypothesis(jnp.stack([jnp.uint32(0), leaf.astype(jnp.uint32)])[None], start.zero, start.outcome)
 
-    def descend(self, key: Array, start: Array, sample: Sample, privacy: Privacy) -> Array:
+    def descend(self, key: Array, start: Array, sample: Sample, plan: ProperPlan) -> Array:
         """From node ``start`` (``int32[]``) to a proper node at or below it, ``int32[]``."""
         tree = self.concepts
         found = self.counts(start, sample)
         parent, number = jnp.asarray(tree.parent), jnp.arange(tree.size, dtype=jnp.int32)
         proper, tout = jnp.asarray(tree.proper), jnp.asarray(tree.tout)
-        epsilon = as_float(privacy.epsilon)
-        share = self._choices(privacy)
         of_bar, of_rounds = keys.streams(key, "bar", "rounds")
-        unit = 2 / (epsilon * jnp.float32(_TEST))
-        bar = jnp.float32(self.share) * sample.size.astype(jnp.float32) + Laplace(jnp.zeros_like(unit), unit).sample(
-            of_bar
-        )
+        unit = 2 / as_float(plan.test)
+        noise = Laplace(jnp.zeros_like(unit), unit).sample(of_bar)
+        bar = as_float(plan.low, unit) * sample.size.astype(unit.dtype) + noise
 
         def round_(state: tuple[Array, Array], turn_key: Array) -> tuple[tuple[Array, Array], None]:
             node, done = state
             of_test, of_choice = keys.streams(turn_key, "test", "choice")
             children = (parent == node) & (number > 0)
             fewest = asked(jnp.min(jnp.where(children, found.zeros, _NEVER)), "fewest zeros", 1)
-            quiet = fewest.astype(jnp.float32) + Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test) <= bar
+            quiet = fewest.astype(unit.dtype) + Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test) <= bar
             best = _best_below(children, found, number < tout[node])
             scores = jnp.where(quiet, -found.zeros, -best)
-            chosen = exponential(jnp.where(children, scores, 0), share, where=children).sample(of_choice)
+            chosen = exponential(jnp.where(children, scores, 0), plan.choice, where=children).sample(of_choice)
             stays = done | proper[node] | (chosen < 0)
             return (jnp.where(stays, node, chosen), done | stays | quiet), None
 
-        (node, _), _ = jax.lax.scan(round_, (start, jnp.bool_(False)), keys.per_index(of_rounds, self.rounds))
+        (node, _), _ = jax.lax.scan(round_, (start, jnp.bool_(False)), keys.per_index(of_rounds, plan.rounds))
         below = found.leaf & (number >= node) & (number < tout[node])
         return jnp.where(proper[node], node, jnp.min(jnp.where(below, number, tree.size - 1)))
 
@@ -158,63 +179,39 @@ class ProperVC1:
         leaf = inside & jnp.asarray(tree.proper) & (jnp.asarray(tree.proper_above) <= start)
         return Counts(up_to[tout] - up_to[number], above - above[start], leaf)
 
-    def _choices(self, privacy: Privacy) -> Array:
-        """epsilon0 of one choice among children."""
-        walk = Privacy(as_float(privacy.epsilon) * jnp.float32(1 - _TEST), privacy.delta)
-        return as_float(budget.per_run(walk, self.rounds, self._composition).epsilon)
-
-    @property
-    def _composition(self) -> str:
-        return "optimal" if self.rounds <= _EXACT_ROUNDS else "zcdp"
-
-    def choice_epsilon(self, privacy: Privacy) -> float:
-        """epsilon0 of one choice, on the host: exactly the number with which `learn` runs."""
-        traced = Privacy(at_most(checks.epsilon(float(privacy.epsilon))), at_most(checks.delta(float(privacy.delta))))
-        return float(_as_in_programs(self, traced))
-
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., 1]``."""
         return self.concepts.predict(hypothesis, x)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: ProperPlan) -> Guarantee:
         """The larger one of the two parts: a row is in one of them."""
-        epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+        test = float(plan.test)
         tests = Guarantee(
-            _TEST * epsilon, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
-            why="half for the bar's noise, half for the halting test's", rho=pure_rho(_TEST * epsilon),
+            test, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
+            why="half for the bar's noise, half for the halting test's", rho=pure_rho(test),
             source="Dwork and Roth 2014, Theorem 3.23",
         )  # fmt: skip
-        choice = exponential_guarantee(self.choice_epsilon(privacy), "a child (exponential mechanism)")
-        what = "choices among children"
-        plain = basic((choice,), what, rounds=self.rounds)
-        if delta > 0 and self.rounds > 1:
-            exact = self._composition == "optimal"
-            whole = (
-                optimal(choice, self.rounds, delta, what=what)
-                if exact
-                else zcdp((choice,), delta, self.rounds, what=what)
-            )
-            plain = plain if plain.epsilon <= whole.epsilon else whole
-        descent = basic((tests, plain), "descent on the second rows")
-        return parallel((self.improper.guarantee(privacy), descent), "index", "proper learner")
+        choice = exponential_guarantee(float(plan.choice), "a child (exponential mechanism)")
+        composition = _composition(plan.rounds)
+        walk = composed(choice, plan.rounds, float(plan.slack), composition, "choices among children")
+        descent = basic((tests, walk), "descent on the second rows")
+        return parallel((self.improper.guarantee(plan.improper), descent), "index", "proper learner")
 
     def parts(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
         """Rows that the theorem needs of the first and of the second part."""
-        epsilon = checks.epsilon(float(privacy.epsilon))
-        alpha, beta = (
-            checks.probability("alpha", float(accuracy.alpha)),
-            checks.probability("beta", float(accuracy.beta)),
-        )
         if self.concepts.longest_improper == 0:  # every node is a concept, and the descent never begins
-            return self.improper.sample_size(privacy, Accuracy(alpha, beta)), 0
-        first = self.improper.sample_size(privacy, Accuracy(alpha / 8, beta / 2))
-        walk = self.choice_epsilon(privacy)
-        return first, theory.descent(walk, _TEST * epsilon, self.share, self.rounds, alpha, beta / 2)
+            return self.improper.sample_size(privacy, accuracy), 0
+        first = self.improper.sample_size(privacy, _of_first(accuracy))
+        low, rounds = self._descent(accuracy)
+        walk, test = down(_choices(privacy, rounds).epsilon), down(_TEST * float(privacy.epsilon))
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
+        return first, theory.descent(float(walk), float(test), low, rounds, alpha, beta / 2)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The least n of which both parts get what `parts` says."""
-        first, second = self.parts(privacy, accuracy)
-        return int(max(first / self.first, second / (1 - self.first))) + 2
+        own, other = self.parts(privacy, accuracy)
+        first = float(self.plan(privacy, accuracy).first)
+        return int(max(own / first, other / (1 - first))) + 2
 
     def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
         """Where the start is an improper node: one row turns the balance between two of its children."""
@@ -224,12 +221,34 @@ class ProperVC1:
             return flipped_label_pairs(tree.domain, rows)
         node = int(improper[-1])
         one, other = (int(child) for child in tree.child[tree.child_start[node] :][:2])
-        cut = int(np.float32(rows) * np.float32(self.first))
+        cut = int(np.float32(rows) * np.float32(self.first or 0.5))
         half = (rows - cut - 1) // 2
         even = [(node, 1)] * (rows - cut - 1 - 2 * half)
         second = [*even, *[(one, 0), (other, 0)] * half]
         databases = [sample_at(tree, [*[(node, 1)] * cut, *second, (last, 0)]) for last in (one, other)]
         return [(databases[0], databases[1])]
+
+    def _descent(self, accuracy: Accuracy) -> tuple[float, int]:
+        """a, and as many rounds as zeros can pay for or as improper nodes can follow one another, at least 1."""
+        low = self.share or checks.probability("alpha", float(accuracy.alpha)) / 12
+        rounds = max(1, min(theory.descent_rounds(low), self.concepts.longest_improper))
+        return low, self.rounds or rounds
+
+
+def _of_first(accuracy: Accuracy) -> Accuracy:
+    """Of the improper learner."""
+    alpha, beta = checks.probability("alpha", float(accuracy.alpha)), checks.probability("beta", float(accuracy.beta))
+    return Accuracy(alpha / 8, beta / 2)
+
+
+def _choices(privacy: Privacy, rounds: int) -> Split:
+    """What one choice among children may spend."""
+    walk = checks.epsilon(float(privacy.epsilon)) * (1 - _TEST)
+    return split(walk, float(privacy.delta), rounds, _composition(rounds), "bounded range")
+
+
+def _composition(rounds: int) -> str:
+    return "optimal" if rounds <= _EXACT_ROUNDS else "zcdp"
 
 
 def _best_below(children: Array, found: Counts, before: Array) -> Array:
@@ -241,6 +260,3 @@ def _best_below(children: Array, found: Counts, before: Array) -> Array:
     owner = jax.lax.cummax(jnp.where(children, number, 0))
     least = jnp.full(children.shape[0], _NEVER, jnp.int32)
     return least.at[owner].min(jnp.where(found.leaf & before, found.path, _NEVER))
-
-
-_as_in_programs = jax.jit(lambda learner, privacy: learner._choices(privacy), static_argnums=0)

@@ -1,5 +1,7 @@
 """What several mechanisms check at trace time, and how they read delta."""
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -27,6 +29,18 @@ def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -
             name, "whole numbers", str(values.dtype), "multiply fractions by n: counts keep maxima and gaps exact"
         )
     return values
+
+
+def lag(scores: Array, best: Array, dtype: Any) -> Array:
+    """score - best <= 0 in a float dtype; whole numbers that differ by more than their type holds saturate.
+
+    Saturation replaces a score by max(score, best - the largest number), which moves by no more than the scores do and
+    in the same direction, so sensitivity and monotonicity hold.
+    """
+    gap = best - scores
+    if jnp.issubdtype(scores.dtype, jnp.signedinteger):
+        gap = jnp.where(gap < 0, jnp.asarray(jnp.iinfo(scores.dtype).max, scores.dtype), gap)  # it wrapped
+    return jnp.zeros((), dtype) - gap.astype(dtype)
 
 
 def delta_like(delta: Array | float, like: Array) -> Array:

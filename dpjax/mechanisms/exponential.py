@@ -8,6 +8,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Categorical, fold_max
+from dpjax.mechanisms._inputs import lag
 
 
 def rate(
@@ -43,7 +44,8 @@ def exponential(
     """The exponential mechanism over m candidates.
 
     Args:
-      scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling.
+      scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling; differences of whole
+        numbers saturate at the largest number of their type.
       epsilon: traced scalar > 0.
       sensitivity: static; the most that one neighbour moves any score.
       where: ``bool[m]``, candidates that exist; must not depend on the data.
@@ -65,7 +67,7 @@ def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: A
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
     existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))
     best = fold_max(existing)
-    weights = factor * (existing - best).astype(factor.dtype)
+    weights = factor * lag(existing, best, factor.dtype)
     largest: Array | None = factor * (best - best).astype(factor.dtype)
     if log_base is not None:
         weights, largest = weights + log_base.astype(factor.dtype), None

@@ -72,9 +72,13 @@ class HistogramLaw:
         """None: noisy counts are continuous. `rounded` has a support."""
         return None
 
-    def rounded(self, high: Array | int, most: int) -> "RoundedHistogram":
-        """The law with whole noisy counts, clipped to [0, high]; high: traced, public; most: static, the largest."""
-        return RoundedHistogram(self, jnp.minimum(jnp.asarray(high, jnp.int32), most), most)
+    def rounded(self, high: Array | int, most: int, occupied: int | None = None) -> "RoundedHistogram":
+        """The law with whole noisy counts, clipped to [0, high]; high: traced, public; most: static, the largest.
+
+        occupied: static, how many cells, the first ones, can have a count above 0; None for all.
+        """
+        cells = self.counts.shape[0] if occupied is None else min(occupied, self.counts.shape[0])
+        return RoundedHistogram(self, jnp.minimum(jnp.asarray(high, jnp.int32), most), most, cells)
 
     def _widened(self) -> "HistogramLaw":
         """The same law in float64, 64-bit types enabled."""
@@ -93,12 +97,13 @@ class HistogramLaw:
 class RoundedHistogram:
     """A histogram whose noisy counts are whole: -1 where not released, else clip(rint(noisy count), 0, high).
 
-    high: ``int32[]`` in [0, most]. most: static.
+    high: ``int32[]`` in [0, most]. most: static. occupied: static; cells behind the first so many have count 0.
     """
 
     histogram: HistogramLaw
     high: Array
     most: int = field(metadata={"static": True})
+    occupied: int = field(metadata={"static": True})
 
     @drawn
     def sample(self, key: Array) -> Array:
@@ -113,23 +118,29 @@ class RoundedHistogram:
             return total(self._each(outcome[:, None])[:, 0])
 
     def support(self, limit: int) -> Support | None:
-        """(most + 2) outcomes a cell, in all combinations."""
+        """(most + 2) outcomes an occupied cell, in all combinations."""
         with jax.enable_x64(True):
             values = jnp.arange(-1, self.most + 1, dtype=jnp.int32)
-            cells = self.histogram.counts.shape[0]
-            mass = self._each(jnp.broadcast_to(values[None], (cells, self.most + 2)))
-            return side_by_side(jnp.broadcast_to(values[None], mass.shape), mass, (cells,), limit)
+            size = self.histogram.counts.shape[0]
+            mass = self._each(jnp.broadcast_to(values[None], (size, self.most + 2)))[: self.occupied]
+            listed = jnp.broadcast_to(values[None], mass.shape)
+            found = side_by_side(listed, mass, (self.occupied,), limit)
+            if found is None:
+                return None
+            behind = ((0, 0), (0, size - self.occupied))
+            return Support(jnp.pad(found.outcomes, behind, constant_values=-1), found.log_mass)
 
     def _each(self, value: Array) -> Array:
         """log P of each cell, ``float64[m, o]`` of ``int32[m, o]``."""
         law = self.histogram._widened()
         needed, rate, counts = law._needed()[:, None], law.rate, law.counts.astype(jnp.float64)[:, None]
         yes, no = (part[:, None] for part in law.release_log_probs())
+        value, high = value.astype(jnp.float64), self.high.astype(jnp.float64)
         # released are noises of at least ``needed``: the cell of value v begins there or at v - 1/2
         begin = jnp.where(value <= 0, needed, jnp.maximum(needed, rate * (value - 0.5 - counts)))
-        end = jnp.where(value >= self.high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
+        end = jnp.where(value >= high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
         inside = jnp.where(jnp.isneginf(yes), -jnp.inf, _log_between(begin, end))
-        inside = jnp.where((value >= 0) & (value <= self.high), inside, -jnp.inf)
+        inside = jnp.where((value >= 0) & (value <= high), inside, -jnp.inf)
         return jnp.where(value == -1, no, inside)
 
 

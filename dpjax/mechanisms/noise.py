@@ -1,5 +1,6 @@
 """Additive noise: the Laplace mechanism on reals and its integer twin."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -9,6 +10,8 @@ from dpjax.accounting.zcdp import pure_rho
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
+from dpjax.core.plans import Number, plan_type, up
+from dpjax.core.random import GeometricTable, geometric_table
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
 from dpjax.mechanisms._inputs import positive
@@ -34,12 +37,33 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     return Laplace(value.astype(scale.dtype), scale)
 
 
-def discrete_laplace_mechanism(value: Array, epsilon: float, *, sensitivity: int) -> DiscreteLaplace:
+@plan_type
+class DiscreteLaplacePlan:
+    """scale: of the noise, rounded up. table: of that scale, to 60 digits."""
+
+    scale: Number
+    table: GeometricTable
+
+
+def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplacePlan:
+    """The noise of `discrete_laplace_mechanism`, on the host; epsilon >= sensitivity / 2e7.
+
+    The table's digits are filled up to a multiple of 4 with digits that are always 0, so that budgets share programs.
+    """
+    scale = up(checks.integer("sensitivity", sensitivity, 1) / checks.epsilon(epsilon))
+    table = geometric_table(float(scale))
+    digits = jnp.pad(table.digits, ((0, -len(table.digits) % 4), (0, 0)))
+    return DiscreteLaplacePlan(scale, GeometricTable(digits, table.nonzero))
+
+
+def discrete_laplace_mechanism(
+    value: Array, epsilon: float | DiscreteLaplacePlan, *, sensitivity: int
+) -> DiscreteLaplace:
     """value + two-sided geometric noise of scale sensitivity / epsilon: whole numbers in, whole numbers out.
 
     Args:
       value: ``int32[...]``.
-      epsilon: a plain number > 0, since the table is made on the host to 60 digits; at least sensitivity / 2e7.
+      epsilon: a `discrete_laplace_plan` (traced), or a plain number > 0 of which one is made.
       sensitivity: static whole number; the most that a neighbour moves value in L1 norm.
 
     Returns: DiscreteLaplace with the shape of value; the sampler realises each digit's probability to 2**-64.
@@ -52,8 +76,11 @@ def discrete_laplace_mechanism(value: Array, epsilon: float, *, sensitivity: int
     if not jnp.issubdtype(value.dtype, jnp.integer):
         raise InputError("value", "whole numbers", str(value.dtype), "use laplace_mechanism for reals")
     checks.integer("sensitivity", sensitivity, 1)
-    value = asked(value, "discrete_laplace_mechanism", sensitivity, "sum")
-    return DiscreteLaplace.of(value, sensitivity / checks.epsilon(epsilon))
+    value = asked(value, "discrete_laplace_mechanism", sensitivity, "sum").astype(jnp.int32)
+    plan = epsilon
+    if not isinstance(plan, DiscreteLaplacePlan):
+        plan = discrete_laplace_plan(plan, sensitivity=sensitivity)
+    return DiscreteLaplace(value, as_float(plan.scale), jax.tree.map(jnp.asarray, plan.table))
 
 
 def upper_quantile(delta: Array) -> Array:

@@ -21,7 +21,7 @@ from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Support
-from dpjax.mechanisms._inputs import positive, vector
+from dpjax.mechanisms._inputs import lag, positive, vector
 from dpjax.mechanisms.exponential import rate
 
 
@@ -148,7 +148,7 @@ def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> A
     lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)
     exists = jnp.ones(scores.shape, bool) if where is None else where
     best = jnp.max(jnp.where(exists, scores, lowest))
-    log_heads = factor * jnp.where(exists, scores - best, jnp.zeros_like(scores)).astype(factor.dtype)
+    log_heads = factor * lag(jnp.where(exists, scores, best), best, factor.dtype)
     return jnp.where(exists, log_heads, -jnp.inf)
 
 

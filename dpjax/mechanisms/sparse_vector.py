@@ -17,7 +17,7 @@ from dpjax.core import checks, random
 from dpjax.core.draws import drawn
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws.base import Support, listed
-from dpjax.mechanisms.above_threshold import above_threshold_guarantee, inputs, stopping_law
+from dpjax.mechanisms.above_threshold import above_threshold_guarantee, clipped, inputs, stopping_law
 
 
 def sparse_vector(
@@ -78,7 +78,8 @@ class SparseVector:
         dtype = self.factor.dtype
         fresh = random.laplace(of_threshold, (self.count,), dtype)
         noise = random.laplace(of_queries, self.lead.shape, dtype)
-        return _ask(self.factor * self.lead.astype(dtype) + self._ratio * noise, self.asked, fresh)
+        meets = clipped(self.factor * self.lead.astype(dtype), self._ratio)
+        return _ask(meets + self._ratio * noise, self.asked, fresh)
 
     def log_prob(self, outcome: Array) -> Array:
         """The log mass of ``bool[m]``, ``float64[]``."""
@@ -103,7 +104,7 @@ class SparseVector:
     def _runs(self) -> Array:
         """log P(the run that begins at query b stops at i), and of no stop at m, ``float64[m + 1, m + 1]``."""
         size = self.lead.shape[0]
-        meets = self.factor.astype(jnp.float64) * self.lead.astype(jnp.float64)
+        meets = clipped(self.factor.astype(jnp.float64) * self.lead.astype(jnp.float64), self._ratio)
 
         def begun(begin: Array) -> Array:
             asked = self.asked & (jnp.arange(size, dtype=jnp.int32) >= begin)

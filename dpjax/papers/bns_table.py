@@ -88,10 +88,10 @@ def rows() -> tuple[Row, ...]:
         return packing.concepts(k, float(PURE.epsilon), ALPHA, BETA)
 
     hashed = lambda k: HashedPoints(points, k, 14, 5)  # noqa: E731
-    in_order = lambda k: GenericLearner(points, k, Hierarchy(4, 32))  # noqa: E731
-    of_thresholds = lambda k: GenericLearner(thresholds, k, Hierarchy(4, 32))  # noqa: E731
+    in_order = lambda k: GenericLearner(points, k, Hierarchy(levels=4, bits=32))  # noqa: E731
+    of_thresholds = lambda k: GenericLearner(thresholds, k, Hierarchy(levels=4, bits=32))  # noqa: E731
     counted = lambda k: GenericLearner(points, k, PointCounts(Domain(DOMAIN), 15, 10), "zcdp")  # noqa: E731
-    spread = lambda k: GenericLearner(thresholds, k, Hierarchy(4, 32), "zcdp")  # noqa: E731
+    spread = lambda k: GenericLearner(thresholds, k, Hierarchy(levels=4, bits=32), "zcdp")  # noqa: E731
     return (
         Row("points, improper, PAC", "pure", "k", "k", CONCEPTS, 1, True,
             of_k(hashed, _points(), PURE), choices(14 * 32), lower, "Corollary 3.3"),
@@ -124,11 +124,11 @@ def rows() -> tuple[Row, ...]:
             of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256), None,
             "Theorem 3.1"),
         Row("parities, PAC", "approximate", "log |C|", "k", CONCEPTS, 0, False,
-            of_k(lambda k: ParityLearner.planned(parities, APPROXIMATE, ACCURACY), _parities(), APPROXIMATE), _one,
+            of_k(lambda k: ParityLearner(parities), _parities(), APPROXIMATE), _one,
             None,
             "Theorem 3.12"),
         Row("parities, PAC", "approximate", "log |C|", "d", (8, 16, 32, 64, 128), 1, True,
-            lambda d: _setting(ParityLearner.planned(Parities(d), APPROXIMATE, ACCURACY), _parities(d), 4, APPROXIMATE),
+            lambda d: _setting(ParityLearner(Parities(d)), _parities(d), 4, APPROXIMATE),
             _one, None, "Theorem 3.12"),
         Row("parities, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
             of_k(lambda k: Independent(KLN(parities), k, "zcdp"), _parities(noise=True), APPROXIMATE),
@@ -172,11 +172,17 @@ def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponen
 
 
 def _theorem(setting: Setting) -> int | None:
-    """The planner's number for this learner; None where its static numbers are below those of a proof."""
+    """The theorem's number for this learner and these labels; None where there is no such theorem.
+
+    Where labels are flipped it is the agnostic theorem's: None for learners that have none, and for those whose static
+    numbers are below those of the proof.
+    """
+    learner = setting.learner
+    size = learner.sample_size if setting.workload.noise is None else getattr(learner, "agnostic_sample_size", None)
+    if size is None:
+        return None
     try:
-        return setting.learner.sample_size(
-            Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
-        )  # fmt: skip
+        return size(Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
     except InputError:
         return None
 

@@ -2,9 +2,9 @@
 
 from .base import Sanitized as Sanitized
 from .base import Sanitizer as Sanitizer
+from .base import SanitizerPlan as SanitizerPlan
 from .blocks import RankBlocks as RankBlocks
 from .blr import BLR as BLR
-from .choice import AnySanitizer as AnySanitizer
 from .choice import candidates as candidates
 from .choice import default as default
 from .hierarchy import Hierarchy as Hierarchy

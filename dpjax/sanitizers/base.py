@@ -4,14 +4,19 @@ Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, 
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.draws import asked
+from dpjax.core.plans import Number, Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.laws import Laplace, RoundedLaplace
 from dpjax.mechanisms.median import bits as B
 
 
@@ -44,8 +49,21 @@ class Sanitized:
         return weight.astype(jnp.float32) / jnp.sum(self.weights, dtype=jnp.int32).astype(jnp.float32)
 
 
+class SanitizerPlan(Protocol):
+    """A class made by `core.plans.plan_type`."""
+
+    @property
+    def size(self) -> int:
+        """Points of the synthetic database, r. Static."""
+        ...
+
+
 class Sanitizer(Protocol):
-    """A frozen dataclass, static and equal by value, planned on the host from public numbers."""
+    """A frozen dataclass, equal by value, without a budget: its fields are structure.
+
+    A field that may be None is chosen by `plan` from the accuracy; a value in it overrides that choice. Where the best
+    choice depends on epsilon, the planner takes the one for epsilon = 1, so that a sweep of epsilon is one program.
+    """
 
     @property
     def bits(self) -> int:
@@ -57,11 +75,72 @@ class Sanitizer(Protocol):
         """The relation under which `guarantee` holds."""
         ...
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
-        """Jittable and total. x: ``uint32[capacity, W]``. mask: ``bool[capacity]``."""
+    @property
+    def spends(self) -> Spends:
+        """What it spends whatever its budget: "pure", "bounded range" (and pure) or "approximate"."""
+        ...
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
-        """What `sanitize` spends at this budget, for every database."""
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> Any:
+        """Every number that `sanitize` needs, a `SanitizerPlan`, on the host. InputError for what cannot be planned."""
+        ...
+
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: Any) -> Sanitized:
+        """Jittable and total. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
+        ...
+
+    def guarantee(self, plan: Any) -> Guarantee:
+        """What `sanitize` spends with this plan, for every database, on the host."""
+        ...
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows from which `error` is at most alpha with probability 1 - beta; InputError where that is not proved."""
+        ...
+
+    def parts_of_a_difference(self, concepts: Any) -> int:
+        """How many of its queries make up the symmetric difference of two concepts; InputError if none do."""
+        ...
+
+    def answers_differences(self, concepts: Any) -> bool:
+        """Whether all these queries are among those that it answers."""
+        ...
+
+
+def host_numbers(privacy: Privacy, accuracy: Accuracy) -> tuple[float, float, float, float]:
+    """(epsilon, delta, alpha, beta) as checked plain numbers."""
+    epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
+    alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
+    return epsilon, delta, alpha, beta
+
+
+def known_parts(concepts: Any, queries: str, sanitizer: Any) -> int:
+    """Queries of a kind ("points", "thresholds") in a symmetric difference, from the class's ``differences``."""
+    parts = getattr(concepts, "differences", {}).get(queries)
+    if parts is None:
+        raise InputError(
+            "sanitizer", f"one for {type(concepts).__name__}", repr(sanitizer),
+            "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds",
+        )  # fmt: skip
+    return parts
+
+
+class OfThresholds:
+    """What sanitizers of all thresholds share; an interval takes two thresholds."""
+
+    def parts_of_a_difference(self, concepts: Any) -> int:
+        """See `Sanitizer`."""
+        return known_parts(concepts, "thresholds", self)
+
+    def answers_differences(self, concepts: Any) -> bool:
+        """All thresholds are answered."""
+        return True
+
+
+def noisy_counts(
+    counts: Array, scale: Number, *, sensitivity: int, high: Array, most: int, low: Array | int = 0
+) -> RoundedLaplace:
+    """Counts with Laplace(scale) noise, rounded and clipped to [low, high]; ``most`` is static, see `RoundedLaplace`.
+
+    Privacy: (sensitivity / scale, 0) under the relation for which the L1 ``sensitivity`` is stated.
+    """
+    counts = asked(counts, "laplace_mechanism", sensitivity, "sum")
+    return RoundedLaplace.of(Laplace(counts, jnp.asarray(scale)), high, most, low)

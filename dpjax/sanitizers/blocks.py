@@ -1,114 +1,132 @@
 """S-basic: an interior point of each of k blocks of the sorted rows."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import best_split, least_composed
+from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.mechanisms.median import (
-    ExponentialPlan,
-    MedianPlan,
-    RscPlan,
-    median_guarantee,
-    plan_exponential,
-    plan_recprefix,
-    private_median,
-    required_records,
-)
+from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers.base import Sanitized
-from dpjax.sanitizers.shares import composed, each, host_share, share
+from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
 _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at every budget
 
 
+@plan_type
+class BlocksPlan:
+    """median: of one block. slack: ``float32[]``, the delta of the composition."""
+
+    median: MedianPlan
+    slack: Number
+    blocks: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """One point a block."""
+        return self.blocks
+
+
 @dataclass(frozen=True)
-class RankBlocks:
+class RankBlocks(OfThresholds):
     """k blocks of n / k neighbouring ranks, an interior point of each, with the block's size as its weight.
 
     Args:
-      blocks: static k >= 1.
-      median: plan of the interior points, of any method but "rsc"; it says how many bits rows have.
+      bits: of a row.
+      blocks: k >= 1, by default ceil(1 / alpha).
+      median: "exponential" or "recprefix", by default the one that needs fewer rows.
+      domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values; "exponential" only.
 
     A block whose median does not answer has outcome -1; its point is element 0 and its weight remains.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n: block boundaries are public, and when a row
       is replaced the sorted list loses a row at one rank and gains one at another, so between them each block loses
-      one row and gains one. All k medians compose, by zCDP (exponential) or optimal composition, or by basic
-      composition where that leaves more.
+      one row and gains one. All k medians compose, by the theorem that leaves most.
     Utility: if all points are interior, the error is below 1 / k: of two blocks' rows only those around the threshold
       can be on the wrong side, (ceil(n / k) - 1) / n at most. That is so with probability 1 - beta from `sample_size`.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 5 (thresholds from interior points); constants our own.
     """
 
-    blocks: int
-    median: MedianPlan
-    neighboring: Neighboring = Neighboring.REPLACE_ONE
+    bits: int
+    blocks: int | None = field(default=None, kw_only=True)
+    median: str | None = field(default=None, kw_only=True)
+    domain_size: int | None = field(default=None, kw_only=True)
+    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        checks.integer("blocks", self.blocks, 1)
-        if isinstance(self.median, RscPlan):
-            raise InputError("median", "a plan whose budget is traced", "RscPlan", "use exponential or recprefix")
+        B.limbs(self.bits)
+        if self.blocks is not None:
+            checks.integer("blocks", self.blocks, 1)
+        if self.median is not None:
+            checks.choice("median", self.median, ("exponential", "recprefix"))
+        if self.median == "recprefix" and self.domain_size is not None:
+            raise InputError("domain_size", "None for RecPrefix", repr(self.domain_size), "use median='exponential'")
 
-    @staticmethod
-    def planned(alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None) -> "RankBlocks":
-        """ceil(1 / alpha) blocks, with the median that needs the fewest rows."""
-        blocks = blocks_for(alpha)
-        beta = checks.probability("beta", beta)
-        pure, prefix = (host_share(privacy, blocks, pure=pure) for pure in (True, False))
-        clipped = min(max(pure.epsilon, 1e-3), 100.0)  # what a plan is for decides nothing about an exponential median
-        plain = RankBlocks(blocks, plan_exponential(bits, clipped, beta / blocks, size=size))
-        if bits < _PREFIX_FROM or size is not None or prefix.delta == 0 or not 1e-3 <= prefix.epsilon <= 100:
-            return plain
-        other = RankBlocks(blocks, plan_recprefix(bits, prefix.epsilon, prefix.delta, beta / blocks))
-        accuracy = Accuracy(alpha, beta)
-        return min(plain, other, key=lambda one: one.sample_size(privacy, accuracy))
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> BlocksPlan:
+        """Each block's part of the budget, and the median that needs fewer rows."""
+        return self._planned(privacy, accuracy)[0]
 
-    @property
-    def bits(self) -> int:
-        """Of a row."""
-        return self.median.bits
-
-    @property
-    def pure(self) -> bool:
-        """Whether a median spends no delta."""
-        return isinstance(self.median, ExponentialPlan)
-
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: BlocksPlan) -> Sanitized:
         """k points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
-        part = share(privacy, self.blocks, pure=self.pure)
         rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
-        ends = boundaries(n, self.blocks)
-        room = jnp.arange(-(-x.shape[0] // self.blocks), dtype=jnp.int32)
+        ends = boundaries(n, plan.blocks)
+        room = jnp.arange(-(-x.shape[0] // plan.blocks), dtype=jnp.int32)
 
         def one(own: Array, first: Array, count: Array):
             block = rows[jnp.minimum(first + room, x.shape[0] - 1)]
-            return private_median(own, block, room < count, part, self.median)
+            return private_median(own, block, room < count, plan.median)
 
-        found = each(one, keys.per_index(key, self.blocks), ends[:-1], ends[1:] - ends[:-1])
+        found = jax.vmap(one)(keys.per_index(key, plan.blocks), ends[:-1], ends[1:] - ends[:-1])
         return Sanitized.of(found.element, ends[1:] - ends[:-1], found.outcome)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
-        """k medians at the share of one."""
-        part = median_guarantee(host_share(privacy, self.blocks, pure=self.pure), self.median, "interior point")
-        return composed(part, self.blocks, privacy, f"threshold sanitizer, {self.blocks} blocks")
+    def guarantee(self, plan: BlocksPlan) -> Guarantee:
+        """k medians."""
+        what = f"threshold sanitizer, {plan.blocks} blocks"
+        return least_composed(median_guarantee(plan.median, "interior point"), plan.blocks, float(plan.slack), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """k times the rows of one interior point at its share of the budget and of beta."""
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        if self.blocks < blocks_for(alpha):
-            raise InputError("alpha", f"at least 1 / {self.blocks} blocks", repr(alpha), "plan it for this alpha")
-        part, failure = host_share(privacy, self.blocks, pure=self.pure), beta / self.blocks
-        if isinstance(self.median, ExponentialPlan):
-            return self.blocks * sizes.interior(log_size(self.bits, self.median.size), float(part.epsilon) / 2, failure)
-        return self.blocks * required_records(self.median, part, failure)
+        """k times the rows of one interior point at its part of the budget and of beta."""
+        plan, rows = self._planned(privacy, accuracy)
+        if plan.blocks < blocks_for(float(accuracy.alpha)):
+            raise InputError("alpha", f"at least 1 / {plan.blocks} blocks", repr(accuracy.alpha), "take more blocks")
+        return rows
+
+    def _planned(self, privacy: Privacy, accuracy: Accuracy) -> tuple[BlocksPlan, int]:
+        """The plan with the fewest rows, and how many."""
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        blocks = blocks_for(alpha) if self.blocks is None else self.blocks
+        plans = []
+        if self.median != "recprefix":
+            part = best_split(epsilon, delta, blocks, "bounded range")[0]
+            median = ExponentialPlan(down(part.epsilon), self.bits, self.domain_size)
+            width = log_size(self.bits, self.domain_size)
+            rows = blocks * sizes.interior(width, float(median.epsilon) / 2, beta / blocks)
+            plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
+        if self.median == "recprefix" or self._may_be_prefix(delta):
+            part = best_split(epsilon, checks.delta(delta, positive_for="RecPrefix"), blocks, "approximate")[0]
+            try:
+                design = plan_recprefix(self.bits, part.epsilon, part.delta, beta / blocks)
+            except InputError:
+                if self.median == "recprefix":
+                    raise
+            else:
+                plans.append((BlocksPlan(design.plan(), down(part.slack), blocks), blocks * design.interior))
+        return min(plans, key=lambda plan: plan[1])
+
+    def _may_be_prefix(self, delta: float) -> bool:
+        return self.median is None and self.bits >= _PREFIX_FROM and self.domain_size is None and delta > 0
 
 
 def blocks_for(alpha: float) -> int:
@@ -116,6 +134,11 @@ def blocks_for(alpha: float) -> int:
     return math.ceil(round(1 / checks.probability("alpha", alpha), 9))
 
 
-def log_size(bits: int, size: int | None) -> float:
+def log_size(bits: int, domain_size: int | None) -> float:
     """ln |X|."""
-    return bits * math.log(2) if size is None else math.log(size)
+    return bits * math.log(2) if domain_size is None else math.log(domain_size)
+
+
+def reference_epsilon(delta: float, count: int) -> float:
+    """What one of ``count`` exponential mechanisms may spend of epsilon = 1 and this delta, to choose structure."""
+    return max(1 / count, exponential_epsilon0(1.0, delta, count, "closed") if delta > 0 else 0.0)

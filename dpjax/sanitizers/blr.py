@@ -2,7 +2,9 @@
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,24 +14,39 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
-from dpjax.sanitizers.base import Sanitized
-from dpjax.sanitizers.queries import EXACT, answers, check_rows, histogram
+from dpjax.sanitizers.base import Sanitized, host_numbers
+from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram
 from dpjax.theory import sanitizers as sizes
 
 _MOST_ENTRIES = 1 << 24  # multisets x (queries + points)
 _MOST_FACTOR = 16  # of the least number of points: more of them help by an eighth of alpha at most
 
 
+@plan_type
+class BLRPlan:
+    """epsilon: ``float32[]``, of the exponential mechanism."""
+
+    epsilon: Number
+    points: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """m."""
+        return self.points
+
+
 @dataclass(frozen=True)
-class BLR:
+class BLR(OfQueries):
     """Chooses one of all multisets of m values by the largest error over all queries. Exact, so for small classes only.
 
     Args:
       queries: the class, as a matrix.
-      points: m >= 1, static. (d + m - 1 over m) multisets times m + the number of queries must be at most 2**24.
+      points: m >= 1, by default the number with which `theory.sanitizers.blr` needs the fewest rows.
+        (d + m - 1 over m) multisets times m + the number of queries must be at most 2**24.
 
     Privacy: (epsilon, 0), replace-one, for every database: one exponential mechanism. m n times the largest error moves
       by at most m.
@@ -38,12 +55,15 @@ class BLR:
     """
 
     queries: Finite
-    points: int
+    points: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "bounded range"
 
     def __post_init__(self):
+        if self.points is None:
+            return
         checks.integer("points", self.points, 1)
-        databases = self.databases
+        databases = self.databases(self.points)
         if databases * (self.queries.size + self.points) > _MOST_ENTRIES:
             number = str(databases) if databases < 1 << 62 else f"about 2**{databases.bit_length() - 1}"
             raise InputError(
@@ -51,61 +71,60 @@ class BLR:
                 f"{number} x ({self.queries.size} + {self.points})", "take fewer points, or MWEM",
             )  # fmt: skip
 
-    @staticmethod
-    def planned(queries: Finite, privacy: Privacy, accuracy: Accuracy) -> "BLR":
-        """With the points for which `theory.sanitizers.blr` needs the fewest rows, on the host.
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> BLRPlan:
+        """InputError with the least number of points where so many are too many to list."""
+        epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
+        points = _fewest_rows(self, alpha, beta) if self.points is None else self.points
+        return BLRPlan(down(epsilon), points)
 
-        Raises InputError with the least number of points where so many are too many to list.
-        """
-        alpha = checks.probability("alpha", float(accuracy.alpha))
-        first = one = BLR(queries, sizes.blr_points(queries.size, alpha))
-        found = [first]
-        while one.points < _MOST_FACTOR * first.points:
-            try:
-                one = BLR(queries, one.points + 1)
-            except InputError:
-                break
-            found.append(one)
-        return min(found, key=lambda one: one.sample_size(privacy, accuracy))
+    def databases(self, points: int) -> int:
+        """The number of multisets of so many values."""
+        return math.comb(self.queries.width + points - 1, points)
 
-    @property
-    def databases(self) -> int:
-        """The number of multisets of ``points`` values."""
-        return math.comb(self.queries.width + self.points - 1, self.points)
-
-    @property
-    def bits(self) -> int:
-        """Of a value."""
-        return max(1, (self.queries.width - 1).bit_length())
-
-    def law(self, x: Array, mask: Array, privacy: Privacy) -> Categorical:
+    def law(self, x: Array, mask: Array, plan: BLRPlan) -> Categorical:
         """The exact law of the chosen multiset's number."""
-        check_rows(x.shape[0], min(EXACT, -(-(1 << 31) // self.points)))
+        check_rows(x.shape[0], min(EXACT, -(-(1 << 31) // plan.points)))
         n = jnp.sum(mask, dtype=jnp.int32)
         ours = answers(self.queries, histogram(self.queries, x, mask))
         table = self.queries.matrix().astype(np.int32)
-        theirs = jnp.asarray(sum(table[:, column] for column in self._multisets().T))  # queries x multisets
-        worst = jnp.max(jnp.abs(theirs * n - ours[:, None] * self.points), axis=0)
-        return exponential(-worst, privacy.epsilon, sensitivity=self.points)
+        multisets = self._multisets(plan.points)
+        theirs = jnp.asarray(sum(table[:, column] for column in multisets.T))  # queries x multisets
+        worst = jnp.max(jnp.abs(theirs * n - ours[:, None] * plan.points), axis=0)
+        return exponential(-worst, plan.epsilon, sensitivity=plan.points)
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: BLRPlan) -> Sanitized:
         """m points of weight 1. x: ``uint32[n, 1]``, n below 2**24 and 2**31 / m. mask: ``bool[n]``."""
-        chosen = self.law(x, mask, privacy).sample(key)
-        value = jnp.asarray(self._multisets())[chosen]
-        return Sanitized.of(value[:, None], jnp.ones(self.points, jnp.int32))
+        chosen = self.law(x, mask, plan).sample(key)
+        value = jnp.asarray(self._multisets(plan.points))[chosen]
+        return Sanitized.of(value[:, None], jnp.ones(plan.points, jnp.int32))
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: BLRPlan) -> Guarantee:
         """One exponential mechanism."""
-        what = f"exponential mechanism over {self.databases} synthetic databases"
-        return exponential_guarantee(float(privacy.epsilon), what)
+        what = f"exponential mechanism over {self.databases(plan.points)} synthetic databases"
+        return exponential_guarantee(float(plan.epsilon), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.blr`."""
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        epsilon = checks.epsilon(float(privacy.epsilon))
-        return sizes.blr(self.databases, self.queries.size, self.points, epsilon, alpha, beta)
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        databases = self.databases(plan.points)
+        return sizes.blr(databases, self.queries.size, plan.points, float(plan.epsilon), alpha, beta)
 
-    def _multisets(self) -> np.ndarray:
-        chosen = itertools.combinations_with_replacement(range(self.queries.width), self.points)
+    def _multisets(self, points: int) -> np.ndarray:
+        chosen = itertools.combinations_with_replacement(range(self.queries.width), points)
         entries = itertools.chain.from_iterable(chosen)
-        return np.fromiter(entries, np.uint32, self.databases * self.points).reshape(-1, self.points)
+        return np.fromiter(entries, np.uint32, self.databases(points) * points).reshape(-1, points)
+
+
+@lru_cache(maxsize=256)
+def _fewest_rows(sanitizer: BLR, alpha: float, beta: float) -> int:
+    """The points for which `theory.sanitizers.blr` needs the fewest rows, whatever epsilon."""
+    queries = sanitizer.queries
+    first = points = replace(sanitizer, points=sizes.blr_points(queries.size, alpha)).points or 1
+    found = [first]
+    while points < _MOST_FACTOR * first:
+        try:
+            points = replace(sanitizer, points=points + 1).points or 1
+        except InputError:
+            break
+        found.append(points)
+    return min(found, key=lambda m: sizes.blr(sanitizer.databases(m), queries.size, m, 1e-3, alpha, beta))

@@ -4,42 +4,42 @@ from collections.abc import Callable
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.sanitizers.base import Sanitizer
 from dpjax.sanitizers.blocks import RankBlocks
 from dpjax.sanitizers.hierarchy import Hierarchy
 from dpjax.sanitizers.joint import JointQuantiles
 from dpjax.sanitizers.quantiles import IndependentQuantiles, RecursiveQuantiles
 from dpjax.sanitizers.slices import Slices
 
-AnySanitizer = RankBlocks | Slices | Hierarchy | IndependentQuantiles | RecursiveQuantiles | JointQuantiles
-SANITIZERS: dict[str, Callable[[float, int, Privacy, float], AnySanitizer]] = {
-    "blocks": RankBlocks.planned,
-    "slices": Slices.planned,
-    "hierarchy": Hierarchy.planned,
-    "independent": IndependentQuantiles.planned,
-    "recursive": RecursiveQuantiles.planned,
-    "joint": JointQuantiles.planned,
+SANITIZERS: dict[str, Callable[[int], Sanitizer]] = {
+    "blocks": RankBlocks,
+    "slices": Slices,
+    "hierarchy": Hierarchy,
+    "independent": IndependentQuantiles,
+    "recursive": RecursiveQuantiles,
+    "joint": JointQuantiles,
 }
 _FEW_EQUAL = ("recursive", "joint")  # proved for rows of which few are equal
 
 
-def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[str, tuple[AnySanitizer, int]]:
+def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[str, tuple[Sanitizer, int]]:
     """Every sanitizer that can be planned for this accuracy, with the rows from which it is proved, on the host.
 
     Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; who cannot
     be planned is left out.
     """
-    found: dict[str, tuple[AnySanitizer, int]] = {}
-    for name, planned in SANITIZERS.items():
+    found: dict[str, tuple[Sanitizer, int]] = {}
+    for name, made in SANITIZERS.items():
+        sanitizer = made(bits)
         try:
-            plan = planned(alpha, bits, privacy, beta)
-            found[name] = plan, plan.sample_size(privacy, Accuracy(alpha, beta))
+            found[name] = sanitizer, sanitizer.sample_size(privacy, Accuracy(alpha, beta))
         except InputError:
             if name == "blocks":  # it can always be planned: what is wrong is what was given
                 raise
     return found
 
 
-def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> AnySanitizer:
+def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> Sanitizer:
     """The sanitizer with the smallest proved number of rows for every database, on the host.
 
     Args:

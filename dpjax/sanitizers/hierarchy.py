@@ -1,8 +1,8 @@
 """S-hier: split by private medians, three ways, again and again; then count the leaves."""
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,20 +15,18 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
-from dpjax.laws import Laplace
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
+from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.laws import RoundedLaplace
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.mechanisms.noise import laplace_mechanism, laplace_mechanism_guarantee
-from dpjax.sanitizers.base import Sanitized
+from dpjax.mechanisms.noise import laplace_mechanism_guarantee
+from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers, noisy_counts
 from dpjax.sanitizers.blocks import log_size
-from dpjax.sanitizers.shares import each
 from dpjax.theory import sanitizers as sizes
 
-_DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _MOST_LEVELS = 14
-_CLIP = 2.0**30
-_SHARES = tuple(i / 40 for i in range(1, 31))
+_FRACTIONS = tuple(i / 40 for i in range(1, 31))
 
 
 class Parts(NamedTuple):
@@ -91,7 +89,7 @@ def median_tree(
             return jnp.where(B.less(high, at), high, at)
 
         of_level = keys.per_index(keys.stream(key, f"level {level}"), 2**level)
-        at = each(one, of_level, parts.holds(x) & mask[None], parts.low, parts.high)
+        at = jax.vmap(one)(of_level, parts.holds(x) & mask[None], parts.low, parts.high)
         found.append((at, parts.alive))
         parts = parts.split(at)
     return parts, in_order([at for at, _ in found]), in_order([real for _, real in found])
@@ -104,18 +102,33 @@ def in_order(levels: list[Array]) -> Array:
     return jnp.concatenate(levels)[np.argsort(np.concatenate(places))]
 
 
+@plan_type
+class HierarchyPlan:
+    """median: ``float32[]``, epsilon of a median, ADD_OR_REMOVE_ONE. scale: ``float32[]``, of the counts."""
+
+    median: Number
+    scale: Number
+    levels: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """Two ends of each of 2^levels parts, and the medians between them."""
+        return 3 * 2**self.levels - 1
+
+
 @dataclass(frozen=True)
-class Hierarchy:
+class Hierarchy(OfThresholds):
     """Parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts of all leaves as weights.
 
     A leaf that is an interval puts half its weight at each of its ends, so inside it the error is half its rows. The
     running sums of the counts are made to end at n, to stay in [0, n] and never to fall, before weights are read off.
+    Noisy counts are whole and clipped to [-n, 2 n].
 
     Args:
-      levels: static, in [1, 14].
       bits: of a row.
-      counts: the share of epsilon for the counts, in (0, 1).
-      size: the domain is {0..size - 1}, or None for all 2**bits values.
+      levels: in [1, 14], by default the number that needs the fewest rows.
+      counts: the fraction of epsilon for the counts, in (0, 1), by default that which needs the fewest rows.
+      domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. `median_tree` at e1 = (1 - counts) epsilon /
       (2 levels) spends 2 levels e1. Its leaves are then public and disjoint; a replaced row moves one count down and
@@ -126,72 +139,78 @@ class Hierarchy:
       its constants are our own.
     """
 
-    levels: int
     bits: int
-    counts: float = 0.25
-    size: int | None = None
-    neighboring: Neighboring = Neighboring.REPLACE_ONE
+    levels: int | None = field(default=None, kw_only=True)
+    counts: float | None = field(default=None, kw_only=True)
+    domain_size: int | None = field(default=None, kw_only=True)
+    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
+    spends: ClassVar[Spends] = "pure"
 
     def __post_init__(self):
-        checks.integer("levels", self.levels, 1, _MOST_LEVELS)
-        checks.probability("counts", self.counts)
         B.limbs(self.bits)
+        if self.levels is not None:
+            checks.integer("levels", self.levels, 1, _MOST_LEVELS)
+        if self.counts is not None:
+            checks.probability("counts", self.counts)
 
-    @staticmethod
-    def planned(alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None) -> "Hierarchy":
-        """Levels and share of the counts that need the fewest rows."""
-        accuracy = Accuracy(alpha, beta)
-        least = max(1, math.ceil(-math.log2(checks.probability("alpha", alpha))) - 1)
-        levels = [level for level in range(least, least + 4) if level <= _MOST_LEVELS]
-        plans = [Hierarchy(level, bits, counts, size) for level in levels for counts in _SHARES]
-        if not plans:
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
+        """Levels, and the fraction of the counts, that need the fewest rows, whatever epsilon."""
+        epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
+        least = max(1, math.ceil(-math.log2(alpha)) - 1)
+        levels = range(least, min(least + 4, _MOST_LEVELS + 1)) if self.levels is None else (self.levels,)
+        if not levels:
             raise InputError("alpha", f"at least 2**-{_MOST_LEVELS}", repr(alpha), "use RankBlocks")
-        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
+        fractions = _FRACTIONS if self.counts is None else (self.counts,)
+        pairs = [(level, fraction) for level in levels for fraction in fractions]
+        chosen = pairs[0]
+        if len(pairs) > 1:
+            chosen = min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), pair[0], alpha, beta))
+        median, scale = _parts(epsilon, *chosen)
+        return HierarchyPlan(median, scale, chosen[0])
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> Sanitized:
         """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         of_medians, of_counts = keys.streams(key, "medians", "counts")
-        parts, medians, counts = self.leaves(of_medians, x, mask, privacy)
-        noisy = counts.sample(of_counts)
-        whole = jnp.clip(jnp.rint(noisy), -_CLIP, _CLIP).astype(jnp.int32)
-        weights = consistent(whole, jnp.sum(mask, dtype=jnp.int32))
+        parts, medians, counts = self.leaves(of_medians, x, mask, plan)
+        weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32))
         inner = weights[::2]
         ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
         return Sanitized.of(
             jnp.concatenate([parts.low, parts.high, medians]), jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
         )
 
-    def leaves(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> tuple[Parts, Array, Laplace]:
+    def leaves(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> tuple[Parts, Array, RoundedLaplace]:
         """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
-        epsilon = as_float(privacy.epsilon) * _DOWN
-        one = epsilon * ((1 - self.counts) / (2 * self.levels))
-        parts, medians, real = median_tree(key, x, mask, one, self.levels, self.bits, self.size)
-        counts = leaf_counts(x, mask, parts, medians, real)
-        return parts, medians, laplace_mechanism(counts, epsilon * self.counts, sensitivity=2)
+        parts, medians, real = median_tree(key, x, mask, plan.median, plan.levels, self.bits, self.domain_size)
+        counts, n = leaf_counts(x, mask, parts, medians, real), jnp.sum(mask, dtype=jnp.int32)
+        law = noisy_counts(counts, plan.scale, sensitivity=2, low=-n, high=2 * n, most=3 * x.shape[0])
+        return parts, medians, law
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: HierarchyPlan) -> Guarantee:
         """Levels of medians, and the counts."""
-        epsilon = float(privacy.epsilon)
-        one = (1 - self.counts) * epsilon / (2 * self.levels)
-        median = exponential_guarantee(one, "medians of one level", Neighboring.ADD_OR_REMOVE_ONE)
-        splits = basic((as_replace_one(median),), "three-way splits", self.levels)
-        counts = laplace_mechanism_guarantee(self.counts * epsilon, sensitivity=2, what="counts of the leaves")
-        return basic((splits, counts), f"threshold sanitizer, {self.levels} levels")
+        add = Neighboring.ADD_OR_REMOVE_ONE
+        median = exponential_guarantee(float(plan.median), "medians of one level", add)
+        splits = basic((as_replace_one(median),), "three-way splits", plan.levels)
+        counts = laplace_mechanism_guarantee(2 / float(plan.scale), sensitivity=2, what="counts of the leaves")
+        return basic((splits, counts), f"threshold sanitizer, {plan.levels} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.hierarchy`."""
-        rows = self._rows(privacy, accuracy)
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        rows = self._rows(plan.median, plan.scale, plan.levels, alpha, beta)
         if rows == math.inf:
-            raise InputError(
-                "alpha", f"more than 2**-{self.levels + 1}", repr(accuracy.alpha), "plan it for this alpha"
-            )
+            raise InputError("alpha", f"more than 2**-{plan.levels + 1}", repr(alpha), "take more levels")
         return int(rows)
 
-    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        epsilon = checks.epsilon(float(privacy.epsilon)) * _DOWN
-        one, counts = (1 - self.counts) * epsilon / (2 * self.levels), self.counts * epsilon
-        return sizes.hierarchy(log_size(self.bits, self.size), one, self.levels, counts, alpha, beta)
+    def _rows(self, median: Number, scale: Number, levels: int, alpha: float, beta: float) -> float:
+        width = log_size(self.bits, self.domain_size)
+        return sizes.hierarchy(width, float(median), levels, float(scale), alpha, beta)
+
+
+def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:
+    """epsilon of one median, and the scale of the counts, to which all of the rest goes."""
+    median = down((1 - counts) * epsilon / (2 * levels))
+    return median, up(2 / ((epsilon - 2 * levels * float(median)) * (1 - 1e-14)))
 
 
 def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array) -> Array:

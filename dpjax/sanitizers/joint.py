@@ -1,7 +1,8 @@
 """JointExp: all quantiles in one exponential mechanism, as a threshold sanitizer."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -10,28 +11,43 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers.base import Sanitized
+from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.joint_law import JointLaw
-from dpjax.sanitizers.quantiles import numbered, of_quantiles, shifted_right
+from dpjax.sanitizers.quantiles import enough_ties, numbered, of_quantiles, shifted_right
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
-_DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _MOST_COUNT = 256
 
 
+@plan_type
+class JointPlan:
+    """rate: ``float32[]``, of the loss. count: m. ties: bits that tell equal rows apart."""
+
+    rate: Number
+    count: int = field(metadata=STATIC)
+    ties: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """The quantiles and both ends."""
+        return self.count + 2
+
+
 @dataclass(frozen=True)
-class JointQuantiles:
+class JointQuantiles(OfThresholds):
     """m quantiles drawn together: one exponential mechanism over all of them, whose loss is how the rows fall between.
 
     Args:
-      count: static m in [1, 256]; the sums take m^2 operations a row.
       bits: of a row.
-      ties: bits that tell equal rows apart; up to 2^ties equal rows count as distinct. 0 is the published algorithm,
-        which may be wrong by any share that a single value has.
+      count: m in [1, 256], by default the number that needs the fewest rows; the sums take m^2 operations a row.
+      ties: bits that tell equal rows apart, by default as many as the rows of `sample_size` can need; up to 2^ties
+        equal rows count as distinct. 0 is the published algorithm, which may be wrong by any share that a single value
+        has.
 
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. Of the c_j rows between neighbours, t_j are
       asked for, which depends on n only, and the loss is the sum of max(c_j - t_j, 0): half the sum of |c_j - t_j|,
@@ -43,56 +59,57 @@ class JointQuantiles:
       sensitivity 2; on a finite domain, with a sampler and constants of our own.
     """
 
-    count: int
     bits: int
-    ties: int = 0
-    neighboring: Neighboring = Neighboring.REPLACE_ONE
+    count: int | None = field(default=None, kw_only=True)
+    ties: int | None = field(default=None, kw_only=True)
+    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
+    spends: ClassVar[Spends] = "bounded range"
 
     def __post_init__(self):
-        checks.integer("count", self.count, 1, _MOST_COUNT)
-        checks.integer("ties", self.ties, 0, 31)
-        B.limbs(self.bits + self.ties)
+        B.limbs(self.bits)
+        if self.count is not None:
+            checks.integer("count", self.count, 1, _MOST_COUNT)
+        if self.ties is not None:
+            checks.integer("ties", self.ties, 0, 31)
 
-    @staticmethod
-    def planned(alpha: float, bits: int, privacy: Privacy, beta: float) -> "JointQuantiles":
-        """The number of quantiles that needs the fewest rows, with as many bits for ties as that many rows can need."""
-        accuracy, least = Accuracy(alpha, beta), math.floor(0.5 / checks.probability("alpha", alpha))
-        plans = []
-        for count in sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, 33)}):
-            if count <= _MOST_COUNT:
-                ties = (JointQuantiles(count, bits, ties) for ties in range(32))
-                plans += [plan for plan in ties if plan._rows(privacy, accuracy) <= 2**plan.ties][:1]
-        if not plans:
-            what = f"one that {_MOST_COUNT} quantiles and 2**31 rows can reach"
-            raise InputError("alpha", what, repr(alpha), "relax alpha, or use Hierarchy")
-        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> JointPlan:
+        """From 1 / (2 alpha) to 2 / alpha quantiles; bits for ties on a grid of 2, so that epsilons share programs."""
+        epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
+        rate, count, ties = down(epsilon / 2), self.count, self.ties
+        if count is None:
+            least = math.floor(0.5 / alpha)
+            every = {least + math.ceil((least + 1) * extra / 16) for extra in range(1, 33)}
+            counts = sorted(count for count in every if count <= _MOST_COUNT)
+            if not counts:
+                what = f"one that {_MOST_COUNT} quantiles can reach"
+                raise InputError("alpha", what, repr(alpha), "relax alpha, or use Hierarchy")
+            count = min(counts, key=lambda m: self._rows(0.5, m, 0, alpha, beta))
+        if ties is None:
+            ties = enough_ties(lambda t: self._rows(float(rate), count, t, alpha, beta))
+        return JointPlan(rate, count, ties)
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: JointPlan) -> Sanitized:
         """m + 2 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         n = jnp.sum(mask, dtype=jnp.int32)
         top = jnp.asarray(B.encode(2**self.bits - 1, self.bits))[None]
         rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top, x), mask)
-        rows, _ = numbered(rows, n, self.bits, self.ties)
-        rate = as_float(privacy.epsilon) * (_DOWN / 2)
-        targets = jnp.diff(boundaries(n, self.count + 1))
-        points = JointLaw.of(rows, n, targets, rate, self.bits + self.ties).sample(key)
-        points = B.sort_rows(points, jnp.ones(self.count, bool))  # their order would tell who shares a place
-        return of_quantiles(shifted_right(points, self.bits, self.ties), self.bits, None)
+        rows, _ = numbered(rows, n, self.bits, plan.ties)
+        targets = jnp.diff(boundaries(n, plan.count + 1))
+        points = JointLaw.of(rows, n, targets, jnp.asarray(plan.rate), self.bits + plan.ties).sample(key)
+        points = B.sort_rows(points, jnp.ones(plan.count, bool))  # their order would tell who shares a place
+        return of_quantiles(shifted_right(points, self.bits, plan.ties), self.bits, None)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: JointPlan) -> Guarantee:
         """One exponential mechanism."""
-        return exponential_guarantee(float(privacy.epsilon), f"{self.count} joint quantiles (exponential)")
+        return exponential_guarantee(2 * float(plan.rate), f"{plan.count} joint quantiles (exponential)")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.joint`, for rows of which no more than 2^ties are equal."""
-        rows = self._rows(privacy, accuracy)
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        rows = self._rows(float(plan.rate), plan.count, plan.ties, alpha, beta)
         if rows == math.inf:
-            raise InputError(
-                "alpha", f"more than 1 / {2 * self.count + 2}", repr(accuracy.alpha), "plan it for this alpha"
-            )
+            raise InputError("alpha", f"more than 1 / {2 * plan.count + 2}", repr(alpha), "take more quantiles")
         return int(rows)
 
-    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        rate = checks.epsilon(float(privacy.epsilon)) * _DOWN / 2
-        return sizes.joint(log_size(self.bits + self.ties, None), rate, self.count, alpha, beta)
+    def _rows(self, rate: float, count: int, ties: int, alpha: float, beta: float) -> float:
+        return sizes.joint(log_size(self.bits + ties, None), rate, count, alpha, beta)

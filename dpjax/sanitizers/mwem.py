@@ -1,8 +1,8 @@
 """MWEM: multiplicative weights on a finite domain, corrected round by round at the query that is most wrong."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,24 +12,25 @@ from jax.tree_util import register_dataclass
 
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.zcdp import zcdp
+from dpjax.accounting.numeric.bisection import largest
+from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
+from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
-from dpjax.laws import Categorical, Laplace
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
+from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
-from dpjax.mechanisms.noise import laplace_mechanism, laplace_mechanism_guarantee
-from dpjax.sanitizers.base import Sanitized
-from dpjax.sanitizers.queries import EXACT, answers, check_rows, histogram, query
-from dpjax.sanitizers.shares import host_share, share
+from dpjax.mechanisms.noise import laplace_mechanism_guarantee
+from dpjax.sanitizers.base import Sanitized, host_numbers, noisy_counts
+from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
 from dpjax.theory import sanitizers as sizes
 
 _UNITS = EXACT // 2  # of the synthetic database; rounding to whole units adds half a unit a value at most
 _MOST_VALUES, _MOST_ROUNDS = 1 << 14, 1 << 16
 _HALVING = 2.0**22 / (2 * math.log(2))  # an exponent of 1 / (2 rows), in 2**-22 of a halving
-_DOWN = 1 - 2.0**-20  # covers the rounding to float32
-_CHOICE, _COUNT = 2 / 3 * _DOWN, 1 / 3 * _DOWN  # of the epsilon of a round
+_CHOICE = 2 / 3  # of the epsilon of a round; the count has the rest
 
 
 @register_dataclass
@@ -44,8 +45,27 @@ class Moves:
     passed: Array
 
 
+@plan_type
+class MWEMPlan:
+    """choice: ``float32[]``, epsilon of a round's exponential mechanism. scale: ``float32[]``, of its count's noise.
+
+    slack: ``float32[]``, the delta of the composition. rounds: T. values: of the domain.
+    """
+
+    choice: Number
+    scale: Number
+    slack: Number
+    rounds: int = field(metadata=STATIC)
+    values: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """All values of the domain."""
+        return self.values
+
+
 @dataclass(frozen=True)
-class MWEM:
+class MWEM(OfQueries):
     """Starts with the uniform distribution; T times it asks for the query that is most wrong and moves to its count.
 
     The answer is the average of the T + 1 distributions before, between and after the moves, in whole units of about
@@ -53,25 +73,26 @@ class MWEM:
 
     Args:
       queries: the class, as a matrix over at most 2**14 values.
-      rounds: T in [1, 2**16], static.
-      replays: static; how often each round moves to all counts so far once more, the latest first. With replays the
+      rounds: T in [1, 2**16]; by default `theory.sanitizers.mwem` needs the fewest rows with it, up to 2%.
+      replays: how often each round moves to all counts so far once more, the latest first. With replays the
         answer is the last distribution, which errs less; the theorem is for none. They take T^2 / 2 moves each.
 
-    Privacy: (epsilon, delta), replace-one, for every database: T rounds at e = `shares.share`, by sums or by zCDP. A
-      round chooses by the exponential mechanism at 2 e / 3 and counts by the Laplace mechanism at e / 3. That is e in
-      all, and (2 e / 3)^2 / 8 + (e / 3)^2 / 2 = e^2 / 9 of zCDP, less than the e^2 / 8 that the share allows.
-      Replays look at nothing but noisy counts.
+    Privacy: (epsilon, delta), replace-one, for every database: T rounds, composed by the theorem that leaves most. A
+      round chooses by the exponential mechanism and counts by the Laplace mechanism, at two thirds and one third of its
+      epsilon. Replays look at nothing but noisy counts.
     Utility: error at most alpha with probability 1 - beta from `theory.sanitizers.mwem`.
     Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2 and Section 2.3; Bun, Nissim, Stemmer 2016, Theorem 2.19.
     """
 
     queries: Finite
-    rounds: int
+    rounds: int | None = None
     replays: int = 0
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        checks.integer("rounds", self.rounds, 1, _MOST_ROUNDS)
+        if self.rounds is not None:
+            checks.integer("rounds", self.rounds, 1, _MOST_ROUNDS)
         checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:
             raise InputError(
@@ -79,27 +100,17 @@ class MWEM:
                 "use a sanitizer made for the class",
             )  # fmt: skip
 
-    @staticmethod
-    def planned(queries: Finite, privacy: Privacy, accuracy: Accuracy) -> "MWEM":
-        """With the rounds for which `theory.sanitizers.mwem` needs the fewest rows, up to 2%, on the host."""
-        alpha = checks.probability("alpha", float(accuracy.alpha))
-        least = max(1, sizes.mwem_rounds(queries.width, alpha))
-        if least > _MOST_ROUNDS:
-            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "take more alpha")
-        tried = {min(_MOST_ROUNDS, math.ceil(least * 1.1**i)) for i in range(60)}
-        return min(
-            (MWEM(queries, rounds) for rounds in sorted(tried)), key=lambda one: one.sample_size(privacy, accuracy)
-        )
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> MWEMPlan:
+        """A round's part of the budget, by sums, by optimal composition or by zCDP, whichever leaves most."""
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        rounds = self._fewest_rows(delta, alpha, beta) if self.rounds is None else self.rounds
+        slack = down(delta if rounds > 1 else 0.0)
+        part = round_epsilon(epsilon, float(slack), rounds)
+        return MWEMPlan(down(part * _CHOICE), up(1 / (part * (1 - _CHOICE))), slack, rounds, self.queries.width)
 
-    @property
-    def bits(self) -> int:
-        """Of a value."""
-        return max(1, (self.queries.width - 1).bit_length())
-
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: MWEMPlan) -> Sanitized:
         """All values of the domain, with weights. x: ``uint32[n, 1]``, n below 2**23. mask: ``bool[n]``."""
         check_rows(x.shape[0], EXACT // 2)
-        part = self.part(privacy)
         rows = jnp.sum(mask, dtype=jnp.int32)
         truth = answers(self.queries, histogram(self.queries, x, mask))
 
@@ -108,20 +119,19 @@ class MWEM:
             (own, number), units = step, self.units(moves, rows)
             of_choice, of_count = keys.streams(own, "choice", "count")
             estimate = self.estimates(units, rows)
-            asked = self.choice_law(estimate, truth, part).sample(of_choice)
-            noisy = self.count_law(truth[asked], part).sample(of_count)
-            count = jnp.clip(jnp.rint(noisy), 0, rows.astype(part.dtype)).astype(jnp.int32)
+            asked = self.choice_law(estimate, truth, plan).sample(of_choice)
+            count = self.count_law(truth[asked], rows, x.shape[0], plan).sample(of_count)
             queries, counts = queries.at[number].set(asked), counts.at[number].set(count)
             moves = self.moved(moves, units, asked, count - estimate[asked])
             moves = self.replayed(moves, queries, counts, number + 1, rows)
             return (moves, queries, counts), None
 
-        own = keys.per_index(key, self.rounds)
+        own = keys.per_index(key, plan.rounds)
         with jax.enable_x64(True):
-            none = jnp.zeros(self.rounds, jnp.int32)
-            steps = own, jnp.arange(self.rounds, dtype=jnp.int32)
+            none = jnp.zeros(plan.rounds, jnp.int32)
+            steps = own, jnp.arange(plan.rounds, dtype=jnp.int32)
             (end, _, _), _ = jax.lax.scan(one, (self.start(), none, none), steps)
-        return self.answer(end, rows)
+        return self.answer(end, rows, plan.rounds)
 
     def replayed(self, state: Moves, queries: Array, counts: Array, done: Array, rows: Array) -> Moves:
         """After moving to the first ``done`` counts again, ``replays`` times. queries, counts: ``int32[rounds]``."""
@@ -138,17 +148,13 @@ class MWEM:
 
         return jax.lax.fori_loop(0, done * self.replays, again, state)
 
-    def part(self, privacy: Privacy) -> Array:
-        """The epsilon of a round, ``float[]``."""
-        return as_float(share(privacy, self.rounds, pure=True).epsilon)
-
-    def choice_law(self, estimate: Array, truth: Array, part: Array) -> Categorical:
+    def choice_law(self, estimate: Array, truth: Array, plan: MWEMPlan) -> Categorical:
         """Which query a round asks for, given the estimated and the true counts of all of them, ``int32[concepts]``."""
-        return exponential(jnp.abs(truth - estimate), part * _CHOICE)
+        return exponential(jnp.abs(truth - estimate), plan.choice)
 
-    def count_law(self, truth: Array, part: Array) -> Laplace:
-        """The noisy count of a query, before it is rounded to [0, rows]."""
-        return laplace_mechanism(truth, part * _COUNT, sensitivity=1)
+    def count_law(self, truth: Array, rows: Array, capacity: int, plan: MWEMPlan) -> RoundedLaplace:
+        """The noisy count of a query, a whole number in [0, rows]."""
+        return noisy_counts(truth, plan.scale, sensitivity=1, high=rows, most=capacity)
 
     def start(self) -> Moves:
         """The uniform distribution."""
@@ -177,35 +183,55 @@ class MWEM:
             change = jnp.where(query(self.queries, asked), off, 0).astype(jnp.int64)
             return Moves(state.exponent + change, state.passed + units.astype(jnp.int64))
 
-    def answer(self, end: Moves, rows: Array) -> Sanitized:
+    def answer(self, end: Moves, rows: Array, rounds: int) -> Sanitized:
         """With replays the distribution after the last move; else the average with those before each move."""
         weights = self.units(end, rows)
         if not self.replays:
             with jax.enable_x64(True):
-                weights = ((end.passed + weights.astype(jnp.int64)) // (self.rounds + 1)).astype(jnp.int32)
+                weights = ((end.passed + weights.astype(jnp.int64)) // (rounds + 1)).astype(jnp.int32)
         return Sanitized.of(jnp.arange(self.queries.width, dtype=jnp.uint32)[:, None], weights)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: MWEMPlan) -> Guarantee:
         """T rounds of a choice and a count."""
-        part = float(host_share(privacy, self.rounds, pure=True).epsilon)
         parts = (
-            exponential_guarantee(part * _CHOICE, "the query that is most wrong"),
-            laplace_mechanism_guarantee(part * _COUNT, sensitivity=1, what="its count"),
+            exponential_guarantee(float(plan.choice), "the query that is most wrong"),
+            laplace_mechanism_guarantee(1 / float(plan.scale), sensitivity=1, what="its count"),
         )
-        what, delta = f"MWEM, {self.rounds} rounds", float(privacy.delta)
-        plain = basic(parts, what, rounds=self.rounds)
-        if self.rounds == 1 or delta == 0:
-            return plain
-        whole = zcdp(parts, delta, self.rounds, what=what)
-        return plain if plain.epsilon <= whole.epsilon else whole
+        what, slack = f"MWEM, {plan.rounds} rounds", float(plan.slack)
+        wholes = [basic(parts, what, rounds=plan.rounds)]
+        if slack > 0:
+            wholes += [optimal(basic(parts, "a round"), plan.rounds, slack, what=what)]
+            wholes += [zcdp(parts, slack, plan.rounds, what=what)]
+        return min(wholes, key=lambda whole: whole.epsilon)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.mwem`; InputError where the rounds are too few for this alpha, and with replays."""
         if self.replays:
             raise InputError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        part = float(host_share(privacy, self.rounds, pure=True).epsilon)
-        return sizes.mwem(self.queries.width, self.queries.size, self.rounds, part, alpha, beta)
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        part = min(float(plan.choice) / _CHOICE, 1 / float(plan.scale) / (1 - _CHOICE))
+        return sizes.mwem(self.queries.width, self.queries.size, plan.rounds, part, alpha, beta)
+
+    def _fewest_rows(self, delta: float, alpha: float, beta: float) -> int:
+        """The rounds that need the fewest rows at epsilon = 1."""
+        values, queries = self.queries.width, self.queries.size
+        least = max(1, sizes.mwem_rounds(values, alpha))
+        if least > _MOST_ROUNDS:
+            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "take more alpha")
+        tried = sorted({min(_MOST_ROUNDS, math.ceil(least * 1.1**i)) for i in range(60)})
+        rho = zcdp_rho(1.0, delta) if delta > 0 else 0.0
+        part = lambda rounds: max(1 / rounds, 3 * math.sqrt(rho / rounds))  # noqa: E731  (e^2 / 9 of zCDP a round)
+        return min(tried, key=lambda rounds: sizes.mwem(values, queries, rounds, part(rounds), alpha, beta))
+
+
+def round_epsilon(epsilon: float, delta: float, rounds: int) -> float:
+    """The largest epsilon of one of ``rounds`` rounds, a choice at two thirds and a count at one third of it."""
+    found = optimal_epsilon0(epsilon, 0.0, rounds)
+    if rounds == 1 or delta == 0:
+        return found
+    rho = zcdp_rho(epsilon, delta) / rounds
+    fits = lambda part: bounded_range_rho(part * _CHOICE) + pure_rho(part * (1 - _CHOICE)) <= rho  # noqa: E731
+    return max(found, optimal_epsilon0(epsilon, delta, rounds), largest(fits, min(rho, rho**0.5)))
 
 
 def in_units(below: Array) -> Array:

@@ -1,9 +1,9 @@
 """The point sanitizer: noisy counts of the values that occur, as a short synthetic database."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +13,28 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks, wide
+from dpjax.core.draws import asked
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
-from dpjax.sanitizers.base import Sanitized
+from dpjax.mechanisms.histogram import HistogramLaw, RoundedHistogram, stability_histogram_guarantee
+from dpjax.mechanisms.stability import survival
+from dpjax.sanitizers.base import Sanitized, host_numbers, known_parts
 from dpjax.theory import sanitizers as sizes
 
-_CLIP = 2.0**30
+
+@plan_type
+class PointCountsPlan:
+    """rate: ``float32[]``, 1 / scale of the noise. margin: ``float32[]``, of the threshold above 1, in scales."""
+
+    rate: Number
+    margin: Number
+    kept: int = field(metadata=STATIC)
+    fillers: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """The values kept, and the fillers."""
+        return self.kept + self.fillers
 
 
 @dataclass(frozen=True)
@@ -31,7 +47,9 @@ class PointCounts:
 
     Args:
       domain: of up to 2**64 values; its size does not matter.
-      kept, fillers: static, >= 1; `planned` takes them from alpha.
+      kept, fillers: >= 1; by default 3 / alpha values are kept, 2 / alpha fill up.
+
+    Noisy counts are whole and clipped to [0, n].
 
     Privacy: (epsilon, delta), replace-one, for every database and every n: a stability histogram, then post-processing.
     Utility: every value's share is off by at most alpha with probability 1 - beta from `theory.sanitizers.points`.
@@ -39,68 +57,84 @@ class PointCounts:
     """
 
     domain: Domain
-    kept: int
-    fillers: int
+    kept: int | None = None
+    fillers: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        checks.integer("kept", self.kept, 1)
-        checks.integer("fillers", self.fillers, 1)
+        for name in ("kept", "fillers"):
+            if getattr(self, name) is not None:
+                checks.integer(name, getattr(self, name), 1)
 
-    @staticmethod
-    def planned(domain: Domain, alpha: float) -> "PointCounts":
-        """For the error alpha: 3/alpha values are kept, 2/alpha fill up."""
-        inverse = 1 / checks.probability("alpha", alpha)
-        return PointCounts(domain, math.ceil(3 * inverse), math.ceil(2 * inverse))
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> PointCountsPlan:
+        """Noise of half of epsilon, and the threshold of delta."""
+        epsilon, delta, alpha, _ = host_numbers(privacy, accuracy)
+        checks.delta(delta, positive_for="the point sanitizer")
+        kept = math.ceil(3 / alpha) if self.kept is None else self.kept
+        fillers = math.ceil(2 / alpha) if self.fillers is None else self.fillers
+        return PointCountsPlan(down(epsilon / 2), up(sizes.laplace_quantile(delta) + 1e-12), kept, fillers)
 
     @property
     def bits(self) -> int:
         """Of a value."""
         return max(1, (self.domain.size - 1).bit_length())
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: PointCountsPlan) -> Sanitized:
         """``kept + fillers`` points. x: ``uint32[capacity, limbs]``, rows in any order. mask: ``bool[capacity]``."""
         counts, values = value_counts(x, mask, self.domain.size)
-        released, noisy = self.histogram(counts, privacy).sample(key)
-        return self.synthetic(values, released, noisy, jnp.sum(mask, dtype=jnp.int32))
+        rows = jnp.sum(mask, dtype=jnp.int32)
+        return self.synthetic(values, self.histogram(counts, rows, plan).sample(key), rows, plan)
 
-    def synthetic(self, values: Array, released: Array, noisy: Array, rows: Array) -> Sanitized:
-        """From what was released, without a look at the rows: values ``uint32[m, limbs]`` with noisy counts."""
-        height = jnp.where(released, jnp.rint(jnp.clip(noisy, 0, _CLIP)), 0).astype(jnp.float32)
-        best, slot = jax.lax.top_k(jnp.pad(height, (0, max(0, self.kept - height.shape[0]))), self.kept)
-        weights = at_most(best.astype(jnp.int32), rows)
+    def synthetic(self, values: Array, released: Array, rows: Array, plan: PointCountsPlan) -> Sanitized:
+        """From what was released, without a look at the rows.
+
+        values: ``uint32[m, limbs]``. released: ``int32[m]``, their noisy counts, -1 where not released.
+        """
+        height = jnp.maximum(released, 0)
+        best, slot = jax.lax.top_k(jnp.pad(height, (0, max(0, plan.kept - height.shape[0]))), plan.kept)
+        weights = at_most(best, rows)
         real = best > 0
         value = jnp.where(real[:, None], values[jnp.minimum(slot, height.shape[0] - 1)], jnp.uint32(0))
-        filler, exists = self._fillers(value, real)
+        filler, exists = self._fillers(value, real, plan.fillers)
         points, alive = jnp.concatenate([value, filler]), jnp.concatenate([real, exists])
-        shared = alive & (~jnp.all(exists) | (jnp.arange(alive.shape[0], dtype=jnp.int32) >= self.kept))
+        shared = alive & (~jnp.all(exists) | (jnp.arange(alive.shape[0], dtype=jnp.int32) >= plan.kept))
         extra = spread_over(rows - jnp.sum(weights, dtype=jnp.int32), shared)
-        return Sanitized.of(points, jnp.pad(weights, (0, self.fillers)) + extra)
+        return Sanitized.of(points, jnp.pad(weights, (0, plan.fillers)) + extra)
 
-    def histogram(self, counts: Array, privacy: Privacy) -> HistogramLaw:
+    def histogram(self, counts: Array, rows: Array, plan: PointCountsPlan) -> RoundedHistogram:
         """Which values are released, with which noisy counts."""
-        return stability_histogram(counts, privacy.epsilon, privacy.delta)
+        counts = asked(counts, "stability_histogram", 2, "sorted sum")
+        law = HistogramLaw(counts, jnp.int32(1), jnp.asarray(plan.rate), jnp.asarray(plan.margin))
+        return law.rounded(rows, counts.shape[0], self.domain.size)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
-        """The histogram's."""
-        numbers = float(privacy.epsilon), float(privacy.delta)
-        return stability_histogram_guarantee(*numbers, what="point sanitizer")
+    def guarantee(self, plan: PointCountsPlan) -> Guarantee:
+        """The histogram's: see `mechanisms.histogram.stability_histogram`."""
+        epsilon, delta = 2 * float(plan.rate), survival(float(plan.margin))
+        return stability_histogram_guarantee(epsilon, delta, what="point sanitizer")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.points`."""
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), float(privacy.delta)
-        checks.delta(delta, positive_for="the point sanitizer")
-        return sizes.points(epsilon, delta, self.kept, self.fillers, alpha, beta)
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        spent = self.guarantee(plan)
+        return sizes.points(spent.epsilon, spent.delta, plan.kept, plan.fillers, alpha, beta)
 
-    def _fillers(self, kept: Array, real: Array) -> tuple[Array, Array]:
+    def parts_of_a_difference(self, concepts: Any) -> int:
+        """See `Sanitizer`."""
+        return known_parts(concepts, "points", self)
+
+    def answers_differences(self, concepts: Any) -> bool:
+        """All points are answered."""
+        return True
+
+    def _fillers(self, kept: Array, real: Array, fillers: int) -> tuple[Array, Array]:
         """The lowest values that are not kept, ``uint32[fillers, limbs]``, and whether they exist."""
-        tried = min(self.kept + self.fillers, self.domain.size)
+        tried = min(kept.shape[0] + fillers, self.domain.size)
         value = jnp.asarray(wide.encode(range(tried), self.domain.limbs))
         taken = jnp.any(jnp.all(value[:, None] == kept[None], axis=-1) & real[None], axis=1)
-        place = jnp.where(taken, self.fillers, jnp.cumsum(~taken, dtype=jnp.int32) - 1)
-        filler = jnp.zeros((self.fillers, value.shape[1]), jnp.uint32).at[place].set(value, mode="drop")
-        return filler, jnp.arange(self.fillers, dtype=jnp.int32) < jnp.sum(~taken, dtype=jnp.int32)
+        place = jnp.where(taken, fillers, jnp.cumsum(~taken, dtype=jnp.int32) - 1)
+        filler = jnp.zeros((fillers, value.shape[1]), jnp.uint32).at[place].set(value, mode="drop")
+        return filler, jnp.arange(fillers, dtype=jnp.int32) < jnp.sum(~taken, dtype=jnp.int32)
 
 
 def value_counts(x: Array, mask: Array, size: int) -> tuple[Array, Array]:

@@ -5,7 +5,9 @@ domain: between quantile i and the next the share is (i + 1/2) / (m + 1), the mi
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -14,21 +16,22 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, as_float
+from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.sanitizers.base import Sanitized
-from dpjax.sanitizers.blocks import log_size
+from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.blocks import log_size, reference_epsilon
 from dpjax.sanitizers.hierarchy import median_tree
-from dpjax.sanitizers.shares import composed, each, host_share, share
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
-_DOWN = 1 - 2.0**-20  # covers the rounding to float32
 _MOST_LEVELS = 14
+MOST_TIES = 30  # bits
 
 
 def of_quantiles(points: Array, bits: int, size: int | None) -> Sanitized:
@@ -38,83 +41,111 @@ def of_quantiles(points: Array, bits: int, size: int | None) -> Sanitized:
     return Sanitized.of(jnp.concatenate([jnp.zeros_like(top), points, top]), weights)
 
 
+@plan_type
+class QuantilesPlan:
+    """epsilon: ``float32[]``, of one quantile. slack: ``float32[]``, the delta of the composition. count: m."""
+
+    epsilon: Number
+    slack: Number
+    count: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """The quantiles and both ends."""
+        return self.count + 2
+
+
 @dataclass(frozen=True)
-class IndependentQuantiles:
-    """m exponential quantiles, each of all rows at its share of the budget.
+class IndependentQuantiles(OfThresholds):
+    """m exponential quantiles, each of all rows at its part of the budget.
 
     Args:
-      count: static m >= 1.
       bits: of a row.
-      size: the domain is {0..size - 1}, or None for all 2**bits values.
+      count: m >= 1; by default the number that needs the fewest rows.
+      domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n: m exponential mechanisms whose margins
-      depend on n only, by zCDP or basic composition, whichever leaves more.
+      depend on n only, composed by the theorem that leaves most.
     Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.quantiles`.
       Values that many rows share are no obstacle.
     Reference: Smith 2011 (one quantile); McSherry and Talwar 2007; Cesar and Rogers 2021 (composition).
     """
 
-    count: int
     bits: int
-    size: int | None = None
-    neighboring: Neighboring = Neighboring.REPLACE_ONE
+    count: int | None = field(default=None, kw_only=True)
+    domain_size: int | None = field(default=None, kw_only=True)
+    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
+    spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        checks.integer("count", self.count, 1)
         B.limbs(self.bits)
+        if self.count is not None:
+            checks.integer("count", self.count, 1)
 
-    @staticmethod
-    def planned(
-        alpha: float, bits: int, privacy: Privacy, beta: float, size: int | None = None
-    ) -> "IndependentQuantiles":
-        """The number of quantiles, from 1 / (2 alpha) to 2 / alpha, that needs the fewest rows."""
-        accuracy, least = Accuracy(alpha, beta), math.floor(0.5 / checks.probability("alpha", alpha))
-        counts = sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, 49)})
-        plans = [IndependentQuantiles(count, bits, size) for count in counts]
-        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> QuantilesPlan:
+        """From 1 / (2 alpha) to 2 / alpha quantiles."""
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        count = self.count
+        if count is None:
+            least = math.floor(0.5 / alpha)
+            counts = sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, 49)})
+            rows = lambda m: self._rows(reference_epsilon(delta, m), m, alpha, beta)  # noqa: E731
+            count = min(counts, key=rows)
+        part = best_split(epsilon, delta, count, "bounded range")[0]
+        return QuantilesPlan(down(part.epsilon), down(part.slack), count)
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: QuantilesPlan) -> Sanitized:
         """m + 2 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
-        epsilon, n = share(privacy, self.count, pure=True).epsilon, jnp.sum(mask, dtype=jnp.int32)
-        ranks = boundaries(n, self.count + 1)[1:-1]
+        n, size = jnp.sum(mask, dtype=jnp.int32), self.domain_size
+        ranks = boundaries(n, plan.count + 1)[1:-1]
 
         def one(own: Array, rank: Array) -> Array:
             margins = jnp.maximum(rank, 1), jnp.maximum(n - rank, 1)
-            return exponential_median(x, mask, epsilon, bits=self.bits, size=self.size, margins=margins).sample(own)
+            return exponential_median(x, mask, plan.epsilon, bits=self.bits, size=size, margins=margins).sample(own)
 
-        return of_quantiles(each(one, keys.per_index(key, self.count), ranks), self.bits, self.size)
+        return of_quantiles(jax.vmap(one)(keys.per_index(key, plan.count), ranks), self.bits, size)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
-        """m quantiles at the share of one."""
-        part = exponential_guarantee(
-            float(host_share(privacy, self.count, pure=True).epsilon), "quantile (exponential)"
-        )
-        return composed(part, self.count, privacy, f"{self.count} independent quantiles")
+    def guarantee(self, plan: QuantilesPlan) -> Guarantee:
+        """m quantiles."""
+        part = exponential_guarantee(float(plan.epsilon), "quantile (exponential)")
+        return least_composed(part, plan.count, float(plan.slack), f"{plan.count} independent quantiles")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.quantiles` at the share of one."""
-        rows = self._rows(privacy, accuracy)
+        """`theory.sanitizers.quantiles` at the epsilon of one."""
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        rows = self._rows(float(plan.epsilon), plan.count, alpha, beta)
         if rows == math.inf:
-            raise InputError(
-                "alpha", f"more than 1 / {2 * self.count + 2}", repr(accuracy.alpha), "plan it for this alpha"
-            )
+            raise InputError("alpha", f"more than 1 / {2 * plan.count + 2}", repr(alpha), "take more quantiles")
         return int(rows)
 
-    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        rate = float(host_share(privacy, self.count, pure=True).epsilon) / 2
-        return sizes.quantiles(log_size(self.bits, self.size), rate, self.count, alpha, beta)
+    def _rows(self, epsilon: float, count: int, alpha: float, beta: float) -> float:
+        return sizes.quantiles(log_size(self.bits, self.domain_size), epsilon / 2, count, alpha, beta)
+
+
+@plan_type
+class RecursionPlan:
+    """epsilon: ``float32[]``, of one median when a row is added or removed. ties: bits that tell equal rows apart."""
+
+    epsilon: Number
+    levels: int = field(metadata=STATIC)
+    ties: int = field(metadata=STATIC)
+
+    @property
+    def size(self) -> int:
+        """The medians and both ends."""
+        return 2**self.levels + 1
 
 
 @dataclass(frozen=True)
-class RecursiveQuantiles:
+class RecursiveQuantiles(OfThresholds):
     """Approximate quantiles by recursion: the median of all rows, then those of the rows below and above it, and so on.
 
     Args:
-      levels: static, in [1, 14]; m = 2^levels - 1 quantiles.
       bits: of a row.
-      ties: bits that tell equal rows apart; up to 2^ties equal rows count as distinct. 0 is the published algorithm,
-        which may be wrong by any share that a single value has.
+      levels: in [1, 14], by default the number that needs the fewest rows; m = 2^levels - 1 quantiles.
+      ties: bits that tell equal rows apart, by default as many as the rows of `sample_size` can need; up to 2^ties
+        equal rows count as distinct. 0 is the published algorithm, which may be wrong by any share that a single value
+        has.
 
     Every step is a median, so its score never falls when a row is added and the rate is twice that of a general
     quantile. Equal rows are told apart by their number among equals: as a multiset, that changes by the row that is
@@ -127,54 +158,62 @@ class RecursiveQuantiles:
     Reference: Kaplan, Schnapp, Stemmer 2022, Algorithm 1 (ApproximateQuantiles); constants derived here.
     """
 
-    levels: int
     bits: int
-    ties: int = 0
-    neighboring: Neighboring = Neighboring.REPLACE_ONE
+    levels: int | None = field(default=None, kw_only=True)
+    ties: int | None = field(default=None, kw_only=True)
+    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
+    spends: ClassVar[Spends] = "pure"
 
     def __post_init__(self):
-        checks.integer("levels", self.levels, 1, _MOST_LEVELS)
-        checks.integer("ties", self.ties, 0, 31)
-        B.limbs(self.bits + self.ties)
+        B.limbs(self.bits)
+        if self.levels is not None:
+            checks.integer("levels", self.levels, 1, _MOST_LEVELS)
+        if self.ties is not None:
+            checks.integer("ties", self.ties, 0, 31)
 
-    @staticmethod
-    def planned(alpha: float, bits: int, privacy: Privacy, beta: float) -> "RecursiveQuantiles":
-        """The levels that need the fewest rows, with as many bits for ties as that many rows can need."""
-        accuracy, least = Accuracy(alpha, beta), max(1, math.ceil(-math.log2(checks.probability("alpha", alpha))) - 1)
-        plans = []
-        for levels in range(least, min(least + 4, _MOST_LEVELS + 1)):
-            ties = (RecursiveQuantiles(levels, bits, ties) for ties in range(32))
-            plans += [plan for plan in ties if plan._rows(privacy, accuracy) <= 2**plan.ties][:1]
-        if not plans:
-            raise InputError("alpha", "one that 2**31 rows can reach", repr(alpha), "relax alpha or epsilon")
-        return min(plans, key=lambda plan: plan._rows(privacy, accuracy))
+    def plan(self, privacy: Privacy, accuracy: Accuracy) -> RecursionPlan:
+        """The levels that need the fewest rows, and bits for ties on a grid of 2, so that epsilons share programs."""
+        epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
+        levels = self.levels
+        if levels is None:
+            least = max(1, math.ceil(-math.log2(alpha)) - 1)
+            every = range(least, min(least + 4, _MOST_LEVELS + 1))
+            if not every:
+                raise InputError("alpha", f"at least 2**-{_MOST_LEVELS}", repr(alpha), "use RankBlocks")
+            rows = lambda level: self._rows(0.5 / level, level, 0, alpha, beta)  # noqa: E731
+            levels = min(every, key=rows)
+        part = down(epsilon / (2 * levels))
+        ties = self.ties
+        if ties is None:
+            ties = enough_ties(lambda t: self._rows(float(part), levels, t, alpha, beta))
+        return RecursionPlan(part, levels, ties)
 
-    def sanitize(self, key: Array, x: Array, mask: Array, privacy: Privacy) -> Sanitized:
+    def sanitize(self, key: Array, x: Array, mask: Array, plan: RecursionPlan) -> Sanitized:
         """2^levels + 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
-        epsilon = as_float(privacy.epsilon) * (_DOWN / (2 * self.levels))
-        rows, real = numbered(B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32), self.bits, self.ties)
-        points = median_tree(key, rows, real, epsilon, self.levels, self.bits + self.ties)[1]
-        return of_quantiles(shifted_right(points, self.bits, self.ties), self.bits, None)
+        rows, real = numbered(B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32), self.bits, plan.ties)
+        points = median_tree(key, rows, real, plan.epsilon, plan.levels, self.bits + plan.ties)[1]
+        return of_quantiles(shifted_right(points, self.bits, plan.ties), self.bits, None)
 
-    def guarantee(self, privacy: Privacy) -> Guarantee:
+    def guarantee(self, plan: RecursionPlan) -> Guarantee:
         """Levels of medians."""
-        one = float(privacy.epsilon) / (2 * self.levels)
-        part = exponential_guarantee(one, "medians of one level", Neighboring.ADD_OR_REMOVE_ONE)
-        return basic((as_replace_one(part),), f"{2**self.levels - 1} recursive quantiles", self.levels)
+        part = exponential_guarantee(float(plan.epsilon), "medians of one level", Neighboring.ADD_OR_REMOVE_ONE)
+        return basic((as_replace_one(part),), f"{2**plan.levels - 1} recursive quantiles", plan.levels)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.recursive`, for rows of which no more than 2^ties are equal."""
-        rows = self._rows(privacy, accuracy)
+        plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
+        rows = self._rows(float(plan.epsilon), plan.levels, plan.ties, alpha, beta)
         if rows == math.inf:
-            raise InputError(
-                "alpha", f"more than 2**-{self.levels + 1}", repr(accuracy.alpha), "plan it for this alpha"
-            )
+            raise InputError("alpha", f"more than 2**-{plan.levels + 1}", repr(alpha), "take more levels")
         return int(rows)
 
-    def _rows(self, privacy: Privacy, accuracy: Accuracy) -> float:
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-        rate = checks.epsilon(float(privacy.epsilon)) * _DOWN / (2 * self.levels)
-        return sizes.recursive(log_size(self.bits + self.ties, None), rate, self.levels, alpha, beta)
+    def _rows(self, epsilon: float, levels: int, ties: int, alpha: float, beta: float) -> float:
+        return sizes.recursive(log_size(self.bits + ties, None), epsilon, levels, alpha, beta)
+
+
+def enough_ties(rows: Callable[[int], float]) -> int:
+    """The least even number of bits that number all of so many rows as are needed with it; `MOST_TIES` at most."""
+    return next((ties for ties in range(0, MOST_TIES, 2) if rows(ties) <= 2**ties), MOST_TIES)
 
 
 def numbered(rows: Array, n: Array, bits: int, ties: int) -> tuple[Array, Array]:

@@ -9,11 +9,45 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.finite import Finite
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.sanitizers.base import Sanitized
 
 EXACT = 1 << 24  # whole numbers up to here are float32
 _BLOCK = 1 << 21  # entries of the matrix that are unpacked at once
+
+
+class OfQueries:
+    """What sanitizers of the counting queries of a matrix share."""
+
+    queries: Finite
+
+    @property
+    def bits(self) -> int:
+        """Of a value."""
+        return max(1, (self.queries.width - 1).bit_length())
+
+    def parts_of_a_difference(self, concepts: Any) -> int:
+        """1 for a matrix, whose differences are queries themselves; 2 for a class whose concepts are queries."""
+        if self.queries.width != concepts.domain.size:
+            raise InputError(
+                "sanitizer", f"queries over the {concepts.domain.size} values of {type(concepts).__name__}",
+                f"queries over {self.queries.width}", "make the queries from the class",
+            )  # fmt: skip
+        return 1 if hasattr(concepts, "xor") else 2
+
+    def answers_differences(self, concepts: Any) -> bool:
+        """Whether all symmetric differences of a matrix, or all concepts of another class, are queries."""
+        wanted = concepts.xor().matrix() if hasattr(concepts, "xor") else _all_concepts(concepts)
+        asked = {row.tobytes() for row in self.queries.matrix()}
+        return all(row.tobytes() in asked for row in wanted)
+
+
+def _all_concepts(concepts: Any) -> np.ndarray:
+    """Host: ``bool[concepts, d]``."""
+    number = Hypothesis.of(jnp.asarray(wide.encode(range(concepts.size))))
+    return np.asarray(concepts.predict(number, jnp.asarray(concepts.domain.encode(range(concepts.domain.size))))).T
 
 
 def histogram(queries: Finite, x: Array, mask: Array) -> Array:

@@ -18,7 +18,7 @@ from dpjax.concepts import Domain, Hypothesis, Points, Thresholds
 from dpjax.concepts.hashing import Buckets
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Privacy, Sample, at_most
+from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import Independent, Learner
 
 _BLOCK_CELLS = 1 << 18
@@ -163,7 +163,8 @@ def labels(table: pa.Table, name: str) -> np.ndarray:
 
 def learn_all(learner: Learner, table: Table, privacy: Privacy, accuracy: Accuracy, seed: int) -> Hypothesis:
     """One run of the learner on the whole table, from the stream "release" of the seed."""
-    return jax.jit(learner.learn)(keys.stream(keys.root(seed), "release"), table.sample(), *_traced(privacy, accuracy))
+    plan = learner.plan(privacy, accuracy, len(table.y))
+    return jax.jit(learner.learn)(keys.stream(keys.root(seed), "release"), table.sample(), plan)
 
 
 def held_out(
@@ -188,7 +189,8 @@ def held_out(
     padded = -(-trials // block) * block
     ids = jnp.arange(padded, dtype=jnp.uint32)
     root = keys.stream(keys.root(seed), "split")
-    counts = _errors(tuple(learners.values()), test_rows, block, root, x, y, *_traced(privacy, accuracy), ids)
+    plans = tuple(learner.plan(privacy, accuracy, rows - test_rows) for learner in learners.values())
+    counts = _errors(tuple(learners.values()), test_rows, block, root, x, y, plans, ids)
     return {name: np.asarray(counts[i])[:trials] for i, name in enumerate(learners)}
 
 
@@ -200,8 +202,7 @@ def _errors(
     root: Array,
     x: Array,
     y: Array,
-    privacy: Privacy,
-    accuracy: Accuracy,
+    plans: tuple,
     ids: Array,
 ) -> list[Array]:
     def trial(index: Array) -> list[Array]:
@@ -211,8 +212,8 @@ def _errors(
         test, train = order[:test_rows], order[test_rows:]
         sample = Sample(x[train], y[train], jnp.ones(train.shape, bool))
         found = []
-        for learner in learners:
-            hypothesis = learner.learn(keys.stream(key, "learn"), sample, privacy, accuracy)
+        for learner, plan in zip(learners, plans, strict=True):
+            hypothesis = learner.learn(keys.stream(key, "learn"), sample, plan)
             wrong = _predict(learner, hypothesis, x[test]) != y[test]
             found.append(jnp.sum(wrong, axis=0, dtype=jnp.int32))
         return found
@@ -225,13 +226,6 @@ def _predict(learner: Learner, hypothesis: Hypothesis, x: Array) -> Array:
         return learner.predict(hypothesis, x)
     single = jax.tree.map(lambda part: part[:, None], hypothesis)
     return jax.vmap(learner.predict, in_axes=(0, 1), out_axes=1)(single, x)[..., 0]
-
-
-def _traced(privacy: Privacy, accuracy: Accuracy) -> tuple[Privacy, Accuracy]:
-    return (
-        Privacy(at_most(float(privacy.epsilon)), at_most(float(privacy.delta))),
-        Accuracy(jnp.float32(accuracy.alpha), jnp.float32(accuracy.beta)),
-    )
 
 
 def summary(learner: Learner, hypothesis: Hypothesis, table: Table) -> list[dict[str, Any]]:

@@ -6,10 +6,15 @@ from dpjax.core import checks
 
 
 def finite(concepts: int, alpha: float, beta: float) -> int:
-    """Realizable, any finite class: ln(C/beta) / -ln(1 - alpha), the union bound over bad consistent concepts."""
+    """Realizable, any finite class: ln((C - 1)/beta) / -ln(1 - alpha), the union bound over bad consistent concepts.
+
+    At most C - 1 concepts are bad, as the target is not. One row for one concept.
+    """
     checks.integer("concepts", concepts, 1)
     _check(alpha, beta)
-    return max(1, ceil(log(concepts / beta) / -log1p(-alpha)))
+    if concepts == 1:
+        return 1
+    return max(1, ceil(log((concepts - 1) / beta) / -log1p(-alpha)))
 
 
 def points(alpha: float, beta: float) -> int:

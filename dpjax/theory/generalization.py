@@ -18,6 +18,11 @@ def finite(concepts: int) -> Restrictions:
     return lambda n: log(concepts)
 
 
+def of_growth(growth: Callable[[int], int]) -> Restrictions:
+    """From a class's bound on the number of ways in which it cuts so many elements."""
+    return lambda n: log(growth(2 * n))
+
+
 def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:
     """Rows from which, but for beta, no concept errs on a share alpha/2 of the rows or less and on more than alpha of
     the distribution, in none of k realizable columns: 4 s k exp(-alpha n/16) <= beta, s = e^``restrictions(n)``, by

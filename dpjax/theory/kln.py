@@ -6,10 +6,13 @@ from dpjax.core import checks
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
-    """n of an (alpha, beta)-PAC learner by the exponential mechanism: ln(C/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})).
+    """n of an (alpha, beta)-PAC learner by the exponential mechanism.
+
+    It is ln((C - 1)/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})), and 1 for one concept.
 
     Proof. The target has no errors, so a concept h is chosen with probability at most exp(-epsilon errors(h) / 2).
-    Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C of them.
+    Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C - 1 of
+    them: a class of one concept needs no rows, and gets 1.
     Asymptotically (2/epsilon + ...) ln(C/beta) / alpha: no separate price for generalisation.
 
     Args:
@@ -18,7 +21,9 @@ def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     Reference: our own; compare `realizable_printed`.
     """
     _check(concepts, epsilon, alpha, beta)
-    return max(1, ceil(log(concepts / beta) / -log1p(alpha * expm1(-epsilon / 2))))
+    if concepts == 1:
+        return 1
+    return max(1, ceil(log((concepts - 1) / beta) / -log1p(alpha * expm1(-epsilon / 2))))
 
 
 def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -34,11 +39,13 @@ def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     """n with excess error at most alpha: max(8/alpha^2, 4/(alpha epsilon)) ln(3 C/beta).
 
     Uniform convergence to alpha/4 by Hoeffding, 2 C exp(-n alpha^2 / 8) <= 2 beta/3, and the mechanism loses at most
-    alpha/2 with probability beta/3.
+    alpha/2 with probability beta/3. One row for one concept, whose excess error is 0.
 
     Reference: Kasiviswanathan et al. 2011, Theorem 3.4; constants are our own.
     """
     _check(concepts, epsilon, alpha, beta)
+    if concepts == 1:
+        return 1
     return ceil(max(8 / alpha**2, 4 / (alpha * epsilon)) * log(3 * concepts / beta))
 
 

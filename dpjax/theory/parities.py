@@ -10,7 +10,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
-_SPARE = 24  # rows beyond d that are worth a thought: with them a subsample fails with probability 2**-24
+SPARE = 16  # rows beyond d that are tried: with them a subsample fails with probability 2**-16
 _MOST = 1 << 16
 
 
@@ -31,17 +31,19 @@ def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: f
 
     S ~ Binomial(m, p) subsamples have full rank and vote for the target; even if all others agree on something else
     its lead is 2 S - m. The test of stability passes a lead g > 0 with P[g + Lap(2 / epsilon) >= 2 + (2 / epsilon)
-    ln(1 / (2 delta))]. Exact sum over S.
+    ln(1 / (2 delta))]. Exact sum over S, less what is more than 12 deviations below the mean.
 
     Args:
       subsamples: m. rows: of each. dimension: d. epsilon: > 0. delta: in (0, 1).
     """
-    right = np.arange(subsamples + 1)
+    rank = full_rank(dimension, rows)
+    low = subsamples * rank - 12 * math.sqrt(subsamples * rank * (1 - rank)) - 40
+    right = np.arange(max(subsamples // 2, int(low)), subsamples + 1)
     lead = 2.0 * right - subsamples
     tail = -math.log(2 * delta) if delta <= 0.5 else math.log(2 * (1 - delta))
     needed = tail - epsilon / 2 * (lead - 2)
     passes = np.where(needed > 0, 0.5 * np.exp(-np.abs(needed)), 1 - 0.5 * np.exp(-np.abs(needed)))
-    mass = binom.pmf(right, subsamples, full_rank(dimension, rows))
+    mass = binom.pmf(right, subsamples, rank)
     return float(np.sum(np.where(lead > 0, mass * passes, 0.0)))
 
 
@@ -59,15 +61,14 @@ def parity_learner(dimension: int, epsilon: float, delta: float, beta: float) ->
     checks.delta(delta, positive_for="ParityLearner")
     checks.probability("beta", beta)
     best = None
-    for rows in range(dimension, dimension + _SPARE + 1):
-        most = _MOST if best is None else best[0] * best[1] // rows
+    for rows in range(dimension + SPARE, dimension - 1, -1):
+        most = _MOST if best is None else (best[0] * best[1] - 1) // rows
 
         def enough(m: int, rows: int = rows) -> bool:
             return success(m, rows, dimension, epsilon, delta) >= 1 - beta
 
-        m = _fewest(enough, most)
-        if m <= most:
-            best = m, rows
+        if most >= 1 and (enough(most) or (most > 1 and enough(most - 1))):
+            best = _fewest(enough, most), rows
     if best is None:
         raise InputError(
             "accuracy", f"one within {_MOST} subsamples", f"beta = {beta}", "take a larger epsilon or delta"

@@ -2,6 +2,7 @@
 
 from math import ceil, log, log2
 
+import numpy as np
 from scipy.stats import binom
 
 from dpjax.core import checks
@@ -14,7 +15,8 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
 
     All of these hold with probability 1 - beta, at least (shares of beta: 1/4, 1/4, 1/2):
     every element of mass >= alpha occurs at least 9 alpha n / 60 times (exact binomial, at most 1/alpha of them);
-    every noisy count is within alpha n / 30 of its count, noise Lap(4/epsilon) on at most n values; then elements of
+    every noisy count, rounded to a whole one, is within alpha n / 30 of its count, noise Lap(4/epsilon) on at most n
+    values; then elements of
     mass >= alpha are released and reach alpha n / 15, and whatever reaches it occurs alpha n / 30 times;
     the gap alpha n / 30 passes the test of stability, D + (2 D/epsilon) ln(1/(2 delta')) with D = 2, delta' = delta/2.
 
@@ -31,7 +33,7 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
 
     def enough(n: int) -> bool:
         occurs = binom.cdf(9 * alpha * n / 60, n, alpha) / alpha <= beta / 4
-        noise = (4 / epsilon) * log(4 * n / beta) <= alpha * n / 30
+        noise = (4 / epsilon) * log(4 * n / beta) + 0.5 <= alpha * n / 30
         released = 1 + (4 / epsilon) * log_inverse_delta <= 7 * alpha * n / 60
         gap = 2 + (4 / epsilon) * (log_inverse_delta + log(1 / beta)) <= alpha * n / 30
         return occurs and noise and released and gap
@@ -68,13 +70,16 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
         raise InputError(
             "tries, bits", f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy",
             f"{tries}, {bits}",
-            "use HashedPoints.planned",
+            "leave them out: HashedPoints.plan finds them",
         )  # fmt: skip
     lost = 2 / part * log(6 * k * count / beta)
 
-    def enough(n: int) -> bool:
+    def enough(n: np.ndarray | int) -> np.ndarray:
         few = binom.isf(beta / (6 * k), n, mass)
         many = binom.ppf(beta / (6 * k * count), n, alpha)
         return many - few >= lost
 
-    return smallest(enough)
+    # quantiles are whole numbers, so that the gap may fall by a few where n grows: fewer rows may be enough too
+    found = smallest(lambda n: bool(enough(n)))
+    before = np.arange(max(1, found - ceil(16 / (alpha - mass))), found + 1)
+    return int(before[np.argmax(enough(before))])

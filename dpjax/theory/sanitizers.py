@@ -72,20 +72,25 @@ def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: flo
     return math.ceil((newer + 1) / room)
 
 
-def hierarchy(log_size: float, rate: float, levels: int, counts_epsilon: float, alpha: float, beta: float) -> float:
+def hierarchy(log_size: float, rate: float, levels: int, scale: float, alpha: float, beta: float) -> float:
     """Rows for three-way splits down ``levels`` levels and noisy counts of the leaves; inf if no number is enough.
 
     A part of c rows has c - q rows below or above a median of quality q > ceil(c / 2) - D, less than c / 2 + D; so a
     leaf that is an interval has less than n / 2^levels + 2 D. Half of its weight stands at each of its ends, so inside
     it the error is half its rows, plus the error E of the counts (`counts_deviation`), plus 1 for whole weights. A leaf
-    that is a single value adds E only. The medians get half of beta.
+    that is a single value adds E only. The medians get half of beta, and a hundredth goes to noise beyond n - 1:
+    without it no noisy count is clipped to [-n, 2 n].
+
+    scale: of the noise of the counts.
     """
     room = alpha - 0.5 / 2**levels
     if room <= 0:
         return math.inf
     off = deviation(log_size, rate, 2**levels - 1, beta / 2)
-    counted = counts_deviation(2 ** (levels + 1) - 1, 2 / counts_epsilon, beta / 2)
-    return math.ceil((off + counted + 1.5) / room)
+    leaves = 2 ** (levels + 1) - 1
+    counted = counts_deviation(leaves, scale, 0.49 * beta)
+    clipped = 1 + scale * math.log(leaves / (0.01 * beta))
+    return math.ceil(max((off + counted + 1.5) / room, clipped))
 
 
 def counts_deviation(leaves: int, scale: float, beta: float) -> float:
@@ -126,6 +131,11 @@ def slices(log_size: float, rate: float, length_epsilon: float, count: int, alph
     return max(count * (needed + math.ceil(max(mean, walk)) + 2), math.ceil((walk + 2) / room))
 
 
+def laplace_quantile(delta: float) -> float:
+    """The x with P(standard Laplace >= x) = delta, delta in (0, 1)."""
+    return -math.log(2 * delta) if delta <= 0.5 else math.log(2) + math.log1p(-delta)
+
+
 def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, beta: float) -> int:
     """Rows of `sanitizers.PointCounts`: every value's share is off by at most alpha with probability 1 - beta.
 
@@ -140,8 +150,7 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
             "alpha", f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more",
             repr(alpha), "plan the sanitizer for this alpha",
         )  # fmt: skip
-    tail = -math.log(2 * delta) if delta <= 0.5 else math.log(2 * (1 - delta))
-    threshold = 1 + 2 / epsilon * tail
+    threshold = 1 + 2 / epsilon * laplace_quantile(delta)
 
     def enough(n: int) -> bool:
         noise = 2 / epsilon * math.log(n / beta)

@@ -1,5 +1,7 @@
 """Exact audits: the known slips of print, every mechanism at its claim, planted bugs, and other people's arithmetic."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -62,6 +64,46 @@ def test_no_mechanism_exceeds_its_claim(name, relation):
         assert report.claim.neighboring is relation and report.claim.epsilon == epsilon
 
 
+WIDE = [1e-6, 1e-3, 1.0, 20.0, 50.0]
+APPROXIMATE = ["stability", "choosing", "stability_histogram", "gaussian_mechanism"]
+SHARP = ["laplace_mechanism", "discrete_laplace_mechanism", "above_threshold", "sparse_vector", *APPROXIMATE]
+
+
+@pytest.mark.parametrize("relation", [REPLACE, ADD])
+@pytest.mark.parametrize("name", SHARP)
+def test_claims_from_tiny_to_huge_epsilons_and_what_exceeds_them_by_a_twentieth(name, relation):
+    target = evidence.mechanism_target(name, relation)
+
+    def found(epsilon, of_epsilon=1.0, of_delta=1.0):
+        """At (epsilon, delta), of the mechanism for a budget that is larger by these factors."""
+        larger = lambda p: target.plan(Privacy(of_epsilon * p.epsilon, of_delta * p.delta))  # noqa: E731
+        return audit.exact(replace(target, plan=larger), Privacy(epsilon, 1e-12 if name in APPROXIMATE else 0.0))
+
+    for epsilon in WIDE:
+        report = found(epsilon)
+        assert not report.violated, str(report)
+        assert name in APPROXIMATE or report.epsilon_found >= (1 - 1e-5) * epsilon
+        assert found(epsilon, of_epsilon=1.05).violated
+        assert name not in APPROXIMATE or found(epsilon, of_delta=1.05).violated
+
+
+OTHERS = [target for target in evidence.mechanism_configurations() if "," in target.name]
+
+
+@pytest.mark.parametrize("target", OTHERS, ids=lambda target: f"{target.name}, {target.universes()[0].relation.value}")
+def test_other_arguments(target):
+    for epsilon, delta in BUDGETS:
+        report = audit.exact(target, Privacy(epsilon, delta))
+        assert not report.violated, str(report)
+
+
+def test_the_gaussian_mechanism_attains_its_claim():
+    for epsilon, delta in BUDGETS:
+        report = audit.exact(evidence.mechanism_target("gaussian_mechanism"), Privacy(epsilon, delta))
+        assert report.delta_found == pytest.approx(delta, rel=1e-5)
+        assert report.epsilon_found == pytest.approx(epsilon, rel=1e-5)
+
+
 TIGHT = ["exponential", "laplace_mechanism", "discrete_laplace_mechanism", "permute_and_flip", "randomized_response"]
 
 
@@ -75,7 +117,7 @@ def broken(name, law, relation=REPLACE):
     """The target of that name with another law."""
     sound = evidence.mechanism_target(name, relation)
     universe = sound.universes()[0]
-    return _target(name, law, sound.claim, lambda: universe, [])
+    return _target(name, law, sound.claim, lambda: [universe], [])
 
 
 def test_planted_bugs_are_caught():
@@ -98,6 +140,23 @@ def test_a_violation_too_rare_for_a_delta_is_seen():
         return m.randomized_response(data, p.epsilon).__class__(jnp.stack([jnp.zeros_like(rare), rare]))
 
     assert audit.exact(broken("randomized_response", law), Privacy(1.0, 0.0)).violated
+
+
+def test_log_ratios_are_judged_within_their_rounding():
+    """Two halves whose log-masses are off by some units in the last place, and outcomes too rare for a float64."""
+
+    def found(one, other):
+        claim = lambda e, d: Guarantee(e, d, REPLACE, "planted")  # noqa: E731
+        universe = audit.histograms(1, 2, REPLACE, least=1)
+        tables = np.array([one, other])
+        target = audit.Target("planted", claim, None, lambda: [universe], list, lambda data, plan: tables)
+        return audit.exact(target, Privacy(1e-6, 0.0))
+
+    more, less = -np.log1p(np.exp([-1e-6, 1e-6]))
+    assert not found([more + 1e-14, less], [less, more]).violated
+    assert found([more + 1e-12, less], [less, more]).violated
+    assert not found([0.0, -700.0], [0.0, -710.0]).violated
+    assert found([0.0, -600.0], [0.0, -610.0]).violated
 
 
 def test_dp_accounting_agrees():
@@ -233,10 +292,10 @@ def test_relations_must_match():
 )
 def test_the_sampler_of_a_target_runs_its_law(stats, name):
     target = evidence.mechanism_target(name)
-    data, privacy = target.pairs()[0].first, Privacy(jnp.float32(1.0), jnp.float32(0.1))
-    draw = jax.jit(jax.vmap(lambda key: target.run(key, jnp.asarray(data), privacy)))
+    data, plan = target.pairs()[0].first, target.plan(Privacy(1.0, 0.1))
+    draw = jax.jit(jax.vmap(lambda key: target.run(key, jnp.asarray(data), plan)))
     drawn = np.asarray(draw(jax.random.split(jax.random.key(1), 20_000)))
-    law = np.exp(target.table(np.asarray(data)[None], Privacy(1.0, float(np.float32(0.1))))[0])
+    law = np.exp(target.table(np.asarray(data)[None], plan)[0])
     stats.chi_square(np.bincount(np.where(drawn < 0, len(law) - 1, drawn), minlength=len(law)), law)
 
 

@@ -4,13 +4,28 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpjax.baselines import ERM
-from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
+from dpjax.concepts import (
+    Conjunctions,
+    Disjunctions,
+    Domain,
+    Finite,
+    Hypothesis,
+    Parities,
+    Points,
+    ProductCube,
+    Thresholds,
+    Tree,
+    distributions,
+)
+from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.theory import erm as theory
 
+ACCURACY = Accuracy(0.1, 0.1)
 MATRIX = np.random.default_rng(2).random((8, 6)) < 0.5
 CLASSES = [Points(Domain(6)), Thresholds(Domain(6)), Finite.of(MATRIX)]
 
@@ -29,7 +44,7 @@ def errors_of(concepts, values, labels):
 def test_the_answer_has_the_fewest_errors_in_every_column(concepts):
     generator = np.random.default_rng(1)
     capacity, k = 9, 3
-    learn = jax.jit(jax.vmap(lambda s: ERM(concepts).learn(jax.random.key(0), s, Privacy(1.0), Accuracy(0.1, 0.1))))
+    learn = jax.jit(jax.vmap(lambda s: ERM(concepts).learn(jax.random.key(0), s, None)))
     values = generator.integers(0, 6, (40, capacity))
     labels = generator.random((40, capacity, k)) < 0.5
     mask = np.arange(capacity) < generator.integers(0, capacity + 1, (40, 1))
@@ -48,15 +63,77 @@ def test_columns_may_have_points_of_their_own():
     x = jnp.asarray(concepts.domain.encode([[10, 60], [20, 70], [30, 80]]))
     y = jnp.asarray([[1, 1], [1, 1], [0, 0]], bool)
     sample = Sample(x, y, jnp.ones(3, bool))
-    found = jax.jit(ERM(concepts).learn)(jax.random.key(0), sample, Privacy(1.0), Accuracy(0.1, 0.1))
+    found = jax.jit(ERM(concepts).learn)(jax.random.key(0), sample, None)
     numbers = wide.decode(found.concept).astype(int)
     assert 20 <= numbers[0] < 30 and 70 <= numbers[1] < 80
 
 
 def test_it_promises_nothing():
-    assert ERM(Points(Domain(5))).guarantee(Privacy(1.0)) is None
+    learner = ERM(Points(Domain(5)))
+    plan = learner.plan(Privacy(1.0), ACCURACY)
+    assert plan is None and learner.guarantee(plan) is None
 
 
-def test_parities_are_sized_as_a_finite_class():
-    size = ERM(Parities(10)).sample_size(Privacy(1.0), Accuracy(0.1, 0.1))
-    assert size == theory.finite(1024, 0.1, 0.1) > theory.thresholds(0.1, 0.1)
+@pytest.mark.parametrize("concepts", [
+    Parities(10), Conjunctions(6), Disjunctions(3), trees.star(40), trees.recursive(300, 1, 0.5), Finite.of(MATRIX),
+], ids=lambda c: type(c).__name__)  # fmt: skip
+def test_classes_that_are_not_ordered_are_sized_by_all_their_concepts(concepts):
+    """A tree, too, although it has dimension 1: the target's siblings are as many bad concepts as there are."""
+    size = ERM(concepts).sample_size(Privacy(1.0), ACCURACY)
+    assert size == theory.finite(concepts.size, 0.1, 0.1)
+
+
+def test_one_concept_needs_one_row():
+    for concepts in (Finite.of(MATRIX[:1]), Tree.of_class(MATRIX[:1]), Points(Domain(1)), Thresholds(Domain(1))):
+        assert ERM(concepts).sample_size(Privacy(1.0), ACCURACY) == 1
+
+
+# --- simulations -------------------------------------------------------------------------------------------------
+
+TRIALS = 400
+
+
+def hard_siblings(alpha):
+    """A node that is no concept, whose last child is the target; each child before it weighs more than alpha.
+
+    A sample that misses one of these children has it as its first concept without errors.
+    """
+    tree = trees.complete(int(1 / alpha) - 1, 2, improper=1.0)
+    node = int(np.flatnonzero(~tree.proper)[0])
+    *others, last = tree.child[tree.child_start[node] : tree.child_start[node + 1]].tolist()
+    unit, each = 1 << 20, int(np.ceil(1.01 * alpha * (1 << 20)))
+    weights = {node: unit - each * len(others)} | dict.fromkeys(others, each)
+    place = tree.place.tolist()
+    law = distributions.from_weights(tree.domain, [place.index(v) for v in weights], list(weights.values()))
+    return tree, law, last, alpha
+
+
+def hard_literals():
+    """An AND of all six coordinates; without one of them it errs on 5^5/6^6 = 0.067 of the cube."""
+    return Conjunctions(6), ProductCube.of([5 / 6] * 6), ((1 << 6) - 1) << 6, 0.066
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("world", [lambda: hard_siblings(0.1), hard_literals], ids=["tree", "conjunctions"])
+def test_success_at_the_sample_size_where_many_concepts_are_bad(world, stats, key):
+    """At the size for an ordered class it is about .68 on the tree and .75 on the conjunctions."""
+    concepts, law, number, alpha = world()
+    learner, beta, capacity = ERM(concepts), 0.1, 256
+    n = learner.sample_size(Privacy(1.0), Accuracy(alpha, beta))
+    assert theory.thresholds(alpha, beta) < n <= capacity
+    target = Hypothesis.of(jnp.asarray(wide.encode([number])))
+    limit = int(alpha * law.total)
+
+    def good(key, rows):
+        of_sample, of_learn = jax.random.split(key)
+        x = law.draw(of_sample, capacity)
+        sample = Sample(x, concepts.predict(target, x), jnp.arange(capacity) < rows)
+        found = learner.learn(of_learn, sample, None)
+        with jax.enable_x64(True):
+            return concepts.error(law, found, target)[0] <= jnp.asarray(np.uint64(limit))
+
+    run = jax.jit(jax.vmap(good, (0, None)))
+    successes = int(np.sum(run(jax.random.split(key, TRIALS), n)))
+    stats.mostly(successes, TRIALS, beta)
+    too_few = int(np.sum(run(jax.random.split(key, TRIALS), theory.thresholds(alpha, beta))))
+    assert binom.cdf(too_few, TRIALS, 1 - beta) < stats.false_alarm

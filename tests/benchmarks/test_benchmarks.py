@@ -19,7 +19,7 @@ from dpjax.core.checks import InputError
 
 SCHEMA = {
     "name": str, "value": float, "peer": str, "peer_value": float, "ratio": float, "goal": float | None, "unit": str,
-    "passed": bool | None, "note": str,
+    "passed": bool | None, "note": str, "processor": str,
 }  # fmt: skip
 SHORT = ("exponential-1k-jax", "laplace-jax")
 OTHERS = [name for name, row in benchmarks.ROWS.items() if not row.needs and name not in SHORT]

@@ -3,15 +3,18 @@
 import inspect
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpjax import accounting, cli, learners, mechanisms, sanitizers
+from dpjax import accounting, audit, cli, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
+from dpjax.baselines import ERM
 from dpjax.cli import audit as audit_command
+from dpjax.concepts import Domain, Points
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.learners import KLN
 from dpjax.mechanisms import cover, median
@@ -43,6 +46,10 @@ def not_a_target():
     return 3
 
 
+def not_private():
+    return ERM(Points(Domain(3)))
+
+
 def test_consistent_violated_and_unusable_have_their_statuses(capsys):
     status, out, _ = run(capsys, "stability", "--json")
     answer = json.loads(out)
@@ -60,7 +67,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["erm"], "claims privacy"), ([], "--all"), (["stability", "--all"], "--all"),
+        (["erm"], "expected one of"), ([f"{__name__}:not_private"], "claims privacy"),
+        ([], "--all"), (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
         (["--all", "--calibration", "printed"], "corrected"),
@@ -100,6 +108,26 @@ def test_reports_and_figure(capsys, tmp_path):
     assert "| stability (printed) | replace-one | (1, 1e-06) |" in (tmp_path / "audit.md").read_text()
     about = read_metadata(tmp_path / "audit.png")
     assert about["witness"] == answer["witness"] and (tmp_path / "audit.svg").exists()
+
+
+def test_rows_of_everything_have_their_own_seeds_and_share_one_error_probability(capsys, tmp_path, monkeypatch):
+    honest = replace(own_target(), claim=lambda e, d: Guarantee(e, 0.0, Neighboring.REPLACE_ONE, "randomized response"))
+    other = replace(honest, name="other")
+    rows = [(honest, Privacy(1.0, 0.0)), (honest, Privacy(2.0, 0.0)), (other, Privacy(1.0, 0.0))]
+    exact = audit_command.find("stability", Neighboring.REPLACE_ONE, "corrected")
+    monkeypatch.setattr(audit_command, "everything", lambda privacy: [*rows, (exact, privacy)])
+    flags = ("--all", "--trials", "2000", "--confidence", "0.9", "--seed", "5", "--out", str(tmp_path))
+    status, out, _ = run(capsys, *flags)
+    assert status == 0 and "all rows together: a correct claim is refuted with probability at most 0.1" in out
+    assert "all rows together" in (tmp_path / "audit.md").read_text()
+    answer = json.loads((tmp_path / "audit.json").read_text())
+    assert answer["confidence"] == 0.9
+    levels = [1 - report["confidence"] for report in answer["reports"]]
+    assert levels == pytest.approx([0.1 / 4] * 3 + [0]), "an exact row has no level"
+    seeds = [report["seed"] for report in answer["reports"][:3]]
+    assert len(set(seeds)) == 3 and seeds == [audit.seed_of(audit_command.name_of_row(*row), 5) for row in rows]
+    assert audit.seed_of(audit_command.name_of_row(*rows[0]), 6) not in seeds
+    assert run(capsys, *flags, "--json")[0] == 0  # the same rows again
 
 
 def promises():

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from dpjax import cli
+from dpjax.cli.arguments import COMMANDS
 
 
 def dpjax(*arguments, **options):
@@ -24,11 +25,32 @@ def small(out, *flags):
 
 
 def test_help_teaches():
-    for words in ((), *((name,) for name in cli.COMMANDS)):
+    for words in ((), *((name,) for name in COMMANDS)):
         done = dpjax(*words, "--help")
         assert done.returncode == 0
         assert "usage: dpjax" in done.stdout
     assert "Example:" in dpjax("curve", "--help").stdout
+
+
+def test_help_needs_no_jax(fresh):
+    program = (
+        "import json, runpy, sys\nsys.argv = ['dpjax', '--help']\n"
+        "try:\n    runpy.run_module('dpjax.cli', run_name='__main__')\nexcept SystemExit as end:\n"
+        "    print()\n    print(json.dumps([end.code, 'dpjax.cli' in sys.modules, 'jax' in sys.modules]))"
+    )
+    assert fresh(program) == [0, True, False]
+
+
+def test_each_command_is_a_file(root):
+    names = {path.stem for path in (root / "dpjax" / "cli").glob("*.py")} - {"__init__", "__main__", "arguments"}
+    assert names == COMMANDS.keys()
+
+
+def test_commands_follow_each_other_in_one_process(capsys, tmp_path):
+    """A command's module becomes an attribute of the package, `list` among them, and hides no name there."""
+    for words in (["list", "--json"], ["plan", "--sweep.k", "1", "--json"], ["list", "--json"]):
+        assert cli.main(words) == 0
+        assert json.loads(capsys.readouterr().out)
 
 
 def test_list_names_everything_with_its_guarantee(capsys):

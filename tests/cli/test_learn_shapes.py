@@ -103,7 +103,7 @@ def test_places_are_moved_and_counted(tmp_path):
         (["--learner", "union", "--box", *BOX, "--parts", 0], "triangles"),
         (["--learner", "polygon", "--concepts", "unions", "--box", *BOX], "ConvexPolygons"),
         (["--learner", "kln-optimal", "--concepts", "unions", "--box", *BOX], "unions"),
-        (["--learner", "polygon", "--box", *BOX, "--delta", 0], "positive delta"),
+        (["--learner", "polygon", "--box", *BOX, "--delta", 1], "delta"),
         (["--learner", "polygon", "--box", *BOX, "--trials", 0], "trials"),
         (["--learner", "kln-optimal", "--box", *BOX], "give --bounds"),
         (["--learner", "conjunction", "--features", "lon", "--target", "flooded", "--bounds", "lon=-99:0", "--clip"],

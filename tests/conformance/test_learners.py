@@ -1,28 +1,23 @@
 """Every exported learner through one suite: what the four faces of a learner owe whoever runs it."""
 
 import copy
-import inspect
 from functools import cache
+from typing import get_args
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax import audit
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts import Hypothesis
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Spends, stack_plans, widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners import (
-    ConjunctionLearner,
-    GenericLearner,
-    HashedPoints,
-    Independent,
-    ParityLearner,
-    PolygonLearner,
-    UnionLearner,
-)
+from dpjax.learners import HashedPoints, Independent, ParityLearner
 
 CAPACITY, BATCH = 64, 64
 MIXED = (0.3, 1.0, 4.0, 9.0, 40.0)  # budgets between pure noise and certainty: every learner has likely rivals at one
@@ -34,7 +29,7 @@ def data(case, n=40, capacity=CAPACITY, seed=0, realizable=True, garbage=True):
     size, domain = case.learner.concepts.domain.size, case.learner.concepts.domain
     pool = [0, size - 1, size // 3, *(int(v) for v in generator.integers(0, size, 3, np.uint64))]
     values = [pool[i] for i in generator.integers(0, len(pool), n)]
-    if realizable and isinstance(case.learner, PolygonLearner | UnionLearner):
+    if realizable and case.words is not None:
         target = Hypothesis.of(case.learner.concepts.targets(case.k, seed))
         labels = np.asarray(case.learner.concepts.predict(target, jnp.asarray(domain.encode(values))))
     elif realizable:
@@ -53,13 +48,18 @@ def data(case, n=40, capacity=CAPACITY, seed=0, realizable=True, garbage=True):
 @cache
 def program(case):
     """learn over a batch of keys. One trace for each shape that a test asks for."""
-    return jax.jit(jax.vmap(case.learner.learn, (0, None, None, None)))
+    return jax.jit(jax.vmap(case.learner.learn, (0, None, None)))
+
+
+@cache
+def planned(case, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1):
+    """The plan of the learner as it is used: with its small static numbers, and for any number of rows."""
+    return case.learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), 1)
 
 
 def learn(case, sample, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1, batch=BATCH, seed=1):
-    privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    accuracy = Accuracy(jnp.float32(alpha), jnp.float32(beta))
-    return program(case)(jax.random.split(jax.random.key(seed), batch), sample, privacy, accuracy)
+    plan = planned(case, epsilon, delta, alpha, beta)
+    return program(case)(jax.random.split(jax.random.key(seed), batch), sample, plan)
 
 
 def assert_same(left, right):
@@ -74,13 +74,14 @@ def test_every_exported_learner_has_an_instance(instances):
     exported, built, tiny = instances
     assert exported == built, "add an instance to tests/conformance/conftest.py"
     private = {kind for kind in exported if kind.__name__ != "ERM"}
-    assert private - {PolygonLearner} == tiny, "add a tiny instance for the exact audit"  # lines are too many to list
+    assert private == tiny, "add a world to dpjax/evidence/learners.py"
 
 
 def test_every_learner_has_the_four_faces(case):
     learner = case.learner
     assert isinstance(learner.neighboring, Neighboring)
-    for face in ("learn", "predict", "guarantee", "sample_size", "hard_neighbors"):
+    assert learner.spends in get_args(Spends)
+    for face in ("plan", "learn", "predict", "guarantee", "sample_size", "hard_neighbors"):
         assert callable(getattr(learner, face)), face
 
 
@@ -93,32 +94,87 @@ def test_learners_are_equal_by_value(case):
 
 
 def test_an_equal_learner_compiles_nothing(case):
-    traced = []
-
-    def run(learner, key, sample):
-        traced.append(1)
-        return learner.learn(key, sample, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)).outcome
+    @chex.assert_max_traces(n=1)
+    def run(learner, key, sample, plan):
+        return learner.learn(key, sample, plan).outcome
 
     compiled = jax.jit(run, static_argnums=0)
     for learner in (case.learner, copy.deepcopy(case.learner)):
-        jax.eval_shape(lambda k, s, one=learner: compiled(one, k, s), jax.random.key(0), data(case))
-    assert len(traced) == 1
+        jax.eval_shape(lambda k, s, one=learner: compiled(one, k, s, planned(case)), jax.random.key(0), data(case))
 
 
-def test_one_trace_for_all_numbers_on_the_axes(case):
-    """epsilon, delta, n, alpha and beta are arguments: new values compile nothing."""
-    traced = []
+# --- plans -------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_of_epsilon_has_few_programs(case):
+    """One where shapes stay, at most four elsewhere; and none more for other n, delta, alpha and beta of one shape."""
+    sweep = [planned(case, epsilon) for epsilon in (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)]
+    structures = {jax.tree.structure(plan) for plan in sweep}
 
     @jax.jit
-    def run(*arguments):
-        traced.append(1)
-        return case.learner.learn(*arguments)
+    @chex.assert_max_traces(n=len(structures))
+    def run(key, sample, plan):
+        return case.learner.learn(key, sample, plan)
 
-    numbers = ((40, 1.0, 1e-6, 0.1, 0.1), (7, 0.3, 1e-12, 0.02, 0.3), (0, 50.0, 0.0, 0.5, 0.01))
-    for n, epsilon, delta, alpha, beta in numbers:
-        privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-        jax.eval_shape(run, jax.random.key(0), data(case, n), privacy, Accuracy(jnp.float32(alpha), jnp.float32(beta)))
-    assert len(traced) == 1
+    assert len(structures) <= case.programs
+    for plan, n in zip(sweep, (40, 7, 0, 1, 2, 40, 64, 3), strict=True):
+        jax.eval_shape(run, jax.random.key(0), data(case, n), plan)
+
+
+def test_the_leaves_of_a_plan_are_narrow_and_rounded(case):
+    """What a program would cut to float32 in silence is cut on the host, downwards where it is a budget."""
+    for leaf in jax.tree.leaves(planned(case)):
+        assert np.asarray(leaf).dtype in (np.float32, np.int32, np.uint32, np.bool_), leaf
+
+
+def test_plans_of_one_structure_run_side_by_side(simple):
+    """vmap over budgets has the bits of one after the other."""
+    plans = [planned(simple, epsilon) for epsilon in (0.9, 1.0, 1.1)]
+    plans = [plan for plan in plans if jax.tree.structure(plan) == jax.tree.structure(plans[0])]
+    if not jax.tree.leaves(plans[0]):
+        return
+    sample, key = data(simple), jax.random.key(3)
+    together = jax.jit(jax.vmap(simple.learner.learn, (None, None, 0)))(key, sample, stack_plans(plans))
+    for i, plan in enumerate(plans):
+        chex.assert_trees_all_equal(
+            jax.tree.map(lambda part, i=i: part[i], together), jax.jit(simple.learner.learn)(key, sample, plan)
+        )
+
+
+def budgets(count, seed):
+    generator = np.random.default_rng(seed)
+    for _ in range(count):
+        yield float(10 ** generator.uniform(-3, 1.3)), float(10 ** generator.uniform(-12, -2))
+
+
+def spent(case, epsilon, delta):
+    """(epsilon of the guarantee over the budget's, the same of delta); None where the planner refuses the budget."""
+    try:
+        plan = case.learner.plan(Privacy(epsilon, delta), Accuracy(0.1, 0.1), 1)
+    except InputError:
+        return None
+    whole = case.learner.guarantee(plan)
+    return whole.epsilon / epsilon, whole.delta / delta
+
+
+def check_spending(case, count, seed):
+    found = [spent(case, *budget) for budget in budgets(count, seed)]
+    parts = [part for part in found if part is not None]
+    assert len(parts) >= 0.9 * count, "too many budgets are refused"
+    assert all(epsilon <= 1 and delta <= 1 for epsilon, delta in parts), max(parts)
+    assert min(epsilon for epsilon, _ in parts) >= case.least_spent
+
+
+def test_no_budget_is_exceeded_and_hardly_anything_is_left(simple):
+    if simple.learner.guarantee(planned(simple)) is not None:
+        check_spending(simple, 6, 0)
+
+
+@pytest.mark.slow
+def test_no_budget_is_exceeded_and_hardly_anything_is_left_long(case):
+    """At 200 random budgets."""
+    if case.learner.guarantee(planned(case)) is not None:
+        check_spending(case, 200, 1)
 
 
 # --- keys --------------------------------------------------------------------------------------------------------
@@ -128,24 +184,25 @@ def test_one_trace_for_all_numbers_on_the_axes(case):
 def test_only_typed_threefry_keys(case, bad):
     key = jax.random.key_data(jax.random.key(0)) if bad == "raw" else jax.random.key(0, impl="rbg")
     with pytest.raises(InputError, match=r"^key: "):
-        jax.eval_shape(case.learner.learn, key, data(case), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
+        jax.eval_shape(case.learner.learn, key, data(case), planned(case))
 
 
 def test_no_key_is_used_twice(case):
     sample = data(case)
     with jax.debug_key_reuse(True):
         learner = case.learner
-        run = jax.jit(lambda k: learner.learn(k, sample, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)).outcome)
+        run = jax.jit(lambda k: learner.learn(k, sample, planned(case)).outcome)
         run(jax.random.key(0))
 
 
+def test_all_randomness_comes_from_draws(case):
+    assert not audit.random_bits_outside(case.learner.learn, jax.random.key(0), data(case), planned(case))
+
+
 def test_the_answer_depends_on_the_key(case):
-    whole = case.learner.guarantee(Privacy(1.0, 1e-6))
-    if whole is None:
+    if case.learner.guarantee(planned(case)) is None:
         return
-    rounds = Independent | GenericLearner | ConjunctionLearner | PolygonLearner | UnionLearner
-    pure = whole.delta == 0 or isinstance(case.learner, rounds)
-    found = learn(case, data(case, 3), 0.01) if pure else learn(case, data(case), 4.0, 0.4)
+    found = learn(case, data(case, 3), 0.01) if case.guesses else learn(case, data(case), 4.0, 0.4)
     answers = np.concatenate([np.asarray(found.concept).reshape(BATCH, -1), np.asarray(found.outcome)], axis=1)
     assert len(np.unique(answers, axis=0)) > 1
 
@@ -156,8 +213,8 @@ def test_the_answer_depends_on_the_key(case):
 def test_jit_changes_no_decision(simple):
     """In a small buffer, because without jit every operation is compiled by itself."""
     sample, key, learn_one = data(simple, 12, capacity=16), jax.random.key(1), simple.learner.learn
-    numbers = (Privacy(jnp.float32(4.0), jnp.float32(1e-6)), Accuracy(jnp.float32(0.1), jnp.float32(0.1)))
-    assert_same(learn_one(key, sample, *numbers), jax.jit(learn_one)(key, sample, *numbers))
+    plan = jax.tree.map(jnp.asarray, planned(simple, 4.0))
+    assert_same(learn_one(key, sample, plan), jax.jit(learn_one)(key, sample, plan))
 
 
 def test_batch_capacity_and_64_bit_types_together_change_nothing(case):
@@ -203,18 +260,17 @@ def test_the_capacity_changes_no_law(case):
     """The probability of every answer, where the learner can say it."""
     if not hasattr(case.learner, "output_law"):
         return
-    arguments = (Accuracy(0.1, 0.1),) if "accuracy" in inspect.signature(case.learner.output_law).parameters else ()
     size = case.learner.concepts.size
     at = jnp.asarray(wide.encode(sorted({0, 1, size // 3, size // 3 + 1, size // 2, size - 2, size - 1})))
 
     @jax.jit
-    def law(sample, epsilon):
-        return jax.vmap(case.learner.output_law(sample, Privacy(epsilon), *arguments).log_probability)(at)
+    def law(sample, plan):
+        return jax.vmap(case.learner.output_law(sample, plan).log_prob)(at)
 
     for epsilon in MIXED:
         with jax.enable_x64(True):
-            budget = jnp.float64(epsilon)
-            found = [np.asarray(law(data(case, 40, c, realizable=False), budget)) for c in (CAPACITY, 2 * CAPACITY)]
+            plan = widened(planned(case, epsilon))
+            found = [np.asarray(law(data(case, 40, c, realizable=False), plan)) for c in (CAPACITY, 2 * CAPACITY)]
         np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
@@ -233,7 +289,7 @@ def test_64_bit_types_change_nothing(case):
 def test_nothing_leans_on_implicit_promotion(case):
     sample = data(case)
     with jax.numpy_dtype_promotion("strict"):
-        jax.eval_shape(case.learner.learn, jax.random.key(0), sample, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
+        jax.eval_shape(case.learner.learn, jax.random.key(0), sample, planned(case))
 
 
 def test_the_first_concepts_do_not_depend_on_how_many_follow(first):
@@ -259,7 +315,11 @@ def test_every_database_and_budget_has_an_answer(case, n, realizable):
         (1.0, 1e-6, 0.1, 0.1), (1e4, 1e-12, 0.1, 0.1), (1e-6, 1e-12, 1e-6, 1e-6), (1e-30, 1e-30, 0.9, 0.9),
         (1.0, 0.0, 0.1, 0.1), (0.5, 0.99, 0.1, 0.1),
     ):  # fmt: skip
-        found = learn(case, sample, epsilon, delta, alpha, beta)
+        try:
+            found = learn(case, sample, epsilon, delta, alpha, beta)
+        except InputError:  # a plan may be refused on the host, before anything runs
+            assert epsilon < 1e-3 or delta == 0 or alpha < 1e-3, "an ordinary budget is refused"
+            continue
         concept, zero, outcome = (np.asarray(part) for part in (found.concept, found.zero, found.outcome))
         assert set(np.unique(outcome)) <= {0, -1}
         silent = np.concatenate([zero[outcome == -1][:, None], concept[outcome == -1]], axis=1)
@@ -273,11 +333,10 @@ def test_every_database_and_budget_has_an_answer(case, n, realizable):
 
 def test_results_lead_with_k(case):
     key = jax.random.key(0)
-    found = jax.eval_shape(case.learner.learn, key, data(case), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
+    found = jax.eval_shape(case.learner.learn, key, data(case), planned(case))
     of_all = jax.tree.leaves(found.hashes) if isinstance(case.learner, HashedPoints) else []  # shared by all columns
     assert all(part.shape[0] == case.k for part in jax.tree.leaves(found)[: -len(of_all) or None])
-    lines = {PolygonLearner: 1, UnionLearner: 3}.get(type(case.learner))  # of a round, five words each
-    words = 5 * lines * case.learner.table.rounds if lines else 2
+    words = 2 if case.words is None else case.words
     assert (found.concept.shape, found.concept.dtype) == ((case.k, words), jnp.uint32)
     assert (found.zero.dtype, found.outcome.dtype) == (jnp.bool_, jnp.int32)
     labels = jax.eval_shape(case.learner.predict, found, data(case).x)
@@ -287,7 +346,7 @@ def test_results_lead_with_k(case):
 def test_with_a_huge_budget_clean_data_are_learned(case):
     """epsilon = 1e4: what is returned agrees with the labels of (almost) all rows."""
     sample = data(case, 60)
-    few = case.theorem is not None  # so few records that some have not seen what matters, and delta for group privacy
+    few = case.few  # so few records that some have not seen what matters, and delta for group privacy
     found = learn(case, sample, *((60.0, 0.5) if few else (1e4, 0.01)), beta=0.5)
     predicted = jax.vmap(case.learner.predict, (0, None))(found, sample.x)
     wrong = np.sum((np.asarray(predicted) != np.asarray(sample.y)) & np.asarray(sample.mask)[:, None], axis=1)
@@ -299,7 +358,7 @@ def test_with_a_huge_budget_clean_data_are_learned(case):
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-12), (1.0, 1e-6), (1, 1e-6), (8.0, 0.01)])
 def test_the_guarantee_is_within_the_budget(case, epsilon, delta):
-    whole = case.learner.guarantee(Privacy(epsilon, delta))
+    whole = case.learner.guarantee(planned(case, epsilon, delta))
     if whole is None:
         assert "Privacy: none" in type(case.learner).__doc__
         return
@@ -324,17 +383,6 @@ def test_sample_sizes_are_whole_and_move_the_right_way(case):
     assert size(delta=1e-12) >= base
 
 
-@pytest.mark.parametrize(("privacy", "accuracy"), [
-    (Privacy(0.0, 1e-6), Accuracy(0.1, 0.1)), (Privacy(1.0, 1e-6), Accuracy(0.0, 0.1)),
-    (Privacy(1.0, 1e-6), Accuracy(0.1, 1.0)),
-])  # fmt: skip
-def test_numbers_that_are_none_are_refused_on_the_host(case, privacy, accuracy):
-    if privacy.epsilon == 0 and case.learner.guarantee(Privacy(1.0, 1e-6)) is None:
-        return
-    with pytest.raises(InputError):
-        case.sized.sample_size(privacy, accuracy)
-
-
 @pytest.mark.parametrize("rows", [1, 5])
 def test_hard_neighbors_are_neighbors_that_can_be_learned_from(case, rows):
     pairs = case.learner.hard_neighbors(rows)
@@ -343,4 +391,4 @@ def test_hard_neighbors_are_neighbors_that_can_be_learned_from(case, rows):
         differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
         np.testing.assert_array_equal(one.mask, other.mask)
         assert int(one.size) == rows and np.sum(differs & np.asarray(one.mask)) == 1
-        jax.eval_shape(case.learner.learn, jax.random.key(0), one, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
+        jax.eval_shape(case.learner.learn, jax.random.key(0), one, planned(case))

@@ -49,37 +49,35 @@ from dpjax.learners import (
 from dpjax.sanitizers import PointCounts
 
 TRIALS = 256
-COUNTS_OF_40_BITS = PointCounts.planned(Domain(2**40), 0.025)
 MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
 
 
-def planned(kind, concepts, *method, epsilon=4.0, alpha=0.1):
-    """(learner, k, epsilon, delta, alpha, beta) with the learner planned for these numbers."""
-    numbers = epsilon, 1e-6, alpha, 0.1
-    return kind.planned(concepts, Privacy(*numbers[:2]), Accuracy(*numbers[2:]), *method), 1, *numbers
+def alone(learner, epsilon=4.0, alpha=0.1):
+    """(learner, k, epsilon, delta, alpha, beta) of a learner of one concept."""
+    return learner, 1, epsilon, 1e-6, alpha, 0.1
 
 
 # learner, k, epsilon, delta, alpha, beta
 HARD = [
-    planned(ImproperVC1, Thresholds(Domain(2**20)), "exponential"),
-    planned(ImproperVC1, Thresholds(Domain(2**64)), "recprefix"),
-    planned(ImproperVC1, trees.recursive(2000, 1, 0.6), "exponential"),
-    planned(ImproperVC1, trees.caterpillar(300, 2, 0.5), "treelog"),
-    planned(ImproperVC1, trees.star(500), "auto"),
-    planned(ProperVC1, trees.prefixes(5), epsilon=8.0, alpha=0.4),
-    planned(ThresholdInterior, Thresholds(Domain(2**64 - 2**61)), "treelog"),
+    alone(ImproperVC1(Thresholds(Domain(2**20)), "exponential")),
+    alone(ImproperVC1(Thresholds(Domain(2**64)), "recprefix")),
+    alone(ImproperVC1(trees.recursive(2000, 1, 0.6), "exponential")),
+    alone(ImproperVC1(trees.caterpillar(300, 2, 0.5), "treelog")),
+    alone(ImproperVC1(trees.star(500), "auto")),
+    alone(ProperVC1(trees.prefixes(5)), epsilon=8.0, alpha=0.4),
+    alone(ThresholdInterior(Thresholds(Domain(2**64 - 2**61)), "treelog")),
     (KLN(Thresholds(Domain(2**20))), 1, 1.0, 0.0, 0.1, 0.1),
     (KLN(Points(Domain(2**16))), 1, 2.0, 0.0, 0.1, 0.1),
     (KLN(Finite.of(MATRIX)), 1, 0.5, 0.0, 0.1, 0.1),
     (ThresholdMedian(Thresholds(Domain(2**64))), 1, 2.0, 0.0, 0.1, 0.1),
     (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
-    (GenericLearner(Points(Domain(2**40)), 3, COUNTS_OF_40_BITS, "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),
+    (GenericLearner(Points(Domain(2**40)), 3, PointCounts(Domain(2**40)), "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),
     (HashedPoints(Points(Domain(2**64)), 3, 6, 6), 3, 8.0, 0.0, 0.2, 0.1),
-    planned(ConjunctionLearner, Conjunctions(20), 2),
-    planned(ConjunctionLearner, Disjunctions(64), 3, epsilon=8.0),
-    planned(PolygonLearner, ConvexPolygons(2**10, 3), epsilon=64.0, alpha=0.2),
-    planned(UnionLearner, Unions(2**10, 3), epsilon=8.0, alpha=0.2),
-    planned(ParityLearner, Parities(40), epsilon=8.0),
+    alone(ConjunctionLearner(Conjunctions(20), 2)),
+    alone(ConjunctionLearner(Disjunctions(64), 3), epsilon=8.0),
+    alone(PolygonLearner(ConvexPolygons(2**10, 3)), epsilon=64.0, alpha=0.2),
+    alone(UnionLearner(Unions(2**10, 3)), epsilon=8.0, alpha=0.2),
+    alone(ParityLearner(Parities(40)), epsilon=8.0),
     (EmpiricalLearner(KLN(Thresholds(Domain(2**32))), 600), 1, 1.0, 0.0, 0.2, 0.1),
     (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),
     (Independent(ThresholdMedian(Thresholds(Domain(2**20))), 3, "zcdp"), 3, 4.0, 1e-6, 0.1, 0.1),
@@ -135,6 +133,14 @@ def counts(experiment, workload, at, trials=TRIALS):
     return dict(zip(COUNTS, found.tolist(), strict=True))
 
 
+def placed(row, identity, n, workload):
+    """A point with the plan of the row's learner for n rows."""
+    learner, _, epsilon, delta, alpha, beta = row
+    return point(
+        identity, n, learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n), alpha, workload.distribution
+    )
+
+
 def name(row):
     learner, k, *_ = row
     inner = getattr(learner, "learner", None)
@@ -159,12 +165,12 @@ def test_success_at_the_sample_size(row, stats):
     n = learner.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
     workload = hard_workload(learner.concepts, alpha)
     experiment = Experiment(learner, k, engine.capacity(n))
-    at = point(b"at the theorem's n", n, epsilon, delta, alpha, beta, workload.distribution)
+    at = placed(row, b"at the theorem's n", n, workload)
     found = counts(experiment, workload, at)
     assert found["trials"] == TRIALS
     stats.mostly(found["successes"], TRIALS, beta)
     # and the problem is one: with few rows it fails
-    few = point(b"with hardly any", max(1, n // 60), epsilon, delta, alpha, beta, workload.distribution)
+    few = placed(row, b"with hardly any", max(1, n // 60), workload)
     assert counts(experiment, workload, few)["successes"] < (1 - beta) * TRIALS
 
 
@@ -180,6 +186,6 @@ def test_success_at_the_sample_size_long(row, stats):
     learner, k, epsilon, delta, alpha, beta = row
     n = learner.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
     workload = hard_workload(learner.concepts, alpha)
-    at = point(b"at the theorem's n", n, epsilon, delta, alpha, beta, workload.distribution)
+    at = placed(row, b"at the theorem's n", n, workload)
     found = counts(Experiment(learner, k, engine.capacity(n)), workload, at, trials=8 * TRIALS)
     stats.mostly(found["successes"], 8 * TRIALS, beta)

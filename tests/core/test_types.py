@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 
 
@@ -58,3 +59,35 @@ def test_as_float_keeps_what_is_explicit_and_makes_the_rest_float32():
     with jax.enable_x64(True):
         assert as_float(jnp.float64(2)).dtype == jnp.float64
         assert as_float(1.0, like=jnp.zeros(2, jnp.float64)).dtype == jnp.float64
+
+
+NOT_EPSILON = [0.0, -1.0, float("nan"), float("inf"), -1, 0, True, np.float64(-1)]
+NOT_DELTA = [-1e-9, 1.0, 2, float("nan"), float("inf"), True, np.float64(1)]
+NOT_PROBABILITY = [0.0, 1.0, -0.1, 2, float("nan"), False, np.float64(0)]
+
+
+@pytest.mark.parametrize(("name", "attempt"), [
+    *(("epsilon", lambda e=e: Privacy(e)) for e in NOT_EPSILON),
+    *(("delta", lambda d=d: Privacy(1.0, d)) for d in NOT_DELTA),
+    *(("alpha", lambda a=a: Accuracy(a, 0.1)) for a in NOT_PROBABILITY),
+    *(("beta", lambda b=b: Accuracy(0.1, b)) for b in NOT_PROBABILITY),
+])  # fmt: skip
+def test_plain_numbers_that_make_no_sense_are_refused(name, attempt):
+    with pytest.raises(InputError, match=rf"^{name}: expected"):
+        attempt()
+
+
+def test_plain_numbers_at_the_ends_of_the_ranges():
+    assert Privacy(1).epsilon == 1 and Privacy(1e-300, 0).delta == 0 and Privacy(1e300, 1 - 2**-53).delta < 1
+    assert Accuracy(1e-300, 1 - 2**-53).alpha == 1e-300
+
+
+def test_arrays_and_tracers_are_not_looked_at():
+    """A pytree is rebuilt from whatever its leaves are: numbers of a program, shapes, or nothing at all."""
+    assert float(jax.jit(lambda e: Privacy(e, e).delta)(jnp.float32(-1))) == -1
+    swept = jax.vmap(lambda p: p.epsilon * 2)(Privacy(jnp.arange(3.0), jnp.zeros(3)))
+    assert swept.tolist() == [0, 2, 4]
+    for leaf in (None, object(), "x", np.float32(-1), np.zeros(2)):
+        jax.tree.map(lambda _, leaf=leaf: leaf, (Privacy(1.0), Accuracy(0.1, 0.1)))
+    shapes = jax.eval_shape(lambda p: p, Privacy(jnp.float32(1), jnp.float32(0)))
+    assert shapes.epsilon.shape == ()

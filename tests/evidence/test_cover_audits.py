@@ -6,7 +6,7 @@ looked at is which of three places each function hits.
 """
 
 import dataclasses
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -15,12 +15,13 @@ import pytest
 
 from dpjax import audit
 from dpjax.accounting import set_cover_guarantee
-from dpjax.accounting.cover.table import cover_table
 from dpjax.audit.ratio_test import p_value
 from dpjax.concepts import Conjunctions, ConvexPolygons, Hypothesis, Unions
+from dpjax.core.plans import Claim, down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import ConjunctionLearner, PolygonLearner, UnionLearner
-from dpjax.mechanisms.cover import Literals, set_cover
+from dpjax.mechanisms.cover import CoverPlan, Literals, set_cover
+from dpjax.mechanisms.cover.lines.rejection import Performance
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 PRIVACY, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
@@ -39,13 +40,16 @@ NEIGHBORS = {  # (is it a target?, where), None: no row
         "other to target, moved": ((False, HERE), (True, THERE)),
     },
 }
-LEARNERS = {  # and the three places
-    "conjunction": (lambda table: ConjunctionLearner(Conjunctions(8), table), [[255], [254], [253]]),
+LEARNERS = {  # by relation and whether counts are published, and the three places
+    "conjunction": (partial(ConjunctionLearner, Conjunctions(8), K, ROUNDS), [[255], [254], [253]]),
     "polygon": (
-        lambda table: PolygonLearner(ConvexPolygons(2**10, 3), table, slabs=2, bins=4, spare=64),
+        partial(PolygonLearner, ConvexPolygons(2**10, 3), ROUNDS, K, performance=Performance(2, 4, 64)),
         [[512, 512], [512, 800], [512, 224]],
     ),
-    "union": (lambda table: UnionLearner(Unions(2**10, 1), table, 3, 4), [[200, 200], [900, 900], [900, 150]]),
+    "union": (
+        partial(UnionLearner, Unions(2**10, 1), ROUNDS, K, directions=3, bins=4),
+        [[200, 200], [900, 900], [900, 150]],
+    ),
 }
 
 
@@ -63,25 +67,22 @@ def sample(name, kind, row):
     return Sample(jnp.asarray(x), jnp.asarray((is_target == hit)[:, None]), jnp.asarray(mask))
 
 
-def louder(learner, times):
-    """A twin whose coefficient is so many times what its table says."""
-
-    class Louder(type(learner)):
-        def budget(self, privacy):
-            found = super().budget(privacy)
-            with jax.enable_x64(True):
-                return found._replace(coefficient=found.coefficient * times)
-
-    return Louder(**{part.name: getattr(learner, part.name) for part in dataclasses.fields(learner)})
+def louder(plan, times):
+    """The plan with so many times its coefficient."""
+    with jax.enable_x64(True):
+        return dataclasses.replace(plan, coefficient=jnp.asarray(plan.coefficient, jnp.float64) * times)
 
 
+@cache
 def learner_of(name, relation, noisy):
-    return LEARNERS[name][0](cover_table(ROUNDS, K, relation, 1e-6, (1.0,), noisy))
+    """A learner, and its plan for the budget."""
+    learner = LEARNERS[name][0](neighboring=relation, noisy=noisy)
+    return learner, learner.plan(PRIVACY, ACCURACY)
 
 
-def shown(name, learner, key, rows, privacy):
+def shown(name, learner, key, rows, plan):
     """Which places each function hits, or for conjunctions all of them together, ``bool[3, functions]``."""
-    found = learner.learn(key, rows, privacy, ACCURACY).concept
+    found = learner.learn(key, rows, plan).concept
     functions = found if name == "conjunction" else found.reshape(ROUNDS, -1)  # of polygons, one round each
     with jax.numpy_rank_promotion("allow"):  # of no matter to what is released
         return learner.predict(Hypothesis.of(functions), jnp.asarray(LEARNERS[name][1], jnp.uint32))
@@ -93,11 +94,11 @@ def shown(name, learner, key, rows, privacy):
 @cache
 def program(name, relation, noisy):
     """A jitted (keys, rows, times) -> what is shown in each trial, as a number below 64."""
-    learner = learner_of(name, relation, noisy)
+    learner, plan = learner_of(name, relation, noisy)
 
     def run(keys, rows, times):
         def one(key):
-            seen = shown(name, louder(learner, times), key, rows, PRIVACY).reshape(-1)
+            seen = shown(name, learner, key, rows, louder(plan, times)).reshape(-1)
             return jnp.sum(seen.astype(jnp.int32) << jnp.arange(seen.shape[0], dtype=jnp.int32), dtype=jnp.int32)
 
         return jax.lax.map(one, keys)
@@ -161,14 +162,15 @@ def test_a_polygon_in_short():
 
 def target(name, relation, noisy, times=1.0):
     """A learner with its neighbours; its claim is that of times = 1."""
-    honest = learner_of(name, relation, noisy)
-    twin = louder(honest, times)
+    learner, _ = learner_of(name, relation, noisy)
     pairs = [
         audit.Pair(*(sample(name, kind, row) for row in rows), lambda _, kind=kind: kind)
         for kind, rows in NEIGHBORS[relation].items()
     ]
-    claim = lambda epsilon, delta: honest.guarantee(Privacy(epsilon, delta))  # noqa: E731
-    return audit.Target(name, claim, lambda *given: shown(name, twin, *given), list, lambda: pairs, at_once=32)
+    planned = lambda privacy: learner.plan(privacy, ACCURACY)  # noqa: E731
+    claim = lambda epsilon, delta: learner.guarantee(planned(Privacy(epsilon, delta)))  # noqa: E731
+    run = lambda key, rows, plan: shown(name, learner, key, rows, louder(plan, times))  # noqa: E731
+    return audit.Target(name, claim, run, list, lambda: pairs, plan=planned, at_once=32)
 
 
 def audited(of, trials, privacy=PRIVACY):
@@ -181,7 +183,7 @@ def audited(of, trials, privacy=PRIVACY):
 def test_audits_at_length(name, relation, noisy):
     sound = audited(target(name, relation, noisy), 100_000)
     assert not sound.violated, str(sound)
-    assert (sound.claim.epsilon, sound.claim.delta, sound.claim.neighboring) == (1.0, 1e-6, relation)
+    assert (sound.claim.epsilon, sound.claim.delta, sound.claim.neighboring) == (1.0, float(down(1e-6)), relation)
     broken = audited(target(name, relation, noisy, TOO_MUCH), 100_000)
     assert broken.violated, str(broken)
 
@@ -190,18 +192,22 @@ def published(times):
     """The functions and the noisy counts themselves, of `set_cover` over literals, under ADD_OR_REMOVE_ONE."""
     coefficient, scale = 0.4, 3.0
     claim = set_cover_guarantee(coefficient, ROUNDS, 1e-6, K, ADD, scale)
-    functions = Literals(8, False)
+    functions, told = Literals(8, False), Claim(claim.epsilon, claim.delta)
 
-    def run(key, rows, privacy):
+    def plan(_):
+        numbers = np.float32(times * coefficient), np.float32(scale / times), np.float32(0)
+        return CoverPlan(*numbers, told, ROUNDS, K, True, 48)
+
+    def run(key, rows, plan):
         label = rows.y[:, 0]
-        return set_cover(key, functions, rows.x, rows.mask & ~label, rows.mask & label, ROUNDS, K,
-                         jnp.float32(times * coefficient), jnp.float32(scale / times))  # fmt: skip
+        return set_cover(key, functions, rows.x, rows.mask & ~label, rows.mask & label, plan)
 
     pairs = [
         audit.Pair(*(sample("conjunction", kind, row) for row in rows), lambda _, kind=kind: kind)
         for kind, rows in NEIGHBORS[ADD].items()
     ]
-    return audit.Target("set cover", lambda e, d: claim, run, list, lambda: pairs), Privacy(claim.epsilon, claim.delta)
+    of = audit.Target("set cover", lambda e, d: claim, run, list, lambda: pairs, plan=plan)
+    return of, Privacy(claim.epsilon, claim.delta)
 
 
 @pytest.mark.slow

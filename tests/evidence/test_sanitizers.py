@@ -6,9 +6,8 @@ import pytest
 
 from dpjax import audit, evidence
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.evidence import sanitizers as sanitizer_targets
 
-SHARP = Privacy(4.0, 0.3)
+SHARP, MILD = Privacy(4.0, 0.3), Privacy(4.0, 1e-3)
 
 
 def small(name, rows):
@@ -19,8 +18,9 @@ def small(name, rows):
 
 @pytest.mark.parametrize("name", evidence.sanitizer_names())
 def test_every_sanitizer_has_an_exact_law(name):
-    report = audit.exact(small(name, 2), SHARP)
-    assert not report.violated and report.epsilon_found > 0.001
+    report = audit.exact(small(name, 2), MILD)
+    assert not report.violated
+    assert report.epsilon_found > 0.001 or name == "sanitizer-slices"  # two rows are two slices
     assert report.claim.neighboring is Neighboring.REPLACE_ONE
 
 
@@ -38,6 +38,6 @@ def test_twice_the_budget_is_refuted(name):
 
 
 def test_slices_claim_the_budget_of_their_plan():
-    plan = sanitizer_targets.SMALL["sanitizer-slices"]
-    claim = evidence.sanitizer_target("sanitizer-slices").claim(9.0, 0.0)
-    assert claim.epsilon <= plan.epsilon and 0 < claim.delta <= plan.delta
+    target = evidence.sanitizer_target("sanitizer-slices")
+    claim = target.claim(2.0, 1e-3)
+    assert 0.999 * 2 <= claim.epsilon <= 2 and 0 < claim.delta <= 1e-3

@@ -45,7 +45,7 @@ def test_misspelt_keys_and_wrong_types_are_named(data, words):
         ({"sweep": {"epsilon": [1.0, 1.0]}}, "each value once"),
         ({"sweep": {"delta": 1.0}}, "sweep.delta"),
         ({"sweep": {"delta": -1e-9}}, "sweep.delta"),
-        ({"sweep": {"delta": 0.0}}, "delta: expected a number in .0, 1. for the stability histogram"),
+        ({"sweep": {"delta": 0.0}}, "delta: expected a number in .0, 1. for PointLearner"),
         ({"sweep": {"beta": 1.0}}, "sweep.beta"),
         ({"sweep": {"alpha": 0.0}}, "sweep.alpha"),
         ({"sweep": {"n": [0]}}, "sweep.n"),

@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.concepts import Domain, Thresholds
+from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.concepts import distributions as make
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Privacy
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.learners import KLN, Independent, PointLearner
@@ -27,15 +27,17 @@ def problem():
 
     from dpjax.concepts import Domain, Points, distributions
     from dpjax.core import wide
+    from dpjax.core.types import Accuracy, Privacy
     from dpjax.experiments.experiment import Experiment, Workload, point
     from dpjax.learners import PointLearner
 
     domain = Domain(2**40)
     distribution = distributions.adversarial_points(domain, 0.2)
     workload = Workload(distribution, jnp.asarray(wide.encode(distributions.spread(domain, 4))))
+    learner = PointLearner(Points(domain))
     # 60 rows: released or not, answered or not, right or not
-    where = point(b"identity of it", 60, 6.0, 1e-3, 0.2, 0.1, distribution)
-    return Experiment(PointLearner(Points(domain)), 3, 64), workload, where
+    where = point(b"identity of it", 60, learner.plan(Privacy(6.0, 1e-3), Accuracy(0.2, 0.1)), 0.2, distribution)
+    return Experiment(learner, 3, 64), workload, where
 
 
 def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=1000):
@@ -43,7 +45,8 @@ def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=10
     distribution = make.uniform(concepts.domain)
     workload = Workload(distribution, jnp.asarray(wide.encode(range(100, 900, 50))))
     learner = Independent(KLN(concepts), 2, "optimal")
-    return Experiment(learner, 2, 32), workload, point(identity, n, epsilon, 1e-6, alpha, 0.1, distribution)
+    plan = learner.plan(Privacy(epsilon, 1e-6), Accuracy(alpha, 0.1), n)
+    return Experiment(learner, 2, 32), workload, point(identity, n, plan, alpha, distribution)
 
 
 def run(machine, experiment, workload, where, first=0, last=TILES):
@@ -74,7 +77,7 @@ def test_a_trial_is_what_it_says():
     def parts(key):
         target = experiment.draw_targets(keys.stream(key, "target"), workload)
         sample = experiment.draw_sample(keys.stream(key, "sample"), workload, target, where.n)
-        found = learner.learn(keys.stream(key, "learn"), sample, where.privacy, where.accuracy)
+        found = learner.learn(keys.stream(key, "learn"), sample, where.plan)
         return experiment.trial(key, workload, where), target, sample, found
 
     seen = []
@@ -108,19 +111,16 @@ def test_a_trial_depends_on_its_key_alone():
 def test_the_limit_is_alpha_in_whole_units():
     uniform = make.uniform(Domain(10))
     for alpha, units in ((0.1, 1), (0.3, 3), (0.7, 7), (0.99, 9), (0.05, 0)):
-        assert int(wide.decode(point(b"identity", 5, 1.0, 0.0, alpha, 0.1, uniform).limit)) == units
-    full = point(b"identity", 5, 1.0, 0.0, 0.5, 0.1, make.uniform(Domain(2**64)))
+        assert int(wide.decode(point(b"identity", 5, None, alpha, uniform).limit)) == units
+    full = point(b"identity", 5, None, 0.5, make.uniform(Domain(2**64)))
     assert int(wide.decode(full.limit)) == 2**63
 
 
-@pytest.mark.parametrize("bad", [
-    {"n": 0}, {"n": 1.5}, {"epsilon": 0.0}, {"delta": 1.0}, {"delta": -1e-9}, {"alpha": 0.0}, {"alpha": 1.0},
-    {"beta": 1.0},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize("bad", [{"n": 0}, {"n": 1.5}, {"alpha": 0.0}, {"alpha": 1.0}], ids=str)
 def test_points_that_are_none_are_refused(bad):
-    numbers = {"n": 5, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1} | bad
+    numbers = {"n": 5, "alpha": 0.1} | bad
     with pytest.raises(InputError):
-        point(b"identity", distribution=make.uniform(Domain(10)), **numbers)
+        point(b"identity", plan=None, distribution=make.uniform(Domain(10)), **numbers)
 
 
 def test_experiments_are_equal_by_value():
@@ -179,7 +179,7 @@ def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
 def test_points_have_streams_of_their_own(machine, reference):
     """Another identity is other trials; the same identity at another epsilon has the same samples."""
     experiment, workload, where = problem()
-    moved = point(b"another identity", 60, 6.0, 1e-3, 0.2, 0.1, workload.distribution)
+    moved = point(b"another identity", 60, where.plan, 0.2, workload.distribution)
     assert run(machine, experiment, workload, moved) != reference
     other_seed = [tile.tolist() for tile in machine.tiles(experiment, workload, where, SEED + 1, 0, TILES)]
     assert other_seed != reference
@@ -296,12 +296,14 @@ def test_tiles_can_be_given_up(machine, reference):
 
 
 def test_a_point_says_what_the_learner_is_given():
-    where = point(b"12345678", 5, 0.1, 1e-12, 0.1, 0.2, make.uniform(Domain(10)))
+    given = PointLearner(Points(Domain(10))).plan(Privacy(0.2, 2e-12), Accuracy(0.1, 0.2))
+    where = point(b"12345678", 5, given, 0.1, make.uniform(Domain(10)))
     assert where.identity.tolist() == [0x31323334, 0x35363738] and where.identity.dtype == np.uint32
-    assert isinstance(where.privacy, Privacy)
+    assert where.plan is given
     # never more than what was asked for, though float32 holds neither 0.1 nor 1e-12
-    assert float(where.privacy.epsilon) <= 0.1 and float(where.privacy.delta) <= 1e-12
-    assert float(where.privacy.epsilon) > 0.1 * (1 - 1e-6) and float(where.privacy.delta) > 1e-12 * (1 - 1e-6)
+    half = where.plan.histogram
+    assert float(half.epsilon) <= 0.1 and float(half.delta) <= 1e-12
+    assert float(half.epsilon) > 0.1 * (1 - 1e-6) and float(half.delta) > 1e-12 * (1 - 1e-6)
 
 
 def test_the_learner_is_part_of_the_experiment():

@@ -58,8 +58,9 @@ def test_any_improper_node_will_do_and_none_will_not():
 @pytest.mark.parametrize("bits", [8, 64])
 def test_planned_rows_are_the_learners(method, bits):
     privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
-    learner = ImproperVC1.planned(Thresholds(Domain(2**bits)), privacy, accuracy, method)
-    assert planned_rows(method, bits, privacy, accuracy) == (learner.subsamples, learner.sample_size(privacy, accuracy))
+    learner = ImproperVC1(Thresholds(Domain(2**bits)), method)
+    subsamples = int(learner.plan(privacy, accuracy).subsamples)
+    assert planned_rows(method, bits, privacy, accuracy) == (subsamples, learner.sample_size(privacy, accuracy))
     assert (
         planned_rows("exponential", 2000, privacy, accuracy)[1] > planned_rows("recprefix", 2000, privacy, accuracy)[1]
     )

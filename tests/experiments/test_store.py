@@ -257,11 +257,11 @@ for i in itertools.count():
 
 def test_kill_at_any_moment_leaves_no_unreadable_cell(tmp_path):
     rng, cells = random.Random(1), 0
-    for _ in range(5):
+    for turn in range(5):
         process = child(WRITER, tmp_path)
         assert process.stdout.readline() == "ready\n"
         deadline = time.monotonic() + 30
-        while not list(tmp_path.rglob("*.parquet")) and time.monotonic() < deadline:
+        while len(list(tmp_path.rglob("*.parquet"))) <= turn and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(rng.uniform(0.02, 0.5))
         process.send_signal(signal.SIGKILL)
@@ -319,7 +319,7 @@ def test_full_disk_is_said_and_costs_nothing(tmp_path):
     source = """
 import resource, sys
 from test_store import CONFIG, FILE_LIMIT, counts
-from dpjax.checks import InputError
+from dpjax.core.checks import InputError
 from dpjax.experiments.store import Store
 store = Store(sys.argv[1])
 store.write(CONFIG, counts(10))

@@ -59,6 +59,13 @@ def test_the_sampler_realises_the_law(nats, dtype):
         assert np.all(got[law > 1e-290] > 0), f"{name}: a candidate is unreachable"
 
 
+def columns(table, filler=0):
+    """``[columns, 8]``, the entries of each column in order; short ones are filled up."""
+    whole = np.asarray(table).swapaxes(1, 2)
+    whole = np.pad(whole, ((0, 0), (0, 0), (0, 8 - whole.shape[2])), constant_values=filler)
+    return whole.reshape(-1, 8)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 33, 1000, LARGE])
 def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
@@ -67,13 +74,14 @@ def test_bounds_hold_and_acceptance_is_a_probability(size, dtype):
         for name, weights in spreads(nats, size).items():
             with jax.enable_x64(True):
                 table = Bounds.of(make(weights.astype(dtype), dtype).log_weights)
-                units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
-                bounds, top = np.asarray(table.bounds), np.asarray(table.top)
+                parts = [table.weights(part) for part in table.cells]
+                units, exact_weights = (np.concatenate([columns(part[i]) for part in parts]) for i in range(2))
+                bounds, ends = np.asarray(table.bounds), np.asarray(table.ends)
             assert np.all((exact_weights >= 0) & (exact_weights <= units)), (name, nats)
             used = bounds > 0  # a column without a candidate has no bound
-            assert np.all(units.sum(axis=1).reshape(-1)[used] <= bounds[used]), (name, nats)
-            assert np.all(exact_weights.sum(axis=1).reshape(-1)[~used] == 0), (name, nats)
-            assert top.sum() == bounds.sum() < 2**53
+            assert np.all(units.sum(axis=1)[used] <= bounds[used]), (name, nats)
+            assert np.all(exact_weights.sum(axis=1)[~used] == 0), (name, nats)
+            assert ends[-1] == bounds.sum() < 2**53
             accepted = exact_weights.sum() / bounds.sum()
             assert accepted > 0.9 - size / 2**21 or size == LARGE, (name, nats, accepted)
             assert accepted > 0.5, (name, nats, accepted)
@@ -93,40 +101,51 @@ def leaves(levels, index, columns):
     return [leaf for child in below(levels[-1], index) if child < size for leaf in leaves(levels[:-1], child, columns)]
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 150, 3000])
-def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size):
+@pytest.mark.parametrize(
+    ("size", "null"), [(1, False), (7, False), (9, True), (64, False), (72, True), (150, True), (3000, False)]
+)
+def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
     """At every boundary of the cumulated units, one target on either side: no unit is lost or counted twice."""
     generator = np.random.default_rng(size)
     weights = (generator.random(size) * 30).astype(np.float32)
     weights[::5] = -np.inf if size > 1 else 0
     with jax.enable_x64(True):
-        table = Bounds.of(make(weights, np.float32).log_weights)
-        units, exact_weights = (np.asarray(part) for part in table.weights(table.cells))
-        bounds, width = np.asarray(table.bounds), table.bounds.shape[0]
-        order = [leaf for node in range(table.top.shape[0]) for leaf in leaves(table.levels, node, width)]
+        law = make(weights, np.float32).log_weights
+        table = Bounds.of(law, None, jnp.float32(20) if null else None)
+        parts = [table.weights(part) for part in table.cells]
+        units, exact_weights = (np.concatenate([columns(part[i], 1 - i) for part in parts]) for i in range(2))
+        places, first = [], 0
+        for part in table.cells:
+            places.append(columns(np.arange(first, first + part.size).reshape(part.shape)))
+            first += part.size
+        cells, bounds, width = np.concatenate(places), np.asarray(table.bounds), table.bounds.shape[0]
+        order = [leaf for node in range(table.ends.shape[0]) for leaf in leaves(table.levels, node, width)]
         assert sorted(order) == list(range(width))
-        targets, cells, accepts, start = [], [], [], 0
-        for column in order:
-            if bounds[column] == 0:
-                continue
-            inside = below(table.cells, column)
-            ends = start + np.cumsum(units.reshape(-1)[inside]).astype(int)
-            for row, (first, end) in enumerate(zip([start, *ends[:-1]], ends, strict=True)):
-                targets += [first, int(end) - 1]
-                cells += [inside[row]] * 2
-                accepts += [exact_weights.reshape(-1)[inside[row]] / units.reshape(-1)[inside[row]]] * 2
-            start += int(bounds[column])
+        targets, indices, accepts, start = [], [], [], 0
+
+        def visit(units, exact_weights, indices_of, bound):
+            nonlocal targets, indices, accepts, start
+            ends = start + np.cumsum(units).astype(int)
+            for row, (begin, end) in enumerate(zip([start, *ends[:-1]], ends, strict=True)):
+                targets += [begin, int(end) - 1]
+                indices += [indices_of[row] if exact_weights[row] > 0 else None] * 2
+                accepts += [exact_weights[row] / units[row]] * 2
+            start += int(bound)
             if ends[-1] < start:  # what the candidates do not fill
                 targets += [int(ends[-1]), start - 1]
-                cells += [None, None]
+                indices += [None, None]
                 accepts += [0.0, 0.0]
+
+        if null:
+            visit(*(np.asarray(part)[None] for part in table.weights(table.null)), [0], table.null_bound)
+        for column in order:
+            if bounds[column] > 0:
+                visit(units[column], exact_weights[column], cells[column] + null, bounds[column])
         words = [-(-int(target) * 2**64 // start) for target in targets]  # the least word mapped to the target
         assert [(w * start) >> 64 for w in words] == targets
-        high = jnp.asarray([w >> 32 for w in words], jnp.uint32)
-        low = jnp.asarray([w & 0xFFFFFFFF for w in words], jnp.uint32)
-        index, accept = (np.asarray(part) for part in jax.jit(jax.vmap(table.propose))(high, low))
+        index, accept = (np.asarray(part) for part in jax.jit(jax.vmap(table.propose))(jnp.asarray(words, jnp.uint64)))
     np.testing.assert_allclose(accept, accepts, rtol=1e-14)
-    assert all(cell is None or cell == i for cell, i in zip(cells, index.tolist(), strict=True))
+    assert all(cell is None or cell == i for cell, i in zip(indices, index.tolist(), strict=True))
 
 
 def test_the_fast_power_is_as_close_as_the_bounds_need():
@@ -367,16 +386,52 @@ def test_two_draws_from_one_key_are_caught(method):
         jax.jit(lambda k: getattr(law, method)(k) + getattr(law, method)(k))(jax.random.key(0))
 
 
-@pytest.mark.parametrize("size", [63, *(pytest.param(size, marks=pytest.mark.slow) for size in (1, 1024, 1500))])
-def test_impossible_candidates_at_the_end_change_no_draw(size):
-    """The law does not show the capacity of an array: the same key names the same candidate under any padding."""
+SIZES = [5, 63, *(pytest.param(size, marks=pytest.mark.slow) for size in (1, 8, 64, 65, 200, 1024, 1500))]
+
+
+@pytest.mark.parametrize("no_answer", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
+    """The same key names the same candidate under any padding, in programs of every width and depth."""
     weights = (np.random.default_rng(size).random(size) * 3).astype(np.float32)
     key_array = jax.random.split(jax.random.key(5), 200)
+    last = jnp.full(int(no_answer), 2.0, jnp.float32)
     drawn = []
-    for padding in (0, 1, 64, 3000, 40_000):
-        padded = jnp.concatenate([jnp.asarray(weights), jnp.full(padding, -jnp.inf, jnp.float32)])
-        draw = jax.jit(jax.vmap(lambda k, logs=padded: laws.Categorical(logs).sample(k)))
+    for padding in (0, 1, 64, 3000):
+        padded = jnp.concatenate([jnp.asarray(weights), jnp.full(padding, -jnp.inf, jnp.float32), last])
+        draw = jax.jit(jax.vmap(lambda k, logs=padded: laws.Categorical(logs, no_answer).sample(k)))
         drawn.append(np.asarray(draw(key_array)))
-    assert size == 1 or len(set(drawn[0].tolist())) > 20
+    assert len(set(drawn[0].tolist())) > min(20, size - 1)
+    assert not no_answer or (drawn[0] == -1).any()
     for other in drawn[1:]:
         np.testing.assert_array_equal(other, drawn[0])
+
+
+@pytest.mark.parametrize("size", [5, 100, 300])
+def test_a_draw_does_not_depend_on_the_batch(size):
+    rows = jnp.asarray(np.random.default_rng(size).random((60, size)) * 9, jnp.float32)
+    key_array = jax.random.split(jax.random.key(6), 60)
+    together = jax.jit(jax.vmap(lambda logs, k: Categorical(logs).sample(k)))(rows, key_array)
+    in_turn = jax.jit(lambda *all_: jax.lax.map(lambda one: Categorical(one[0]).sample(one[1]), all_))(rows, key_array)
+    np.testing.assert_array_equal(together, in_turn)
+
+
+@pytest.mark.parametrize("size", [3, 64, 100, 300, 1024])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_nan_anywhere_is_seen_in_a_batch(size, dtype):
+    """XLA's vectorized maximum skips some."""
+    weights = np.tile(np.random.default_rng(size).random(size).astype(dtype), (size, 1))
+    np.fill_diagonal(weights, np.nan)
+    with jax.enable_x64(True):
+        law = Categorical(jnp.asarray(weights))
+        drawn = jax.jit(jax.vmap(lambda one, k: one.sample(k)))(law, jax.random.split(jax.random.key(1), size))
+        assert np.all(np.asarray(drawn) == -1)
+        assert not np.isfinite(jax.jit(jax.vmap(laws.fold_max))(law.log_weights)).any()
+
+
+@pytest.mark.parametrize("size", [1, 127, 128, 300, 5000])
+def test_the_largest_whole_number_is_found_at_every_place(size):
+    values = np.tile(-np.random.default_rng(size).integers(1, 1000, size), (64, 1)).astype(np.int32)
+    places = np.linspace(0, size - 1, 64).astype(int)
+    values[np.arange(64), places] = 7
+    np.testing.assert_array_equal(jax.jit(jax.vmap(laws.fold_max))(values), np.full(64, 7))

@@ -54,5 +54,5 @@ def test_hard_pairs_differ_in_exactly_one_row(size, rows, k):
 
 
 def test_everything_exported_is_named():
-    names = {"ERM", "Independent", "KLN", "Learner", "PointLearner", "ThresholdMedian", "database"}
+    names = {"Independent", "KLN", "Learner", "PointLearner", "ThresholdMedian", "database"}
     assert names <= set(vars(learners))

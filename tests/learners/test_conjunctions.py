@@ -1,5 +1,6 @@
 """Conjunctions by set cover: the exact law of all rounds on small samples, what is found, how many rows it takes."""
 
+from dataclasses import replace
 from functools import cache
 
 import jax
@@ -8,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpjax import audit, evidence
-from dpjax.accounting.cover.table import cover_table
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.databases import samples
 from dpjax.audit.outcomes import exact_law
@@ -17,11 +17,11 @@ from dpjax.concepts.literals import Conjunctions, Disjunctions
 from dpjax.concepts.product import ProductCube
 from dpjax.core import keys
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Claim, down, widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import database
 from dpjax.learners.conjunctions import ConjunctionLearner
-from dpjax.mechanisms.cover import Literals, set_cover
-from dpjax.mechanisms.cover.coefficient import coefficient_at
+from dpjax.mechanisms.cover import CoverPlan, Literals, cover_plan, set_cover
 from dpjax.theory import set_cover as theory
 
 ACCURACY = Accuracy(0.1, 0.1)
@@ -29,9 +29,7 @@ CLASSES = (Conjunctions, Disjunctions)
 BUDGETS = [(0.5, 1e-6), (2.0, 0.05), (1.0, 0.0)]
 
 
-@cache
-def table(rounds, k, epsilon=1.0, delta=1e-6, neighboring=Neighboring.REPLACE_ONE, noisy=False):
-    return cover_table(rounds, k, neighboring, delta, (epsilon,), noisy)
+REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +46,11 @@ def strict():
 ])  # fmt: skip
 def test_every_sample_of_three_rows(kind, budget):
     """d = 1, two rounds, every outcome of every sample and of every neighbour: what `learn` returns."""
-    learner = ConjunctionLearner(kind(1), table(2, 2, *(budget if budget[1] else (1.0, 1e-6))))
+    learner = ConjunctionLearner(kind(1), 2, 2)
     found = audit.exact(evidence.learner_target(learner, "conjunctions", 1), Privacy(*budget))
     assert not found.violated, str(found)
-    assert found.claim.neighboring is Neighboring.REPLACE_ONE
-    assert found.claim.epsilon == budget[0] and found.claim.delta == budget[1]
+    assert found.claim.neighboring is REPLACE
+    assert found.claim.epsilon == budget[0] and found.claim.delta == pytest.approx(budget[1])
 
 
 @pytest.mark.parametrize("neighboring", list(Neighboring))
@@ -61,13 +59,14 @@ def test_the_list_of_all_rounds_is_as_private(neighboring):
     universe = samples(Conjunctions(1).domain, 1, 3, neighboring)
     family = Literals(1, False)
     for epsilon, delta in ((1.0, 0.01),):
-        proved = coefficient_at(table(2, 2, epsilon, delta, neighboring), Privacy(epsilon, delta))
+        proved = widened(cover_plan(Privacy(epsilon, delta), 2, 2, neighboring))
         for times in (1, 3):
+            plan = replace(proved, coefficient=proved.coefficient * times)
 
-            def run(sample, coefficient=float(proved.coefficient) * times):
+            def run(sample, plan=plan):
                 y = sample.y[:, 0]
                 target, other = sample.mask & ~y, sample.mask & y
-                return set_cover(jax.random.key(0), family, sample.x, target, other, 2, 2, coefficient)[0]
+                return set_cover(jax.random.key(0), family, sample.x, target, other, plan)[0]
 
             law, outcomes = exact_law(run, universe.databases, 4)
             assert len(outcomes) == family.size**2
@@ -78,21 +77,33 @@ def test_the_list_of_all_rounds_is_as_private(neighboring):
 
 @pytest.mark.parametrize("noisy", [False, True])
 def test_the_guarantee_is_the_budget(noisy):
-    learner = ConjunctionLearner(Conjunctions(40), table(6, 2, noisy=noisy))
-    whole = learner.guarantee(Privacy(0.7, 1e-7))
-    assert (whole.epsilon, whole.delta, whole.neighboring) == (0.7, 1e-7, Neighboring.REPLACE_ONE)
+    learner = ConjunctionLearner(Conjunctions(40), 2, 6, noisy=noisy)
+    whole = learner.guarantee(learner.plan(Privacy(0.7, 1e-7), ACCURACY))
+    assert (whole.epsilon, whole.delta, whole.neighboring) == (float(down(0.7)), float(down(1e-7)), REPLACE)
     assert "selection" in str(whole) and ("count" in str(whole)) == noisy
 
 
 def test_neighbors_under_both_relations():
     for kind in CLASSES:
         for neighboring in Neighboring:
-            learner = ConjunctionLearner(kind(3), table(2, 2, neighboring=neighboring))
+            learner = ConjunctionLearner(kind(3), 2, 2, neighboring)
             for one, other in learner.hard_neighbors(4):
                 differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
                 differs |= np.asarray(one.mask != other.mask)
                 assert differs.sum() == 1
-                assert int(other.size) == 4 - (neighboring is Neighboring.ADD_OR_REMOVE_ONE)
+                assert int(other.size) == 4 - (neighboring is ADD)
+
+
+def test_the_planner_chooses_the_rounds_by_alpha_alone():
+    learner = ConjunctionLearner(Conjunctions(4), 2)
+    for accuracy in (ACCURACY, Accuracy(0.02, 0.5)):
+        structures = {
+            jax.tree.structure(learner.plan(Privacy(epsilon, delta), accuracy, n))
+            for epsilon, delta, n in ((0.3, 0.0, None), (1.0, 1e-6, 17), (4.0, 1e-3, 10**6))
+        }
+        assert len(structures) == 1
+        assert learner.plan(Privacy(1.0), accuracy).rounds == theory.rounds_for(2, accuracy.alpha)
+    assert replace(learner, rounds=3).plan(Privacy(1.0), ACCURACY).rounds == 3
 
 
 # --- what is found -----------------------------------------------------------------------------------------------
@@ -100,18 +111,18 @@ def test_neighbors_under_both_relations():
 
 @cache
 def program(learner):
-    return jax.jit(jax.vmap(learner.learn, (0, None, None, None)))
+    return jax.jit(jax.vmap(learner.learn, (0, None, None)))
 
 
 def learn(learner, sample, epsilon=1.0, delta=1e-6, count=16, seed=0):
-    privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    return program(learner)(jax.random.split(jax.random.key(seed), count), sample, privacy, ACCURACY)
+    plan = learner.plan(Privacy(epsilon, delta), ACCURACY)
+    return program(learner)(jax.random.split(jax.random.key(seed), count), sample, plan)
 
 
 @pytest.mark.parametrize("kind", [Conjunctions, pytest.param(Disjunctions, marks=pytest.mark.slow)])
 def test_clean_data_are_learned_with_a_huge_budget(kind):
     concepts = kind(40)
-    learner = ConjunctionLearner(concepts, table(6, 2))
+    learner = ConjunctionLearner(concepts, 2, 6)
     targets = Hypothesis.of(concepts.targets(3, 2, 5))
     x = jax.jit(lambda: ProductCube.balanced(40, 2, kind is Conjunctions).draw(jax.random.key(1), 200))()
     predict = jax.jit(jax.vmap(concepts.predict, (0, None)))
@@ -130,15 +141,15 @@ def test_a_disjunction_is_the_dual_of_a_conjunction():
     generator = np.random.default_rng(6)
     x, y = generator.integers(0, 2**32, (50, 1)).astype(np.uint32), generator.random((50, 1)) < 0.4
     mask = jnp.ones(50, bool)
-    ours = learn(ConjunctionLearner(Conjunctions(32), table(6, 2)), Sample(jnp.asarray(x), jnp.asarray(y), mask))
-    dual = learn(ConjunctionLearner(Disjunctions(32), table(6, 2)), Sample(jnp.asarray(~x), jnp.asarray(~y), mask))
+    ours = learn(ConjunctionLearner(Conjunctions(32), 2, 6), Sample(jnp.asarray(x), jnp.asarray(y), mask))
+    dual = learn(ConjunctionLearner(Disjunctions(32), 2, 6), Sample(jnp.asarray(~x), jnp.asarray(~y), mask))
     np.testing.assert_array_equal(ours.concept, dual.concept)
     assert len(np.unique(np.asarray(ours.concept)[:, 0], axis=0)) > 8
 
 
 @pytest.mark.slow
 def test_capacity_padding_batch_and_order_change_nothing():
-    learner = ConjunctionLearner(Conjunctions(33), table(6, 2, noisy=True))
+    learner = ConjunctionLearner(Conjunctions(33), 2, 6, noisy=True)
     generator = np.random.default_rng(4)
     rows, labels = generator.integers(0, 2**32, (40, 2)).astype(np.uint32), generator.random((40, 1)) < 0.5
     found = []
@@ -157,32 +168,33 @@ def test_capacity_padding_batch_and_order_change_nothing():
 # --- how many rows -----------------------------------------------------------------------------------------------
 
 
-def successes(learner, k, n, trials, epsilon=1.0, delta=1e-6, seed=0):
+def successes(learner, k, n, trials, plan=None, seed=0):
     """How often the true error is at most 0.1, with targets that half of the examples satisfy."""
     concepts, law = learner.concepts, ProductCube.balanced(learner.concepts.dimension, k)
     targets = concepts.targets(64, k, seed, signs=False)
+    plan = plan or learner.plan(Privacy(1.0, 1e-6), ACCURACY)
 
-    def trial(key):
+    def trial(key, plan):
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
         which = (jax.random.bits(of_target, (), "uint32") % jnp.uint32(64)).astype(jnp.int32)
         target = Hypothesis.of(targets[which][None])
         x = law.draw(of_sample, n)
         sample = Sample(x, concepts.predict(target, x), jnp.ones(n, bool))
-        found = learner.learn(of_learn, sample, Privacy(jnp.float32(epsilon), jnp.float32(delta)), ACCURACY)
+        found = learner.learn(of_learn, sample, plan)
         with jax.enable_x64(True):
             return concepts.error(law, found, target)[0] <= jnp.uint64(2**64 // 10)
 
-    run = jax.jit(lambda own: jax.lax.map(trial, own, batch_size=25))
-    return int(np.sum(run(jax.random.split(jax.random.key(seed), trials))))
+    run = jax.jit(lambda own, plan: jax.lax.map(lambda key: trial(key, plan), own, batch_size=25))
+    return int(np.sum(run(jax.random.split(jax.random.key(seed), trials), plan)))
 
 
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_success_at_the_size_of_the_theorem(stats):
     privacy, accuracy = Privacy(4.0, 1e-6), Accuracy(0.1, 0.1)
-    learner = ConjunctionLearner.planned(Conjunctions(20), privacy, accuracy, 2)
+    learner = ConjunctionLearner(Conjunctions(20), 2)
     n, trials = learner.sample_size(privacy, accuracy), 100
-    stats.mostly(successes(learner, 2, n, trials, 4.0), trials, 0.1)
+    stats.mostly(successes(learner, 2, n, trials, learner.plan(privacy, accuracy)), trials, 0.1)
 
 
 # spec: rows with which 90% of the trials succeed, epsilon = 1, delta = 1e-6, one row added or removed
@@ -196,7 +208,7 @@ MEASURED = [
 @pytest.mark.statistical
 def test_far_fewer_rows_do(stats):
     """Short version of the next: 1.1 times as many rows as were measured elsewhere."""
-    learner = ConjunctionLearner(Conjunctions(64), table(10, 4, neighboring=Neighboring.ADD_OR_REMOVE_ONE))
+    learner = ConjunctionLearner(Conjunctions(64), 4, 10, ADD)
     trials = 100
     stats.mostly(successes(learner, 4, 684, trials), trials, 0.1)
 
@@ -206,9 +218,8 @@ def test_far_fewer_rows_do(stats):
 @pytest.mark.parametrize(("k", "rounds", "noisy", "n"), MEASURED)
 def test_rows_for_nine_of_ten(k, rounds, noisy, n):
     offset = float(np.log(rounds / 0.05))  # in scales: what is measured is the paper's
-    of_table = cover_table(rounds, k, Neighboring.ADD_OR_REMOVE_ONE, 1e-6, (1.0,), noisy, offset=offset)
-    learner = ConjunctionLearner(Conjunctions(64), of_table)
-    assert successes(learner, k, int(1.1 * n), 400) >= 360
+    plan = cover_plan(Privacy(1.0, 1e-6), rounds, k, ADD, "noisy" if noisy else "noise_free", offset)
+    assert successes(ConjunctionLearner(Conjunctions(64), k), k, int(1.1 * n), 400, plan) >= 360
 
 
 @pytest.mark.slow
@@ -218,13 +229,14 @@ def test_errors_on_the_sample_are_within_the_bound(stats):
     k, rounds, n, coefficient, beta, trials = 2, 4, 400, 0.8, 0.2, 300
     concepts, family = Conjunctions(6), Literals(6, False)
     law, targets = ProductCube.balanced(6, k), concepts.targets(1, k, signs=False)
+    plan = CoverPlan(jnp.float32(coefficient), 0.0, 0.0, Claim(1.0, 0.0), rounds, k, False, 48)
     share, extra = theory.sample_errors(family.size, k, rounds, coefficient, beta)
 
     def trial(key):
         of_sample, of_learn = keys.streams(key, "sample", "learn")
         x = law.draw(of_sample, n)
         y = concepts.predict(Hypothesis.of(targets), x)[:, 0]
-        chosen, _ = set_cover(of_learn, family, x, ~y, y, rounds, k, jnp.float32(coefficient))
+        chosen, _ = set_cover(of_learn, family, x, ~y, y, plan)
         found = concepts.predict(Hypothesis.of(concepts.of_literals(chosen)[None]), x)[:, 0]
         return jnp.sum(found != y, dtype=jnp.int32)
 
@@ -238,14 +250,14 @@ def test_errors_on_the_sample_are_within_the_bound(stats):
 
 
 @pytest.mark.parametrize("attempt", [
-    lambda: ConjunctionLearner(Points(Domain(4)), table(2, 2)),
-    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(1.0, 1e-6), ACCURACY, 0),
-    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(1.0, 0.0), ACCURACY, 2),
-    lambda: ConjunctionLearner.planned(Conjunctions(4), Privacy(0.0, 1e-6), ACCURACY, 2),
-    lambda: ConjunctionLearner(Conjunctions(4), table(2, 2)).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # few rounds
-    lambda: ConjunctionLearner(Conjunctions(4), table(6, 2)).sample_size(Privacy(1.0, 1e-6), Accuracy(0.1, 1.0)),
-    lambda: jax.eval_shape(ConjunctionLearner(Conjunctions(4), table(2, 2)).learn, jax.random.key(0),
-                           database(Conjunctions(4).domain, [1, 2], np.zeros((2, 3))), Privacy(1.0, 1e-6), ACCURACY),
+    lambda: ConjunctionLearner(Points(Domain(4)), 2),
+    lambda: ConjunctionLearner(Conjunctions(4), 0),
+    lambda: ConjunctionLearner(Conjunctions(4), 2, 0),
+    lambda: ConjunctionLearner(Conjunctions(4), 2, 2.5),
+    lambda: ConjunctionLearner(Conjunctions(4), 2, 2).sample_size(Privacy(1.0, 1e-6), ACCURACY),  # few rounds
+    lambda: jax.eval_shape(ConjunctionLearner(Conjunctions(4), 2, 2).learn, jax.random.key(0),
+                           database(Conjunctions(4).domain, [1, 2], np.zeros((2, 3))),
+                           cover_plan(Privacy(1.0), 2, 2, REPLACE)),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

@@ -1,31 +1,31 @@
 """The generic learner: choices among representatives, budgets of its parts, success and what is refused."""
 
 from functools import cache
+from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts import distributions as make
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments import engine
 from dpjax.experiments.experiment import Experiment, Workload, noise_of, point
 from dpjax.learners import GenericLearner, database
-from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts
+from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized
 
 TRIALS = 48
 ACCURACY = Accuracy(0.2, 0.1)
 MATRIX = Finite.of(np.random.default_rng(1).random((7, 5)) < 0.5)
-POINTS = (
-    GenericLearner(Points(Domain(2**64)), 2, PointCounts.planned(Domain(2**64), 0.025)),
-    Privacy(8.0, 1e-6),
-    ACCURACY,
-)
-LINES = GenericLearner(Thresholds(Domain(2**20)), 2, Hierarchy(4, 20)), Privacy(32.0, 0.0), Accuracy(0.4, 0.1)
+POINTS = GenericLearner(Points(Domain(2**64)), 2, PointCounts(Domain(2**64))), Privacy(8.0, 1e-6), ACCURACY
+LINES = GenericLearner(Thresholds(Domain(2**20)), 2, Hierarchy(20, levels=4)), Privacy(32.0, 0.0), Accuracy(0.4, 0.1)
 
 
 @cache
@@ -38,9 +38,8 @@ def program(experiment):
 
 def measured(learner, workload, n, privacy, accuracy, largest):
     """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
-    at = point(b"measured here", n, privacy.epsilon, privacy.delta, accuracy.alpha, accuracy.beta,
-               workload.distribution,
-               workload.noise)  # fmt: skip
+    plan = learner.plan(privacy, accuracy)
+    at = point(b"measured here", n, plan, accuracy.alpha, workload.distribution, workload.noise)
     run = program(Experiment(learner, learner.k, engine.capacity(largest)))
     return int(np.sum(run(jax.random.split(jax.random.key(6), TRIALS), workload, at)))
 
@@ -105,14 +104,16 @@ def test_the_choices_follow_the_exponential_mechanism(stats):
     labels = np.array([[1, 0]] * 4 + [[0, 1]] * 3 + [[0, 0]] * 3)
     sample = database(domain, [0] * 4 + [1] * 3 + [2] * 3, labels, 16)
     keys = jax.random.split(jax.random.key(3), count)
-    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.5), ACCURACY)))(keys)
+    plan = learner.plan(Privacy(epsilon, 0.5), ACCURACY)
+    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, plan)))(keys)
     assert not found.zero.any() and not found.outcome.any()
-    sanitize = lambda key: learner.sanitizer.sanitize(key, sample.x, sample.mask, Privacy(3.0, 0.5))  # noqa: E731
+    sanitize = lambda key: learner.sanitizer.sanitize(key, sample.x, sample.mask, plan.sanitizer)  # noqa: E731
     synthetic = jax.jit(jax.vmap(sanitize))(keys)
     kept = set(np.asarray(synthetic.points)[..., 0].ravel().tolist())
     assert kept == {0, 1, 2}
     chosen = wide.decode(found.concept)
-    share = epsilon / 2 / 2 * (1 - 2.0**-20) * (1 - 2.0**-20)  # half for the sanitizer, two columns
+    share = epsilon / 2 / 2  # half for the sanitizer, two columns
+    assert float(plan.epsilon) == pytest.approx(share)
     for j in range(2):
         wrong = np.array([np.sum((np.asarray(sample.x)[:10, 0] == c) != labels[:, j]) for c in range(3)])
         weights = np.exp(-share / 2 * wrong)
@@ -120,38 +121,97 @@ def test_the_choices_follow_the_exponential_mechanism(stats):
         stats.chi_square(np.bincount(chosen[:, j].astype(int), minlength=3), weights / weights.sum())
 
 
+SANITIZED = {
+    "points": lambda k, composition: GenericLearner(POINTS[0].concepts, k, PointCounts(Domain(2**64)), composition),
+    "thresholds": lambda k, composition: GenericLearner(LINES[0].concepts, k, Hierarchy(20), composition, 0.3),
+    "blocks": lambda k, composition: GenericLearner(LINES[0].concepts, k, RankBlocks(20), composition),
+    "matrix": lambda k, composition: GenericLearner(MATRIX, k, MWEM(MATRIX.xor()), composition),
+}
+
+
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])
-def test_the_guarantee_is_within_the_budget(composition, k):
-    for learner in (
-        GenericLearner(Points(Domain(2**40)), k, PointCounts(Domain(2**40), 3, 3), composition),
-        GenericLearner(Thresholds(Domain(2**40)), k, Hierarchy(2, 40), composition, 0.3),
-        GenericLearner(MATRIX, k, MWEM(MATRIX.xor(), 4), composition),
-    ):
-        for epsilon in (0.3, 7.0):
-            for delta in (1e-7, 0.01):  # 1e-7 as a float32 is larger
-                whole = learner.guarantee(Privacy(epsilon, delta))
-                assert 0.5 * epsilon < whole.epsilon <= epsilon and 0 <= whole.delta <= delta
-                first, second = learner.parts(Privacy(jnp.float32(epsilon), jnp.float32(delta)))
-                assert float(first.epsilon) + float(second.epsilon) <= epsilon
-                assert float(first.delta) + float(second.delta) <= float(np.float32(delta))
+@pytest.mark.parametrize("name", SANITIZED)
+def test_random_budgets_are_spent_and_not_exceeded(name, k, composition):
+    """200 budgets of each sanitizer and composition."""
+    learner, generator = SANITIZED[name](k, composition), np.random.default_rng(k)
+    for _ in range(100):
+        epsilon, delta = np.exp(generator.uniform(np.log(1e-3), np.log(20))), 10 ** generator.uniform(-12, -2)
+        whole = learner.guarantee(learner.plan(Privacy(float(epsilon), float(delta)), Accuracy(0.5, 0.1)))
+        assert 0.999 * epsilon <= whole.epsilon <= epsilon and 0 <= whole.delta <= delta
+        assert whole.delta == 0 or learner.spends == "approximate"
+
+
+@pytest.mark.parametrize("name", SANITIZED)
+def test_a_sweep_over_epsilon_is_one_program(name):
+    learner = SANITIZED[name](3, "zcdp")
+    sample = database(learner.concepts.domain, [1, 0], [[1, 0, 1], [0, 0, 1]], 16)
+    chex.clear_trace_counter()
+    learn = jax.jit(chex.assert_max_traces(learner.learn, n=1))
+    for epsilon in np.geomspace(0.25, 4, 8):
+        jax.eval_shape(
+            learn, jax.random.key(0), sample, learner.plan(Privacy(float(epsilon), 1e-6), Accuracy(0.5, 0.1))
+        )
+
+
+class Halves:
+    """A sanitizer from outside: both ends of the domain, whatever the rows."""
+
+    bits, neighboring, spends = 3, Neighboring.REPLACE_ONE, "pure"
+
+    def plan(self, privacy, accuracy):
+        return Ends(down(privacy.epsilon))
+
+    def sanitize(self, key, x, mask, plan):
+        return Sanitized.of(jnp.asarray([[0], [7]], jnp.uint32), jnp.ones(2, jnp.int32))
+
+    def guarantee(self, plan):
+        return exponential_guarantee(float(plan.epsilon))
+
+    def sample_size(self, privacy, accuracy):
+        return 1
+
+    def parts_of_a_difference(self, concepts):
+        return concepts.differences["thresholds"]
+
+    def answers_differences(self, concepts):
+        return True
+
+
+@plan_type
+class Ends:
+    epsilon: Any
+
+    @property
+    def size(self):
+        return 2
+
+
+def test_a_sanitizer_from_outside():
+    learner = GenericLearner(Thresholds(Domain(8)), 1, Halves())
+    plan = learner.plan(Privacy(2.0), ACCURACY)
+    sample = database(Domain(8), [0, 7], [1, 0])
+    found = learner.learn(jax.random.key(0), sample, plan)
+    assert wide.decode(found.concept).tolist()[0] in (0, 7) and learner.spends == "pure"
+    assert 1.999 < learner.guarantee(plan).epsilon <= 2
+    assert learner.sample_size(Privacy(2.0), ACCURACY) > 1
 
 
 def test_sizes_count_what_there_is_to_choose_from():
-    assert POINTS[0]._choices() == 120 + 80 + 1
-    assert GenericLearner(Points(Domain(7)), 1, PointCounts(Domain(7), 9, 9))._choices() == 7
+    size = POINTS[0].plan(Privacy(1.0, 1e-6), ACCURACY).sanitizer.size
+    assert size == 120 + 80 and POINTS[0].concepts.growth(size) == 201
+    assert Points(Domain(7)).growth(18) == 7 and Thresholds(Domain(9)).growth(3) == 4
     # a class of few points may cut them in many ways: all concepts count
     table = Finite.of([[i >> j & 1 for j in range(5)] for i in range(32)])
-    assert GenericLearner(table, 1, BLR(table, 2))._choices() == 32
-    accuracy, privacy = Accuracy(0.2, 0.1), Privacy(4.0, 1e-6)
-    by_points = GenericLearner(Points(Domain(2**32)), 1, PointCounts.planned(Domain(2**32), 0.02))
-    by_order = GenericLearner(Points(Domain(2**32)), 1, Hierarchy(8, 32))
-    first = by_points.parts(privacy)[0]
+    assert table.growth(5) == 32 and table.growth(2) == 4
+    accuracy, privacy, domain = Accuracy(0.2, 0.1), Privacy(4.0, 1e-6), Domain(2**32)
+    half = Privacy(2.0, 1e-6)
     # an element is one query of the former, and two of the latter
-    assert by_points.sample_size(privacy, accuracy) >= by_points.sanitizer.sample_size(
-        first, Accuracy(0.2 / 8, 0.1 / 3)
-    )
-    assert by_order.sample_size(privacy, accuracy) >= by_order.sanitizer.sample_size(first, Accuracy(0.2 / 16, 0.1 / 3))
+    for sanitizer, parts in ((PointCounts(domain), 2), (Hierarchy(32), 4)):
+        learner = GenericLearner(Points(domain), 1, sanitizer)
+        of_query = Accuracy(0.2 / 4 / parts, 0.1 / 3)
+        assert learner.sample_size(privacy, accuracy) >= sanitizer.sample_size(half, of_query)
+        assert learner.plan(privacy, accuracy).sanitizer.size == sanitizer.plan(half, of_query).size
 
 
 def test_a_matrix_is_learned_through_its_symmetric_differences():
@@ -163,17 +223,19 @@ def test_a_matrix_is_learned_through_its_symmetric_differences():
 
 
 @pytest.mark.parametrize("attempt", [
-    lambda: GenericLearner(Parities(3), 1, Hierarchy(2, 3)),
-    lambda: GenericLearner(Points(Domain(8)), 0, Hierarchy(2, 3)),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(2, 4)), lambda: GenericLearner(MATRIX, 1, Hierarchy(2, 3)),
+    lambda: GenericLearner(Parities(3), 1, Hierarchy(3, levels=2)),
+    lambda: GenericLearner(Points(Domain(8)), 0, Hierarchy(3, levels=2)),
+    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(4, levels=2)),
+    lambda: GenericLearner(MATRIX, 1, Hierarchy(3, levels=2)),
     lambda: GenericLearner(Thresholds(Domain(8)), 1, PointCounts(Domain(8), 2, 2)),
     lambda: GenericLearner(Finite.of(np.eye(6)), 1, BLR(Finite.of(np.eye(7)), 2)),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(2, 3), "best"),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(2, 3), "basic", 1.0),
-    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(2, 3, neighboring=Neighboring.ADD_OR_REMOVE_ONE)),
-    lambda: GenericLearner(Points(Domain(8)), 1, PointCounts(Domain(8), 2, 2)).guarantee(Privacy(1.0, 0.0)),
-    lambda: jax.eval_shape(GenericLearner(Points(Domain(8)), 2, Hierarchy(2, 3)).learn, jax.random.key(0),
-                           database(Domain(8), [1], [1]), Privacy(1.0), ACCURACY),
+    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "best"),
+    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2), "basic", 1.0),
+    lambda: GenericLearner(Points(Domain(8)), 1, Hierarchy(3, levels=2, neighboring=Neighboring.ADD_OR_REMOVE_ONE)),
+    lambda: GenericLearner(Points(Domain(8)), 1, PointCounts(Domain(8), 2, 2)).plan(Privacy(1.0, 0.0), ACCURACY),
+    lambda: jax.eval_shape(GenericLearner(Points(Domain(8)), 2, Hierarchy(3, levels=2)).learn, jax.random.key(0),
+                           database(Domain(8), [1], [1]), GenericLearner(Points(Domain(8)), 2, Hierarchy(3)).plan(
+                               Privacy(1.0), ACCURACY)),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

@@ -2,10 +2,12 @@
 
 from functools import cache
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpjax.concepts import Domain, Finite, Points
 from dpjax.concepts import distributions as make
@@ -39,9 +41,8 @@ def successes(experiment):
 
 def measured(learner, workload, n, privacy, largest):
     """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
-    at = point(b"measured here", n, privacy.epsilon, privacy.delta, ACCURACY.alpha, ACCURACY.beta,
-               workload.distribution,
-               workload.noise)  # fmt: skip
+    plan = learner.plan(privacy, ACCURACY)
+    at = point(b"measured here", n, plan, ACCURACY.alpha, workload.distribution, workload.noise)
     run = successes(Experiment(learner, learner.k, engine.capacity(largest)))
     return int(np.sum(run(jax.random.split(jax.random.key(5), TRIALS), workload, at)))
 
@@ -67,7 +68,7 @@ def test_errors_are_counted(k):
     for n in (0, 1, 7, 20):
         sample = rows(domain, k, n, 20, seed=n)
         with jax.numpy_dtype_promotion("strict"):
-            found = np.asarray(jax.jit(learner.errors)(hashes, sample))
+            found = np.asarray(jax.jit(lambda *data: learner.errors(*data, 2))(hashes, sample))
         bucket, y = np.asarray(hashes(sample.x))[:n], np.asarray(sample.y)[:n]
         expected = [[np.sum((bucket[:, f] == b) != y[:, j]) for f in range(3) for b in range(4)] + [np.sum(y[:, j])]
                     for j in range(k)]  # fmt: skip
@@ -96,8 +97,9 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
     learner = HashedPoints(Points(domain), 1, 1, 2)
     sample = rows(domain, 1, 9, 16, seed=3)
     keys = jax.random.split(jax.random.key(3), count)
-    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, Privacy(epsilon, 0.0), ACCURACY)))(keys)
-    errors = jax.jit(jax.vmap(learner.errors, (0, None)))(found.hashes, sample)[:, 0]
+    plan = learner.plan(Privacy(epsilon, 0.0), ACCURACY)
+    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, plan)))(keys)
+    errors = jax.jit(jax.vmap(lambda hashes: learner.errors(hashes, sample, 2)))(found.hashes)[:, 0]
     weights = np.exp(-epsilon / 2 * np.asarray(errors, np.float64))
     chosen = np.where(found.zero[:, 0], 4, np.asarray(found.concept)[:, 0, 1])
     observed = np.bincount(np.asarray(errors)[np.arange(count), chosen], minlength=10)
@@ -112,7 +114,7 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
 def test_success_at_the_planned_size(stats):
     """Also with a tenth of the labels flipped, from more rows."""
     privacy = Privacy(4.0, 0.0)
-    learner = HashedPoints.planned(Points(Domain(2**64)), 2, privacy, ACCURACY)
+    learner = HashedPoints(Points(Domain(2**64)), 2)
     n = learner.sample_size(privacy, ACCURACY)
     for name in ("uniform", "zipf", "adversarial"):
         stats.mostly(measured(learner, workload(name), n, privacy, 4 * n), TRIALS, 0.1)
@@ -124,13 +126,14 @@ def test_success_at_the_planned_size(stats):
 def test_a_plan_takes_the_fewest_rows_and_keeps_what_the_proof_needs():
     for k, alpha, beta in ((1, 0.2, 0.1), (40, 0.1, 0.05), (1000, 0.25, 0.3)):
         privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(alpha, beta)
-        learner = HashedPoints.planned(Points(Domain(2**64)), k, privacy, accuracy, "zcdp")
-        assert k * 2.0**-learner.tries <= beta / 2 and 2.0 ** (1 - learner.bits) < alpha / 2
-        assert k * 2.0 ** (1 - learner.tries) > beta / 2
+        learner = HashedPoints(Points(Domain(2**64)), k, composition="zcdp")
+        plan = learner.plan(privacy, accuracy)
+        assert k * 2.0**-plan.tries <= beta / 2 and 2.0 ** (1 - plan.bits) < alpha / 2
+        assert k * 2.0 ** (1 - plan.tries) > beta / 2
         n = learner.sample_size(privacy, accuracy)
-        for bits in range(learner.bits - 2, learner.bits + 3):
+        for bits in range(plan.bits - 2, plan.bits + 3):
             if 2.0 ** (1 - bits) < alpha / 2:
-                other = HashedPoints(learner.concepts, k, learner.tries, bits, "zcdp")
+                other = HashedPoints(learner.concepts, k, plan.tries, bits, "zcdp")
                 assert other.sample_size(privacy, accuracy) >= n
     assert theory.hash_bits(0.25) == 5 and theory.hash_bits(0.26) == 4  # strictly below alpha / 2
 
@@ -144,12 +147,33 @@ def test_the_domain_does_not_matter_and_more_concepts_do():
 
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])
-def test_the_guarantee_is_within_the_budget(composition, k):
-    for epsilon in (0.1, 7.0):
-        for delta in (0.0, 1e-7):
-            whole = HashedPoints(Points(Domain(9)), k, 2, 3, composition).guarantee(Privacy(epsilon, delta))
-            assert 0 < whole.epsilon <= epsilon and 0 <= whole.delta <= delta
-            assert composition != "basic" or whole.delta == 0
+def test_random_budgets_are_spent_and_not_exceeded(composition, k):
+    generator, learner = np.random.default_rng(k), HashedPoints(Points(Domain(9)), k, 2, 3, composition)
+    for _ in range(200):
+        epsilon, delta = np.exp(generator.uniform(np.log(1e-3), np.log(20))), 10 ** generator.uniform(-12, -2)
+        whole = learner.guarantee(learner.plan(Privacy(float(epsilon), float(delta)), ACCURACY))
+        assert 0.999 * epsilon <= whole.epsilon <= epsilon and 0 <= whole.delta <= delta
+        assert whole.delta == 0 or learner.spends == "approximate"
+    pure = learner.guarantee(learner.plan(Privacy(1.0), ACCURACY))
+    assert pure.delta == 0 and 0.999 <= pure.epsilon <= 1
+
+
+def test_a_sweep_over_epsilon_is_one_program():
+    learner, sample = HashedPoints(Points(Domain(2**40)), 3, composition="zcdp"), rows(Domain(2**40), 3, 5, 8)
+    chex.clear_trace_counter()
+    learn = jax.jit(chex.assert_max_traces(learner.learn, n=1))
+    for epsilon in np.geomspace(0.25, 4, 8):
+        jax.eval_shape(learn, jax.random.key(0), sample, learner.plan(Privacy(float(epsilon), 1e-6), ACCURACY))
+
+
+def test_no_smaller_number_of_rows_is_enough():
+    """The condition is not monotone: quantiles are whole numbers."""
+    for part in (0.3, 1.0, 4.0):
+        n = theory.hashed(1, 8, 6, part, 0.2, 0.1)
+        lost, count = 2 / part * np.log(6 * (8 * 64 + 1) / 0.1), 8 * 64 + 1
+        every = np.arange(1, n + 1)
+        gaps = binom.ppf(0.1 / (6 * count), every, 0.2) - binom.isf(0.1 / 6, every, 2.0**-5)
+        assert int(every[np.argmax(gaps >= lost)]) == n
 
 
 @pytest.mark.parametrize("attempt", [
@@ -158,9 +182,10 @@ def test_the_guarantee_is_within_the_budget(composition, k):
     lambda: HashedPoints(Points(Domain(4)), 1, 2, 21), lambda: HashedPoints(Points(Domain(4)), 1, 2, 3, "best"),
     lambda: HashedPoints(Points(Domain(4)), 1, 2, 7).sample_size(Privacy(1.0), ACCURACY),  # too few functions
     lambda: HashedPoints(Points(Domain(4)), 1, 9, 3).sample_size(Privacy(1.0), ACCURACY),  # too few buckets
-    lambda: HashedPoints.planned(Points(Domain(4)), 1, Privacy(1.0), Accuracy(1e-6, 0.1)),
+    lambda: HashedPoints(Points(Domain(4)), 1).plan(Privacy(1.0), Accuracy(1e-6, 0.1)),
     lambda: jax.eval_shape(HashedPoints(Points(Domain(9)), 3, 2, 3).learn, jax.random.key(0),
-                           rows(Domain(2**21), 2, 3, 4), Privacy(1.0), ACCURACY),
+                           rows(Domain(2**21), 2, 3, 4), HashedPoints(Points(Domain(9)), 3, 2, 3).plan(
+                               Privacy(1.0), ACCURACY)),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

@@ -1,5 +1,6 @@
 """The generic learner: its law is the exponential mechanism over the whole class, and it is what runs."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import jax
@@ -11,7 +12,8 @@ from scipy.special import log_softmax
 from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.core.plans import down, widened
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import KLN, database
 from dpjax.mechanisms import exponential
 
@@ -53,9 +55,11 @@ def stack(concepts):
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilon):
     learner = KLN(concepts)
+    plan = learner.plan(Privacy(epsilon), ACCURACY)
+    epsilon = float(plan.epsilon)
     with jax.enable_x64(True):
-        law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), ACCURACY).log_probs(), (0, None)))
-        got = np.asarray(law(stack(concepts), jnp.float64(epsilon)))
+        law = jax.jit(jax.vmap(lambda s, p: learner.law(s, p).log_probs(), (0, None)))
+        got = np.asarray(law(stack(concepts), widened(plan)))
     for rows, row in zip(databases(concepts), got, strict=True):
         errors = errors_of(concepts, rows)
         np.testing.assert_allclose(row, log_softmax(-epsilon / 2 * errors), rtol=0, atol=1e-12)
@@ -67,8 +71,8 @@ def test_the_law_is_the_exponential_mechanism_over_all_concepts(concepts, epsilo
 @pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
 def test_float32_changes_the_law_by_rounding_only(concepts):
     learner = KLN(concepts)
-    law = jax.jit(jax.vmap(lambda s, e: learner.law(s, Privacy(e), ACCURACY).log_probs(), (0, None)))
-    got = np.asarray(law(stack(concepts), jnp.float32(1.7)))
+    law = jax.jit(jax.vmap(lambda s, p: learner.law(s, p).log_probs(), (0, None)))
+    got = np.asarray(law(stack(concepts), learner.plan(Privacy(1.7), ACCURACY)))
     for rows, row in zip(databases(concepts), got, strict=True):
         np.testing.assert_allclose(
             row, log_softmax(-np.float32(1.7) / 2 * errors_of(concepts, rows)), rtol=0, atol=3e-6
@@ -79,14 +83,13 @@ def test_float32_changes_the_law_by_rounding_only(concepts):
 @pytest.mark.parametrize("concepts", CLASSES[:3], ids=name)
 def test_what_is_learned_follows_the_law(key, stats, concepts):
     learner = KLN(concepts)
-    learn = jax.jit(
-        jax.vmap(lambda k, s: learner.learn(k, s, Privacy(jnp.float32(1.0)), ACCURACY).concept[0], (0, None))
-    )
-    law = jax.jit(lambda s: learner.law(s, Privacy(jnp.float32(1.0)), ACCURACY).log_probs())
+    plan = learner.plan(Privacy(1.0), ACCURACY)
+    learn = jax.jit(jax.vmap(lambda k, s, p: learner.learn(k, s, p).concept[0], (0, None, None)))
+    law = jax.jit(lambda s, p: learner.law(s, p).log_probs())
     for which, stream in zip((5, 17), jax.random.split(key), strict=True):
         sample = jax.tree.map(lambda part, i=which: part[i], stack(concepts))
-        drawn = wide.decode(learn(jax.random.split(stream, 10_000), sample))
-        stats.chi_square(np.bincount(drawn.astype(int), minlength=concepts.size), np.exp(law(sample)))
+        drawn = wide.decode(learn(jax.random.split(stream, 10_000), sample, plan))
+        stats.chi_square(np.bincount(drawn.astype(int), minlength=concepts.size), np.exp(law(sample, plan)))
 
 
 @pytest.mark.statistical
@@ -107,8 +110,8 @@ def test_on_a_huge_domain_the_regions_have_their_probabilities(key, stats, kind,
     errors = np.array([sum(label(concepts, s, x) != y for x, y in rows) for s in starts])
     law = np.exp(log_softmax(np.log(widths) - epsilon / 2 * errors))
     learner = KLN(concepts)
-    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(jnp.float32(epsilon)), ACCURACY).concept[0]))
-    drawn = wide.decode(learn(jax.random.split(key, 4_000)))
+    learn = jax.jit(jax.vmap(lambda k, p: learner.learn(k, sample, p).concept[0], (0, None)))
+    drawn = wide.decode(learn(jax.random.split(key, 4_000), learner.plan(Privacy(epsilon), ACCURACY)))
     assert np.all(drawn.astype(object) < size)
     found = np.searchsorted(np.array(starts, np.uint64), drawn, "right") - 1
     stats.chi_square(np.bincount(found, minlength=len(starts)), law)
@@ -116,8 +119,9 @@ def test_on_a_huge_domain_the_regions_have_their_probabilities(key, stats, kind,
 
 def test_more_concepts_than_one_are_refused():
     sample = database(Domain(6), [1, 2], [[0, 1], [1, 1]])
+    learner = KLN(Points(Domain(6)))
     with pytest.raises(InputError, match="Independent"):
-        KLN(Points(Domain(6))).learn(jax.random.key(0), sample, Privacy(1.0), ACCURACY)
+        learner.learn(jax.random.key(0), sample, learner.plan(Privacy(1.0), ACCURACY))
 
 
 def test_points_need_not_be_in_the_first_rows(key):
@@ -126,5 +130,23 @@ def test_points_need_not_be_in_the_first_rows(key):
     one = database(concepts.domain, [10, 20, 30], [1, 1, 0], 6)
     order = jnp.asarray([5, 0, 4, 2, 3, 1])
     moved = Sample(one.x[order], one.y[order], one.mask[order])
-    law = jax.jit(lambda s: KLN(concepts).law(s, Privacy(jnp.float32(1.0)), ACCURACY).log_probs())
-    np.testing.assert_array_equal(law(one), law(moved))
+    learner = KLN(concepts)
+    law, plan = jax.jit(lambda s, p: learner.law(s, p).log_probs()), learner.plan(Privacy(1.0), ACCURACY)
+    np.testing.assert_array_equal(law(one, plan), law(moved, plan))
+
+
+@pytest.mark.parametrize("relation", Neighboring)
+def test_the_plan_is_all_of_epsilon_rounded_down(relation):
+    learner = KLN(Thresholds(Domain(6)), relation)
+    for epsilon in (1e-3, 0.1, 1.0, 20.0):
+        plan = learner.plan(Privacy(epsilon, 1e-6), ACCURACY)
+        whole = learner.guarantee(plan)
+        assert (whole.epsilon, whole.delta, whole.neighboring) == (float(down(epsilon)), 0, relation)
+        assert whole.bounded_range is not None
+    louder = replace(plan, epsilon=2 * plan.epsilon)
+    assert learner.guarantee(louder).epsilon == 2 * float(plan.epsilon)  # what runs is what is promised
+
+
+def test_one_concept_needs_one_row():
+    for concepts in (Points(Domain(1)), Thresholds(Domain(1)), Finite.of(MATRIX[:1])):
+        assert KLN(concepts).sample_size(Privacy(1e-3), ACCURACY) == 1

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 from functools import lru_cache
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +16,7 @@ from dpjax.audit.databases import show_sample
 from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.plans import bucket, down
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
@@ -28,12 +30,20 @@ ACCURACY = Accuracy(0.1, 0.1)
 
 @lru_cache
 def program(learner):
-    return jax.jit(jax.vmap(learner.learn, (0, None, None, None))), jax.jit(learner.votes)
+    return jax.jit(jax.vmap(learner.learn, (0, None, None))), jax.jit(learner.votes)
+
+
+def planned(learner, epsilon=1e3, delta=1e-3):
+    return learner.plan(Privacy(epsilon, delta), ACCURACY)
 
 
 def learn(learner, sample, epsilon=1e3, delta=1e-3, count=1, seed=0):
-    privacy = Privacy(jnp.float32(epsilon), jnp.float32(delta))
-    return program(learner)[0](jax.random.split(jax.random.key(seed), count), sample, privacy, ACCURACY)
+    keys = jax.random.split(jax.random.key(seed), count)
+    return program(learner)[0](keys, sample, planned(learner, epsilon, delta))
+
+
+def votes_of(learner, sample):
+    return program(learner)[1](sample, planned(learner))
 
 
 def clean(concepts, k, n, seed=1):
@@ -119,7 +129,7 @@ def test_clean_rows_give_the_parities(d, k):
     assert (found.concept.shape, found.concept.dtype) == ((1, k, concepts.limbs), jnp.uint32)
     assert wide.unpack(found.concept[0]).tolist() == targets
     assert not found.zero.any() and not found.outcome.any()
-    votes, valid = program(learner)[1](sample)
+    votes, valid = votes_of(learner, sample)
     assert votes.shape == (5, d, -(-k // 32)) and valid.all()
     bits = np.array([[t >> i & 1 for t in targets] for i in range(d)], bool)
     np.testing.assert_array_equal(votes, np.broadcast_to(np.asarray(pack(jnp.asarray(bits))), votes.shape))
@@ -131,13 +141,13 @@ def test_rows_are_dealt_in_turn_and_the_rest_is_unused():
     learner = ParityLearner(concepts, 3, 2)
     values, n = [1, 2, 4, 8, 16, 32, 64, 128], 8
     sample = database(concepts.domain, values, [1] * n)
-    votes, valid = program(learner)[1](sample)
+    votes, valid = votes_of(learner, sample)
     expected = [[1, 8], [2, 16], [4, 32]]
     for i, seen in enumerate(expected):
         assert sum(int(b) << j for j, b in enumerate(np.asarray(votes)[i, :, 0])) == sum(seen)
     assert valid.all()
     short = Sample(sample.x, sample.y, jnp.arange(n) < 4)  # rows 4 and 5 are missing
-    votes = np.asarray(program(learner)[1](short)[0])[:, :, 0]
+    votes = np.asarray(votes_of(learner, short)[0])[:, :, 0]
     assert [sum(int(b) << j for j, b in enumerate(row)) for row in votes] == [9, 2, 4]
 
 
@@ -149,7 +159,7 @@ def test_no_answer_is_the_all_zero_hypothesis():
                      generator.random((200, 2)) < 0.5)  # fmt: skip
     equal = database(concepts.domain, [5] * 200, np.array([i // 4 % 2 for i in range(200)])[:, None].repeat(2, 1))
     empty = database(concepts.domain, [], np.zeros((0, 2)), 200)
-    assert not program(learner)[1](noisy)[1].any()  # inconsistent all of them
+    assert not votes_of(learner, noisy)[1].any()  # inconsistent all of them
     for sample in (noisy, equal):
         found = learn(learner, sample, 8.0, 0.9, count=20)
         assert (found.outcome == -1).all() and found.zero.all() and not found.concept.any()
@@ -184,7 +194,7 @@ def test_hard_neighbors_flip_one_vote_between_two_answers():
             assert one.shape[0] == rows and (one != other).any(axis=1).sum() == 1
     gaps = []
     for pair in learner.hard_neighbors(36)[-2:]:
-        tables = [learner.votes(sample) for sample in pair]
+        tables = [votes_of(learner, sample) for sample in pair]
         assert all(valid.all() for _, valid in tables)
         gaps.append(tuple(int(lead(*table)[1]) for table in tables))
     assert gaps == [(1, 1), (5, 3)]  # five to four becomes four to five, seven to two becomes six to three
@@ -200,7 +210,8 @@ def test_audit_where_one_vote_decides():
     target, budget = replace(found, pairs=lambda: near), Privacy(1.0, 0.05)
     report = audit.statistical(target, budget, trials=40_000, confidence=1 - 1e-6)
     assert not report.violated and report.epsilon_found > 0.6
-    louder = replace(target, run=lambda key, data, p: target.run(key, data, Privacy(2 * p.epsilon, p.delta)))
+    loud = lambda key, data, plan: learner.learn(key, data, replace(plan, epsilon=2 * plan.epsilon))  # noqa: E731
+    louder = replace(target, run=loud, plan=lambda privacy: learner.plan(privacy, ACCURACY))
     assert audit.statistical(louder, budget, trials=40_000, confidence=1 - 1e-6).violated
 
 
@@ -231,14 +242,14 @@ def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, b
     """`theory.parities.success` is below the frequency and close to it: errors of the others hardly ever agree."""
     concepts, trials = Parities(d), 1024
     privacy, accuracy = Privacy(epsilon, delta), Accuracy(0.1, beta)
-    learner = ParityLearner.planned(concepts, privacy, accuracy)
-    n = learner.sample_size(privacy, accuracy)
-    assert n == learner.subsamples * learner.rows
-    bound = theory.success(learner.subsamples, learner.rows, d, epsilon, delta)
+    learner = ParityLearner(concepts)
+    n, plan = learner.sample_size(privacy, accuracy), learner.plan(privacy, accuracy)
+    assert n == int(plan.subsamples) * int(plan.rows)
+    bound = theory.success(int(plan.subsamples), int(plan.rows), d, float(plan.epsilon), float(plan.delta))
     assert bound >= 1 - beta
     experiment = Experiment(learner, k, n)
     workload = Workload(UniformCube(d), concepts.targets(64))
-    at = point(b"parities", n, epsilon, delta, 0.1, beta, workload.distribution)
+    at = point(b"parities", n, plan, 0.1, workload.distribution)
     run = jax.jit(lambda keys: jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=64))
     counts = np.asarray(run(jax.random.split(jax.random.key(1), trials))).sum(axis=0)
     found = dict(zip(COUNTS, counts.tolist(), strict=True))
@@ -253,20 +264,83 @@ def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, b
     lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 0.0), ACCURACY),
     lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(0.0, 1e-6), ACCURACY),
     lambda: ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), Accuracy(0.0, 0.1)),
-    lambda: ParityLearner(Parities(4), 300, 8).guarantee(Privacy(1.0, 0.0)),
-    lambda: ParityLearner.planned(Parities(4), Privacy(1.0, 0.0), ACCURACY),
+    lambda: ParityLearner(Parities(4), 300, 8).plan(Privacy(1.0, 0.0), ACCURACY),
+    lambda: ParityLearner(Parities(4), 300, 8).plan(Privacy(1.0, 1e-60), ACCURACY),  # 0 in a program
+    lambda: ParityLearner(Parities(4), 300), lambda: ParityLearner(Parities(4), rows=8),
+    lambda: ParityLearner(Parities(4)).plan(Privacy(1.0, 0.0), ACCURACY),
+    lambda: ParityLearner(Parities(4)).plan(Privacy(1e-6, 1e-6), ACCURACY),  # more subsamples than are planned
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
 
 
-def test_the_guarantee_is_the_budget():
-    whole = ParityLearner(Parities(40), 9, 50).guarantee(Privacy(0.7, 1e-7))
-    assert (whole.epsilon, whole.delta) == (0.7, 1e-7)
+def test_the_guarantee_is_what_runs():
+    learner = ParityLearner(Parities(40), 9, 50)
+    plan = planned(learner, 0.7, 1e-7)
+    whole = learner.guarantee(plan)
+    assert (whole.epsilon, whole.delta) == (float(down(0.7)), float(down(1e-7)))
+    louder = learner.guarantee(replace(plan, epsilon=np.float32(2.0), delta=np.float32(1e-3)))
+    assert (louder.epsilon, louder.delta) == (2.0, float(np.float32(1e-3)))
     assert ParityLearner(Parities(4), 300, 8).sample_size(Privacy(1.0, 1e-6), ACCURACY) == 2400
 
 
-def test_planning_for_another_class_is_refused():
-    with pytest.raises(InputError, match="Parities"):
-        ParityLearner.planned(Points(Domain(8)), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1))
+# --- the plan ----------------------------------------------------------------------------------------------------
+
+
+def test_given_sizes_are_the_buffers_and_planned_ones_fit_in_them():
+    given = planned(ParityLearner(Parities(6), 7, 9))
+    assert (int(given.subsamples), int(given.rows), given.most_subsamples, given.most_rows) == (7, 9, 7, 9)
+    for epsilon in (0.25, 1.0, 4.0):
+        plan = planned(ParityLearner(Parities(6)), epsilon, 1e-6)
+        m, rows = theory.parity_learner(6, epsilon, 1e-6, 0.1)
+        assert (int(plan.subsamples), int(plan.rows)) == (m, rows)
+        assert plan.most_subsamples == bucket(m) and plan.most_rows == 6 + theory.SPARE >= rows
+
+
+@pytest.mark.parametrize("d", [1, 3, 33, 128])
+def test_a_sweep_of_epsilon_has_at_most_four_programs(d):
+    learner = ParityLearner(Parities(d))
+    run = jax.jit(chex.assert_max_traces(learner.learn, n=4))
+    sample = database(learner.concepts.domain, [1], [1], 8)
+    for epsilon in np.geomspace(0.25, 4, 8).tolist():
+        jax.eval_shape(run, jax.random.key(0), sample, planned(learner, epsilon, 1e-6))
+
+
+def test_larger_buffers_change_nothing():
+    """The votes of subsamples and rows that are there are those of exact buffers; the others have none."""
+    concepts = Parities(9)
+    exact = ParityLearner(concepts, 5, 12)
+    sample, _ = clean(concepts, 3, 70)
+    sample = Sample(sample.x, sample.y.at[7, 1].set(~sample.y[7, 1]), sample.mask)
+    tight = planned(exact, 3.0, 0.3)
+    roomy = replace(tight, most_subsamples=16, most_rows=20)
+    votes, valid = (np.asarray(part) for part in program(exact)[1](sample, tight))
+    more_votes, more_valid = (np.asarray(part) for part in program(exact)[1](sample, roomy))
+    np.testing.assert_array_equal(more_votes[:5], votes)
+    np.testing.assert_array_equal(more_valid[:5], valid)
+    assert valid.sum() == 4 and not more_valid[5:].any()
+    keys = jax.random.split(jax.random.key(5), 200)
+    one, other = (program(exact)[0](keys, sample, plan) for plan in (tight, roomy))
+    chex.assert_trees_all_equal(one, other)
+    assert 0 < np.sum(np.asarray(one.outcome) == 0) < one.outcome.size
+
+
+@pytest.mark.parametrize("edit", [
+    {"subsamples": 0}, {"subsamples": -2}, {"rows": 0}, {"subsamples": 40}, {"rows": 99}, {"subsamples": 2, "rows": 99},
+], ids=str)  # fmt: skip
+def test_a_row_has_one_vote_in_an_edited_plan_too(edit):
+    """Sensitivity does not rest on the sizes of a plan: a replaced row changes one vote at most."""
+    concepts = Parities(2)
+    learner = ParityLearner(concepts, 4, 2)
+    plan = replace(planned(learner), **{name: np.int32(value) for name, value in edit.items()})
+    generator = np.random.default_rng(0)
+    rows = jax.jit(lambda sample: learner.votes(sample, plan))
+    for _ in range(20):
+        values, labels = generator.integers(0, 4, 10), generator.integers(0, 2, 10)
+        one = [np.asarray(part) for part in rows(database(concepts.domain, values.tolist(), labels))]
+        at = int(generator.integers(10))
+        values[at], labels[at] = generator.integers(0, 4), generator.integers(0, 2)
+        other = [np.asarray(part) for part in rows(database(concepts.domain, values.tolist(), labels))]
+        changed = (one[1] != other[1]) | (one[1] & other[1] & (one[0] != other[0]).any(axis=(1, 2)))
+        assert changed.sum() <= 1

@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import lru_cache
 
 import jax
@@ -12,6 +13,7 @@ import pytest
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import PointLearner
 from dpjax.learners.point_learner import _lowest_positive, group_rows, stability_gap
@@ -149,8 +151,8 @@ def test_each_concept_gets_the_lowest_heavy_value_that_has_its_bit(k):
 
 
 def learn_all(learner, samples, privacy, accuracy, key, count):
-    keys = jax.random.split(key, count)
-    return jax.jit(jax.vmap(lambda k: learner.learn(k, samples, privacy, accuracy)))(keys)
+    keys, plan = jax.random.split(key, count), learner.plan(privacy, accuracy)
+    return jax.jit(jax.vmap(learner.learn, (0, None, None)))(keys, samples, plan)
 
 
 def test_clear_data_are_learned_and_light_values_give_zero(key):
@@ -179,6 +181,26 @@ def test_nothing_heavy_is_an_answer_of_zeros(key):
     sample = Sample(jnp.asarray(domain.encode(range(30))), jnp.ones((30, 2), bool), jnp.ones(30, bool))
     found = learn_all(PointLearner(Points(domain)), sample, Privacy(0.5, 1e-9), Accuracy(0.1, 0.1), key, 50)
     assert not np.any(found.outcome) and np.all(found.zero)
+
+
+def test_both_steps_have_half_of_the_budget():
+    learner = PointLearner(Points(Domain(5)))
+    plan = learner.plan(Privacy(0.7, 1e-7), Accuracy(0.3, 0.1))
+    whole = learner.guarantee(plan)
+    assert [float(part.epsilon) for part in (plan.histogram, plan.release)] == [float(down(0.35))] * 2
+    assert [(part.epsilon, part.delta) for part in whole.parts] == [(float(down(0.35)), float(down(0.5e-7)))] * 2
+    assert float(plan.heavy) == float(down(0.02))
+    for step, at in (("histogram", 0), ("release", 1)):  # the guarantee reads each step's own numbers
+        edited = replace(plan, **{step: Privacy(np.float32(3.0), np.float32(1e-3))})
+        found = learner.guarantee(edited)
+        assert (found.parts[at].epsilon, found.parts[at].delta) == (3.0, float(np.float32(1e-3)))
+        assert found.parts[1 - at] == whole.parts[1 - at]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-60])
+def test_a_delta_that_is_0_in_programs_is_refused(delta):
+    with pytest.raises(InputError, match="delta"):
+        PointLearner(Points(Domain(5))).plan(Privacy(1.0, delta), Accuracy(0.1, 0.1))
 
 
 def test_only_points():

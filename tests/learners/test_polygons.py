@@ -1,5 +1,6 @@
 """Convex polygons learned: success at a few rows, the same bits for any buffer, every database, the numbers of rows."""
 
+from dataclasses import dataclass, replace
 from functools import cache
 
 import jax
@@ -7,20 +8,27 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.concepts import Domain, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.experiment import Experiment, Workload, point
 from dpjax.learners.polygons import PolygonLearner
+from dpjax.mechanisms.cover import Literals, cover_plan
+from dpjax.mechanisms.cover.lines.cuts import Cut
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
+from dpjax.mechanisms.cover.triangles.triangles import Triangles
+from dpjax.mechanisms.exponential import scaled
+from dpjax.theory.set_cover import rounds_for
+from tests.mechanisms.cover.discs import Discs
 
 D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 CONCEPTS = ConvexPolygons(D, 4)
 ADD = Neighboring.ADD_OR_REMOVE_ONE
-LEARNER = PolygonLearner(CONCEPTS, cover_table(14, 4, ADD, 1e-6, (1.0,)))
+LEARNER = PolygonLearner(CONCEPTS, 14, 4, ADD)
 
 
 @cache
@@ -57,24 +65,24 @@ def sample(n, capacity, seed=0):
 
 @cache
 def learned(learner):
-    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, ACCURACY))
+    return jax.jit(learner.learn)
 
 
 @pytest.mark.slow
 def test_large_grids_are_learned_on_the_coarse_one(key):
     """The same words as from rows rounded one by one, for targets and for what is learned."""
     d = 2**64 - 1
-    fine, table = ConvexPolygons(d, 3), cover_table(2, 3, ADD, 1e-6, (1.0,))
+    fine = ConvexPolygons(d, 3)
     coarse = ConvexPolygons(fine.domain.coarse.d, 3)
     near = [np.asarray(concepts.targets(3)).view(np.int32).astype(int) for concepts in (fine, coarse)]
     assert (near[0][:, 0::5] == near[1][:, 0::5]).all() and abs(near[0] - near[1])[:, 1::5].max() == 0
     places = np.random.default_rng(1).integers(0, d, (300, 2), np.uint64, endpoint=True)
     label = jnp.asarray(places[:, :1] < d // 3)
-    found = []
+    found, plan = [], cover_plan(Privacy(50.0, 1e-6), 2, 3, ADD)
     for concepts, points in ((fine, places), (coarse, places >> np.uint64(fine.domain.shift))):
         x = jnp.asarray(concepts.domain.encode(points.tolist()))
         rows = Sample(x, label, jnp.ones(300, bool))
-        hypothesis = learned(PolygonLearner(concepts, table))(key, rows, Privacy(50.0, 1e-6))
+        hypothesis = learned(PolygonLearner(concepts, 2, 3, ADD))(key, rows, plan)
         found.append((hypothesis.concept, concepts.predict(hypothesis, x)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -83,14 +91,14 @@ def test_large_grids_are_learned_on_the_coarse_one(key):
 
 @pytest.mark.slow
 def test_buffer_batch_and_64_bit_types_change_nothing(key):
-    run, found = learned(LEARNER), []
+    run, found, plan = learned(LEARNER), [], LEARNER.plan(BUDGET, ACCURACY)
     for capacity in (100, 128):
-        found.append(run(key, sample(100, capacity, seed=capacity), BUDGET).concept)
+        found.append(run(key, sample(100, capacity, seed=capacity), plan).concept)
     keys = jax.random.split(jax.random.key(8), 3).at[1].set(key)
-    batch = jax.jit(jax.vmap(lambda k: LEARNER.learn(k, sample(100, 100), BUDGET, ACCURACY).concept))(keys)
+    batch = jax.jit(jax.vmap(lambda k: LEARNER.learn(k, sample(100, 100), plan).concept))(keys)
     found.append(batch[1])
     with jax.enable_x64(True):
-        found.append(run(key, sample(100, 100), BUDGET).concept)
+        found.append(run(key, sample(100, 100), plan).concept)
     assert all(np.array_equal(found[0], other) for other in found) and not np.array_equal(batch[0], batch[1])
 
 
@@ -99,31 +107,82 @@ def test_every_database_has_an_answer(n, key):
     rows = sample(n, 100)
     for same in (rows, Sample(jnp.full_like(rows.x, 7), rows.y, rows.mask)):
         for epsilon, delta in ((1.0, 1e-6), (1e-9, 0.0), (1e6, 1e-12)):
-            found = learned(LEARNER)(key, same, Privacy(epsilon, delta))
+            found = learned(LEARNER)(key, same, LEARNER.plan(Privacy(epsilon, delta), ACCURACY))
             assert found.concept.shape == (1, 5 * 14) and found.concept.dtype == jnp.uint32
             assert LEARNER.predict(found, same.x).shape == (100, 1)
 
 
 def test_rows_that_the_theorem_needs():
-    sizes = [PolygonLearner(CONCEPTS, LEARNER.table, measure).sample_size(BUDGET, Accuracy(0.3, 0.1))
-             for measure in (Kinematic(), Box())]  # fmt: skip
+    accuracy = Accuracy(0.3, 0.1)
+    sizes = [replace(LEARNER, measure=measure).sample_size(BUDGET, accuracy) for measure in (Kinematic(), Box())]
     assert sizes[0] < 0.75 * sizes[1]
-    small, large = (PolygonLearner(ConvexPolygons(d, 4), LEARNER.table).sample_size(BUDGET, Accuracy(0.3, 0.1))
-                    for d in (2**8, 2**24))  # fmt: skip
+    small, large = (
+        replace(LEARNER, concepts=ConvexPolygons(d, 4)).sample_size(BUDGET, accuracy) for d in (2**8, 2**24)
+    )
     assert small < sizes[0] < large
     with pytest.raises(InputError, match="measure"):
-        PolygonLearner(CONCEPTS, LEARNER.table, Net()).sample_size(BUDGET, ACCURACY)
+        replace(LEARNER, measure=Net()).sample_size(BUDGET, ACCURACY)
     with pytest.raises(InputError, match="rounds"):
         LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
-    planned = PolygonLearner.planned(CONCEPTS, Privacy(1.0, 1e-6), ACCURACY, ADD)
-    assert planned.sample_size(BUDGET, ACCURACY) > 1600
-    whole = planned.guarantee(BUDGET)
-    assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, 1e-6, ADD)
+    planned = PolygonLearner(CONCEPTS, neighboring=ADD)
+    plan = planned.plan(BUDGET, ACCURACY)
+    assert plan.rounds == rounds_for(4, 0.1) and planned.sample_size(BUDGET, ACCURACY) > 1600
+    whole = planned.guarantee(plan)
+    assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, float(down(1e-6)), ADD)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A family from outside: the halfplanes y >= t and x >= t and their complements, for whole t from 0 to d."""
+
+    d: int
+
+    @property
+    def planes(self):
+        return HalfPlanes(self.d)
+
+    edges = 1
+
+    @property
+    def size(self):
+        return 4 * (self.d + 1)
+
+    def cut(self, number):
+        chart, above, t = number % 2, number // 2 % 2 == 0, (number // 4).astype(jnp.int64)
+        return Cut.of(chart, jnp.zeros(1, jnp.int64), t << self.planes.grid.bits, above)
+
+    def select(self, key, x, target, other, score):
+        with jax.enable_x64(True):
+            hit = jax.lax.map(lambda number: self.hits(self.cut(number), x), jnp.arange(self.size, dtype=jnp.int32))
+            counts = (jnp.sum(hit & rows[None], axis=1, dtype=jnp.int32) for rows in (target, other))
+            return self.cut(scaled(score.quality(*counts), score.coefficient).sample(key))
+
+    def hits(self, h, x):
+        return self.planes.hits(h, x)
+
+
+def test_a_family_from_outside_is_learned_and_predicted(key):
+    """A rectangle of a grid of 17 by 17, all of whose sides the family has."""
+    concepts, x = ConvexPolygons(16, 4), jnp.asarray(np.stack(np.mgrid[:17, :17], -1).reshape(-1, 2), jnp.uint32)
+    label = np.all((np.asarray(x) >= [3, 5]) & (np.asarray(x) < [11, 14]), axis=1)
+    learner = PolygonLearner(concepts, 12, neighboring=ADD, family=Sides(16))
+    plan, rows = learner.plan(Privacy(1e3, 1e-6), ACCURACY), Sample(x, jnp.asarray(label)[:, None], jnp.ones(289, bool))
+    found = learned(learner)(key, rows, plan)
+    np.testing.assert_array_equal(learner.predict(found, x)[:, 0], label)
+    assert learner.sample_size(BUDGET, ACCURACY) < replace(learner, family=None).sample_size(BUDGET, ACCURACY)
+
+
+@pytest.mark.parametrize("family", [Discs(D), Triangles(D), HalfPlanes(D - 1), Literals(10, False), "halfplanes"])
+def test_families_of_another_hypothesis_are_refused(family):
+    with pytest.raises(InputError, match="family"):
+        PolygonLearner(CONCEPTS, family=family)
+    with pytest.raises(InputError, match="family"):
+        PolygonLearner(CONCEPTS, measure=Box(), family=HalfPlanes(D))
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))
 def test_hard_neighbors_are_neighbors(relation):
-    learner = PolygonLearner(CONCEPTS, cover_table(3, 4, relation, 1e-6, (1.0,)))
+    learner = PolygonLearner(CONCEPTS, 3, neighboring=relation)
     for rows in (1, 5):
         for one, other in learner.hard_neighbors(rows):
             differ = sum(
@@ -135,7 +194,7 @@ def test_hard_neighbors_are_neighbors(relation):
 
 def test_only_polygons_and_one_concept():
     with pytest.raises(InputError, match="ConvexPolygons"):
-        PolygonLearner(Points(Domain(4)), LEARNER.table)
+        PolygonLearner(Points(Domain(4)))
     two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
     with pytest.raises(InputError, match="one concept"):
-        LEARNER.learn(jax.random.key(0), two, BUDGET, ACCURACY)
+        LEARNER.learn(jax.random.key(0), two, cover_plan(Privacy(1.0), 2, 2, ADD))

@@ -1,5 +1,6 @@
 """The median learner: depths against brute force, its law, and how many records it takes."""
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from scipy.special import log_softmax
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down, widened
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import ThresholdMedian, database
 from dpjax.theory import thresholds as theory
@@ -120,29 +122,41 @@ def test_the_law_is_the_exponential_mechanism_on_depths(size, epsilon, beta):
     samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, generator) for rows in cases))
     elements = jnp.asarray(wide.encode(range(size)))
 
-    def law(sample, e):
-        output = learner.output_law(sample, Privacy(e), Accuracy(0.1, beta))
-        return jax.vmap(output.log_probability)(elements)
+    def law(sample, plan):
+        return jax.vmap(learner.output_law(sample, plan).log_probability)(elements)
 
+    plan = learner.plan(Privacy(epsilon), Accuracy(0.1, beta))
+    m, epsilon = int(plan.records), float(plan.epsilon)
     with jax.enable_x64(True):
-        got = np.asarray(jax.jit(jax.vmap(law, (0, None)))(samples, jnp.float64(epsilon)))
-        m = int(learner.records(jnp.float64(epsilon), beta))
+        got = np.asarray(jax.jit(jax.vmap(law, (0, None)))(samples, widened(plan)))
     assert m == theory.median_records(size, epsilon, beta)
     for rows, row in zip(cases, got, strict=True):
         scores = np.array([depth(rows, m, size, z) for z in range(size)])
         np.testing.assert_allclose(row, log_softmax(epsilon / 4 * scores), rtol=0, atol=1e-11)
 
 
-def test_the_number_of_records_is_the_theorems():
-    """Traced in float32, at most one off where the ceiling falls between the two roundings."""
+def test_the_number_of_records_is_the_theorems_at_the_epsilon_that_runs():
     for size in (1, 2, 1000, 2**64):
         learner = ThresholdMedian(Thresholds(Domain(size)))
-        records = jax.jit(learner.records)
         for epsilon in (1e-3, 0.1, 1.0, 7.3, 1e4):
             for beta in (1e-9, 0.05, 0.9):
-                m = int(records(jnp.float32(epsilon), jnp.float32(beta)))
-                assert abs(m - theory.median_records(size, epsilon, beta)) <= 1 + 1e-6 * m and m >= 1
-    assert int(records(jnp.float32(1e-30), jnp.float32(0.1))) == 2**30
+                privacy, accuracy = Privacy(epsilon), Accuracy(0.3, beta)
+                plan = learner.plan(privacy, accuracy)
+                assert plan.records.dtype == np.int32 and float(plan.epsilon) == float(down(epsilon))
+                assert int(plan.records) == theory.median_records(size, float(plan.epsilon), beta) >= 1
+                n = learner.sample_size(privacy, accuracy)
+                assert n == (1 if size == 1 else theory.interior(int(plan.records), 0.3, beta))
+    assert int(learner.plan(Privacy(1e-30), Accuracy(0.1, 0.1)).records) == 2**30
+    with pytest.raises(InputError, match="epsilon"):
+        learner.plan(Privacy(1e-50), Accuracy(0.1, 0.1))  # 0 as a float32
+
+
+def test_the_guarantee_is_one_mechanism_at_the_epsilon_of_the_plan():
+    learner = ThresholdMedian(Thresholds(Domain(9)))
+    plan = learner.plan(Privacy(0.1, 1e-6), Accuracy(0.1, 0.1))
+    assert (learner.guarantee(plan).epsilon, learner.guarantee(plan).delta) == (float(down(0.1)), 0)
+    assert learner.guarantee(replace(plan, epsilon=np.float32(3))).epsilon == 3
+    assert learner.guarantee(replace(plan, records=np.int32(1))) == learner.guarantee(plan)
 
 
 def test_an_interior_point_has_few_errors_on_both_sides(key):
@@ -151,9 +165,10 @@ def test_an_interior_point_has_few_errors_on_both_sides(key):
     learner = ThresholdMedian(Thresholds(domain))
     positives, negatives = [2**50 + i for i in range(200)], [2**50 + 2**20 + i for i in range(200)]
     sample = database(domain, positives + negatives, [1] * 200 + [0] * 200)
-    learn = jax.jit(jax.vmap(lambda k: learner.learn(k, sample, Privacy(2.0), Accuracy(0.1, 1e-6)).concept[0]))
-    m = theory.median_records(2**64, 2.0, 1e-6)
-    answers = wide.decode(learn(jax.random.split(key, 100))).astype(object)
+    learn = jax.jit(jax.vmap(lambda k, p: learner.learn(k, sample, p).concept[0], (0, None)))
+    plan = learner.plan(Privacy(2.0), Accuracy(0.1, 1e-6))
+    m = int(plan.records)
+    answers = wide.decode(learn(jax.random.split(key, 100), plan)).astype(object)
     assert np.all(answers >= 2**50 + 200 - m) and np.all(answers < 2**50 + 2**20 + m)
 
 

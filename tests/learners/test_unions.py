@@ -1,6 +1,6 @@
 """Unions of polygons learned: success at 6000 rows, the same bits for any buffer, every database, an exact audit."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 import jax
@@ -8,23 +8,25 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.cover.table import cover_table
 from dpjax.audit import exact
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.unions import Unions
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.experiment import Experiment, Workload, point
 from dpjax.learners.unions import UnionLearner
+from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.triangles.triangles import Triangles
 
 D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 STARS = Unions(D, 7)  # of six and of five corners
 ADD = Neighboring.ADD_OR_REMOVE_ONE
-LEARNER = UnionLearner(STARS, cover_table(10, 4, ADD, 1e-6, (1.0,)), 8, 16)
-SMALL = UnionLearner(STARS, cover_table(3, 3, ADD, 1e-6, (1.0,)), 4, 5)
-NOISY = UnionLearner(STARS, cover_table(3, 3, Neighboring.REPLACE_ONE, 1e-6, (1.0,), noisy=True), 4, 5)
+LEARNER = UnionLearner(STARS, 10, 4, ADD, directions=8)
+SMALL = UnionLearner(STARS, 3, 3, ADD, directions=4, bins=5)
+NOISY = UnionLearner(STARS, 3, 3, noisy=True, directions=4, bins=5)
 
 
 @cache
@@ -54,7 +56,7 @@ def test_large_grids_are_learned_on_the_coarse_one(key):
     for concepts, points in ((fine, places), (coarse, places >> np.uint64(fine.domain.shift))):
         x = jnp.asarray(concepts.domain.encode(points.tolist()))
         rows, learner = Sample(x, label, jnp.ones(40, bool)), replace(SMALL, concepts=concepts)
-        hypothesis = jax.jit(lambda k, s, own=learner: own.learn(k, s, Privacy(50.0, 1e-6), ACCURACY))(key, rows)
+        hypothesis = jax.jit(learner.learn)(key, rows, learner.plan(Privacy(50.0, 1e-6), ACCURACY))
         found.append((hypothesis.concept, concepts.predict(hypothesis, x)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -73,8 +75,8 @@ def test_two_star_polygons_are_learned_from_6000_rows(stats):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("noisy", "net"), [(False, (16, 24)), (True, (12, 16))])
 def test_finer_lines_and_published_counts(stats, noisy, net):
-    table = cover_table(10, 4, ADD, 1e-6, (1.0,), noisy, 0.4) if noisy else LEARNER.table
-    stats.mostly(successes(UnionLearner(STARS, table, *net), 6000, 12), 12, 0.1)
+    learner = replace(LEARNER, noisy=noisy, directions=net[0], bins=net[1])
+    stats.mostly(successes(learner, 6000, 12), 12, 0.1)
 
 
 def sample(n, capacity, seed=0):
@@ -88,15 +90,16 @@ def sample(n, capacity, seed=0):
 
 @cache
 def learned(learner):
-    return jax.jit(lambda key, rows, privacy: learner.learn(key, rows, privacy, ACCURACY))
+    return jax.jit(learner.learn)
 
 
 @pytest.mark.parametrize("learner", [SMALL, pytest.param(NOISY, marks=pytest.mark.slow)])
 def test_buffer_batch_and_64_bit_types_change_nothing(key, learner):
-    found = learned(learner)(key, sample(100, 128, seed=1), BUDGET).concept
+    plan = learner.plan(BUDGET, ACCURACY)
+    found = learned(learner)(key, sample(100, 128, seed=1), plan).concept
     keys = jax.random.split(jax.random.key(8), 3).at[1].set(key)
     with jax.enable_x64(True):
-        batch = jax.jit(jax.vmap(lambda k: learner.learn(k, sample(100, 100), BUDGET, ACCURACY).concept))(keys)
+        batch = jax.jit(jax.vmap(lambda k: learner.learn(k, sample(100, 100), plan).concept))(keys)
     assert np.array_equal(batch[1], found) and not np.array_equal(batch[0], batch[1])
 
 
@@ -105,27 +108,27 @@ def test_every_database_has_an_answer(n, key):
     rows = sample(n, 100)
     for same in (rows, Sample(jnp.full_like(rows.x, 7), rows.y, rows.mask)):
         for epsilon, delta in ((1.0, 1e-6), (1e-9, 0.0), (1e6, 1e-12)):
-            found = learned(SMALL)(key, same, Privacy(epsilon, delta))
+            found = learned(SMALL)(key, same, SMALL.plan(Privacy(epsilon, delta), ACCURACY))
             assert found.concept.shape == (1, 15 * 3) and found.concept.dtype == jnp.uint32
     assert SMALL.predict(found, same.x).shape == (100, 1)
 
 
 def test_without_privacy_the_triangle_is_found(key):
     """epsilon = 1e6 and a triangle of the family as target: what is chosen covers all positives and no negative."""
-    family, rows = SMALL.family, sample(100, 100)
+    family, rows = SMALL.functions, sample(100, 100)
     h = family.cuts(jnp.asarray([0, 1, 3], jnp.int32), jnp.asarray([2, 6, 3], jnp.int32))
     label = family.hits(h, rows.x.astype(jnp.int32))
     assert 10 < int(label.sum()) < 90
-    found = learned(SMALL)(key, Sample(rows.x, label[:, None], rows.mask), Privacy(1e6, 1e-6))
+    plan = SMALL.plan(Privacy(1e6, 1e-6), ACCURACY)
+    found = learned(SMALL)(key, Sample(rows.x, label[:, None], rows.mask), plan)
     np.testing.assert_array_equal(SMALL.predict(found, rows.x)[:, 0], label)
 
 
 @pytest.mark.slow
 def test_no_database_exceeds_the_guarantee_and_more_would():
     """Exactly, all samples of up to three rows over four points; a learner with 1.6 times its epsilon is caught."""
-    table = cover_table(1, 1, Neighboring.REPLACE_ONE, 1e-6, (4.0,))
-    sound = learner_target(UnionLearner(Unions(1, 1), table, 3, 2), "union", 1)
-    louder = lambda rows, p: sound.table(rows, Privacy(1.6 * p.epsilon, p.delta))  # noqa: E731
+    sound = learner_target(UnionLearner(Unions(1, 1), 1, directions=3, bins=2), "union", 1)
+    louder = lambda rows, plan: sound.table(rows, replace(plan, coefficient=1.6 * plan.coefficient))  # noqa: E731
     assert not exact(sound, Privacy(4.0, 1e-6)).violated
     assert exact(replace(sound, table=louder), Privacy(4.0, 1e-6)).violated
 
@@ -133,20 +136,56 @@ def test_no_database_exceeds_the_guarantee_and_more_would():
 def test_rows_that_the_theorem_needs():
     accuracy = Accuracy(0.4, 0.1)
     sizes = [
-        UnionLearner(STARS, LEARNER.table, *net).sample_size(BUDGET, accuracy) for net in ((3, 4), (8, 12), (32, 48))
+        replace(LEARNER, directions=directions, bins=bins).sample_size(BUDGET, accuracy)
+        for directions, bins in ((3, 4), (8, 12), (32, 48))
     ]
     assert sizes[0] < sizes[1] < sizes[2] < 4 * sizes[0]
+    own = UnionLearner(STARS, 10, 4, ADD, family=Triangles(D, 8, 12))
+    assert own.sample_size(BUDGET, accuracy) == sizes[1]
     with pytest.raises(InputError, match="rounds"):
         LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
-    planned = UnionLearner.planned(STARS, Privacy(1.0, 1e-6), ACCURACY, ADD)
+    planned = UnionLearner(STARS, neighboring=ADD)
+    plan = planned.plan(BUDGET, ACCURACY)
     assert planned.sample_size(BUDGET, ACCURACY) > 6000
-    whole = planned.guarantee(BUDGET)
-    assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, 1e-6, ADD)
+    whole = planned.guarantee(plan)
+    assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, float(down(1e-6)), ADD)
+
+
+@dataclass(frozen=True)
+class Sharp:
+    """A family from outside: triangles that all have one of three slopes, of a coarser family."""
+
+    d: int
+    edges = 3
+
+    @property
+    def planes(self):
+        return HalfPlanes(self.d)
+
+    def select(self, key, x, target, other, score):
+        return Triangles(self.d, 3, 4).select(key, x, target, other, score)
+
+    def hits(self, h, x):
+        return Triangles(self.d, 3, 4).hits(h, x)
+
+
+def test_a_family_from_outside_is_the_same_as_the_same_from_inside(key):
+    rows = sample(100, 100)
+    ours, theirs = UnionLearner(STARS, 2, directions=3, bins=4), UnionLearner(STARS, 2, family=Sharp(D))
+    plan = ours.plan(Privacy(2.0), ACCURACY)
+    found = [learned(learner)(key, rows, plan).concept for learner in (ours, theirs)]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("family", [HalfPlanes(D), Triangles(D + 1), None])
+def test_families_of_another_hypothesis_are_refused(family):
+    with pytest.raises(InputError, match="family"):
+        UnionLearner(STARS, family=family or Triangles(D), directions=12 if family else 5)
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))
 def test_hard_neighbors_are_neighbors(relation):
-    learner = UnionLearner(STARS, cover_table(3, 4, relation, 1e-6, (1.0,)))
+    learner = UnionLearner(STARS, 3, 4, relation)
     for rows in (1, 5):
         for one, other in learner.hard_neighbors(rows):
             differ = sum(
@@ -158,9 +197,9 @@ def test_hard_neighbors_are_neighbors(relation):
 
 def test_only_unions_and_one_concept():
     with pytest.raises(InputError, match="Unions"):
-        UnionLearner(Points(Domain(4)), LEARNER.table)
+        UnionLearner(Points(Domain(4)))
     with pytest.raises(InputError, match="directions"):
-        UnionLearner(STARS, LEARNER.table, 2)
+        UnionLearner(STARS, directions=2)
     two = Sample(jnp.zeros((3, 2), jnp.uint32), jnp.zeros((3, 2), bool), jnp.ones(3, bool))
     with pytest.raises(InputError, match="one concept"):
-        LEARNER.learn(jax.random.key(0), two, BUDGET, ACCURACY)
+        LEARNER.learn(jax.random.key(0), two, SMALL.plan(Privacy(1.0), ACCURACY))

@@ -1,7 +1,9 @@
 """Learners of classes of VC dimension 1: their parts against brute force, and what one row can change."""
 
 from dataclasses import replace
+from itertools import pairwise
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,10 +14,11 @@ from dpjax import audit, evidence
 from dpjax.concepts import Domain, Hypothesis, Points, Thresholds, Tree, distributions
 from dpjax.concepts import tree_generators as trees
 from dpjax.core.checks import InputError
+from dpjax.core.plans import bucket, stack_plans
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import ImproperVC1, ProperVC1, ThresholdInterior
-from dpjax.learners.vc1_improper import depth_bits
-from dpjax.mechanisms.median import plan_exponential, plan_for, plan_rsc
+from dpjax.learners.vc1_improper import METHODS
+from dpjax.mechanisms.median import plan_recprefix
 from dpjax.theory import vc1 as theory
 
 TREES = {
@@ -24,8 +27,15 @@ TREES = {
 }  # fmt: skip
 
 
+ACCURACY = Accuracy(0.1, 0.1)
+
+
 def improper(concepts, t):
-    return ImproperVC1(concepts, t, plan_for("exponential", depth_bits(concepts), 0.5, 0.0, 0.1))
+    return ImproperVC1(concepts, "exponential", t)
+
+
+def proper(tree, t, share, rounds):
+    return ProperVC1(tree, "exponential", t, share, rounds, 0.5)
 
 
 def random_sample(tree, generator, rows, capacity=None, noise=0.3):
@@ -46,8 +56,12 @@ def test_subsample_sizes():
     assert theory.subsamples(0.5, 5e-7, 0.05 / 3) == 453
     assert theory.subsample_size(453, 0.1, 0.05 / 3) == 20
     assert theory.printed_subsample_size(453, 0.1, 0.05) == 39583
-    planned = ImproperVC1.planned(Thresholds(Domain(2**20)), Privacy(1.0, 1e-6), Accuracy(0.1, 0.05), "recprefix")
-    assert planned.subsamples == max(planned.median.required(1 / 3), 453)
+    learner = ImproperVC1(Thresholds(Domain(2**20)), "recprefix")
+    plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.05))
+    needed = max(plan_recprefix(20, 0.5, 5e-7, 0.05 / 3).required(1 / 3), 453)
+    assert plan.subsamples == needed and plan.most == bucket(needed)
+    assert bucket(plan.least - 1) < bucket(plan.least) == plan.most
+    assert learner.sample_size(Privacy(1.0, 1e-6), Accuracy(0.1, 0.05)) == theory.improper(needed, 0.1, 0.05)
 
 
 @pytest.mark.parametrize("t", [1, 7, 60, 453])
@@ -88,7 +102,8 @@ def test_one_row_changes_one_subsample(name):
     """Whatever the labels: a replaced row moves at most one of the t nodes, for the same order of rows."""
     tree, generator = TREES[name], np.random.default_rng(5)
     learner = improper(tree, 6)
-    nodes = jax.jit(lambda key, sample: learner.deterministic(key, sample))
+    plan = replace(learner.plan(Privacy(1.0, 1e-6), ACCURACY), most=16)
+    nodes = jax.jit(lambda key, sample: learner.deterministic(key, sample, plan))
     for trial in range(40):
         rows = int(generator.integers(1, 31))
         sample = random_sample(tree, generator, rows, 30)
@@ -97,7 +112,36 @@ def test_one_row_changes_one_subsample(name):
         y = sample.y.at[row, 0].set(bool(generator.integers(2)))
         key = jax.random.key(trial)
         moved = np.any(np.asarray(nodes(key, sample)) != np.asarray(nodes(key, Sample(x, y, sample.mask))), axis=1)
-        assert moved.sum() <= 1
+        assert moved.sum() <= 1 and not moved[6:].any()
+
+
+@pytest.mark.parametrize("subsamples", [-1, 0, 1, 2, 5, 6, 7, 1000, 2**31 - 1])
+def test_one_row_changes_one_subsample_of_an_edited_plan(subsamples):
+    """Whatever t the plan says: also beyond the buffer, and below the bucket's least."""
+    tree, generator = TREES["recursive"], np.random.default_rng(6)
+    learner = improper(tree, 6)
+    plan = replace(learner.plan(Privacy(1.0, 1e-6), ACCURACY), subsamples=np.int32(subsamples))
+    nodes = jax.jit(learner.deterministic)
+    for trial in range(10):
+        sample = random_sample(tree, generator, 40)
+        x = sample.x.at[trial, 0].set(int(generator.integers(tree.domain.size)))
+        other = Sample(x, sample.y.at[trial, 0].set(~sample.y[trial, 0]), sample.mask)
+        pair = [np.asarray(nodes(jax.random.key(trial), data, plan)) for data in (sample, other)]
+        assert np.any(pair[0] != pair[1], axis=1).sum() <= 1
+
+
+def test_a_bucket_and_a_mask_change_no_answer():
+    """The rows of a subsample, the median and the votes are those of the exact size: a larger bucket, equal bits."""
+    tree = TREES["recursive"]
+    learner = improper(tree, 30)
+    plan = learner.plan(Privacy(2.0, 1e-3), ACCURACY)
+    assert plan.least == plan.most == 30
+    sample = random_sample(tree, np.random.default_rng(8), 90, noise=0.0)
+    run = jax.jit(jax.vmap(learner.learn, (0, None, None)))
+    keys = jax.random.split(jax.random.key(2), 16)
+    found = [run(keys, sample, replace(plan, least=least, most=most)) for least, most in ((30, 30), (17, 40))]
+    chex.assert_trees_all_equal(*found)
+    assert len(np.unique(np.asarray(found[0].concept)[:, 0, 1])) > 1
 
 
 def test_implicit_thresholds_are_the_path():
@@ -123,38 +167,84 @@ def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
     """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""
     tree, generator = TREES[name], np.random.default_rng(7)
     learner = improper(tree, 8)
-    run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(jnp.float32(1e4), jnp.float32(0.5)), Accuracy(0.1, 0.1)))
+    run, plan = jax.jit(learner.learn), learner.plan(Privacy(1e3, 0.5), ACCURACY)
     for trial in range(20):
         sample = random_sample(tree, generator, 60, noise=0.0)
-        found = run(jax.random.key(trial), sample)
+        found = run(jax.random.key(trial), sample, plan)
         wrong = np.asarray(tree.predict(found, sample.x) != sample.y)
         labels = np.asarray(tree.relabel(sample.x, sample.y))[:, 0]
         assert int(found.outcome[0]) == 0
         assert not np.any(wrong[:, 0] & ~labels), "a node off the target's path labels a zero with 1"
 
 
-def test_bad_static_numbers_are_refused():
+def test_bad_numbers_are_refused():
     tree = TREES["recursive"]
-    plan = plan_exponential(depth_bits(tree), 0.5, 0.1)
-    for call in (
-        lambda: ImproperVC1(tree, 0, plan), lambda: ImproperVC1(Points(Domain(4)), 3, plan),
-        lambda: ImproperVC1(tree, 3, plan_exponential(40, 0.5, 0.1)),
-        lambda: ImproperVC1(tree, 3, plan, Neighboring.ADD_OR_REMOVE_ONE),
-        lambda: ImproperVC1(tree, 3, plan).sample_size(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)),
-        lambda: ProperVC1(improper(Thresholds(Domain(8)), 3), 0.1, 2),
-        lambda: ProperVC1(improper(tree, 3), 1.5, 2), lambda: ProperVC1(improper(tree, 3), 0.1, 0),
-        lambda: ImproperVC1.planned(tree, Privacy(1.0, 0.0), Accuracy(0.1, 0.1)),
+    for call, name in (
+        (lambda: improper(tree, 0), "subsamples"), (lambda: improper(Points(Domain(4)), 3), "concepts"),
+        (lambda: ImproperVC1(tree, "median"), "method"),
+        (lambda: ImproperVC1(tree, neighboring=Neighboring.ADD_OR_REMOVE_ONE), "neighboring"),
+        (lambda: improper(tree, 3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "subsamples"),
+        (lambda: ProperVC1(Thresholds(Domain(8))), "concepts"), (lambda: proper(tree, 3, 1.5, 2), "share"),
+        (lambda: proper(tree, 3, 0.1, 0), "rounds"), (lambda: ProperVC1(tree, "median"), "method"),
+        (lambda: ImproperVC1(tree).plan(Privacy(1.0, 0.0), ACCURACY), "delta"),
+        (lambda: ProperVC1(tree).plan(Privacy(1.0, 0.0), ACCURACY), "delta"),
+        (lambda: ThresholdInterior(Thresholds(Domain(8)), "recprefix").plan(Privacy(1.0, 0.0), ACCURACY), "delta"),
+        (lambda: ThresholdInterior(Thresholds(Domain(8)), records=1).sample_size(Privacy(1.0), ACCURACY), "records"),
     ):  # fmt: skip
-        with pytest.raises(InputError):
+        with pytest.raises(InputError) as error:
             call()
+        assert error.value.name == name
 
 
-def test_an_rsc_plan_says_what_it_spends():
-    """Whatever budget the caller names, the plan's own is what the tree of guarantees shows."""
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+LEARNERS = {
+    **{f"improper, {method}": ImproperVC1(Thresholds(Domain(2**20)), method) for method in METHODS},
+    "improper, tree": ImproperVC1(TREES["recursive"], "exponential"),
+    "proper": ProperVC1(TREES["recursive"], "exponential"),
+    "proper, recprefix": ProperVC1(TREES["figure"], "recprefix"),
+    **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in METHODS},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_what_is_spent_is_the_budget(name):
+    """Random budgets: at most the budget, .999 of epsilon, and none is refused."""
+    learner, generator = LEARNERS[name], np.random.default_rng(len(name))
+    for _ in range(200 if learner.method in ("exponential", "recprefix") else 25):
+        epsilon, delta = (float(np.exp(generator.uniform(*np.log(ends)))) for ends in ((1e-3, 20), (1e-12, 1e-2)))
+        spent = learner.guarantee(learner.plan(Privacy(epsilon, delta), ACCURACY))
+        assert 0.999 * epsilon <= spent.epsilon <= epsilon and spent.delta <= delta
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_eight_epsilons_have_at_most_four_structures(name):
+    plans = [LEARNERS[name].plan(Privacy(float(e), 1e-6), ACCURACY) for e in np.geomspace(0.25, 4, 8)]
+    assert len({jax.tree.structure(plan) for plan in plans}) <= 4
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_eight_epsilons_are_traced_at_most_four_times(name):
+    learner = LEARNERS[name]
+    values = list(range(13))
+    x = jnp.asarray(learner.concepts.domain.encode([value % learner.concepts.domain.size for value in values]))
+    sample = Sample(x, jnp.asarray(values)[:, None] < 5, jnp.ones(13, bool))
+    run = jax.jit(chex.assert_max_traces(learner.learn, n=4))
+    chex.clear_trace_counter()
+    for epsilon in np.geomspace(0.25, 4, 8):
+        plan = learner.plan(Privacy(float(epsilon), 1e-6), ACCURACY)
+        assert {np.asarray(leaf).dtype.name for leaf in jax.tree.leaves(plan)} <= {"float32", "int32", "uint32"}
+        run.trace(jax.random.key(0), sample, plan)
+
+
+def test_every_median_says_what_it_spends():
+    """TreeLog by RSC too: the guarantee follows the budget that was planned."""
     concepts = Thresholds(Domain(2**16))
-    learner = ImproperVC1(concepts, 20, plan_rsc(16, 0.5, 5e-7, 0.1))
-    for epsilon in (0.1, 1.0, 10.0):
-        assert learner.guarantee(Privacy(epsilon, 1e-6)).epsilon == pytest.approx(0.5 + epsilon / 2, rel=1e-3)
+    for method in METHODS:
+        for epsilon in (0.01, 0.1, 1.0, 10.0):
+            learner = ImproperVC1(concepts, method, 20)
+            spent = learner.guarantee(learner.plan(Privacy(epsilon, 1e-6), ACCURACY))
+            assert 0.999 * epsilon <= spent.epsilon <= epsilon
 
 
 # --- the proper learner -----------------------------------------------------------------------------------------------
@@ -163,7 +253,7 @@ def test_an_rsc_plan_says_what_it_spends():
 @pytest.mark.parametrize("name", TREES)
 def test_counts_are_what_they_say(name):
     tree, generator = TREES[name], np.random.default_rng(8)
-    learner = ProperVC1(improper(tree, 3), 0.1, 2)
+    learner = proper(tree, 3, 0.1, 2)
     sample = random_sample(tree, generator, 50)
     places = np.asarray(tree.node_of(sample.x))
     zeros = [
@@ -196,20 +286,20 @@ def test_counts_are_what_they_say(name):
 def test_the_hypothesis_is_always_in_the_class(name):
     """Every database, clean or not, every budget; and it lies below the improper learner's node."""
     tree, generator = TREES[name], np.random.default_rng(9)
-    learner = ProperVC1(improper(tree, 4), 0.05, max(1, tree.longest_improper))
-    run = jax.jit(jax.vmap(learner.learn, (0, None, 0, None)))
+    learner = proper(tree, 4, 0.05, max(1, tree.longest_improper))
+    plan = stack_plans([learner.plan(Privacy(float(e), 0.1), ACCURACY) for e in np.geomspace(0.01, 200, 64)])
+    run = jax.jit(jax.vmap(learner.learn, (0, None, 0)))
     for trial in range(8):
         sample = random_sample(tree, generator, int(generator.integers(0, 61)), 60, noise=float(trial % 3) / 4)
         keys = jax.random.split(jax.random.key(trial), 64)
-        privacy = Privacy(jnp.geomspace(0.01, 200, 64, dtype=jnp.float32), jnp.full(64, 0.1, jnp.float32))
-        found = run(keys, sample, privacy, Accuracy(0.1, 0.1))
+        found = run(keys, sample, plan)
         assert bool(jnp.all(jax.vmap(tree.is_member)(found)))
 
 
 @pytest.mark.parametrize("name", ["recursive", "caterpillar", "prefixes"])
 def test_one_row_moves_every_count_by_one(name):
     tree, generator = TREES[name], np.random.default_rng(10)
-    learner = ProperVC1(improper(tree, 3), 0.1, 2)
+    learner = proper(tree, 3, 0.1, 2)
     counts = jax.jit(learner.counts)
     for _ in range(30):
         sample, start = random_sample(tree, generator, 20), jnp.int32(generator.integers(tree.size))
@@ -226,8 +316,10 @@ def test_one_row_moves_every_count_by_one(name):
 def test_without_noise_the_descent_finds_the_target():
     """All zeros lie off the target's path, so its leaf has none on it: every leaf that is found has none."""
     tree, generator = trees.prefixes(4), np.random.default_rng(11)
-    learner = ProperVC1(improper(tree, 4), 0.001, tree.longest_improper)
-    run = jax.jit(lambda key, s: learner.descend(key, jnp.int32(1), s, Privacy(jnp.float32(1e5), jnp.float32(0.1))))
+    learner = proper(tree, 4, 0.001, tree.longest_improper)
+    plan = learner.plan(Privacy(1e3, 0.1), ACCURACY)
+    loud = replace(plan, test=np.float32(1e5), choice=np.float32(1e5))
+    run = jax.jit(lambda key, s: learner.descend(key, jnp.int32(1), s, loud))
     inside = np.flatnonzero(tree.proper & (np.arange(tree.size) > 1) & (np.arange(tree.size) < tree.tout[1]))
     for trial in range(20):
         target = int(generator.choice(inside))
@@ -241,15 +333,39 @@ def test_without_noise_the_descent_finds_the_target():
 def test_a_maximum_class_needs_no_descent():
     tree = trees.caterpillar(50, 2)
     numbers = Privacy(4.0, 1e-6), Accuracy(0.1, 0.1)
-    learner = ProperVC1.planned(tree, *numbers)
-    assert tree.maximum and learner.parts(*numbers)[1] == 0 and learner.rounds == 1
+    learner = ProperVC1(tree)
+    assert tree.maximum and learner.parts(*numbers)[1] == 0 and learner.plan(*numbers).rounds == 1
 
 
 def test_the_two_parts_are_in_parallel():
-    learner = ProperVC1.planned(TREES["recursive"], Privacy(1.0, 1e-6), Accuracy(0.2, 0.1))
-    whole = learner.guarantee(Privacy(1.0, 1e-6))
-    assert "parallel" in str(whole) and whole.epsilon <= 1 and whole.delta <= 1e-6
-    assert all(part.epsilon > 0.99 for part in whole.parts)
+    learner = ProperVC1(TREES["recursive"])
+    for rounds in (1, 3, 100):
+        plan = replace(learner, rounds=rounds).plan(Privacy(1.0, 1e-6), Accuracy(0.2, 0.1))
+        whole = learner.guarantee(plan)
+        assert "parallel" in str(whole) and whole.epsilon <= 1 and whole.delta <= 1e-6
+        assert all(0.999 < part.epsilon <= 1 for part in whole.parts)
+        assert plan.rounds == rounds and float(plan.slack) <= 1e-6
+
+
+def test_a_claimed_slack_cannot_raise_what_a_proper_plan_spends():
+    """It moves along the curve of the composition: more delta, less epsilon, and the other way."""
+    learner = ProperVC1(TREES["recursive"], rounds=30)
+    plan = learner.plan(Privacy(1.0, 1e-6), ACCURACY)
+    spent = [learner.guarantee(replace(plan, slack=np.float32(slack))).parts[1] for slack in (0, 1e-9, 1e-6, 1e-3)]
+    assert all(a.epsilon > b.epsilon and a.delta < b.delta for a, b in pairwise(spent))
+
+
+def test_sample_size_gives_both_parts_their_rows():
+    learner, numbers = ProperVC1(TREES["recursive"]), (Privacy(1.0, 1e-6), Accuracy(0.2, 0.1))
+    n, first = learner.sample_size(*numbers), float(learner.plan(*numbers).first)
+    own, other = learner.parts(*numbers)
+    assert n * first >= own and n * (1 - first) >= other and n < 1.01 * (own + other)
+
+
+def records_of(selected):
+    """The real ones of the selected records of a domain of one limb."""
+    rows, used = (np.asarray(part) for part in selected)
+    return rows[used, 0]
 
 
 # --- thresholds by an interior point ----------------------------------------------------------------------------------
@@ -257,8 +373,10 @@ def test_the_two_parts_are_in_parallel():
 
 def test_one_row_replaces_two_records():
     """As multisets; whatever the labels, the mask and how few rows there are."""
-    learner = ThresholdInterior(Thresholds(Domain(20)), 4, plan_exponential(5, 0.5, 0.1))
-    selected = jax.jit(learner.selected)
+    learner = ThresholdInterior(Thresholds(Domain(20)), "exponential", 4)
+    plan = learner.plan(Privacy(1.0), ACCURACY)
+    plan = replace(plan, most=6)
+    selected = jax.jit(lambda sample: learner.selected(sample, plan))
     generator = np.random.default_rng(12)
     for _ in range(300):
         rows = int(generator.integers(1, 11))
@@ -268,9 +386,7 @@ def test_one_row_replaces_two_records():
         row = int(generator.integers(rows))
         other_x[row], other_y[row] = generator.integers(20), generator.integers(2)
         one, other = (
-            np.bincount(
-                np.asarray(selected(Sample(jnp.asarray(a), jnp.asarray(b), jnp.asarray(mask))))[:, 0], minlength=20
-            )
+            np.bincount(records_of(selected(Sample(jnp.asarray(a), jnp.asarray(b), jnp.asarray(mask)))), minlength=20)
             for a, b in ((x, y), (other_x, other_y))
         )
         assert one.sum() == other.sum() == 8 and np.abs(one - other).sum() <= 4
@@ -279,14 +395,15 @@ def test_one_row_replaces_two_records():
 def test_an_interior_point_makes_few_errors():
     """z between the records: at most m - 1 errors a side, also where points coincide."""
     domain, m = Domain(30), 5
-    learner = ThresholdInterior(Thresholds(domain), m, plan_exponential(5, 0.5, 0.1))
+    learner = ThresholdInterior(Thresholds(domain), "exponential", m)
+    plan = learner.plan(Privacy(1.0), ACCURACY)
     generator = np.random.default_rng(13)
     for _ in range(100):
         x = generator.integers(0, 30, (60, 1)).astype(np.uint32)
         target = int(generator.integers(30))
         y = x <= target
         records = np.sort(
-            np.asarray(learner.selected(Sample(jnp.asarray(x), jnp.asarray(y), jnp.ones(60, bool))))[:, 0]
+            records_of(learner.selected(Sample(jnp.asarray(x), jnp.asarray(y), jnp.ones(60, bool)), plan))
         )
         for z in range(int(records[0]), int(records[-1]) + 1):
             if min(np.sum(records <= z), np.sum(records >= z)) >= 1:
@@ -305,7 +422,7 @@ def test_hard_neighbors_do_not_refute_the_improper_learner():
     """One path against another with a vote for each row, at 1 - 1e-6; 16 times the budget is caught."""
     found = evidence.learner_target(improper(TREES["recursive"], 24), "recursive", 1)
     two_paths = replace(found, pairs=lambda: found.pairs()[-1:])
-    louder = replace(two_paths, run=lambda key, data, p: two_paths.run(key, data, Privacy(16 * p.epsilon, p.delta)))
+    louder = replace(two_paths, plan=lambda p: two_paths.plan(Privacy(16 * p.epsilon, p.delta)))
     for target, violated in ((two_paths, False), (louder, True)):
         report = audit.statistical(target, Privacy(4.0, 0.1), trials=5000, confidence=1 - 1e-6)
         assert report.violated is violated, str(report)
@@ -316,11 +433,13 @@ def test_hard_neighbors_do_not_refute_the_improper_learner():
 def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples):
     """Beside the tree itself: XLA's own account of a compiled trial, for two buffers."""
     tree = trees.recursive(nodes, 0, 0.5)
-    learner = ImproperVC1(tree, subsamples, plan_exponential(depth_bits(tree), 0.5, 0.1))
+    learner = improper(tree, subsamples)
+    plan = learner.plan(Privacy(1.0, 1e-6), ACCURACY)
     words = []
     for n in (2**12, 2**14):
         sample = Sample(*(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in (
             ((n, 2), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))))  # fmt: skip
-        run = jax.jit(lambda key, s: learner.learn(key, s, Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)))
-        words.append(run.lower(jax.random.key(0), sample).compile().memory_analysis().temp_size_in_bytes / 4 / n)
+        run = jax.jit(learner.learn)
+        used = run.lower(jax.random.key(0), sample, plan).compile().memory_analysis().temp_size_in_bytes
+        words.append(used / 4 / n)
     assert max(words) < 16

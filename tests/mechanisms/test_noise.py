@@ -2,6 +2,7 @@
 
 import math
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
+from dpjax.laws import DiscreteLaplace
 from dpjax.mechanisms import (
     discrete_laplace_mechanism,
     discrete_laplace_mechanism_guarantee,
+    discrete_laplace_plan,
     laplace_mechanism,
     laplace_mechanism_guarantee,
 )
@@ -109,3 +112,19 @@ def test_guarantees_and_refusals():
     for epsilon in (0, -1, math.nan, math.inf):
         with pytest.raises(InputError, match="epsilon"):
             laplace_mechanism_guarantee(epsilon, sensitivity=1)
+
+
+def test_one_program_for_several_plans():
+    value = jnp.array([3, -1], jnp.int32)
+
+    @jax.jit
+    @chex.assert_max_traces(2)
+    def draw(key, plan):
+        return discrete_laplace_mechanism(value, plan, sensitivity=1).sample(key)
+
+    for epsilon in np.geomspace(0.25, 4, 8):
+        plan = discrete_laplace_plan(float(epsilon), sensitivity=1)
+        assert float(plan.scale) >= 1 / epsilon
+        found = draw(jax.random.key(1), plan)
+        unpadded = DiscreteLaplace.of(value, float(plan.scale), len(plan.table.digits))
+        chex.assert_trees_all_equal(found, unpadded.sample(jax.random.key(1)))

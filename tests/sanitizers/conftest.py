@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.core.types import Privacy
+from dpjax.core.types import Accuracy, Privacy
 
 WIDE = 5  # rows of a buffer in a small world
+ACCURACY = Accuracy(0.35, 0.1)
 
 
 def multisets(values, *sizes):
@@ -33,15 +34,10 @@ def multisets(values, *sizes):
     return x, mask, np.array(pairs, int).reshape(-1, 2)
 
 
-def wide_privacy(epsilon, delta):
-    """The same budget in float64, for exact laws; 64-bit types to be enabled."""
-    return Privacy(jnp.asarray(epsilon, jnp.float64), jnp.asarray(delta, jnp.float64))
-
-
 @pytest.fixture(scope="session")
 def world():
-    """`multisets` and `wide_privacy`."""
-    return multisets, wide_privacy
+    """`multisets`."""
+    return multisets
 
 
 @pytest.fixture(scope="session")
@@ -56,20 +52,15 @@ def families():
 
 @pytest.fixture(scope="session")
 def run():
-    """A jitted sanitizer: (sanitizer) -> function of (key, x, mask, epsilon, delta), one program each."""
+    """A jitted sanitizer: (sanitizer) -> function of (key, x, mask, epsilon, delta), planned for ``ACCURACY``."""
     programs = {}
 
     def compiled(sanitizer):
-        if sanitizer not in programs:
-
-            def sanitize(key, x, mask, epsilon, delta):
-                return sanitizer.sanitize(key, x, mask, Privacy(epsilon, delta))
-
-            programs[sanitizer] = jax.jit(sanitize)
-        program = programs[sanitizer]
+        program = programs.setdefault(sanitizer, jax.jit(sanitizer.sanitize))
 
         def call(key, x, mask, epsilon=1.0, delta=1e-6):
-            return program(key, jnp.asarray(x), jnp.asarray(mask), jnp.float32(epsilon), jnp.float32(delta))
+            plan = sanitizer.plan(Privacy(epsilon, delta), ACCURACY)
+            return program(key, jnp.asarray(x), jnp.asarray(mask), plan)
 
         call.program = program
         return call

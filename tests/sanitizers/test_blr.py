@@ -13,6 +13,7 @@ import pytest
 from dpjax import audit, evidence
 from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down, widened
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.sanitizers import BLR, Sanitized
 from dpjax.sanitizers.queries import answers, error, histogram, query
@@ -49,20 +50,20 @@ def test_the_law_is_that_of_the_definition(rows, m):
     plan, capacity = BLR(Finite.of(TABLE), m), 9
     x = np.full((capacity, 1), 0xDEADBEEF, np.uint32)
     x[: len(rows), 0] = rows
-    want = brute(TABLE, rows, m, 1.7)
+    want = brute(TABLE, rows, m, float(down(1.7)))
     with jax.enable_x64(True):
-        law = plan.law(jnp.asarray(x), jnp.arange(capacity) < len(rows), Privacy(jnp.float64(1.7)))
+        numbers = jax.tree.map(jnp.asarray, widened(plan.plan(Privacy(1.7), Accuracy(ALPHA, BETA))))
+        law = plan.law(jnp.asarray(x), jnp.arange(capacity) < len(rows), numbers)
         np.testing.assert_allclose(np.exp(law.log_probs()), list(want.values()), rtol=1e-12)
-    assert plan.databases == len(want)
+    assert plan.databases(m) == len(want)
 
 
 @pytest.mark.statistical
 def test_what_is_drawn_is_the_multiset_of_its_number(stats, run, key):
     plan, trials = BLR(Finite.of(TABLE), 2), 20_000
     x = jnp.asarray([[0], [3], [3]], jnp.uint32)
-    made = jax.jit(jax.vmap(lambda k: plan.sanitize(k, x, jnp.ones(3, bool), Privacy(3.0))))(
-        jax.random.split(key, trials)
-    )
+    numbers = plan.plan(Privacy(3.0), Accuracy(ALPHA, BETA))
+    made = jax.jit(jax.vmap(lambda k: plan.sanitize(k, x, jnp.ones(3, bool), numbers)))(jax.random.split(key, trials))
     want = brute(TABLE, [0, 3, 3], 2, 3.0)
     drawn = [tuple(sorted(row)) for row in np.asarray(made.points)[:, :, 0].tolist()]
     stats.chi_square([drawn.count(chosen) for chosen in want], list(want.values()))
@@ -74,10 +75,11 @@ def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
     queries = Finite.of(TABLE)
     plan = BLR(queries, 14)
     n = plan.sample_size(Privacy(1.0), Accuracy(ALPHA, BETA))
+    numbers = plan.plan(Privacy(1.0), Accuracy(ALPHA, BETA))
     generator = np.random.default_rng(1)
     law = np.array([[0.97, 0.01, 0.01, 0.01], [0.25] * 4, [0.49, 0.01, 0.01, 0.49]])[np.arange(TRIALS) % 3]
     x = np.array([generator.choice(4, (n, 1), p=p) for p in law]).astype(np.uint32)
-    made = jax.jit(jax.vmap(lambda k, x: plan.sanitize(k, x, jnp.ones(n, bool), Privacy(1.0))))(
+    made = jax.jit(jax.vmap(lambda k, x: plan.sanitize(k, x, jnp.ones(n, bool), numbers)))(
         jax.random.split(key, TRIALS), jnp.asarray(x)
     )
     errors = [error(queries, jax.tree.map(lambda a: a[t], made), x[t], np.ones(n, bool)) for t in range(TRIALS)]  # noqa: B023
@@ -93,7 +95,7 @@ def test_sizes_by_hand_and_refusals():
     wide = Finite.of(np.eye(64))
     with pytest.raises(InputError, match=r"766480 x \(64 \+ 4\)") as refused:
         BLR(wide, 4)
-    assert "MWEM" in str(refused.value) and BLR(wide, 3).databases == 45760
+    assert "MWEM" in str(refused.value) and BLR(wide, 3).databases(3) == 45760
     with pytest.raises(InputError, match=r"about 2\*\*"):
         BLR(Finite.of(np.ones((1, 4096))), 10_000)  # a number too long to print
     for wrong in (lambda: BLR(wide, 0), lambda: BLR(wide, 2).sample_size(Privacy(0.0), Accuracy(0.1, 0.1)),
@@ -104,21 +106,23 @@ def test_sizes_by_hand_and_refusals():
 
 def test_planned_points_need_the_fewest_rows():
     queries, accuracy = Finite.of(TABLE), Accuracy(0.3, 0.1)
-    plan = BLR.planned(queries, Privacy(1.0), accuracy)
-    assert plan == min((BLR(queries, m) for m in range(10, 98)), key=lambda p: p.sample_size(Privacy(1.0), accuracy))
+    found = BLR(queries).sample_size(Privacy(1.0), accuracy)
+    assert found == min(BLR(queries, m).sample_size(Privacy(1.0), accuracy) for m in range(10, 98))
     with pytest.raises(InputError, match="multisets"):
-        BLR.planned(Finite.of(np.eye(64)), Privacy(1.0), accuracy)
+        BLR(Finite.of(np.eye(64))).plan(Privacy(1.0), accuracy)
 
 
 def test_buffers_in_which_counts_would_not_be_exact_are_refused():
     plan = BLR(Finite.of([[0, 1]]), 300)
     shape = lambda rows: (jax.ShapeDtypeStruct((rows, 1), jnp.uint32), jax.ShapeDtypeStruct((rows,), bool))  # noqa: E731
-    law = lambda x, mask: plan.law(x, mask, Privacy(1.0))  # noqa: E731
+    numbers = plan.plan(Privacy(1.0), Accuracy(ALPHA, BETA))
+    law = lambda x, mask: plan.law(x, mask, numbers)  # noqa: E731
     jax.eval_shape(law, *shape(2**31 // 300))
     with pytest.raises(InputError, match="sanitize a part"):
         jax.eval_shape(law, *shape(2**31 // 300 + 1))
+    few = dataclasses.replace(numbers, points=1)
     with pytest.raises(InputError, match="sanitize a part"):
-        jax.eval_shape(lambda x, mask: BLR(Finite.of(TABLE), 1).law(x, mask, Privacy(1.0)), *shape(2**24))
+        jax.eval_shape(lambda x, mask: BLR(Finite.of(TABLE), 1).law(x, mask, few), *shape(2**24))
 
 
 def test_the_guarantee_is_pure_and_nearly_used_up():

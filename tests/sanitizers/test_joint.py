@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dpjax.audit.outcomes import exact_law
-from dpjax.core.types import Privacy
-from dpjax.sanitizers import JointQuantiles, error, joint, joint_law
+from dpjax.core.plans import widened
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.sanitizers import JointQuantiles, error, joint_law
 
 EPSILON = 2.0
 DATABASES = [(), (0,), (3,), (1, 1), (0, 3, 3), (0, 1, 2, 3), (2, 2, 2, 2, 2), (0, 0, 3, 3, 3), (0, 1, 1, 2, 3)]
@@ -35,35 +36,34 @@ def by_definition(rows, count, size):
     return {points: weight / total for points, weight in law.items()}
 
 
-def exact(plan, wide):
+def exact(sanitizer):
     """`exact_law` of the points on all databases, without the two ends."""
     x, mask = np.full((len(DATABASES), 5, 1), 0xDEADBEEF, np.uint32), np.zeros((len(DATABASES), 5), bool)
     for at, rows in enumerate(DATABASES):
         x[at, : len(rows), 0], mask[at, : len(rows)] = rows, True
 
-    def run(base):
-        return plan.sanitize(jax.random.key(0), *base, wide(EPSILON, 0.0)).points[1:-1]
+    def run(key, base, plan):
+        return sanitizer.sanitize(key, *base, plan).points[1:-1]
 
-    with jax.enable_x64(True):
-        table, outputs = exact_law(run, (jnp.asarray(x), jnp.asarray(mask)), 4)
-    points = outputs.view(np.uint32).reshape(len(outputs), plan.count)
+    plan = widened(sanitizer.plan(Privacy(EPSILON), Accuracy(0.5, 0.1)))
+    table, outputs = exact_law(run, (jnp.asarray(x), jnp.asarray(mask)), plan)
+    points = outputs.view(np.uint32).reshape(len(outputs), sanitizer.count)
     return table, [tuple(int(value) for value in row) for row in points]
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_the_law_is_the_exponential_mechanism_over_sorted_tuples(count, world, monkeypatch):
-    monkeypatch.setattr(joint, "_DOWN", 1.0)
-    table, points = exact(JointQuantiles(count, 2), world[1])
+def test_the_law_is_the_exponential_mechanism_over_sorted_tuples(count):
+    table, points = exact(JointQuantiles(2, count=count, ties=0))
     for rows, log_p in zip(DATABASES, table, strict=True):
         expected = by_definition(rows, count, 4)
         assert len(points) == len(expected)
         np.testing.assert_allclose(np.exp(log_p), [expected[point] for point in points], rtol=1e-12)
 
 
-def test_a_sampler_without_the_weight_of_equal_places_is_caught(world, monkeypatch):
+def test_a_sampler_without_the_weight_of_equal_places_is_caught(monkeypatch):
     plain = joint_law._continued
     monkeypatch.setattr(joint_law, "_continued", lambda width, ended, run: plain(width, ended, jnp.zeros_like(run)))
-    table, points = exact(JointQuantiles(2, 2), world[1])
+    table, points = exact(JointQuantiles(2, count=2, ties=0))
     expected = by_definition(DATABASES[-1], 2, 4)
     assert np.max(np.abs(np.exp(table[-1]) - [expected[point] for point in points])) > 0.01
 
@@ -72,10 +72,10 @@ def test_points_in_the_order_drawn_would_give_a_row_away():
     """Two points of one place come in any order, two of different places ascend: no epsilon covers that."""
     targets, rate = jnp.asarray([0, 1, 1], jnp.int32), jnp.float32(EPSILON / 2)
 
-    def run(rows):
-        return joint_law.JointLaw.of(rows, jnp.int32(2), targets, rate, 2).sample(jax.random.key(0))
+    def run(key, rows, plan):
+        return joint_law.JointLaw.of(rows, jnp.int32(2), targets, plan, 2).sample(key)
 
-    table, outputs = exact_law(run, jnp.asarray([[[0], [0]], [[0], [2]]], jnp.uint32), 4)
+    table, outputs = exact_law(run, jnp.asarray([[[0], [0]], [[0], [2]]], jnp.uint32), rate)
     descending = [row.view(np.uint32).tolist() == [3, 1] for row in outputs]
     assert np.isfinite(table[0, descending]) and np.isneginf(table[1, descending])
 
@@ -104,18 +104,8 @@ def test_moves_are_sums_of_positive_terms_over_any_range_of_weights():
                 np.testing.assert_array_equal(padded[:size], moved)
 
 
-def test_a_loop_draws_what_single_draws_do(key, monkeypatch):
-    x, mask = jnp.asarray([[3], [9], [9], [200], [77], [1]], jnp.uint32), jnp.arange(6) < 5
-    plan, found = JointQuantiles(2, 8), []
-    for heard in (0, 3):
-        monkeypatch.setattr(joint_law, "_HEARD", heard)
-        draw = jax.jit(lambda own: plan.sanitize(own, x, mask, Privacy(jnp.float32(0.5))).points)
-        found.append([np.asarray(draw(own)) for own in jax.random.split(key, 50)])
-    np.testing.assert_array_equal(*found)
-
-
 @pytest.mark.slow
 def test_the_published_algorithm_fails_on_atoms(run, key):
     """Every row is one value: no tuple has less loss than another with all points on one side of it."""
     x, mask = np.full((512, 1), 40000, np.uint32), np.ones(512, bool)
-    assert error(run(JointQuantiles(4, 16))(key, x, mask, 4.0), x, mask) > 0.4
+    assert error(run(JointQuantiles(16, count=4, ties=0))(key, x, mask, 4.0), x, mask) > 0.4

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from dpjax import audit, evidence
+from dpjax.accounting.splits import best_split
 from dpjax.audit.outcomes import exact_law
 from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, at_most
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence import sanitizers as sanitizer_targets
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.mwem import in_units
 from dpjax.sanitizers.queries import answers, error
-from dpjax.sanitizers.shares import host_share
 from dpjax.theory import sanitizers as sizes
 
 FALSE_ALARM = 1e-6
 SURE = 1 - FALSE_ALARM
 TRIALS, ALPHA, BETA = 256, 0.4, 0.1
-PRIVACY = Privacy(1.0, 1e-6)
+PRIVACY, ACCURACY = Privacy(1.0, 1e-6), Accuracy(ALPHA, BETA)
 
 
 @pytest.fixture(autouse=True)
@@ -39,28 +39,26 @@ def thresholds(size):
 @pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0])
 @pytest.mark.parametrize("rounds", [1, 2, 30, 1000])
-def test_the_guarantee_stays_within_the_budget(rounds, epsilon, delta):
-    plan = MWEM(Finite.of(thresholds(4)), rounds)
-    spent = plan.guarantee(Privacy(epsilon, delta))
+def test_the_guarantee_is_the_budget(rounds, epsilon, delta):
+    sanitizer = MWEM(Finite.of(thresholds(4)), rounds)
+    plan = sanitizer.plan(Privacy(epsilon, delta), ACCURACY)
+    spent = sanitizer.guarantee(plan)
     assert spent.neighboring is Neighboring.REPLACE_ONE
-    assert spent.epsilon <= epsilon and spent.delta <= delta
-    assert spent.epsilon >= 0.8 * epsilon or delta > 0.1  # where rho is worth almost no epsilon at all
-    # the numbers of the program, in float32, add to no more than a round's share
-    part = plan.part(Privacy(jnp.asarray(at_most(epsilon)), jnp.asarray(at_most(delta))))
-    count = 1 / float(plan.count_law(jnp.int32(1), part).scale)
-    choice = -2 * float(plan.choice_law(jnp.zeros(2, jnp.int32), jnp.asarray([0, 1], jnp.int32), part).log_weights[0])
-    assert count + choice <= host_share(Privacy(epsilon, delta), rounds, pure=True).epsilon
-    assert choice == pytest.approx(2 * count)
+    assert 0.999 * epsilon <= spent.epsilon <= epsilon and spent.delta <= delta
+    # the laws of the program have the plan's numbers
+    law = sanitizer.count_law(jnp.int32(1), jnp.int32(3), 3, plan)
+    scores = jnp.zeros(2, jnp.int32), jnp.asarray([0, 1], jnp.int32)
+    choice = -2 * float(sanitizer.choice_law(*scores, plan).log_weights[0])
+    assert float(law.scale) == float(plan.scale) and choice == float(plan.choice)
+    assert choice == pytest.approx(2 / float(plan.scale))
 
 
-def test_the_parts_of_a_round_add_to_its_share_and_zcdp_is_what_it_says():
-    plan = MWEM(Finite.of(thresholds(4)), 100)
-    spent = plan.guarantee(PRIVACY)
-    part = host_share(PRIVACY, 100, pure=True).epsilon
-    assert spent.rounds == 100 and spent.delta == 1e-6 and spent.rho <= 100 * part**2 / 9
-    choice, count = spent.parts
-    assert choice.epsilon + count.epsilon <= part and choice.epsilon == pytest.approx(2 * count.epsilon)
-    assert "basic" in plan.guarantee(Privacy(1.0, 0.0)).why
+def test_rounds_are_composed_by_the_theorem_that_is_least():
+    sanitizer = MWEM(Finite.of(thresholds(4)), 100)
+    spent = sanitizer.guarantee(sanitizer.plan(PRIVACY, ACCURACY))
+    assert spent.rounds == 100 and spent.delta <= 1e-6 and "zCDP" in spent.why
+    assert spent.rho == pytest.approx(100 * sum(part.rho for part in spent.parts))
+    assert "basic" in sanitizer.guarantee(sanitizer.plan(Privacy(1.0, 0.0), ACCURACY)).why
 
 
 @pytest.mark.statistical
@@ -74,7 +72,7 @@ def test_the_error_is_at_most_alpha_from_the_proved_number_on(stats, key):
     x = np.full((TRIALS, capacity, 1), 0xFFFFFFFF, np.uint32)
     for trial in range(TRIALS):
         x[trial, :n, 0] = generator.choice(8, n, p=laws[trial % 4])
-    made = jax.jit(jax.vmap(lambda k, x: plan.sanitize(k, x, jnp.asarray(mask), PRIVACY)))(
+    made = jax.jit(jax.vmap(lambda k, x: plan.sanitize(k, x, jnp.asarray(mask), plan.plan(PRIVACY, ACCURACY))))(
         jax.random.split(key, TRIALS), jnp.asarray(x)
     )
     made = jax.tree.map(np.asarray, made)
@@ -92,8 +90,9 @@ def test_without_noise_the_mean_error_keeps_its_bound(key):
     x = generator.choice(64, (4000, 1), p=generator.dirichlet(np.full(64, 0.1))).astype(np.uint32)
     found = []
     for rounds in (1, 160):
-        made = jax.jit(lambda k, x, rounds=rounds: MWEM(queries, rounds).sanitize(
-            k, x, jnp.ones(4000, bool), Privacy(1e6)))(key, x)  # fmt: skip
+        sanitizer = MWEM(queries, rounds)
+        plan = sanitizer.plan(Privacy(1e6), ACCURACY)
+        made = jax.jit(sanitizer.sanitize)(key, jnp.asarray(x), jnp.ones(4000, bool), plan)
         found.append(float(error(queries, made, x, np.ones(4000, bool))))
         assert found[-1] <= 2 * math.sqrt(math.log(64) / (rounds + 1)) + 2 / 4000
     assert found[1] < 0.5 * found[0]
@@ -113,13 +112,13 @@ def test_sizes_by_hand_and_refusals():
     few, plan = Finite.of(thresholds(4)), MWEM(Finite.of(thresholds(4)), 3)
     for wrong in (lambda: MWEM(few, 0), lambda: MWEM(few, 2**16 + 1),
                   lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.1)),
-                  lambda: plan.guarantee(Privacy(0.0)),
+                  lambda: plan.plan(Privacy(0.0), ACCURACY),
                   lambda: plan.sample_size(PRIVACY, Accuracy(0.1, 0.0))):  # fmt: skip
         with pytest.raises(InputError):
             wrong()
     with pytest.raises(InputError, match="sanitize a part"):
         jax.eval_shape(
-            lambda x, m: plan.sanitize(jax.random.key(0), x, m, PRIVACY),
+            lambda x, m: plan.sanitize(jax.random.key(0), x, m, plan.plan(PRIVACY, ACCURACY)),
             jax.ShapeDtypeStruct((2**23, 1), jnp.uint32), jax.ShapeDtypeStruct((2**23,), bool),
         )  # fmt: skip
 
@@ -133,9 +132,10 @@ def test_replays_get_more_out_of_the_same_counts(key):
     found = []
     for replays in (0, 4):
         plan = MWEM(queries, 20, replays)
-        made = jax.jit(jax.vmap(lambda k, x, plan=plan: plan.sanitize(k, x, jnp.ones(500, bool), Privacy(2.0, 1e-6))))(
-            jax.random.split(key, 24), jnp.asarray(x, jnp.uint32)
-        )
+        numbers = plan.plan(Privacy(2.0, 1e-6), ACCURACY)
+        made = jax.jit(
+            jax.vmap(lambda k, x, plan=plan, numbers=numbers: plan.sanitize(k, x, jnp.ones(500, bool), numbers))
+        )(jax.random.split(key, 24), jnp.asarray(x, jnp.uint32))
         errors = [error(queries, jax.tree.map(lambda a: a[t], made), x[t], np.ones(500, bool)) for t in range(24)]  # noqa: B023
         found.append(float(np.median([float(e) for e in errors])))
     assert found[1] < 0.6 * found[0]
@@ -143,22 +143,23 @@ def test_replays_get_more_out_of_the_same_counts(key):
 
 def test_planned_rounds_need_the_fewest_rows():
     queries, accuracy = Finite.of(thresholds(32)), Accuracy(0.3, 0.1)
-    plan = MWEM.planned(queries, PRIVACY, accuracy)
+    sanitizer = MWEM(queries)
+    plan = sanitizer.plan(PRIVACY, accuracy)
     around = [MWEM(queries, plan.rounds + off).sample_size(PRIVACY, accuracy) for off in range(-60, 61, 5)]
-    assert plan.sample_size(PRIVACY, accuracy) <= 1.02 * min(around)
+    assert sanitizer.sample_size(PRIVACY, accuracy) <= 1.02 * min(around)
     with pytest.raises(InputError, match="replays"):
         MWEM(queries, 400, 1).sample_size(PRIVACY, accuracy)
     with pytest.raises(InputError, match="65536 rounds"):
-        MWEM.planned(queries, PRIVACY, Accuracy(0.01, 0.1))
+        MWEM(queries).plan(PRIVACY, Accuracy(0.01, 0.1))
     with pytest.raises(InputError, match="smaller domain"):
-        MWEM.planned(Finite.of(np.ones((1, 2**14))), PRIVACY, Accuracy(0.005, 0.1))
+        MWEM(Finite.of(np.ones((1, 2**14)))).plan(PRIVACY, Accuracy(0.005, 0.1))
 
 
 @pytest.mark.parametrize("replays", [0, 3])
 def test_total_on_every_database_in_one_trace(replays, run, key):
     plan = MWEM(Finite.of(thresholds(5)), 6, replays)
     for n in (0, 1, 2, 9):
-        for value, (epsilon, delta) in ((0, (1.0, 1e-6)), (4, (1e-6, 0.0)), (2**32 - 1, (1e3, 0.5))):
+        for value, (epsilon, delta) in ((0, (1.0, 1e-6)), (4, (1e-3, 1e-12)), (2**32 - 1, (1e3, 0.5))):
             made = run(plan)(key, np.full((9, 1), value, np.uint32), np.arange(9) < n, epsilon, delta)
             weights = np.asarray(made.weights)
             assert weights.min() >= 0 and abs(int(weights.sum()) - 2**23) <= 5
@@ -183,7 +184,8 @@ def test_neither_batch_nor_capacity_nor_order_nor_row_of_a_batch_matters(size, c
     longer = np.concatenate([x[generator.permutation(n)], np.full((57, 1), 0xFFFFFFFF, np.uint32)])
     for k, want in zip(keys[:6], alone, strict=False):
         np.testing.assert_array_equal(run(plan)(k, longer, np.arange(n + 57) < n, 4.0).weights, want)
-    batch = jax.jit(jax.vmap(lambda k: plan.sanitize(k, jnp.asarray(x), jnp.ones(n, bool), Privacy(4.0, 1e-6))))
+    numbers = plan.plan(Privacy(4.0, 1e-6), ACCURACY)
+    batch = jax.jit(jax.vmap(lambda k: plan.sanitize(k, jnp.asarray(x), jnp.ones(n, bool), numbers)))
     for start in range(0, 21, 7):
         np.testing.assert_array_equal(batch(keys[start : start + 7]).weights, alone[start : start + 7])
 
@@ -194,12 +196,13 @@ def test_neither_devices_nor_64_bit_types_matter(fresh):
 import json, jax, numpy as np, jax.numpy as jnp
 from dpjax.concepts import Finite
 from dpjax.sanitizers import MWEM
-from dpjax.types import Privacy
+from dpjax.core.types import Accuracy, Privacy
 generator = np.random.default_rng(5)
 plan = MWEM(Finite.of(generator.random((7, 13)) < 0.4), 12)
 x = jnp.asarray(generator.integers(0, 13, (200, 1)).astype(np.uint32))
 keys = jax.random.split(jax.random.key(3), 8)
-run = lambda k: plan.sanitize(k, x, jnp.ones(200, bool), Privacy(jnp.float32(4), jnp.float32(1e-6))).weights
+numbers = plan.plan(Privacy(4.0, 1e-6), Accuracy(0.4, 0.1))
+run = lambda k: plan.sanitize(k, x, jnp.ones(200, bool), numbers).weights
 with jax.default_device(jax.devices()[-1]):
     found = np.asarray(jax.jit(jax.vmap(run))(jnp.array(keys)))
 print(json.dumps([len(jax.devices()), found.tolist()]))
@@ -235,20 +238,19 @@ def test_better_than_a_noisy_count_of_every_query(name, key):
     queries = Finite.of(generator.random((4096, 256)) < 0.5)
     x = generator.choice(256, (n, 1), p=generator.dirichlet(np.full(256, 0.05))).astype(np.uint32)
     privacy = Privacy(1.0, 0.0 if name == "basic" else 1e-6)
-    made = jax.jit(lambda k: MWEM(queries, 40).sanitize(k, jnp.asarray(x), jnp.ones(n, bool), privacy))(key)
+    sanitizer = MWEM(queries, 40)
+    made = jax.jit(sanitizer.sanitize)(key, jnp.asarray(x), jnp.ones(n, bool), sanitizer.plan(privacy, ACCURACY))
     ours = float(error(queries, made, x, np.ones(n, bool)))
-    part = host_share(privacy, queries.size, pure=True).epsilon
-    part /= 1 if name == "basic" else 2  # Laplace noise spends e^2 / 2 of zCDP, not e^2 / 8
+    part = best_split(1.0, privacy.delta, queries.size, "pure")[0].epsilon
     noise = np.abs(generator.laplace(0, 1 / part, (50, queries.size))).max(axis=1) / n
     assert 2 * ours < np.median(np.minimum(noise, 1))
 
 
-SMALL = sanitizer_targets.SMALL["sanitizer-mwem"]
 SHARP, MILD = (4.0, 0.3), (1.0, 1e-6)
 
 
-def few(rows):
-    target = evidence.sanitizer_target("sanitizer-mwem")
+def few(rows, name="sanitizer-mwem"):
+    target = evidence.sanitizer_target(name)
     return dataclasses.replace(target, universes=lambda: target.universes()[rows - 1 : rows])
 
 
@@ -261,32 +263,26 @@ def test_the_exact_law_keeps_the_claim(budget):
 
 
 @pytest.mark.parametrize("share", [2.0, 1.5])
-def test_a_wrong_share_is_refuted(share, monkeypatch):
-    right = MWEM.part
-    monkeypatch.setattr(MWEM, "part", lambda self, privacy: right(self, privacy) * share)
-    assert audit.exact(few(3), Privacy(1.0, 0.0)).violated
+def test_a_wrong_split_is_refuted(share):
+    target = few(3)
+    claim = lambda e, d: target.claim(e / share, d)  # noqa: E731
+    assert audit.exact(dataclasses.replace(target, claim=claim), Privacy(1.0, 0.0)).violated
 
 
-def test_the_exact_law_with_replays_keeps_the_claim(monkeypatch):
-    monkeypatch.setitem(sanitizer_targets.SMALL, "sanitizer-mwem", dataclasses.replace(SMALL, replays=2))
-    report = audit.exact(few(3), Privacy(*SHARP))
+def test_the_exact_law_with_replays_keeps_the_claim():
+    report = audit.exact(few(3, "sanitizer-mwem-replays"), Privacy(*SHARP))
     assert not report.violated and 0.5 * report.claim.epsilon < report.epsilon_found
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("replays", [0, 2])
-def test_the_listed_law_is_the_law_of_the_program(replays, stats, key):
+@pytest.mark.parametrize("name", ["sanitizer-mwem", "sanitizer-mwem-replays"])
+def test_the_listed_law_is_the_law_of_the_program(name, stats, key):
     """Three rows at epsilon 4: the answer after two rounds of `sanitize` against the table of the audit."""
-    plan, values, trials = dataclasses.replace(SMALL, replays=replays), [0, 2, 3], 30_000
-    x = jnp.asarray(values, jnp.uint32)[:, None]
-    drawn = jax.jit(jax.vmap(lambda k: plan.sanitize(k, x, jnp.ones(3, bool), Privacy(4.0, 0.0)).weights))(
-        jax.random.split(key, trials)
-    )
+    target, values, trials = evidence.sanitizer_target(name), [0, 2, 3], 30_000
+    data, plan = sanitizer_targets._sample(values), target.plan(Privacy(4.0, 0.0))
+    drawn = jax.jit(jax.vmap(lambda k: target.run(k, data, plan)[1]))(jax.random.split(key, trials))
     law, drawn = {}, np.asarray(drawn)
-    with jax.enable_x64(True):
-        base = jax.tree.map(lambda part: part[None], sanitizer_targets._sample(values))
-        run = sanitizer_targets._asked(plan)
-        logs, outcomes = exact_law(lambda data: run(data, Privacy(jnp.float64(4.0), jnp.float64(0.0))), base, 4)
+    logs, outcomes = exact_law(target.run, jax.tree.map(lambda part: part[None], data), plan)
     for log_p, raw in zip(logs[0], outcomes, strict=True):
         law[tuple(np.frombuffer(raw.tobytes(), np.int32)[4:].tolist())] = math.exp(log_p)
     names, place = np.unique(drawn, axis=0, return_inverse=True)
@@ -298,7 +294,8 @@ def test_the_listed_law_is_the_law_of_the_program(replays, stats, key):
 @pytest.mark.parametrize("skipped", ["count", "choice"])
 def test_noise_that_is_skipped_is_refuted(skipped, monkeypatch):
     right = getattr(MWEM, f"{skipped}_law")
-    monkeypatch.setattr(MWEM, f"{skipped}_law", lambda self, *given: right(self, *given[:-1], given[-1] * 1e3))
+    loud = lambda plan: dataclasses.replace(plan, choice=plan.choice * 1e3, scale=plan.scale / 1e3)  # noqa: E731
+    monkeypatch.setattr(MWEM, f"{skipped}_law", lambda self, *given: right(self, *given[:-1], loud(given[-1])))
     assert audit.exact(few(3), Privacy(1.0, 0.0)).violated
 
 
@@ -306,33 +303,29 @@ def test_noise_that_is_skipped_is_refuted(skipped, monkeypatch):
 @pytest.mark.statistical
 def test_a_statistical_audit_is_consistent_and_sees_noise_that_is_skipped(monkeypatch):
     """The program itself, not its table. Noise is left out of counts; the choices stay private."""
-    plan, trials = sanitizer_targets.SMALL["sanitizer-mwem"], 20_000
-    claim = plan.guarantee(Privacy(2.0, 0.0))
+    target, trials = evidence.sanitizer_target("sanitizer-mwem"), 20_000
+    claim, plan = target.claim(2.0, 0.0), target.plan(Privacy(2.0, 0.0))
 
     def check():
         sides = []
         for seed, values in enumerate(([0, 0, 2], [0, 2, 2])):
-            x = jnp.asarray(values, jnp.uint32)[:, None]
-            one = lambda k, x=x: plan.sanitize(k, x, jnp.ones(3, bool), Privacy(2.0, 0.0)).weights  # noqa: E731
+            data = sanitizer_targets._sample(values)
+            one = lambda k, data=data: target.run(k, data, plan)[1]  # noqa: E731
             sides.append(np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), trials))))
         return audit.of_outputs(*sides, claim, confidence=SURE)
 
     report = check()
     assert not report.violated and report.epsilon_found > 0.3
     right = MWEM.count_law
-    monkeypatch.setattr(MWEM, "count_law", lambda self, truth, part: right(self, truth, part * 1e6))
+    quiet = lambda plan: dataclasses.replace(plan, scale=plan.scale / 1e6)  # noqa: E731
+    monkeypatch.setattr(MWEM, "count_law", lambda self, *given: right(self, *given[:-1], quiet(given[-1])))
     report = check()
     assert report.violated, str(report)
 
 
 @pytest.mark.slow
 def test_replayed_questions_stay_within_their_sensitivity():
-    plan, target = sanitizer_targets.SMALL["sanitizer-mwem"], evidence.sanitizer_target("sanitizer-mwem")
-
-    def run(key, data, privacy):
-        return sanitizer_targets._asked(plan)(data, privacy)
-
-    assert not audit.replay(dataclasses.replace(target, run=run), Privacy(1.0)).violated
+    assert not audit.replay(evidence.sanitizer_target("sanitizer-mwem"), Privacy(1.0)).violated
 
 
 @pytest.mark.slow
@@ -342,7 +335,8 @@ def test_the_largest_class_runs(key):
     queries = Finite.of(generator.integers(0, 256, (size, size), np.uint8) < 128)
     x = (generator.geometric(0.002, (n, 1)) % size).astype(np.uint32)
     plan = MWEM(queries, 8)
-    made = jax.jit(lambda k, x: plan.sanitize(k, x, jnp.ones(n, bool), Privacy(4.0, 1e-6)))(key, jnp.asarray(x))
+    numbers = plan.plan(Privacy(4.0, 1e-6), ACCURACY)
+    made = jax.jit(plan.sanitize)(key, jnp.asarray(x), jnp.ones(n, bool), numbers)
     assert float(error(queries, made, x, np.ones(n, bool))) < 0.2
     truth = answers(queries, jnp.asarray(np.bincount(x[:, 0], minlength=size), jnp.int32))
     rows = [0, 77, size - 1]

@@ -1,13 +1,14 @@
-"""Shares of the budget, proved numbers of rows, and the choice between sanitizers, on the host."""
+"""Proved numbers of rows, and the choice between sanitizers, on the host."""
 
 import math
 
 import numpy as np
 import pytest
 
+from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.mechanisms.median import ExponentialPlan, RecPrefixPlan, plan_exponential, plan_rsc
+from dpjax.mechanisms.median import ExponentialPlan, RecPrefixPlan
 from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
@@ -18,50 +19,51 @@ from dpjax.sanitizers import (
     candidates,
     default,
 )
-from dpjax.sanitizers.shares import host_share
 from dpjax.theory import sanitizers as sizes
 
 PRIVACY, BETA = Privacy(1.0, 1e-6), 0.1
+ACCURACY = Accuracy(0.3, BETA)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.3])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 8.0])
-@pytest.mark.parametrize("rounds", [1, 2, 10, 300])
-def test_every_guarantee_stays_within_the_budget(rounds, epsilon, delta):
-    privacy = Privacy(epsilon, delta)
-    plan = plan_exponential(8, 1.0, 0.1)
-    sanitizers = [RankBlocks(rounds, plan), IndependentQuantiles(rounds, 8), Hierarchy(min(rounds, 14), 8),
-                  RecursiveQuantiles(min(rounds, 14), 8), JointQuantiles(min(rounds, 256), 8)]  # fmt: skip
+@pytest.mark.parametrize("parts", [1, 2, 10, 300])
+def test_every_guarantee_spends_the_budget(parts, epsilon, delta):
+    levels = min(parts, 14)
+    sanitizers = [RankBlocks(8, blocks=parts), IndependentQuantiles(8, count=parts), Hierarchy(8, levels=levels),
+                  RecursiveQuantiles(8, levels=levels), JointQuantiles(8, count=min(parts, 256))]  # fmt: skip
     if delta > 0:
-        sanitizers += [Slices(rounds, 8, epsilon, delta)]
+        sanitizers += [Slices(8, count=parts)]
     for sanitizer in sanitizers:
-        spent = sanitizer.guarantee(privacy)
+        spent = sanitizer.guarantee(sanitizer.plan(Privacy(epsilon, delta), ACCURACY))
         assert spent.neighboring is Neighboring.REPLACE_ONE
-        assert epsilon * 0.8 <= spent.epsilon <= epsilon * (1 + 1e-12) and spent.delta <= delta
+        assert 0.999 * epsilon <= spent.epsilon <= epsilon and spent.delta <= delta
 
 
-def test_many_rounds_are_worth_zcdp():
-    basic, zcdp = (host_share(Privacy(1.0, delta), 100, pure=True).epsilon for delta in (0.0, 1e-6))
-    assert 0.0099 < basic <= 0.01 and zcdp > 4 * basic
-    approximate = host_share(PRIVACY, 100, pure=False)
-    assert 2 * basic < approximate.epsilon < zcdp and 100 * approximate.delta <= 1e-6 / 2
+def test_many_parts_are_worth_zcdp():
+    sanitizer = IndependentQuantiles(8, count=100)
+    basic, zcdp = (float(sanitizer.plan(Privacy(1.0, delta), ACCURACY).epsilon) for delta in (0.0, 1e-6))
+    assert 0.00999 < basic <= 0.01 and zcdp > 4 * basic
+    plan = RankBlocks(64, blocks=100, median="recprefix").plan(PRIVACY, ACCURACY)
+    part = plan.median.guarantee()
+    assert 2 * basic < part.epsilon < zcdp and 100 * part.delta <= 1e-6 / 2
 
 
-def test_blocks_of_recprefix_stay_within_the_budget():
+def test_blocks_of_recprefix():
     for alpha in (0.3, 0.02):
-        plan = RankBlocks.planned(alpha, 1024, PRIVACY, BETA)
-        spent = plan.guarantee(PRIVACY)
+        sanitizer = RankBlocks(1024)
+        plan = sanitizer.plan(PRIVACY, Accuracy(alpha, BETA))
         assert isinstance(plan.median, RecPrefixPlan) or alpha < 0.1
-        assert 0.85 <= spent.epsilon <= 1 and spent.delta <= 1e-6
+        assert 0.999 <= sanitizer.guarantee(plan).epsilon <= 1 and sanitizer.guarantee(plan).delta <= 1e-6
 
 
 def test_proved_rows_at_the_reference():
     found = {name: rows for name, (_, rows) in candidates(0.1, 32, PRIVACY, BETA).items()}
     assert found["blocks"] <= 9070 and found["slices"] <= 60000
     assert found["hierarchy"] < found["independent"] < found["blocks"] < found["slices"]
-    # by hand: ten interior points at the share of one
-    share = host_share(PRIVACY, 10, pure=True).epsilon
-    assert found["blocks"] == 10 * math.ceil(4 / share * (32 * math.log(2) + math.log(10 / BETA)))
+    # by hand: ten interior points at a tenth of the concentrated budget
+    part = exponential_epsilon0(1.0, 1e-6, 10)
+    assert found["blocks"] == pytest.approx(40 / part * (32 * math.log(2) + math.log(10 / BETA)), abs=10)
 
 
 @pytest.mark.parametrize(("alpha", "bits", "kind"), [
@@ -76,9 +78,23 @@ def test_the_default_is_the_least_proved_number(alpha, bits, kind):
     assert rows == min(needed for name, (_, needed) in others.items() if name not in ("recursive", "joint"))
 
 
+def test_structure_that_is_planned_is_the_best_that_a_person_could_set():
+    accuracy = Accuracy(0.1, BETA)
+    chosen = Hierarchy(32).sample_size(PRIVACY, accuracy)
+    rest = [Hierarchy(32, levels=levels, counts=0.3) for levels in range(4, 9)]
+    assert chosen <= min(other.sample_size(PRIVACY, accuracy) for other in rest)
+    chosen = IndependentQuantiles(32).sample_size(PRIVACY, accuracy)
+    rest = [IndependentQuantiles(32, count=count) for count in range(5, 20)]
+    assert chosen <= 1.01 * min(other.sample_size(PRIVACY, accuracy) for other in rest)
+    for sanitizer in (RecursiveQuantiles(32), JointQuantiles(32)):
+        plan = sanitizer.plan(PRIVACY, accuracy)
+        assert sanitizer.sample_size(PRIVACY, accuracy) <= 2**plan.ties  # all rows may be equal
+
+
 def test_without_delta_there_are_no_slices():
     found = candidates(0.2, 16, Privacy(1.0, 0.0), BETA)
-    assert "slices" not in found and isinstance(found["blocks"][0].median, ExponentialPlan)
+    plan = found["blocks"][0].plan(Privacy(1.0, 0.0), Accuracy(0.2, BETA))
+    assert "slices" not in found and isinstance(plan.median, ExponentialPlan)
 
 
 def test_walks_stay_within_their_bounds():
@@ -97,21 +113,30 @@ def test_walks_stay_within_their_bounds():
 @pytest.mark.parametrize("kind", [
     RankBlocks, Slices, Hierarchy, IndependentQuantiles, RecursiveQuantiles, JointQuantiles,
 ])  # fmt: skip
-def test_more_is_asked_for_smaller_goals(kind):
-    rows = []
-    for alpha, beta in ((0.4, 0.2), (0.2, 0.2), (0.2, 0.01)):
-        rows.append(kind.planned(alpha, 32, PRIVACY, beta).sample_size(PRIVACY, Accuracy(alpha, beta)))
+def test_more_is_asked_for_smaller_alpha_and_beta(kind):
+    rows = [
+        kind(32).sample_size(PRIVACY, Accuracy(alpha, beta)) for alpha, beta in ((0.4, 0.2), (0.2, 0.2), (0.2, 0.01))
+    ]
     assert rows[0] < rows[1] < rows[2]
-    with pytest.raises(InputError):
-        kind.planned(0.4, 32, PRIVACY, 0.2).sample_size(PRIVACY, Accuracy(0.01, 0.2))
+
+
+@pytest.mark.parametrize("sanitizer", [
+    RankBlocks(32, blocks=3), Slices(32, count=3), Hierarchy(32, levels=1), IndependentQuantiles(32, count=2),
+    RecursiveQuantiles(32, levels=1), JointQuantiles(32, count=2),
+])  # fmt: skip
+def test_structure_too_small_for_an_accuracy_is_planned_and_not_proved(sanitizer):
+    sanitizer.plan(PRIVACY, Accuracy(0.01, 0.2))
+    with pytest.raises(InputError, match="alpha"):
+        sanitizer.sample_size(PRIVACY, Accuracy(0.01, 0.2))
 
 
 def test_equal_by_value_and_refusals():
-    assert Hierarchy(3, 32) == Hierarchy(3, 32) and hash(Hierarchy(3, 32)) != hash(Hierarchy(4, 32))
-    with pytest.raises(InputError):
-        RankBlocks(2, plan_rsc(16, 1.0, 1e-6, 0.1))
-    for wrong in (lambda: Hierarchy(0, 8), lambda: Slices(2, 8, 1.0, 0.0), lambda: default(0.0, 8, PRIVACY),
-                  lambda: IndependentQuantiles(0, 8), lambda: RecursiveQuantiles(2, 8, 40),
-                  lambda: JointQuantiles(257, 8)):  # fmt: skip
+    assert Hierarchy(32, levels=3) == Hierarchy(32, levels=3)
+    assert hash(Hierarchy(32, levels=3)) != hash(Hierarchy(32, levels=4))
+    for wrong in (lambda: Hierarchy(8, levels=0), lambda: Slices(8, count=2).plan(Privacy(1.0, 0.0), ACCURACY),
+                  lambda: default(0.0, 8, PRIVACY), lambda: IndependentQuantiles(8, count=0),
+                  lambda: RecursiveQuantiles(8, levels=2, ties=40), lambda: JointQuantiles(8, count=257),
+                  lambda: RankBlocks(8, median="rsc"), lambda: RankBlocks(8, median="recprefix", domain_size=9),
+                  lambda: RankBlocks(64, median="recprefix").plan(Privacy(1.0, 0.0), ACCURACY)):  # fmt: skip
         with pytest.raises(InputError):
             wrong()

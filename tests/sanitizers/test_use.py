@@ -5,9 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.core.types import Privacy
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.mechanisms.median import bits as B
-from dpjax.mechanisms.median import plan_exponential, plan_recprefix
 from dpjax.sanitizers import (
     Hierarchy,
     IndependentQuantiles,
@@ -25,13 +24,13 @@ RUNS = 4  # of each family
 CAPACITY = 256
 
 SMALL = {
-    "blocks": RankBlocks(3, plan_exponential(40, 0.3, 0.1)),
-    "blocks, recprefix": RankBlocks(2, plan_recprefix(40, 0.5, 5e-7, 0.1)),
-    "slices": Slices(3, 40, 1.0, 1e-6),
-    "hierarchy": Hierarchy(1, 40),
-    "independent": IndependentQuantiles(3, 40),
-    "recursive": RecursiveQuantiles(1, 40, ties=6),
-    "joint": JointQuantiles(4, 40, ties=6),
+    "blocks": RankBlocks(40, blocks=3),
+    "blocks, recprefix": RankBlocks(40, blocks=2, median="recprefix"),
+    "slices": Slices(40, count=3),
+    "hierarchy": Hierarchy(40, levels=1),
+    "independent": IndependentQuantiles(40, count=3),
+    "recursive": RecursiveQuantiles(40, levels=1, ties=6),
+    "joint": JointQuantiles(40, count=4, ties=6),
 }
 
 
@@ -52,11 +51,12 @@ def test_the_error_is_at_most_alpha_from_the_proved_number_on(name, planned, fam
     sanitizer, n = planned[name]
     capacity = 1 << (n - 1).bit_length()
     mask, total, worst = jnp.arange(capacity) < n, 0, {}
+    plan = sanitizer.plan(PRIVACY, Accuracy(ALPHA, BETA))
 
     @jax.jit
     def gaps(x):
         def one(own):
-            return worst_gap(sanitizer.sanitize(own, x, mask, Privacy(jnp.float32(1), jnp.float32(1e-6))), x, mask)
+            return worst_gap(sanitizer.sanitize(own, x, mask, plan), x, mask)
 
         return jax.lax.map(one, jax.random.split(key, RUNS))
 
@@ -76,14 +76,14 @@ def test_published_recursion_fails_on_atoms(run, key):
     """60% of the rows are one value: half of the rest lie below it, not a quarter of all."""
     place = np.arange(2048)[:, None]
     x, mask = np.where(place < 1229, 2**15, place << 5).astype(np.uint32), np.ones(2048, bool)
-    assert error(run(RecursiveQuantiles(2, 16))(key, x, mask, 4.0), x, mask) > 0.3
+    assert error(run(RecursiveQuantiles(16, levels=2, ties=0))(key, x, mask, 4.0), x, mask) > 0.3
 
 
 @pytest.mark.parametrize("name", short("blocks, recprefix", "hierarchy", "joint"))
 def test_total_on_every_database_in_one_trace(name, run, key):
     sanitizer, mask = SMALL[name], np.arange(CAPACITY)
     for n in (0, 1, 2, 7):
-        for value, (epsilon, delta) in ((0, (1.0, 1e-6)), (5, (1e-6, 0.0)), (2**40 - 1, (1e3, 0.5))):
+        for value, (epsilon, delta) in ((0, (1.0, 1e-6)), (5, (1e-3, 1e-12)), (2**40 - 1, (100.0, 0.5))):
             x = np.asarray(B.encode([value] * CAPACITY, 40))
             made = run(sanitizer)(key, x, mask < n, epsilon, delta)
             weights, points = np.asarray(made.weights), B.decode(made.points)
@@ -113,7 +113,8 @@ def test_a_batch_changes_nothing(name, run, key):
     x = np.asarray(B.encode([3 * i for i in range(CAPACITY)], 40))
     keys, n = jax.random.split(key, 3), np.array([9, 64, 40])
     alone = [run(sanitizer)(k, x, np.arange(CAPACITY) < count) for k, count in zip(keys, n, strict=True)]
-    batch = jax.jit(jax.vmap(lambda k, mask: sanitizer.sanitize(k, jnp.asarray(x), mask, PRIVACY)))(
+    plan = sanitizer.plan(PRIVACY, Accuracy(ALPHA, BETA))
+    batch = jax.jit(jax.vmap(lambda k, mask: sanitizer.sanitize(k, jnp.asarray(x), mask, plan)))(
         keys, jnp.asarray(np.arange(CAPACITY) < n[:, None])
     )
     for at, one in enumerate(alone):
@@ -123,11 +124,12 @@ def test_a_batch_changes_nothing(name, run, key):
 @pytest.mark.parametrize("name", ["independent", pytest.param("hierarchy", marks=pytest.mark.slow)])
 def test_one_bit_and_large_alpha(name, run, key):
     sanitizer, n = candidates(0.6, 1, PRIVACY, 0.05)[name]
+    plan = sanitizer.plan(PRIVACY, Accuracy(0.6, 0.05))
     capacity = 1 << (n - 1).bit_length()
     for ones in (0, n // 3, n):
         x = (np.arange(capacity) < ones).astype(np.uint32)[:, None]
         mask = np.arange(capacity) < n
-        assert error(run(sanitizer)(key, x, mask), x, mask) <= 0.6
+        assert error(jax.jit(sanitizer.sanitize)(key, x, mask, plan), x, mask) <= 0.6
 
 
 def test_a_block_without_an_answer_says_so(run, key):

@@ -23,13 +23,20 @@ def answer(exponents):
     return {"table": "bns-multi", "rows": rows, "left": 0} | about({"gamma": 0.1, "confidence": 0.95}, 0)
 
 
-@pytest.mark.parametrize(("exponents", "near", "farthest"), [((1.02, 0.93), 2, "0.070"), ((1.25, 1.0), 1, "0.250")])
-def test_bns_multi_page(exponents, near, farthest, scripts, tmp_path):
+@pytest.mark.parametrize(
+    ("exponents", "near", "outside", "farthest"),
+    [((1.02, 0.93), 2, 2, "0.070"), ((1.25, 1.0), 1, 1, "0.250"), ((1.005, 1.0), 2, 0, "0.005")],
+)
+def test_bns_multi_page(exponents, near, outside, farthest, scripts, tmp_path):
     written = tmp_path / "table.json"
     written.write_text(json.dumps(answer(exponents)))
     scripts("bns_multi").main(written, tmp_path)
     page = (tmp_path / "bns-multi.md").read_text()
-    assert f"**{near} of 3 measured exponents are within 0.1 of the claim; the farthest, {farthest} away" in page
+    assert (
+        f"**{near} of 3 measured exponents are within 0.1 of the claim, and {outside} of the 2 intervals exclude"
+        in page
+    )
+    assert f"(0 of these {outside} had to be widened). The farthest exponent, {farthest} away" in page
     assert f"alpha = {multi_table.ALPHA:g}" in page and "wrong with probability at most 0.05" in page
     bars = [line.replace(r"\|", "").count("|") for line in page.splitlines() if line.startswith("|")]
     assert set(bars) == {10, 7}  # bars inside of cells do not end them

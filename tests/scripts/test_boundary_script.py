@@ -28,9 +28,8 @@ def country(monkeypatch):
 
 
 def cases(script):
-    table = script.cover_table(3, 2, script.RELATION, 1e-6, (1.0,))
-    union = script.UnionLearner(script.Unions(script.D, 4), table, 4, 6)
-    polygon = script.PolygonLearner(script.ConvexPolygons(script.D, 4), table)
+    union = script.UnionLearner(script.Unions(script.D, 4), 3, 2, script.RELATION, directions=4, bins=6)
+    polygon = script.PolygonLearner(script.ConvexPolygons(script.D, 4), 3, 2, script.RELATION)
     return (
         script.Case("LL", "Ell", (0, 0, 10, 10), union, (200,), "boundary"),
         script.Case("CC", "Cee", (10, 0, 20, 10), polygon, (200,), "boundary-convex"),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,6 +26,7 @@ _NODES, _MOST_NODES = 200_000, 2_000_000
 """Fewer cells are used for grids longer than the first, and beyond the second the answer is 1."""
 
 
+@lru_cache(maxsize=4096)
 def game_delta(
     epsilon: float,
     coefficient: float,

@@ -108,6 +108,34 @@ def set_cover_guarantee(
     return cover_tree(epsilon, delta, coefficient, rounds, k, neighboring, scale, what, "the stopping game")
 
 
+def claimed_guarantee(
+    epsilon: float,
+    delta: float,
+    coefficient: float,
+    rounds: int,
+    k: int,
+    neighboring: Neighboring,
+    scale: float,
+    cells: int,
+    what: str = "private set cover",
+) -> Guarantee:
+    """A claim of (epsilon, delta) where the game confirms it, else what the game gives at delta.
+
+    Args:
+      epsilon: >= 0. delta: in [0, 1).
+      coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
+      cells: >= 1, the resolution of the game, see `game_delta`: that of the calibration.
+      what: the name of the whole.
+
+    Privacy: (epsilon, delta), or (set_cover_epsilon(delta, ...), delta); and set_cover_rho-zCDP.
+    """
+    checks.delta(delta)
+    given = _checked(coefficient, rounds, k, neighboring, scale)
+    if game_delta(non_negative("epsilon", epsilon), *given, cells) > delta:
+        return set_cover_guarantee(coefficient, rounds, delta, k, neighboring, scale, what)
+    return cover_tree(epsilon, delta, coefficient, rounds, k, neighboring, scale, what, "the stopping game")
+
+
 def cover_tree(
     epsilon: float,
     delta: float,

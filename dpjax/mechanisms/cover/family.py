@@ -2,8 +2,9 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-import jax.numpy as jnp
 from jax import Array
+
+from dpjax.mechanisms.cover.score import Score
 
 
 class Family(Protocol):
@@ -13,15 +14,15 @@ class Family(Protocol):
     learned is an AND of members of H (targets are the negatives), 1 where it is an OR (targets are the positives).
     """
 
-    def select(self, key: Array, x: Any, target: Array, other: Array, budget: Array, k: int, coefficient: Array) -> Any:
-        """One h with density proportional to mu(h) exp(coefficient q(h)), q as in `quality`. Total.
+    def select(self, key: Array, x: Any, target: Array, other: Array, score: Score) -> Any:
+        """One h with density proportional to mu(h) exp(coefficient q(h)), coefficient and q of ``score``. Total.
 
         Args:
           key: consumed.
           x: the rows, an array that leads with n, or what `Prepared.prepare` made of it.
           target, other: ``bool[n]``, disjoint: the rows that are to be hit and those that are not. No other thing is
             read of the labels, and rows under neither do not matter.
-          budget: ``float64[]``, any finite number. k: static, >= 1. coefficient: ``float64[]`` >= 0.
+          score: of counts of the rows that h hits under ``target`` and under ``other``.
 
         Returns: a pytree of fixed shapes and dtypes.
         """
@@ -39,13 +40,3 @@ class Prepared(Protocol):
     def prepare(self, x: Array) -> Any:
         """What `Family.select` and `Family.hits` may be given in place of the rows."""
         ...
-
-
-def quality(hit: Array, wrong: Array, budget: Array, k: int) -> Array:
-    """min(hit - budget / k, -wrong), ``float64[...]``, of counts ``int32[...]``; 64-bit types enabled.
-
-    It is at most 0; with the budget fixed, or with the exact number of targets as the budget, one row moves it by at
-    most 1, whether it is added, removed or replaced.
-    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 3.
-    """
-    return jnp.minimum(hit.astype(jnp.float64) - budget / jnp.float64(k), -wrong.astype(jnp.float64))

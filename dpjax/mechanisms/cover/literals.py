@@ -12,7 +12,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.laws import Categorical
-from dpjax.mechanisms.cover.family import quality
+from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.exponential import scaled
 
 MOST_COORDINATES = 4096
@@ -69,20 +69,16 @@ class Literals:
         positive, negative = (ones, every - ones) if self.label else (every - ones, ones)
         return jnp.concatenate([positive, negative, jnp.stack([jnp.int32(0), every])])
 
-    def law(
-        self, x: Array | Columns, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Categorical:
+    def law(self, x: Array | Columns, target: Array, other: Array, score: Score) -> Categorical:
         """The law of the number that `select` draws."""
         rows = self.prepare(x)
         with jax.enable_x64(True):
-            scores = quality(self.counts(rows, target), self.counts(rows, other), budget, k)
-            return scaled(asked(scores, "set_cover", 1), coefficient)
+            scores = score.quality(self.counts(rows, target), self.counts(rows, other))
+            return scaled(asked(scores, "set_cover", score.sensitivity), score.coefficient)
 
-    def select(
-        self, key: Array, x: Array | Columns, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Array:
+    def select(self, key: Array, x: Array | Columns, target: Array, other: Array, score: Score) -> Array:
         """See `Family.select`: the exponential mechanism over all functions, exactly."""
-        drawn = self.law(x, target, other, budget, k, coefficient).sample(key)
+        drawn = self.law(x, target, other, score).sample(key)
         return jnp.where(drawn < 0, jnp.int32(2 * self.dimension), drawn)
 
     def hits(self, h: Array, x: Array | Columns) -> Array:

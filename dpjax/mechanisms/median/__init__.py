@@ -1,17 +1,20 @@
 """Private medians and interior points of databases of bit strings, of any width.
 
-`plan_for` plans one on the host, `private_median` runs it, `median_guarantee` says what it spends.
+`plan_for` designs one on the host, and ``plan_for(...).plan()`` is what `private_median` runs and what
+`median_guarantee` adds up.
 """
 
 from .answer import MedianAnswer as MedianAnswer
+from .exponential import ExponentialPlan as ExponentialPlan
 from .exponential import MedianLaw as MedianLaw
 from .exponential import exponential_median as exponential_median
 from .exponential import rank_quality as rank_quality
 from .exponential import three_candidates as three_candidates
-from .plans import ExponentialPlan as ExponentialPlan
-from .plans import RecPrefixPlan as RecPrefixPlan
-from .plans import RscPlan as RscPlan
-from .plans import TreeLogPlan as TreeLogPlan
+from .plans import ExponentialDesign as ExponentialDesign
+from .plans import MedianDesign as MedianDesign
+from .plans import RecPrefixDesign as RecPrefixDesign
+from .plans import RscDesign as RscDesign
+from .plans import TreeLogDesign as TreeLogDesign
 from .plans import plan_auto as plan_auto
 from .plans import plan_exponential as plan_exponential
 from .plans import plan_for as plan_for
@@ -21,9 +24,14 @@ from .plans import plan_treelog as plan_treelog
 from .private_median import MedianPlan as MedianPlan
 from .private_median import median_guarantee as median_guarantee
 from .private_median import private_median as private_median
-from .private_median import required_records as required_records
+from .recprefix import PrefixStep as PrefixStep
+from .recprefix import RecPrefixPlan as RecPrefixPlan
 from .recprefix import recprefix as recprefix
 from .recprefix import recprefix_guarantee as recprefix_guarantee
+from .treelog import TreeLogPlan as TreeLogPlan
+from .treelog import TreeStep as TreeStep
 from .treelog import treelog as treelog
 from .treelog import treelog_guarantee as treelog_guarantee
+from .treelog_rsc import RscPlan as RscPlan
 from .treelog_rsc import treelog_rsc as treelog_rsc
+from .treelog_rsc import treelog_rsc_guarantee as treelog_rsc_guarantee

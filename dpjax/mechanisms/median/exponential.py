@@ -7,20 +7,25 @@ domain's, the draw inside a piece is exact, and a piece's place does not depend 
 """
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
+from dpjax.core.plans import STATIC, Number, Spends, plan_type
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Support, listed
 from dpjax.mechanisms.exponential import exponential, rate, scaled
 from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median.answer import MedianAnswer
 
 Margins = tuple[Array | int, Array | int]
 
@@ -105,6 +110,25 @@ def exponential_median(
     asked(_packed(first, last, score, alive), "exponential_median", 1, "pieces")
     widths = B.log_count(B.subtract(last, first), factor.dtype)
     return MedianLaw(scaled(score, factor, alive, widths), first, last, alive, 2**bits if size is None else size)
+
+
+@plan_type
+class ExponentialPlan:
+    """The exponential median at ``epsilon``, over {0..size - 1}, or all 2**bits values for None."""
+
+    epsilon: Number
+    bits: int = field(metadata=STATIC)
+    size: int | None = field(metadata=STATIC)
+    spends: ClassVar[Spends] = "bounded range"
+
+    def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
+        """See `exponential_median`."""
+        law = exponential_median(x, mask, self.epsilon, bits=self.bits, size=self.size, margins=margins)
+        return MedianAnswer.of(law.sample(key), jnp.bool_(True))
+
+    def guarantee(self, what: str = "private median") -> Guarantee:
+        """(epsilon, 0), REPLACE_ONE."""
+        return exponential_guarantee(float(self.epsilon), f"{what} (exponential)")
 
 
 def rank_quality(x: Array, mask: Array, z: Array, margins: Margins = (1, 1)) -> Array:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import lambertw
+from scipy.special import gammaln, lambertw
 
+from dpjax.core.plans import down, whole
 from dpjax.mechanisms.median.plan_search import (
-    RecursivePlan,
+    RecursiveDesign,
     Shares,
     chosen,
     fitted,
@@ -19,13 +20,14 @@ from dpjax.mechanisms.median.plan_search import (
     slack_of,
     spread,
 )
+from dpjax.mechanisms.median.recprefix import PrefixStep, RecPrefixPlan
+
+_SUMMED = 4096  # factors of a bound that are multiplied one by one
 
 
 @dataclass(frozen=True)
-class PrefixStep:
-    """One level of the recursion: random pairs of its list go down as lengths of their common prefixes.
-
-    Privacy rests on the fractions only; the integers decide how well it works. All are public.
+class PrefixStepDesign:
+    """One level of the recursion, budgets as fractions of epsilon and delta.
 
     Attributes:
       bits: of a value of this level's list; the level below has values {0..bits}.
@@ -47,12 +49,12 @@ class PrefixStep:
 
 
 @dataclass(frozen=True)
-class RecPrefixPlan(RecursivePlan):
-    """All that the jitted recursion needs beside traced epsilon and delta.
+class RecPrefixDesign(RecursiveDesign):
+    """What the search finds, with the numbers of the proof; `plan` is what runs.
 
     Attributes:
       bits: of the domain.
-      epsilon, delta: the budget for which ``failure`` is proved; privacy holds for every traced budget.
+      epsilon, delta: the budget.
       beta: the failure probability that was asked for, or None.
       slack: the slack of an empirical plan, or None.
       steps: outermost level first. Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
@@ -68,23 +70,34 @@ class RecPrefixPlan(RecursivePlan):
     delta: float
     beta: float | None
     slack: float | None
-    steps: tuple[PrefixStep, ...]
+    steps: tuple[PrefixStepDesign, ...]
     base: float
     base_size: int
     base_gap: int
     interior: int
     failure: float
 
+    def plan(self) -> RecPrefixPlan:
+        """The budgets rounded down to float32, the integers as they are."""
+        steps = [
+            PrefixStep(
+                down(step.prefix * self.epsilon), down(step.delta * self.delta), down(step.final * self.epsilon),
+                whole(step.gap), whole(step.margin), step.bits,
+            )
+            for step in self.steps
+        ]  # fmt: skip
+        return RecPrefixPlan(tuple(steps), down(self.base * self.epsilon), self.bits, self.base_size)
+
 
 @lru_cache(maxsize=256, typed=True)
 def plan_recprefix(
     bits: int, epsilon: float, delta: float, beta: float | None = None, levels: int = 1, *, slack: float | None = None
-) -> RecPrefixPlan:
-    """A plan whose interior point fails with probability at most beta, from few records.
+) -> RecPrefixDesign:
+    """A design whose interior point fails with probability at most beta, from few records.
 
     Args:
       bits: of the domain {0..2**bits - 1}, up to 2**20.
-      epsilon: in [1e-3, 100].
+      epsilon: in [1e-5, 1e3].
       delta: in (0, 1).
       beta: in (0, 1). Shares and the split of beta are searched, integers rounded so that ``failure`` <= beta.
       levels: 1 is best for every such domain.
@@ -137,7 +150,12 @@ def pairs_tail(margin: int, count: int, records: int) -> float:
     if margin > records // 2:
         return -math.inf
     # Factors are above 1 once m - i < (c - 2)/2.
-    taken = np.arange(max(0, min(margin, math.ceil(margin - 0.5 * (count - 2)))), dtype=np.float64)
+    most = max(0, min(margin, math.ceil(margin - 0.5 * (count - 2))))
+    if most > _SUMMED:  # any k gives a bound; 1e-6 covers the rounding of the gamma functions
+        half = 0.5 * records
+        pairs = gammaln([half + 1, half - most + 0.5, half - most + 1, half + 0.5, margin + 1, margin - most + 1])
+        return min(0.0, 1e-6 + most * math.log(0.5 * (count - 2)) + float(pairs @ [1, 1, -1, -1, -1, 1]))
+    taken = np.arange(most, dtype=np.float64)
     left = records - 2 * taken
     factors = np.log(0.5 * (count - 2)) + np.log(left / (left - 1)) - np.log(margin - taken)
     return float(np.cumsum(factors).min(initial=0.0))
@@ -176,7 +194,7 @@ def _records(shares: Shares, slacks: list[float], widths: list[int], epsilon: fl
 def _rounded(
     shares: Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float,
     beta: float | None, slack: float | None,
-) -> RecPrefixPlan:  # fmt: skip
+) -> RecPrefixDesign:  # fmt: skip
     """The integers for given shares and slacks."""
     levels = len(widths) - 1
     size = widths[-2] + 1
@@ -193,17 +211,17 @@ def _rounded(
             s = max(by_pairs, 0.0)
             margin = math.ceil(count / 2 + math.sqrt(count * s) + s / 3)
         gap = least_gap(0.5 * final * epsilon, by_final, math.log(2))
-        steps.append(PrefixStep(widths[level], prefix, final, 1 / levels, gap, margin, count))
+        steps.append(PrefixStepDesign(widths[level], prefix, final, 1 / levels, gap, margin, count))
         need = 2 * (need + margin - 1) + 2 * (gap - 1)
     return _settled(
-        RecPrefixPlan(
+        RecPrefixDesign(
             widths[0], float(epsilon), float(delta), beta, slack, tuple(reversed(steps)), shares[-1], size, base_gap,
             0, 1.0,
         )
     )  # fmt: skip
 
 
-def _settled(plan: RecPrefixPlan) -> RecPrefixPlan:
+def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
     """The plan with its records and its failure recomputed, ``count`` being the best one for the proof."""
     need, steps = 2 * plan.base_gap - 1, []
     failure = chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
@@ -216,9 +234,14 @@ def _settled(plan: RecPrefixPlan) -> RecPrefixPlan:
             return math.exp(pairs_tail(step.margin, count, records)) + chosen(-choose * (count - null))
 
         count, best = step.count, missed(step.count)
-        for move in (1, -1) if plan.slack is None else ():
-            while count + move >= 1 and (found := missed(count + move)) < best:
-                count, best = count + move, found
+        stride = 0 if plan.slack is not None else max(1, count // 64)
+        while stride:
+            moves = [(missed(count + move), count + move) for move in (stride, -stride) if count + move >= 1]
+            found = min(moves, default=(best, count))
+            if found[0] < best:
+                best, count = found
+            else:
+                stride //= 2
         failure += best + chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
         steps.append(replace(step, count=count))
         need = records + 2 * (step.gap - 1)

@@ -7,13 +7,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainc, gammaincinv
 
-from dpjax.accounting.composition import basic
-from dpjax.accounting.distance import as_replace_one
-from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.slices import slices, slices_rate
-from dpjax.core.types import Neighboring
+from dpjax.accounting.slices import slices_rate
+from dpjax.core.plans import down, up, whole
 from dpjax.mechanisms.median.plan_search import (
-    RecursivePlan,
+    RecursiveDesign,
     Shares,
     chosen,
     fitted,
@@ -25,20 +22,24 @@ from dpjax.mechanisms.median.plan_search import (
     spread,
     weights,
 )
-from dpjax.mechanisms.median.plan_treelog import unstable_from
+from dpjax.mechanisms.median.treelog import unstable_from
+from dpjax.mechanisms.median.treelog_rsc import RscPlan, RscStep, lengths_of, two_laplace_tail
 
 _PARTS = 4
 """delta is spent in equal parts on the slices' labels, the slices' mechanisms, the tests and the whole rest."""
+_LEAST_DELTA = 1e-32
+"""Of one added record: its parts remain normal float32 numbers."""
 
 
 @dataclass(frozen=True)
-class RscStep:
-    """One level. ``deepest`` and ``threshold`` are privacy-critical together, ``gap`` is not.
+class RscStepDesign:
+    """One level.
 
     Attributes:
       bits: of a value of this level's list; the level below has values {0..bits}.
       deepest: K >= 4: the slice of deepest records has K + Geom(rate) rows.
-      threshold: T: the test fails, and the median is a branching node, if gamma + Laplace > T + Laplace.
+      threshold: T = floor(K / 2) - 1 - reserve: the test fails, and the median is a branching node, if
+        gamma + Laplace > T + Laplace. Only the proof reads it; the mechanism has the reserve.
       gap: the slices at both ends have t + Geom(rate) rows, t = m - 1 + gap for margin m (1 below the top level).
     """
 
@@ -49,11 +50,10 @@ class RscStep:
 
 
 @dataclass(frozen=True)
-class RscPlan(RecursivePlan):
-    """All that the jitted recursion needs; **its numbers are private at exactly this budget**.
+class RscDesign(RecursiveDesign):
+    """What the search finds, with the numbers of the proof; `plan` is what runs.
 
-    The rate of the slices depends on epsilon and delta through a series, so it is no fraction of a traced epsilon: the
-    mechanism takes every number from here, and claims ``guarantee()``, whatever budget its caller had in mind.
+    Epsilons and deltas of the parts are stated under ADD_OR_REMOVE_ONE.
 
     Attributes:
       bits: of the domain.
@@ -63,7 +63,7 @@ class RscPlan(RecursivePlan):
       rate: e_0, under ADD_OR_REMOVE_ONE: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice goes
         through one mechanism of weights e^{rate score}.
       part_delta: of the choosing mechanism on a slice of deepest records.
-      slices_delta: of the labels, see ``accounting.slices``.
+      slices_delta: of the labels, see ``accounting.slices``; a float32 number, as in the plan.
       test: e_v, of AboveThreshold over all levels: noise Laplace(2 / e_v) once on T and on each gamma.
       test_delta: probability that unstable data pass, over all levels.
       whole: e_h, of the one mechanism that reads a whole rest, weights e^{whole score}: the choice among branching
@@ -89,34 +89,34 @@ class RscPlan(RecursivePlan):
     test_delta: float
     whole: float
     whole_delta: float
-    steps: tuple[RscStep, ...]
+    steps: tuple[RscStepDesign, ...]
     base_size: int
     base_gap: int
     spare: int
     interior: int
     failure: float
 
-    def guarantee(self) -> Guarantee:
-        """What the mechanism spends, at most (epsilon, delta), under REPLACE_ONE."""
-        one_more = Neighboring.ADD_OR_REMOVE_ONE
-        part = Guarantee(self.rate, self.part_delta, one_more, "mechanism on a slice")
-        parts = [
-            slices(part, self.rate, self.slices_delta, 3 * self.levels, "trims and deepest records, in slices"),
-            Guarantee(self.test, self.test_delta, one_more, "stability tests by AboveThreshold"),
-            Guarantee(self.whole, self.whole_delta, one_more, "branching node, or exponential median at the bottom"),
-        ]
-        return as_replace_one(basic(parts, "one added or removed record"))
+    def plan(self) -> RscPlan:
+        """The budgets rounded down to float32, the tests' reserve up, the integers as they are."""
+        rate = down(self.rate)
+        return RscPlan(
+            rate, lengths_of(float(rate)), down(self.part_delta), down(self.slices_delta), down(self.test),
+            up(_quantile(self.test_delta / self.levels)), down(self.whole), down(self.whole_delta),
+            tuple(RscStep(whole(step.deepest), whole(step.gap), step.bits) for step in self.steps),
+            self.bits, self.base_size,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=256, typed=True)
 def plan_rsc(
     bits: int, epsilon: float, delta: float, beta: float | None = None, levels: int = 1, *, slack: float | None = None
-) -> RscPlan:
-    """A plan whose interior point fails with probability at most beta.
+) -> RscDesign:
+    """A design whose interior point fails with probability at most beta.
 
     Args:
       bits: of the domain {0..2**bits - 1}, up to 2**20.
-      epsilon: in [1e-3, 100], under REPLACE_ONE: half of it is spent when a record is added.
+      epsilon: in [1e-5, 1e3], under REPLACE_ONE: half of it is spent when a record is added. Less is spent of a large
+        one, so that delta / (1 + e^{epsilon/2}) does not vanish, and one with slices too long for int32 is refused.
       delta: in (0, 1), likewise; delta / (1 + e^{epsilon/2}) is spent when a record is added.
       beta: in (0, 1).
       levels: 1 or more.
@@ -136,8 +136,10 @@ def plan_rsc(
     """
     widths = level_bits(bits, epsilon, delta, beta, slack, levels)
     # Rounding of the sums must not reach the budget.
-    added = 0.5 * epsilon * (1 - 1e-9), delta / (1 + math.exp(0.5 * epsilon)) * (1 - 1e-9)
-    ratio = slices_rate(added[0] / 2, added[1] / _PARTS, 3 * levels) / (added[0] / 2)
+    half = min(0.5 * epsilon, max(1.0, math.log(delta / _LEAST_DELTA)))
+    added = half * (1 - 1e-9), delta / (1 + math.exp(half)) * (1 - 1e-9)
+    labels = float(down(added[1] / _PARTS))
+    ratio = slices_rate(added[0] / 2, labels, 3 * levels) / (added[0] / 2)
 
     def failures(shares: Shares) -> list[float]:
         if beta is not None:
@@ -151,25 +153,25 @@ def plan_rsc(
     groups = [3] + ([3 * levels + 2] if beta is not None else [])
     parts = spread(groups, cost, (8, 30, 120, 500))
     shares = on_grid(parts[0])
-    rate = slices_rate(shares[2] * added[0], added[1] / _PARTS, 3 * levels) * (1 - 1e-8)
+    rate = slices_rate(shares[2] * added[0], labels, 3 * levels) * (1 - 1e-8)
     plan = _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack)
     plan = _proved(_settle(plan, failures(parts[-1]), math.ceil, math.inf)[1])
     return plan if beta is None else fitted(plan, _proved, {"deepest": 4, "gap": 1})
 
 
-def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscPlan:
+def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDesign:
     """A plan with its budgets, and integers still to be chosen."""
     levels = len(widths) - 1
     share = added[1] / _PARTS
     touched = 1 - (1 + math.exp(rate)) * math.exp(rate) * math.expm1(-3 * levels * math.log1p(math.exp(-rate)))
-    return RscPlan(
-        widths[0], float(epsilon), float(delta), beta, slack, rate, share / touched, share,
+    return RscDesign(
+        widths[0], float(epsilon), float(delta), beta, slack, rate, share / touched, float(down(share)),
         shares[0] * added[0], share, shares[1] * added[0], share,
-        tuple(RscStep(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1, 0, 0, 1.0,
+        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1, 0, 0, 1.0,
     )  # fmt: skip
 
 
-def _settle(plan: RscPlan, failures, round_up, sharpness):
+def _settle(plan: RscDesign, failures, round_up, sharpness):
     """(records, plan with its integers); ``round_up`` is ceil, or float for a smooth estimate."""
     base_gap = max(1, round_up((slack_of(failures[-2]) + math.log(plan.base_size)) / plan.whole))
     records, steps = 2 * base_gap - 1 + float(gammaincinv(3 * plan.levels, 1 - failures[-1])) / plan.rate, []
@@ -188,7 +190,7 @@ def _settle(plan: RscPlan, failures, round_up, sharpness):
     return records, replace(plan, steps=tuple(steps), base_gap=int(base_gap), spare=spare)
 
 
-def _proved(plan: RscPlan) -> RscPlan:
+def _proved(plan: RscDesign) -> RscDesign:
     """The plan with its thresholds, records and failure recomputed from what it stores."""
     failure = chosen(math.log(plan.base_size) - plan.whole * plan.base_gap)
     failure += float(betainc(plan.spare + 1, 3 * plan.levels, math.exp(-plan.rate)))  # P[the lengths' sum > spare]
@@ -207,14 +209,7 @@ def _proved(plan: RscPlan) -> RscPlan:
     return replace(plan, steps=tuple(steps), interior=records, failure=min(1.0, failure))
 
 
-def two_laplace_tail(value: float | np.ndarray) -> np.ndarray:
-    """P[X - X' > y] of two independent Laplace(1) variables: (1 + y/2) e^{-y} / 2 for y >= 0."""
-    size = np.abs(value)
-    tail = 0.5 * (1 + 0.5 * size) * np.exp(-size)
-    return np.where(value >= 0, tail, 1 - tail)
-
-
-def _margin(plan: RscPlan) -> float:
+def _margin(plan: RscDesign) -> float:
     """Y: what unstable data are above the threshold."""
     return 2 / plan.test * _quantile(plan.test_delta / plan.levels)
 
@@ -231,7 +226,7 @@ def _quantile(tail: float) -> float:
     return high
 
 
-def _least_threshold(plan: RscPlan, allowed: float) -> float:
+def _least_threshold(plan: RscDesign, allowed: float) -> float:
     """The least T, over gammas on a grid, with P[test fails] P[no answer] <= allowed."""
     share = np.clip(allowed / _MISSED, 1e-30, 1.0)
     tail = np.interp(np.log(share), _LOG_TAILS, _TAIL_POINTS)

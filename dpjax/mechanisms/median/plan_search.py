@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Spends
 
 GRID = 2**16
 """Shares are multiples of 1 / GRID: exact in float32, and they sum to 1 exactly."""
@@ -36,11 +37,12 @@ def level_bits(
     return widths
 
 
-class RecursivePlan:
-    """What plans of several steps have in common; the fields are theirs."""
+class RecursiveDesign:
+    """What designs of several steps have in common; the fields are theirs."""
 
     steps: tuple[Any, ...]
     interior: int
+    spends: ClassVar[Spends] = "approximate"
 
     @property
     def levels(self) -> int:
@@ -53,9 +55,9 @@ class RecursivePlan:
 
 
 def check_epsilon(epsilon: float) -> None:
-    """epsilon in [1e-3, 100], where the planners are tested."""
-    if not 1e-3 <= checks.epsilon(epsilon) <= 100:
-        raise InputError("epsilon", "a number in [1e-3, 100]", repr(epsilon), "plan within this range")
+    """epsilon in [1e-5, 1e3], where the planners are tested."""
+    if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:
+        raise InputError("epsilon", "a number in [1e-5, 1e3]", repr(epsilon), "plan within this range")
 
 
 def check_goal(beta: float | None, slack: float | None) -> None:

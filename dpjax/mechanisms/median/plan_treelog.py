@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from dpjax.core.plans import down, up, whole
 from dpjax.mechanisms.median.plan_search import (
-    RecursivePlan,
+    RecursiveDesign,
     Shares,
     chosen,
     fitted,
@@ -19,14 +20,12 @@ from dpjax.mechanisms.median.plan_search import (
     spread,
     weights,
 )
+from dpjax.mechanisms.median.treelog import TreeLogPlan, TreeStep, unstable_from
 
 
 @dataclass(frozen=True)
-class TreeStep:
-    """One level of the recursion.
-
-    Privacy rests on the fractions, on ``deepest``, and on the test's threshold, which the mechanism computes from the
-    budget it is given: ``stability_threshold``. The gap decides how well it works. All are public.
+class TreeStepDesign:
+    """One level of the recursion, budgets as fractions of epsilon and delta.
 
     Attributes:
       bits: of a value of this level's list; the level below has values {0..bits}.
@@ -52,12 +51,12 @@ class TreeStep:
 
 
 @dataclass(frozen=True)
-class TreeLogPlan(RecursivePlan):
-    """All that the jitted recursion needs beside traced epsilon and delta.
+class TreeLogDesign(RecursiveDesign):
+    """What the search finds, with the numbers of the proof; `plan` is what runs.
 
     Attributes:
       bits: of the domain.
-      epsilon, delta: the budget for which ``failure`` is proved; privacy holds for every traced budget.
+      epsilon, delta: the budget.
       beta: the failure probability that was asked for, or None.
       slack: the slack of an empirical plan, or None.
       steps: outermost level first. ``test + prefix + final`` of all with ``base`` sum to 1, and so do
@@ -74,12 +73,30 @@ class TreeLogPlan(RecursivePlan):
     delta: float
     beta: float | None
     slack: float | None
-    steps: tuple[TreeStep, ...]
+    steps: tuple[TreeStepDesign, ...]
     base: float
     base_size: int
     base_gap: int
     interior: int
     failure: float
+
+    def plan(self) -> TreeLogPlan:
+        """The budgets rounded down to float32, the tests' reserves up, the integers as they are."""
+        epsilon, delta = self.epsilon, self.delta
+        steps = [
+            TreeStep(
+                down(step.test * epsilon), up(reserve(step.test_delta * delta)), down(step.split * epsilon),
+                down(step.split_delta * delta), down(step.prefix * epsilon), down(step.prefix_delta * delta),
+                down(step.final * epsilon), whole(step.deepest), whole(step.gap), step.bits,
+            )
+            for step in self.steps
+        ]  # fmt: skip
+        return TreeLogPlan(tuple(steps), down(self.base * epsilon), self.bits, self.base_size)
+
+
+def reserve(test_delta: float) -> float:
+    """max(0, ln(1 / (2 d_t))): so far below the least unstable weight the threshold lies, in units of the noise."""
+    return max(0.0, -math.log(2 * test_delta))
 
 
 def stability_threshold(deepest: int, test_epsilon: float, test_delta: float) -> float:
@@ -90,23 +107,18 @@ def stability_threshold(deepest: int, test_epsilon: float, test_delta: float) ->
     T - gamma <= -max(0, ln(1 / (2 d_t))) / e_t, which has probability at most min(d_t, 1/2). Holds for every budget,
     also where T < 0.
     """
-    return unstable_from(deepest) - max(0.0, -math.log(2 * test_delta)) / test_epsilon
-
-
-def unstable_from(deepest: int) -> int:
-    """floor(K / 2) - 1, the least light weight gamma with 2 gamma > K - 4."""
-    return deepest // 2 - 1
+    return unstable_from(deepest) - reserve(test_delta) / test_epsilon
 
 
 @lru_cache(maxsize=256, typed=True)
 def plan_treelog(
     bits: int, epsilon: float, delta: float, beta: float | None = None, levels: int = 1, *, slack: float | None = None
-) -> TreeLogPlan:
-    """A plan whose interior point fails with probability at most beta, from few records.
+) -> TreeLogDesign:
+    """A design whose interior point fails with probability at most beta, from few records.
 
     Args:
       bits: of the domain {0..2**bits - 1}, up to 2**20.
-      epsilon: in [1e-3, 100].
+      epsilon: in [1e-5, 1e3].
       delta: in (0, 1).
       beta: in (0, 1). Shares and the split of beta are searched, integers rounded so that ``failure`` <= beta.
       levels: 1 is best for every such domain.
@@ -141,19 +153,21 @@ def plan_treelog(
     steps, base = _steps(on_grid(parts[0]), on_grid(parts[1]), widths, 4, 1)
     _, steps, base_gap = _settle(steps, base, failures(parts[-1]), epsilon, delta, math.ceil, math.inf)
     plan = _proved(
-        TreeLogPlan(bits, float(epsilon), float(delta), beta, slack, steps, base, widths[-2] + 1, int(base_gap), 0, 1.0)
+        TreeLogDesign(
+            bits, float(epsilon), float(delta), beta, slack, steps, base, widths[-2] + 1, int(base_gap), 0, 1.0
+        )
     )
     return plan if beta is None else fitted(plan, _proved, {"deepest": 4, "gap": 1})
 
 
 def _steps(shares: Shares, deltas: Shares, widths: list[int], deepest: int, gap: int) -> tuple[tuple, float]:
     """The steps with given shares, integers still to be chosen."""
-    steps: list[TreeStep] = []
+    steps: list[TreeStepDesign] = []
     for level in range(len(widths) - 1):
         test, prefix, final = shares[3 * level : 3 * level + 3]
         by_test, by_prefix = deltas[2 * level : 2 * level + 2]
         steps.append(
-            TreeStep(
+            TreeStepDesign(
                 widths[level], test, math.fsum(shares[3 * level + 1 :]), prefix, final,
                 by_test, math.fsum(deltas[2 * level + 1 :]), by_prefix, deepest, gap,
             )
@@ -182,7 +196,7 @@ def _settle(steps, base, failures, epsilon, delta, round_up, sharpness):
     return records, tuple(reversed(done)), base_gap
 
 
-def _least_threshold(step: TreeStep, passed: float, allowed: float, epsilon: float, delta: float) -> float:
+def _least_threshold(step: TreeStepDesign, passed: float, allowed: float, epsilon: float, delta: float) -> float:
     """The least T, over gammas on a grid, with P Q + (1 - P) passed <= allowed."""
     rate, scale = 0.5 * step.split * epsilon, 1 / (step.test * epsilon)
     null = gate(rate, step.split_delta * delta)
@@ -196,7 +210,7 @@ _SCORES = np.linspace(-12.0, 40.0, 209)
 _MISSED = 1 / (1 + np.exp(_SCORES))
 
 
-def _proved(plan: TreeLogPlan) -> TreeLogPlan:
+def _proved(plan: TreeLogDesign) -> TreeLogDesign:
     """The plan with its records and its failure recomputed from what it stores."""
     records = 2 * plan.base_gap - 1
     failure = chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
@@ -211,7 +225,7 @@ def _proved(plan: TreeLogPlan) -> TreeLogPlan:
     return replace(plan, interior=records, failure=failure)
 
 
-def _either_branch(step: TreeStep, passed: float, epsilon: float, delta: float) -> float:
+def _either_branch(step: TreeStepDesign, passed: float, epsilon: float, delta: float) -> float:
     """The largest P Q + (1 - P) passed = passed + P (Q - passed) over whole light weights, or a bound on it.
 
     P grows and Q falls with the weight: in a block, P is taken at its end and Q at its beginning. Beyond the last block

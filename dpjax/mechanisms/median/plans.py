@@ -1,42 +1,86 @@
-"""Plans of private medians: how many records a method needs, and every number that its jitted form reads.
+"""Planners of private medians: how many records a method needs, and every number that its jitted form reads.
 
-A plan is found on the host from public numbers only: (bits, epsilon, delta, beta). It is static, equal by value, and
-the same in every process. Budgets are fractions of the traced epsilon and delta, so that a mechanism stays private at
-any budget; what the plan was made for decides the failure probability only. The exception is ``RscPlan``.
+A design is found on the host from public numbers only: (bits, epsilon, delta, beta). It is equal by value, the same in
+every process, and carries the numbers of its proof; ``design.plan()`` is the pytree that runs and that the guarantee
+adds up.
 """
 
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, ClassVar, Protocol
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.median.plan_recprefix import PrefixStep as PrefixStep
-from dpjax.mechanisms.median.plan_recprefix import RecPrefixPlan as RecPrefixPlan
+from dpjax.core.plans import Spends, down
+from dpjax.mechanisms.median.exponential import ExponentialPlan
+from dpjax.mechanisms.median.plan_recprefix import PrefixStepDesign as PrefixStepDesign
+from dpjax.mechanisms.median.plan_recprefix import RecPrefixDesign as RecPrefixDesign
 from dpjax.mechanisms.median.plan_recprefix import pairs_tail as pairs_tail
 from dpjax.mechanisms.median.plan_recprefix import plan_recprefix as plan_recprefix
-from dpjax.mechanisms.median.plan_rsc import RscPlan as RscPlan
-from dpjax.mechanisms.median.plan_rsc import RscStep as RscStep
+from dpjax.mechanisms.median.plan_rsc import RscDesign as RscDesign
+from dpjax.mechanisms.median.plan_rsc import RscStepDesign as RscStepDesign
 from dpjax.mechanisms.median.plan_rsc import plan_rsc as plan_rsc
-from dpjax.mechanisms.median.plan_search import check_epsilon, check_goal, chosen, records_for_median
+from dpjax.mechanisms.median.plan_search import check_goal, chosen, records_for_median
 from dpjax.mechanisms.median.plan_search import rank_margin as rank_margin
-from dpjax.mechanisms.median.plan_treelog import TreeLogPlan as TreeLogPlan
-from dpjax.mechanisms.median.plan_treelog import TreeStep as TreeStep
+from dpjax.mechanisms.median.plan_treelog import TreeLogDesign as TreeLogDesign
+from dpjax.mechanisms.median.plan_treelog import TreeStepDesign as TreeStepDesign
 from dpjax.mechanisms.median.plan_treelog import plan_treelog as plan_treelog
 from dpjax.mechanisms.median.plan_treelog import stability_threshold as stability_threshold
-from dpjax.mechanisms.median.plan_treelog import unstable_from as unstable_from
 
 METHODS = ("exponential", "recprefix", "treelog")
 
 
+class MedianDesign(Protocol):
+    """What a planner finds: the numbers of a proof, and the plan that runs."""
+
+    @property
+    def bits(self) -> int:
+        """Of an element of the domain."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """The budget."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """The budget."""
+        ...
+
+    @property
+    def interior(self) -> int:
+        """Records from which an interior point is proved."""
+        ...
+
+    @property
+    def failure(self) -> float:
+        """The proved bound on the probability of failure, at most 1; rounding of the plan moves it by 1e-5 of it."""
+        ...
+
+    @property
+    def spends(self) -> Spends:
+        """What the plan spends whatever its budget."""
+        ...
+
+    def required(self, alpha: float | None = None) -> int:
+        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
+        ...
+
+    def plan(self) -> Any:
+        """A `private_median.MedianPlan`."""
+        ...
+
+
 @dataclass(frozen=True)
-class ExponentialPlan:
-    """The exponential median needs no numbers beside epsilon; the plan says how many records it needs.
+class ExponentialDesign:
+    """The exponential median needs no numbers beside epsilon; the design says how many records it needs.
 
     Attributes:
       bits: of the domain.
       size: the domain is {0..size - 1}, or None for all 2**bits values.
-      epsilon: the budget for which ``failure`` is proved; privacy holds for every traced budget, with delta 0.
+      epsilon: the budget, with delta 0.
       beta: the failure probability that was asked for, or None.
       slack: the slack of an empirical plan, or None.
       interior: records from which an interior point is proved.
@@ -50,24 +94,22 @@ class ExponentialPlan:
     slack: float | None
     interior: int
     failure: float
+    delta: ClassVar[float] = 0.0
+    spends: ClassVar[Spends] = "bounded range"
 
-    @property
-    def levels(self) -> int:
-        """No prefix recursion."""
-        return 0
+    def plan(self) -> ExponentialPlan:
+        """epsilon rounded down to float32."""
+        return ExponentialPlan(down(self.epsilon), self.bits, self.size)
 
     def required(self, alpha: float | None = None) -> int:
         """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
         return records_for_median(self.interior, alpha)
 
 
-Plan = ExponentialPlan | RecPrefixPlan | TreeLogPlan
-
-
 @lru_cache(maxsize=256, typed=True)
 def plan_exponential(
     bits: int, epsilon: float, beta: float | None = None, *, size: int | None = None, slack: float | None = None
-) -> ExponentialPlan:
+) -> ExponentialDesign:
     """n = ceil((4 / epsilon) ln(|X| / beta)) records for an interior point, n / (2 alpha) for an alpha-median.
 
     Proof. The best of the n + 1 or fewer ranks has quality ceil(n / 2), no answer has at most margin - 1 for margins
@@ -76,7 +118,7 @@ def plan_exponential(
 
     Args:
       bits: of the domain, in [1, 2**20].
-      epsilon: in [1e-3, 100].
+      epsilon: > 0.
       beta: in (0, 1).
       size: the domain is {0..size - 1}, size <= 2**bits; all values by default.
       slack: instead of beta = e^{-slack}.
@@ -84,7 +126,7 @@ def plan_exponential(
     Reference: McSherry, Talwar 2007, Theorem 7.
     """
     checks.integer("bits", bits, 1, 2**20)
-    check_epsilon(epsilon)
+    checks.epsilon(epsilon)
     check_goal(beta, slack)
     if size is not None and checks.integer("size", size, 1).bit_length() > bits and size != 1 << bits:
         raise InputError("size", f"at most 2**{bits}", repr(size), "give more bits")
@@ -92,35 +134,30 @@ def plan_exponential(
     wanted = -math.log(beta) if beta is not None else slack or 0.0
     interior = max(1, math.ceil(4 / epsilon * (log_size + wanted)))
     failure = chosen(log_size - 0.5 * epsilon * math.ceil(interior / 2))
-    return ExponentialPlan(bits, size, float(epsilon), beta, slack, interior, failure)
+    return ExponentialDesign(bits, size, float(epsilon), beta, slack, interior, failure)
 
 
-def plan_auto(bits: int, epsilon: float, delta: float, beta: float) -> Plan:
-    """The plan that needs the fewest records for beta: exponential, RecPrefix or TreeLog.
+def plan_auto(bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
+    """The design that needs the fewest records for beta: exponential, RecPrefix or TreeLog; at delta 0 exponential.
 
     One level of recursion; two are worse up to the largest domain. The choice is the same for every alpha: each needs
     interior / (2 alpha) records for an alpha-median. At epsilon = 1, delta = 1e-6 and beta = 0.1 the exponential median
     is best up to 2**128, RecPrefix up to about 2**600.
 
     Args:
-      bits: in [1, 2**20]. epsilon: in [1e-3, 100]. delta: in (0, 1). beta: in (0, 1).
+      bits: in [1, 2**20]. epsilon: in [1e-5, 1e3]. delta: in [0, 1). beta: in (0, 1).
     """
-    plans: tuple[Plan, ...] = (
-        plan_exponential(bits, epsilon, beta),
-        plan_recprefix(bits, epsilon, delta, beta),
-        plan_treelog(bits, epsilon, delta, beta),
-    )
-    return min(plans, key=lambda plan: plan.interior)
+    designs: list[MedianDesign] = [plan_exponential(bits, epsilon, beta)]
+    if checks.delta(delta) > 0:
+        designs += [plan_recprefix(bits, epsilon, delta, beta), plan_treelog(bits, epsilon, delta, beta)]
+    return min(designs, key=lambda design: design.interior)
 
 
-def plan_for(method: str, bits: int, epsilon: float, delta: float, beta: float, levels: int = 1) -> Plan | RscPlan:
-    """The plan of a method by name: "auto", "rsc" or a member of ``METHODS``; ``levels`` for the recursive ones."""
+def plan_for(method: str, bits: int, epsilon: float, delta: float, beta: float, levels: int = 1) -> MedianDesign:
+    """The design of a method by name: "auto", "rsc" or a member of ``METHODS``; ``levels`` for the recursive ones."""
     if checks.choice("method", method, (*METHODS, "auto", "rsc")) == "auto":
         return plan_auto(bits, epsilon, delta, beta)
     if method == "exponential":
         return plan_exponential(bits, epsilon, beta)
-    if method == "recprefix":
-        return plan_recprefix(bits, epsilon, delta, beta, levels)
-    if method == "treelog":
-        return plan_treelog(bits, epsilon, delta, beta, levels)
-    return plan_rsc(bits, epsilon, delta, beta, levels)
+    recursive: dict[str, Any] = {"recprefix": plan_recprefix, "treelog": plan_treelog, "rsc": plan_rsc}
+    return recursive[method](bits, epsilon, delta, beta, levels)

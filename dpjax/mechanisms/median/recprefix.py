@@ -1,5 +1,8 @@
 """RecPrefix: random pairs of rows go down as lengths of common prefixes, a prefix of the answer's length comes back."""
 
+from dataclasses import field
+from typing import ClassVar
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -7,64 +10,98 @@ from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import keys
-from dpjax.core.types import Neighboring, Privacy, as_float
+from dpjax.core.plans import STATIC, Number, Spends, plan_type
+from dpjax.core.types import Neighboring
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.answer import MedianAnswer, roomy, trimmed
 from dpjax.mechanisms.median.exponential import Margins, exponential_median, three_candidates
-from dpjax.mechanisms.median.plan_recprefix import RecPrefixPlan
 from dpjax.mechanisms.median.trie import prefix_weights
 from dpjax.mechanisms.shuffle import Matching
 
 _SOURCE = "Bun, Nissim, Stemmer and Vadhan 2015, Section 4; constants derived"
 
 
-def recprefix(
-    key: Array, x: Array, mask: Array, privacy: Privacy, plan: RecPrefixPlan, margins: Margins = (1, 1)
-) -> MedianAnswer:
+@plan_type
+class PrefixStep:
+    """One level of the recursion: random pairs of its list go down as lengths of their common prefixes.
+
+    prefix, delta: of the choosing mechanism among prefixes. final: epsilon of the exponential mechanism among three
+      points. gap, margin: ``int32[]``, see `plan_recprefix.PrefixStepDesign`; privacy does not depend on them.
+    bits: of a value of this level's list; the level below has values {0..bits}.
+    """
+
+    prefix: Number
+    delta: Number
+    final: Number
+    gap: Number
+    margin: Number
+    bits: int = field(metadata=STATIC)
+
+
+@plan_type
+class RecPrefixPlan:
+    """What `recprefix` runs with.
+
+    steps: outermost level first. base: epsilon of the exponential median at the bottom, over {0..base_size - 1}.
+    bits: of the domain.
+    """
+
+    steps: tuple[PrefixStep, ...]
+    base: Number
+    bits: int = field(metadata=STATIC)
+    base_size: int = field(metadata=STATIC)
+    spends: ClassVar[Spends] = "approximate"
+
+    def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
+        """See `recprefix`."""
+        return recprefix(key, x, mask, self, margins)
+
+    def guarantee(self, what: str = "private median") -> Guarantee:
+        """See `recprefix_guarantee`."""
+        return recprefix_guarantee(self, f"{what} (RecPrefix)")
+
+
+def recprefix(key: Array, x: Array, mask: Array, plan: RecPrefixPlan, margins: Margins = (1, 1)) -> MedianAnswer:
     """An element with at least ``margins[0]`` rows at or below it and ``margins[1]`` at or above it.
 
     Args:
       key: consumed.
       x: ``uint32[capacity, W]``, rows in any order, W limbs of plan.bits bits. mask: ``bool[capacity]``.
-      privacy: traced; the plan's own budget is where its utility is proved, privacy holds at every one.
-      plan: static, from `plan_recprefix`.
+      plan: from `plan_recprefix`.
       margins: ``int32[]`` or integers >= 1, public; they may depend on n.
 
-    Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n: basic composition over the levels. Trimmed
-      lists of neighbours differ by one replacement; a uniformly random matching depends on the set of rows only, so the
-      matchings can be coupled to differ in one pair.
-    Utility: with n >= plan.required(alpha) rows, margins ceil((1/2 - alpha) n) fail with probability at most
-      plan.failure; with plan.required() rows, margins (1, 1).
+    Privacy: `recprefix_guarantee`, REPLACE_ONE, for every database and every n: basic composition over the levels.
+      Trimmed lists of neighbours differ by one replacement; a uniformly random matching depends on the set of rows
+      only, so the matchings can be coupled to differ in one pair.
+    Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
+      most the design's failure; with required() rows, margins (1, 1).
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4; asymmetric margins and constants are our own.
     """
-    return _level(key, x, mask, privacy, plan, 0, margins)
+    return _level(key, x, mask, plan, 0, margins)
 
 
-def _level(
-    key: Array, x: Array, mask: Array, privacy: Privacy, plan: RecPrefixPlan, level: int, margins: Margins
-) -> MedianAnswer:
-    epsilon, delta = as_float(privacy.epsilon), as_float(privacy.delta)
-    if level == plan.levels:
-        width, size = plan.steps[-1].bits, plan.base_size
-        found = exponential_median(x, mask, plan.base * epsilon, bits=_bits(width), size=size, margins=margins)
+def _level(key: Array, x: Array, mask: Array, plan: RecPrefixPlan, level: int, margins: Margins) -> MedianAnswer:
+    if level == len(plan.steps):
+        width = max(1, plan.steps[-1].bits.bit_length())
+        found = exponential_median(x, mask, plan.base, bits=width, size=plan.base_size, margins=margins)
         return MedianAnswer.of(found.sample(key), jnp.bool_(True))
     x, mask = roomy(x, mask)
     step = plan.steps[level]
     of_pairs, of_length, of_prefix, of_point = keys.streams(key, "pairs", "length", "prefix", "point")
     rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
-    cuts = (jnp.asarray(margin, jnp.int32) + jnp.int32(step.gap - 2) for margin in margins)
+    cuts = (jnp.asarray(margin, jnp.int32) + (step.gap - 2) for margin in margins)
     middle, left = trimmed(rows, n, *cuts)
 
     lengths, paired = _common_prefixes(of_pairs, middle, left, step.bits)
-    below = _level(of_length, lengths, paired, privacy, plan, level + 1, (1, step.margin))
+    below = _level(of_length, lengths, paired, plan, level + 1, (1, step.margin))
     length = jnp.minimum(below.element[0], jnp.uint32(step.bits)).astype(jnp.int32)
 
     real = jnp.arange(x.shape[0], dtype=jnp.int32) < left
     weights = prefix_weights(middle, left, length, real, step.bits)
-    chosen = choosing(weights, step.prefix * epsilon, step.delta * delta).sample(of_prefix)
+    chosen = choosing(weights, step.prefix, step.delta).sample(of_prefix)
     points, law = three_candidates(
-        x, mask, step.final * epsilon, middle[jnp.maximum(chosen, 0)], length, bits=step.bits, margins=margins
+        x, mask, step.final, middle[jnp.maximum(chosen, 0)], length, bits=step.bits, margins=margins
     )
     return MedianAnswer.of(points[law.sample(of_point)], (below.outcome == 0) & (chosen >= 0))
 
@@ -79,21 +116,15 @@ def _common_prefixes(key: Array, rows: Array, n: Array, bits: int) -> tuple[Arra
     return shared.astype(jnp.uint32)[:, None], jnp.arange(pairs, dtype=jnp.int32) < n // 2
 
 
-def _bits(largest: int) -> int:
-    """Of a domain {0..largest}."""
-    return max(1, largest.bit_length())
-
-
-def recprefix_guarantee(privacy: Privacy, plan: RecPrefixPlan, what: str = "RecPrefix") -> Guarantee:
-    """(epsilon, delta), REPLACE_ONE: what each level spends."""
-    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+def recprefix_guarantee(plan: RecPrefixPlan, what: str = "RecPrefix") -> Guarantee:
+    """The sum of the plan's epsilons and deltas, REPLACE_ONE."""
     parts = []
     for level, step in enumerate(plan.steps, 1):
         parts += [
-            choosing_guarantee(step.prefix * epsilon, step.delta * delta, what=f"prefix, level {level} (choosing)"),
-            exponential_guarantee(step.final * epsilon, f"one of three points, level {level}"),
+            choosing_guarantee(float(step.prefix), float(step.delta), what=f"prefix, level {level} (choosing)"),
+            exponential_guarantee(float(step.final), f"one of three points, level {level}"),
         ]
-    parts.append(exponential_guarantee(plan.base * epsilon, f"length among {plan.base_size} (exponential median)"))
+    parts.append(exponential_guarantee(float(plan.base), f"length among {plan.base_size} (exponential median)"))
     whole = basic(parts, what)
     return Guarantee(
         whole.epsilon, whole.delta, Neighboring.REPLACE_ONE, what, why="basic composition over the levels",

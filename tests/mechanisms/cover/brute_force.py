@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.mechanisms.cover.lines.rejection import select_cut
+from dpjax.mechanisms.cover.score import Score
 
 
 def gaps(values, low, high, weight, target, other, share, coefficient):
@@ -36,7 +37,7 @@ def selector(family, many=1):
 
     def draw(keys, x, target, other, budget, coefficient):
         def one(key):
-            cut, rounds = select_cut(family, key, x, target, other, budget, 2, coefficient,
+            cut, rounds = select_cut(family, key, x, target, other, Score.of(budget, 2, coefficient),
                                      bins=family.bins, spare=family.spare, walls=family.walls)  # fmt: skip
             return cut, family.hits(cut, x), rounds
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from dpjax.mechanisms.cover.lines import rejection, sweep
-from dpjax.mechanisms.cover.lines.cuts import Rows
+from dpjax.mechanisms.cover.lines.cuts import LARGEST, Rows
 from dpjax.mechanisms.cover.lines.envelope import envelope, log_upper
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 from dpjax.mechanisms.cover.lines.refine import bound_between
+from dpjax.mechanisms.cover.score import Score
 from tests.mechanisms.cover.discs import Discs
 
 spec = importlib.util.spec_from_file_location("brute_force", Path(__file__).with_name("brute_force.py"))
@@ -36,7 +37,7 @@ def database(family, kind, seed):
 
 
 def score(coefficient, budget=8.0):
-    return sweep.Score.of(jnp.float32(budget), 2, jnp.float32(coefficient))
+    return Score.of(jnp.float32(budget), 2, jnp.float32(coefficient)).capped(LARGEST)
 
 
 def exact(family, rows, chart, theta, coefficient):

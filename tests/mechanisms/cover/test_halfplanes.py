@@ -12,6 +12,7 @@ from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cut, Rows, signed
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
+from dpjax.mechanisms.cover.score import Score
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
 spec = importlib.util.spec_from_file_location("brute_force", Path(__file__).with_name("brute_force.py"))
@@ -153,7 +154,7 @@ def test_a_buffer_may_be_empty(n):
     if n:
         assert brute.draws(family, np.zeros((n, 2)), none, none, 0.0, 1.0, 1, many=1)[1].shape == (1, n)
     key, x, masks = jax.random.key(0), jnp.zeros((n, 2), jnp.int32), (jnp.asarray(none),) * 2
-    cut = jax.eval_shape(lambda: family.select(key, x, *masks, jnp.float32(0), 1, jnp.float32(1)))
+    cut = jax.eval_shape(lambda: family.select(key, x, *masks, Score.of(jnp.float32(0), 1, jnp.float32(1))))
     assert cut.theta.shape == (1, 2) and cut.t.dtype == jnp.uint32
 
 
@@ -179,7 +180,8 @@ def chosen(batch, capacity, x64=False):
     t[place], o[place] = target, ~target
     with jax.enable_x64(x64):
         x, t, o = jnp.asarray(x), jnp.asarray(t), jnp.asarray(o)
-        one = lambda key: family.select(key, x, t, o, jnp.float32(40), 3, jnp.float32(0.9))  # noqa: E731
+        score = Score.of(jnp.float32(40), 3, jnp.float32(0.9))
+        one = lambda key: family.select(key, x, t, o, score)  # noqa: E731
         many = jax.jit(jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0])))
         parts = [words(many(keys[i : i + batch])) for i in range(0, 112, batch)]
     return np.concatenate(parts)

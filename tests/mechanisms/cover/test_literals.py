@@ -10,7 +10,7 @@ import pytest
 
 from dpjax.concepts import Cube
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.cover import Literals
+from dpjax.mechanisms.cover import Literals, Score
 from dpjax.mechanisms.cover.literals import by_coordinate, pack, unpack
 
 SIZES = [(1, 0), (1, 1), (32, 33), (33, 64), (100, 70)]  # coordinates, rows
@@ -75,7 +75,9 @@ def test_the_law_is_the_exponential_of_the_quality(label):
     for dimension, count, k in ((1, 3, 1), (2, 0, 2), (3, 12, 3), (5, 40, 7), (40, 33, 4)):
         family = Literals(dimension, label)
         bits, x = rows(generator, dimension, count)
-        law = jax.jit(lambda x, *rest, family=family, k=k: family.law(x, *rest[:3], k, rest[3]).log_probs())
+        law = jax.jit(
+            lambda x, *rest, family=family, k=k: family.law(x, *rest[:2], Score.of(rest[2], k, rest[3])).log_probs()
+        )
         for coefficient in (0.0, 0.05, 1.3, 40.0):
             target, other = parts(generator, count)
             for budget in (float(target.sum()), target.sum() - 3.25, -17.0, 1e6):
@@ -96,7 +98,7 @@ def test_draws_follow_the_law(label, key, stats):
     with jax.enable_x64(True):
         numbers = jnp.float64(budget), jnp.float64(coefficient)
     arrays = x, jnp.asarray(target), jnp.asarray(other)
-    draw = jax.jit(jax.vmap(lambda own: family.select(own, *arrays, numbers[0], k, numbers[1])))
+    draw = jax.jit(jax.vmap(lambda own: family.select(own, *arrays, Score.of(numbers[0], k, numbers[1]))))
     drawn = draw(jax.random.split(key, count))
     assert drawn.dtype == jnp.int32
     law = np.exp(brute_force(bits, label, target, other, budget, k, coefficient))
@@ -109,10 +111,10 @@ def test_an_or_is_an_and_of_the_complements(key):
     _, x = rows(generator, 33, 50)
     target, other = (jnp.asarray(part) for part in parts(generator, 50))
     with jax.enable_x64(True):
-        numbers = jnp.float64(12.5), jnp.float64(0.3)
+        score = Score.of(jnp.float64(12.5), 3, jnp.float64(0.3))
 
     def draws(family):
-        one = lambda own, x: family.select(own, x, target, other, numbers[0], 3, numbers[1])  # noqa: E731
+        one = lambda own, x: family.select(own, x, target, other, score)  # noqa: E731
         return jax.jit(jax.vmap(one, (0, None)))
 
     keys, dual = jax.random.split(key, 200), draws(Literals(33, True))
@@ -135,6 +137,6 @@ def test_all_coordinates_that_are_allowed():
     family = Literals(4096, False)
     arrays = jnp.zeros((1000, 128), jnp.uint32), jnp.zeros(1000, bool), jnp.zeros(1000, bool)
     with jax.enable_x64(True):
-        numbers = jnp.float64(1), jnp.float64(1)
-    found = jax.eval_shape(lambda key: family.select(key, *arrays, numbers[0], 3, numbers[1]), jax.random.key(0))
+        score = Score.of(jnp.float64(1), 3, jnp.float64(1))
+    found = jax.eval_shape(lambda key: family.select(key, *arrays, score), jax.random.key(0))
     assert (found.shape, found.dtype) == ((), jnp.int32)

@@ -1,14 +1,20 @@
 """The rounds of a set cover: what they find, their joint law, and that nothing but rows and keys matters."""
 
+from dataclasses import dataclass
 from functools import cache
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.tree_util import register_dataclass
 
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.cover import Literals, set_cover
+from dpjax.core.plans import Claim, stack_plans
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.mechanisms.cover import CoverPlan, Literals, Score, cover_plan, set_cover
+from tests.mechanisms.cover.discs import Discs
 
 CAPACITY = 129
 FAMILY = Literals(40, False)
@@ -30,9 +36,10 @@ def realizable(seed, dimension, count, literals, capacity=None):
     return jnp.asarray(x), jnp.asarray(real & ~label), jnp.asarray(real & label)
 
 
-def many(family, keys, data, rounds, k, *numbers):
-    one = lambda own, data, numbers: set_cover(own, family, *data, rounds, k, *numbers)  # noqa: E731
-    return jax.jit(jax.vmap(one, (0, None, None)))(keys, data, numbers)
+def by_hand(rounds, k, coefficient, scale=None, offset=0.0):
+    """A plan of these numbers, which claims nothing that is true."""
+    noisy = scale is not None
+    return CoverPlan(coefficient, scale if noisy else 0.0, offset, Claim(1.0, 0.0), rounds, k, noisy, 48)
 
 
 EXACT = (0.7,)
@@ -44,7 +51,7 @@ def program(family, rounds, k, noisy, batched=True):
     """set_cover over a batch of keys. ``noisy``: static, whether a scale and an offset are given."""
 
     def one(own, data, numbers):
-        return set_cover(own, family, *data, rounds, k, *numbers[: 3 if noisy else 1])
+        return set_cover(own, family, *data, by_hand(rounds, k, *numbers[: 3 if noisy else 1]))
 
     return jax.jit(jax.vmap(one, (0, None, None)) if batched else one)
 
@@ -102,7 +109,7 @@ def test_two_rounds_have_the_law_of_their_parts(scale, key, stats):
 
     def choice(alive, z):
         budget = jnp.sum(alive & target).astype(jnp.float64) + z - offset
-        return family.law(x, alive & target, alive & other, budget, k, jnp.float64(0.8)).log_probs()
+        return family.law(x, alive & target, alive & other, Score.of(budget, k, jnp.float64(0.8))).log_probs()
 
     @jax.jit
     def laws(z):
@@ -157,24 +164,54 @@ def test_every_database_and_number_has_an_answer():
                     assert np.all((np.asarray(chosen) >= 0) & (np.asarray(chosen) < family.size))
 
 
-def test_numbers_compile_nothing():
-    traced = []
+@chex.assert_max_traces(1)
+def cover(key, data, plan):
+    return set_cover(key, Literals(5, False), *data, plan)
 
-    @jax.jit
-    def one(key, coefficient, scale, offset):
-        traced.append(1)
-        return set_cover(key, Literals(5, False), *realizable(0, 5, 9, 2), 3, 2, coefficient, scale, offset)
 
-    for numbers in ((0.1, 3.0, 1.0), (2.0, 0.5, 0.0)):
-        one(jax.random.key(0), *(jnp.float32(number) for number in numbers))
-    assert len(traced) == 1
+@pytest.mark.parametrize("variant", ["noise_free", "noisy"])
+def test_one_program_for_all_budgets(variant, key):
+    """Eight epsilons, and plans stacked for vmap give the same bits."""
+    chex.clear_trace_counter()
+    data, run = realizable(0, 5, 9, 2), jax.jit(cover)
+    budgets = [Privacy(epsilon, 1e-6) for epsilon in np.geomspace(0.25, 4, 8)]
+    plans = [cover_plan(privacy, 3, 2, Neighboring.REPLACE_ONE, variant) for privacy in budgets]
+    found = [run(key, data, plan) for plan in plans]
+    assert len({float(plan.coefficient) for plan in plans}) == 8
+    together = jax.jit(jax.vmap(lambda plan: set_cover(key, Literals(5, False), *data, plan)))(stack_plans(plans))
+    for i, one in enumerate(found):
+        assert_same(one, jax.tree.map(lambda part, i=i: part[i], together))
+
+
+def test_a_family_and_a_score_from_outside(key):
+    """Discs, a family of cuts that the package does not have; and the score that ignores the other rows."""
+
+    @register_dataclass
+    @dataclass(frozen=True)
+    class Targets(Score):
+        def quality(self, hit, wrong):
+            return jnp.minimum(hit.astype(jnp.float64) - self.share, jnp.zeros_like(wrong.astype(jnp.float64)))
+
+    x = jnp.asarray(np.random.default_rng(1).integers(0, 65, (40, 2)), jnp.int32)
+    target, other = jnp.sum((x - 32) ** 2, axis=1) < 300, jnp.sum((x - 32) ** 2, axis=1) >= 300
+    family, plan = Discs(64, slabs=6, bins=16, spare=64), by_hand(2, 1, np.float32(30.0))
+    found = {}
+    for score in (Score, Targets):
+        discs, counts = jax.jit(lambda key, score=score: set_cover(key, family, x, target, other, plan, score))(key)
+        assert counts is None and discs.theta.shape == (2, 2, 2)
+        first = jax.tree.map(lambda part: part[0], discs)
+        found[score] = np.asarray(jax.jit(family.hits)(first, x))
+    np.testing.assert_array_equal(found[Score], target)
+    assert found[Targets][np.asarray(target)].all() and found[Targets].sum() > target.sum()
 
 
 @pytest.mark.parametrize("attempt", [
-    lambda key, data: set_cover(key, Literals(5, False), *data, 0, 1, 1.0),
-    lambda key, data: set_cover(key, Literals(5, False), *data, 1, 0, 1.0),
-    lambda key, data: set_cover(key, Literals(5, False), *data, 1.0, 1, 1.0),
-    lambda key, data: set_cover(jax.random.key_data(key), Literals(5, False), *data, 1, 1, 1.0),
+    lambda key, data: by_hand(0, 1, 1.0),
+    lambda key, data: by_hand(1, 0, 1.0),
+    lambda key, data: by_hand(1.0, 1, 1.0),
+    lambda key, data: cover_plan(Privacy(jnp.float32(0.0), 0.0), 1, 1, Neighboring.REPLACE_ONE),
+    lambda key, data: cover_plan(Privacy(1.0, 1e-6), 1, 1, Neighboring.REPLACE_ONE, "no variant"),
+    lambda key, data: set_cover(jax.random.key_data(key), Literals(5, False), *data, by_hand(1, 1, 1.0)),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt, key):
     with pytest.raises(InputError):

@@ -12,6 +12,7 @@ import pytest
 
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import cut_hits
+from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles import corners
 from dpjax.mechanisms.cover.triangles.corners import corner_counts, log_sum, packed
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
@@ -115,7 +116,7 @@ def brute_force(family, x, target, other, budget, k, coefficient):
 
 @cache
 def law_of(family, k):
-    return jax.jit(lambda x, target, other, b, c: family.law(x, target, other, b, k, c).log_probs())
+    return jax.jit(lambda x, target, other, b, c: family.law(x, target, other, Score.of(b, k, c)).log_probs())
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_draws_follow_the_law(key, stats):
     target, other = parts(generator, 25)
     budget, coefficient = float(target.sum()) + 1.5, 0.4
     given = numbers(budget, coefficient)
-    draw = jax.jit(jax.vmap(lambda own: family.select(own, x, target, other, given[0], k, given[1])))
+    draw = jax.jit(jax.vmap(lambda own: family.select(own, x, target, other, Score.of(given[0], k, given[1]))))
     drawn = index_of(family, draw(jax.random.split(key, 10_000)))
     law = np.exp(brute_force(family, x, target, other, budget, k, coefficient))
     assert law.max() > 3 * law.min()
@@ -187,7 +188,8 @@ def test_buffer_order_batch_and_64_bit_types_change_nothing(key):
     x = generator.integers(0, 1025, (90, 2)).astype(np.int32)
     target, other = (np.array(part) for part in parts(generator, 90))
     budget, coefficient = numbers(17.5, 0.2)
-    one = lambda own, x, target, other: family.select(own, x, target, other, budget, 3, coefficient)  # noqa: E731
+    score = Score.of(budget, 3, coefficient)
+    one = lambda own, x, target, other: family.select(own, x, target, other, score)  # noqa: E731
     prepared = lambda own, x, *roles: one(own, family.prepare(x), *roles)  # noqa: E731
     keys, run = jax.random.split(key, 20), jax.jit(jax.vmap(one, (0, None, None, None)))
     found = run(keys, x, target, other)
@@ -205,7 +207,7 @@ def test_every_database_has_an_answer(key):
     """All databases of two rows on four points, no rows, and numbers that are none."""
     family = Triangles(1, 3, 2)
     points = np.array(list(itertools.product((0, 1), repeat=2)), np.int32)
-    draw = jax.jit(lambda x, target, other, *rest: family.select(key, x, target, other, rest[0], 2, rest[1]))
+    draw = jax.jit(lambda x, target, other, b, c: family.select(key, x, target, other, Score.of(b, 2, c)))
     hits, seen = jax.jit(family.hits), set()
     for first, second in itertools.product(range(4), repeat=2):
         for roles in itertools.product(range(3), repeat=2):
@@ -238,6 +240,6 @@ def test_the_finest_family_abstractly():
     family = Triangles(2**30, 64, 64)
     arrays = jnp.zeros((1000, 2), jnp.int32), jnp.zeros(1000, bool), jnp.zeros(1000, bool)
     budget, coefficient = numbers(1, 1)
-    h = jax.eval_shape(lambda key: family.select(key, *arrays, budget, 3, coefficient), jax.random.key(0))
+    h = jax.eval_shape(lambda key: family.select(key, *arrays, Score.of(budget, 3, coefficient)), jax.random.key(0))
     assert h.t.shape == (3, 2) and h.theta.shape == (3, 1, 2) and h.above.shape == (3,)
     assert family.size == 41664 * 128**3

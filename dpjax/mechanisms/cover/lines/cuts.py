@@ -164,6 +164,10 @@ def cut_hits(cuts: Cuts, h: Cut, x: Array) -> Array:
         return (affine(offset[h.chart], slope[h.chart], theta) >= t) == h.above
 
 
+LARGEST = 64.0
+"""Coefficients above this count as this one in families of cuts, so that weights keep their precision."""
+
+
 def check_sizes(slabs: int, bins: int, spare: int, walls: int) -> None:
     """The sizes of a sampler, on the host."""
     checks.integer("slabs", slabs, 2, 2**14)

@@ -11,7 +11,8 @@ import numpy as np
 from jax import Array
 
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
-from dpjax.mechanisms.cover.lines.sweep import Score, tail_weights
+from dpjax.mechanisms.cover.lines.sweep import tail_weights
+from dpjax.mechanisms.cover.score import Score
 
 _UNITS = 2.0**40
 _SLACK = 1e-9  # what float64 could lose in a logarithm, plus 1e-13 of its size

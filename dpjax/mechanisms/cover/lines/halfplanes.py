@@ -1,6 +1,7 @@
 """Halfplanes over the grid {0, ..., d}^2, chosen exactly from any base measure on lines, for any number of rows."""
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,24 @@ from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import CutFamily
 
 _KINEMATIC = Kinematic()
+
+
+@runtime_checkable
+class Planar(Protocol):
+    """A `mechanisms.cover.Family` whose functions are one or more cuts on the lattice of `HalfPlanes`, met by all.
+
+    Its `select` returns a `Cut`, each leaf leading with ``edges`` where these are more than one.
+    """
+
+    @property
+    def planes(self) -> "HalfPlanes":
+        """The lattice."""
+        ...
+
+    @property
+    def edges(self) -> int:
+        """Cuts of one function."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +59,16 @@ class HalfPlanes(CutFamily):
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**30)
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
+
+    @property
+    def planes(self) -> "HalfPlanes":
+        """Itself, see `Planar`."""
+        return self
+
+    @property
+    def edges(self) -> int:
+        """1, see `Planar`."""
+        return 1
 
     @property
     def grid(self) -> Grid:

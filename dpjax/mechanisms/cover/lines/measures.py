@@ -7,7 +7,7 @@ density is evaluated at these multiples, never integrated, so no cell is too sma
 
 from dataclasses import dataclass
 from math import floor, pi, sqrt, tan
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -37,6 +37,11 @@ class Grid:
 
 class LineMeasure(Protocol):
     """A frozen dataclass; see `mechanisms.cover.cuts.Cuts` for the meaning of the methods. Slopes are ``int64[1]``."""
+
+    @property
+    def name(self) -> str:
+        """That of its cost in `theory.halfplanes`."""
+        ...
 
     def step(self, grid: Grid) -> int:
         """t is a multiple of 2**step."""
@@ -77,6 +82,7 @@ class Kinematic:
     Reference: Santalo 1976, Integral geometry, I.3, as a base measure; constants derived here.
     """
 
+    name: ClassVar[str] = "kinematic"
     margin: float = 0.25
 
     def __post_init__(self):
@@ -112,6 +118,8 @@ class Box:
     2**bits are left out, so the measure is the paper's for d <= 2**19.
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4; corrected constants derived here.
     """
+
+    name: ClassVar[str] = "box"
 
     def step(self, grid: Grid) -> int:
         """All t of the lattice."""
@@ -156,6 +164,7 @@ class Net:
     Utility only for data that are smooth at this resolution; the cheapest base measure, ln(4 directions offsets) nats.
     """
 
+    name: ClassVar[str] = "net"
     directions: int = 64
     offsets: int = 256
 

@@ -14,7 +14,8 @@ from jax import Array
 
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
 from dpjax.mechanisms.cover.lines.envelope import log_upper
-from dpjax.mechanisms.cover.lines.sweep import Score, Sweep, tail_weights
+from dpjax.mechanisms.cover.lines.sweep import Sweep, tail_weights
+from dpjax.mechanisms.cover.score import Score
 
 _SHARES = 2**20
 _PASSES = 3

@@ -21,10 +21,27 @@ from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
 from dpjax.laws import Categorical
-from dpjax.mechanisms.cover.lines.cuts import Cut, Cuts, Rows, cut_hits
+from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
 from dpjax.mechanisms.cover.lines.envelope import envelope, slackened
 from dpjax.mechanisms.cover.lines.refine import Walls, moving_bound
-from dpjax.mechanisms.cover.lines.sweep import Score, Sweep, below, sweep
+from dpjax.mechanisms.cover.lines.sweep import Sweep, below, sweep
+from dpjax.mechanisms.cover.score import Score
+
+
+@dataclass(frozen=True)
+class Performance:
+    """Sizes of the sampler, see `HalfPlanes` and `select_cut`: they change how long a draw takes and never its law.
+
+    walls: at most as many as there are bins.
+    """
+
+    slabs: int = 128
+    bins: int = 256
+    spare: int = 2048
+    walls: int = 64
+
+    def __post_init__(self):
+        check_sizes(self.slabs, self.bins, self.spare, self.walls)
 
 
 class CutFamily:
@@ -34,11 +51,9 @@ class CutFamily:
     spare: int
     walls: int
 
-    def select(
-        self: Any, key: Array, x: Array, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Cut:
+    def select(self: Any, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
         """One cut with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
-        return CutLaw(x, target, other, budget, coefficient, self, k, self.bins, self.spare, self.walls).sample(key)
+        return CutLaw(x, target, other, score, self, self.bins, self.spare, self.walls).sample(key)
 
     def hits(self: Any, h: Cut, x: Array) -> Array:
         """Which rows h hits, ``bool[n]``, by integers only."""
@@ -60,10 +75,8 @@ class CutLaw:
     x: Array
     target: Array
     other: Array
-    budget: Array
-    coefficient: Array
+    score: Score
     cuts: Any = field(metadata={"static": True})
-    k: int = field(metadata={"static": True})
     bins: int = field(metadata={"static": True})
     spare: int = field(metadata={"static": True})
     walls: int = field(metadata={"static": True})
@@ -71,10 +84,8 @@ class CutLaw:
     @drawn
     def sample(self, key: Array) -> Cut:
         """One cut."""
-        return select_cut(
-            self.cuts, key, self.x, self.target, self.other, self.budget, self.k, self.coefficient,
-            bins=self.bins, spare=self.spare, walls=self.walls,
-        )[0]  # fmt: skip
+        sizes = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
+        return select_cut(self.cuts, key, self.x, self.target, self.other, self.score, **sizes)[0]
 
     def log_weight(self, outcome: Cut) -> Array:
         """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a cut on the lattice that is no tail of the measure."""
@@ -82,8 +93,7 @@ class CutLaw:
             theta, _ = outcome.whole()
             hit = cut_hits(self.cuts, outcome, self.x)
             counts = (jnp.sum(hit & rows).astype(jnp.float64) for rows in (self.target, self.other))
-            score = Score.of(self.budget, self.k, self.coefficient)
-            return self.cuts.log_density(outcome.chart, theta) + score.log_weight(*counts)
+            return self.cuts.log_density(outcome.chart, theta) + self.score.log_weight(*counts)
 
     def log_prob(self, outcome: Cut) -> Array:
         """InputError: the total of all weights is a sum over the lattice. `log_weight` is what it would divide."""
@@ -119,16 +129,15 @@ class _State(NamedTuple):
 
 
 def select_cut(
-    cuts: Cuts, key: Array, x: Array, target: Array, other: Array, budget: Array, k: int, coefficient: Array,
-    *, bins: int, spare: int, walls: int,
+    cuts: Cuts, key: Array, x: Array, target: Array, other: Array, score: Score, *, bins: int, spare: int, walls: int
 ) -> tuple[Cut, Array]:  # fmt: skip
     """One cut with density proportional to mu(h) exp(coefficient q(h)), and the number of proposals, ``int32[]``.
 
-    q(h) = min(T(h) - budget / k, -O(h)), where T and O count the hit rows under ``target`` and ``other``, ``bool[n]``.
+    q is that of ``score``, of counts of the hit rows under ``target`` and ``other``, ``bool[n]``.
 
     Args:
       cuts: static. key: consumed. x: the rows, as ``cuts.features`` reads them.
-      budget, coefficient: ``float64[]`` or other floats, traced. The coefficient counts as one in [0, 64].
+      score: its coefficient counts as one in [0, 64].
       bins: static; bins of t in the first bounds. spare: static; how many cells may be added. When there is no room
         the loop goes on with the cells it has. walls: static; how many boundaries, which move with the rows, a refined
         cell has.
@@ -138,7 +147,7 @@ def select_cut(
     """
     with jax.enable_x64(True):
         rows = Rows.of(cuts, x, target, other)
-        score = Score.of(budget, k, coefficient)
+        score = score.capped(LARGEST)
         law_key, key = jax.random.split(key)
 
         def attempt(state: _State) -> _State:

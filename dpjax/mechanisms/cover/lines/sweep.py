@@ -14,26 +14,8 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random, wide
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
+from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles.corners import log_sum
-
-
-@dataclass(frozen=True)
-class Score:
-    """q = min(T - share, -O) times the coefficient: two ``float64[]``, made finite so that every input has a law."""
-
-    coefficient: Array
-    share: Array
-
-    @staticmethod
-    def of(budget: Array, k: int, coefficient: Array) -> "Score":
-        """share = budget / k. The coefficient counts as one in [0, 64], as 0 if it is no number: less is as private."""
-        known = jnp.nan_to_num(jnp.asarray(coefficient, jnp.float64), nan=0.0, posinf=64.0)
-        share = jnp.nan_to_num(jnp.asarray(budget, jnp.float64), nan=0.0, posinf=1e12, neginf=-1e12) / k
-        return Score(jnp.clip(known, 0.0, 64.0), jnp.clip(share, -1e12, 1e12))
-
-    def log_weight(self, targets: Array, others: Array) -> Array:
-        """Coefficient times q, for float64 counts."""
-        return self.coefficient * jnp.minimum(targets - self.share, -others)
 
 
 @register_dataclass

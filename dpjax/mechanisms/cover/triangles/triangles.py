@@ -13,11 +13,10 @@ from jax.tree_util import register_dataclass
 from dpjax.core import checks
 from dpjax.core.draws import asked
 from dpjax.laws import Categorical
-from dpjax.mechanisms.cover.family import quality
-from dpjax.mechanisms.cover.lines.cuts import Cut, affine, cut_hits
+from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, affine, cut_hits
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Net
-from dpjax.mechanisms.cover.lines.sweep import Score
+from dpjax.mechanisms.cover.score import Score
 from dpjax.mechanisms.cover.triangles.corners import corner_counts, log_sum, packed
 from dpjax.mechanisms.exponential import scaled
 
@@ -66,8 +65,13 @@ class Triangles:
 
     @property
     def planes(self) -> HalfPlanes:
-        """The lattice that the lines are on."""
+        """The lattice that the lines are on, see `Planar`."""
         return HalfPlanes(self.d)
+
+    @property
+    def edges(self) -> int:
+        """3, see `Planar`."""
+        return 3
 
     def triples(self) -> np.ndarray:
         """Three directions each, ascending, ``int32[C(directions, 3), 3]``."""
@@ -109,19 +113,15 @@ class Triangles:
             t = jnp.where(strip == self.bins, jnp.int64(self.planes.last + 1), t)
             return Cut.of(chart, slope[:, None], t, above)
 
-    def law(
-        self, x: Array | Binned, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Categorical:
+    def law(self, x: Array | Binned, target: Array, other: Array, score: Score) -> Categorical:
         """The law of the triple that `select` draws, all ``size`` at once: for small families."""
         with jax.enable_x64(True):
             rows, weight = self.prepare(x), packed(target, other)
             counts = jax.lax.map(lambda triple: self._counts(rows, weight, triple), jnp.asarray(self.triples()))
-            scores = quality(counts[0], counts[1], budget, k).reshape(-1)
-            return scaled(asked(scores, "set_cover", 1), coefficient)
+            scores = score.quality(*counts).reshape(-1)
+            return scaled(asked(scores, "set_cover", score.sensitivity), score.coefficient)
 
-    def select(
-        self, key: Array, x: Array | Binned, target: Array, other: Array, budget: Array, k: int, coefficient: Array
-    ) -> Cut:
+    def select(self, key: Array, x: Array | Binned, target: Array, other: Array, score: Score) -> Cut:
         """See `Family.select`: the exponential mechanism, exactly; first the three directions, then the sides.
 
         Returns: three cuts, each leaf leading with 3.
@@ -129,7 +129,7 @@ class Triangles:
         of_lines, of_sides = jax.random.split(key)
         with jax.enable_x64(True):
             rows, weight = self.prepare(x), packed(target, other)
-            score = Score.of(budget, k, coefficient)
+            score = score.capped(LARGEST)
             triples = jnp.asarray(self.triples())
 
             def logs(triple: Array) -> Array:

@@ -1,0 +1,78 @@
+"""Calibrations of set cover on disk: each takes up to seconds and depends on a few numbers only.
+
+An entry is a small JSON file in the folder that DPJAX_CACHE names, else in dpjax/ in the user's cache folder
+(XDG_CACHE_HOME or ~/.cache). Entries that cannot be read are computed again; a folder that cannot be written is no
+error.
+"""
+
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+_ROOM = Path(__file__).resolve().parents[1]  # accounting
+_SOURCES = ("cover/*.py", "numeric/*.py", "zcdp.py")
+
+
+def kept(name: str, arguments: Sequence[object], compute: Callable[[], Sequence[float]]) -> tuple[float, ...]:
+    """``compute()``, or what an earlier call with the same name, arguments and sources returned.
+
+    Args:
+      name: of what is computed.
+      arguments: all that it depends on; numbers and enums, told apart by their repr.
+      compute: returns finite numbers.
+    """
+    place, asked = _folder(), repr((name, tuple(arguments), _digest()))
+    if place is None:
+        return tuple(compute())
+    path = place / f"{name}-{hashlib.sha256(asked.encode()).hexdigest()[:32]}.json"
+    found = _read(path, asked)
+    if found is None:
+        found = tuple(compute())
+        _write(path, {"arguments": asked, "values": list(found)})
+    return found
+
+
+def _folder() -> Path | None:
+    if given := os.environ.get("DPJAX_CACHE"):
+        return Path(given)
+    with suppress(RuntimeError):  # no home
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dpjax"
+    return None
+
+
+@lru_cache(maxsize=1)
+def _digest() -> str:
+    """Of the sources that an entry depends on: an edited formula finds no entry."""
+    found = hashlib.sha256()
+    for path in sorted(path for pattern in _SOURCES for path in _ROOM.glob(pattern)):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()
+
+
+def _read(path: Path, asked: str) -> tuple[float, ...] | None:
+    try:
+        entry = json.loads(path.read_text())
+        values = entry["values"]
+        usable = entry["arguments"] == asked and all(type(v) is float and math.isfinite(v) for v in values)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return tuple(values) if usable and values else None
+
+
+def _write(path: Path, entry: dict[str, object]) -> None:
+    """Atomically: a reader sees a whole entry or none."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        try:
+            with os.fdopen(handle, "w") as file:
+                json.dump(entry, file)
+            os.replace(name, path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)

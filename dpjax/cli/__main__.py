@@ -1,0 +1,7 @@
+"""``python -m dpjax.cli``."""
+
+import sys
+
+from dpjax.cli import main
+
+sys.exit(main())

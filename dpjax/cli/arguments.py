@@ -1,0 +1,272 @@
+"""What the command line takes: a dataclass for each command, whose docstrings are the help. Imports no JAX."""
+
+import functools
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.config import Curve, Whole, load, read_toml
+
+
+@dataclass
+class CurveCommand:
+    """Measure how many samples learners need.
+
+    Sweeps n for every learner, k and epsilon; finds n* with an error guarantee; draws success probability against n
+    with simultaneous bands, n* against k, and the theorems' numbers. What is already in --out is not computed again:
+    run the same command to go on after an interruption.
+
+    Example: dpjax curve configs/demo.toml --out results/demo --sweep.epsilon 0.5 1
+    """
+
+    config: tyro.conf.Positional[Path | None] = None
+    """A TOML file; every flag below overrides it."""
+    measure: Annotated[Curve, tyro.conf.arg(name="")] = field(default_factory=Curve)
+    out: Path = Path("results")
+    """Directory of the store, the result and the figure."""
+    devices: int | None = None
+    """Split the CPU into so many devices; by default one a core. Never changes a result. Each device compiles its own
+    programs, so a short run is quicker with 1."""
+    in_flight: int | None = None
+    """Tiles under way at once; by default two a device. Never changes a result."""
+    formats: tuple[str, ...] = ("png", "svg")
+    """Formats of the figure: png, svg, pdf; none for no figure."""
+    compile_cache: Path | None = None
+    """Keep compiled programs here for the next run (JAX's persistent cache)."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class LearnCommand:
+    """Learn from your own table, privately, and see what privacy cost.
+
+    One feature with k targets, or k features with one target, each a concept. Bounds and grid are public: you give
+    them, they are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and held-out
+    errors over keyed random splits beside the non-private learner's (these errors are for study: they are not private).
+
+    A shape in the plane (--learner polygon or union) is learned from two features, the coordinates, and one target;
+    without --features and --target the file has these three columns in this order. Places outside --box are moved to
+    its nearest edge. Errors are compared with the same learner's at epsilon 10.
+
+    Example: dpjax learn patients.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
+    Example: dpjax learn patients.csv configs/breast-cancer.toml --epsilon 0.5
+    Example: dpjax learn points.csv --learner union --box -107.1 25.2 -93.1 37.2 --out results/shape
+    """
+
+    table: tyro.conf.Positional[Path]
+    """A CSV file with a header. A TOML file beside it may hold any of the values below; flags override it."""
+    features: tuple[str, ...] = ()
+    """Columns of numbers to learn from."""
+    target: tuple[str, ...] = ()
+    """Columns of labels 0/1."""
+    bounds: tuple[str, ...] = ()
+    """For every feature: name=low:high."""
+    box: tuple[float, float, float, float] | None = None
+    """For a shape: X0 Y0 X1 Y1, instead of bounds."""
+    bits: int = 16
+    """The grid has 2**bits cells between the bounds."""
+    flip: tuple[str, ...] = ()
+    """Features whose large values mean 1."""
+    clip: bool = False
+    """Move values outside the bounds to the nearest bound instead of refusing them."""
+    concepts: str | None = None
+    """The class: thresholds, points, polygons or unions; by default polygons for polygon, unions for union, else
+    thresholds."""
+    parts: int | None = None
+    """Edges of the polygon (by default 4), or triangles of the union (by default 7), that the rounds are planned
+    for."""
+    learner: str = "kln-optimal"
+    """A name from `dpjax list`."""
+    epsilon: float = 1.0
+    """Privacy budget."""
+    delta: float = 1e-6
+    """The other half of the budget."""
+    alpha: float = 0.1
+    """Accuracy that the learner aims at."""
+    beta: float = 0.1
+    """Failure probability that the learner aims at."""
+    trials: int | None = None
+    """Random splits; by default 1000, and 20 for a shape."""
+    test_share: float = 0.3
+    """Share of the rows held out in each split."""
+    seed: int = 0
+    """Root of every random number."""
+    out: Path | None = None
+    """Folder for learned.json, the answer, and for a shape a picture with the rows and the region's corners (needs the
+    extra dpjax[geo]); none by default."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class PlanCommand:
+    """Print the theorems' sample sizes and the guarantees of a configuration, without running anything.
+
+    Example: dpjax plan configs/demo.toml --sweep.k 1 100
+    """
+
+    config: tyro.conf.Positional[Path | None] = None
+    """A TOML file; every flag below overrides it."""
+    measure: Annotated[Curve, tyro.conf.arg(name="")] = field(default_factory=Curve)
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class ListCommand:
+    """List learners and mechanisms with what they guarantee."""
+
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class StatusCommand:
+    """Say what a result directory holds, and which of its files are broken.
+
+    Example: dpjax status results
+    """
+
+    out: tyro.conf.Positional[Path] = Path("results")
+    """The directory given to `dpjax curve --out`."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class BenchCommand:
+    """Measure dpjax against its peers, as ratios in one run. Needs the extra dpjax[bench]."""
+
+    rows: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Names of rows; all by default."""
+    quick: bool = False
+    """Fewer repetitions."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class AuditCommand:
+    """Check a privacy claim: exactly where the output law is finite, else by a test with a stated confidence.
+
+    Says what is claimed, what was found, on which evidence, and shows the two databases that tell most. Ends with
+    status 0 if the evidence is consistent with the claim, 1 if it refutes it, 2 if the target cannot be audited.
+
+    Example: dpjax audit stability --calibration printed
+    Example: dpjax audit my_module:MyLearner --method statistical --trials 10000000
+    Example: dpjax audit --all --out results/audit
+    """
+
+    target: tyro.conf.Positional[str | None] = None
+    """A name from the report of --all, or module:object of your own (a dpjax.audit.Target or a Learner)."""
+    all: bool = False
+    """Audit everything that dpjax exports."""
+    calibration: str = "corrected"
+    """corrected, or printed for a paper's own constants."""
+    epsilon: float = 1.0
+    """Budget at which the claim is made."""
+    delta: float = 1e-6
+    """The other half of the budget."""
+    method: str = "auto"
+    """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
+    at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
+    sensitivity), one-run (one run with many canaries, for targets with a score for each), or auto: exact where the law
+    is finite."""
+    trials: int | None = None
+    """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
+    confidence: float = 0.95
+    """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all, any of the
+    correct claims together."""
+    relation: str = "replace-one"
+    """Neighbouring relation: replace-one or add-or-remove-one."""
+    distance: int = 1
+    """Neighbouring steps between the compared databases; the claim is amplified accordingly."""
+    search: int = 0
+    """Neighbours drawn at random that a statistical audit looks at beside the target's own pairs."""
+    seed: int = 0
+    """Root of every random number; with --all each row has a seed of its own, a digest of this one and the row."""
+    out: Path | None = None
+    """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+@dataclass
+class TableCommand:
+    """Measure a paper's table of sample complexities: n* along every axis, and the exponents beside the claimed ones.
+
+    What is already in --out is not computed again: run the same command to go on after an interruption.
+
+    Example: dpjax table bns-multi --out results/bns-multi --rows parities "points, PAC"
+    """
+
+    name: tyro.conf.Positional[str] = "bns-multi"
+    """bns-multi: Section 1.3 of Bun, Nissim, Stemmer 2016."""
+    rows: tuple[str, ...] = ()
+    """Parts of the titles of the rows to measure; all by default."""
+    out: Path = Path("results/table")
+    """Directory of the store, table.json, table.md and the figure."""
+    limit: Whole = 2**17
+    """Largest sample size considered."""
+    gamma: float = 0.1
+    """Resolution of n*: it succeeds with less than 1 - beta below, and with more than 1 - beta - gamma above."""
+    confidence: float = 0.95
+    """Of each bracket."""
+    seed: int = 0
+    """Root of every random number."""
+    devices: int | None = None
+    """Split the CPU into so many devices; by default one a core. Never changes a result."""
+    formats: tuple[str, ...] = ("png", "svg")
+    """Formats of the figure: png, svg, pdf; none for no figure."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
+COMMANDS = {
+    "curve": CurveCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
+    "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+}  # fmt: skip
+
+
+def parse(arguments: Sequence[str]) -> Any:
+    """The command, with a TOML file's values as the defaults of its flags."""
+    given = list(arguments)
+    name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
+    default = None
+    if name in ("curve", "plan") and files:
+        default = COMMANDS[name](measure=load(files[0]))
+    elif name == "learn" and files:
+        given = [word for word in given if word not in files]
+        default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
+    kinds: list[Any] = []
+    for known, kind in COMMANDS.items():
+        own = {"default": default} if default is not None and known == name else {}
+        kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
+    try:
+        return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+    except ValueError as error:  # a flag that the model refuses
+        raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+
+
+def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
+    """A TOML file's values as fields of LearnCommand; bounds may be a table of name = [low, high]."""
+    values = {}
+    for name, value in data.items():
+        checks.choice("key", name, [entry.name for entry in fields(LearnCommand) if entry.name != "table"])
+        if name == "bounds" and isinstance(value, dict):
+            value = [f"{column}={':'.join(map(str, pair))}" for column, pair in value.items()]
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return values
+
+
+_DESCRIPTION = (
+    "The wind tunnel of private learning theory: run private PAC learners thousands of times, with explicit keys, "
+    "and measure the constants that O(.) notation leaves out. A simulator: not for the release of sensitive data."
+)

@@ -1,0 +1,36 @@
+"""`dpjax bench`: ratios against peers."""
+
+import importlib
+
+from rich.console import Console
+from rich.table import Table as Printed
+
+from dpjax.cli import Answer
+from dpjax.cli.arguments import BenchCommand
+from dpjax.core.checks import InputError
+
+
+def run(command: BenchCommand) -> Answer:
+    """Ratios against peers, by the package ``benchmarks`` of a checkout, which is not installed."""
+    try:
+        benchmarks = importlib.import_module("benchmarks")
+    except ImportError as error:
+        raise InputError(
+            "bench", "a checkout of the repository as the working directory", str(error),
+            "clone it, or run `python -m benchmarks` there",
+        ) from error  # fmt: skip
+
+    rows = benchmarks.run(command.rows or None, quick=command.quick)
+
+    def show() -> None:
+        printed = Printed()
+        for heading in ("row", "dpjax", "peer", "its value", "ratio", "goal"):
+            printed.add_column(heading)
+        for row in rows:
+            goal = "" if row["goal"] is None else f"{row['goal']:g}"
+            printed.add_row(
+                row["name"], f"{row['value']:.3g}", row["peer"], f"{row['peer_value']:.3g}", f"{row['ratio']:.2f}", goal
+            )
+        Console().print(printed)
+
+    return {"rows": rows}, show

@@ -1,0 +1,38 @@
+"""What a concept class is: a frozen dataclass, static, equal by value."""
+
+from typing import Any, Protocol
+
+from jax import Array
+
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.mechanisms.intervals import Pieces
+
+
+class ConceptClass(Protocol):
+    """A class over a domain, whose concepts are numbers or words of bits, ``uint32[..., limbs]``."""
+
+    @property
+    def domain(self) -> Any:
+        """Its elements: with ``size``, ``limbs`` and ``encode``."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many concepts there are."""
+        ...
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """Labels ``bool[..., k]`` of elements."""
+        ...
+
+    def error(self, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """The mass on which they differ, ``uint64[k]`` in units of the distribution; 64-bit types enabled."""
+        ...
+
+
+class InPieces(ConceptClass, Protocol):
+    """A class whose concepts can be listed by their errors on a sample, piece by piece."""
+
+    def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
+        """Pieces of concepts of equal error on one column of labels."""
+        ...

@@ -1,0 +1,72 @@
+"""The plan of a private set cover: its numbers, calibrated for a budget, and what these numbers guarantee."""
+
+from dataclasses import field
+
+from dpjax.accounting.cover.calibration import calibrate_set_cover
+from dpjax.accounting.cover.game import enough_cells
+from dpjax.accounting.cover.guarantee import claimed_guarantee
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Claim, Number, down, plan_type, up
+from dpjax.core.types import Neighboring, Privacy
+
+
+@plan_type
+class CoverPlan:
+    """What `set_cover` runs with; a change of epsilon or delta changes leaves only.
+
+    coefficient: of the score in the exponent. scale: of the noise of the counts; 0 where ``noisy`` is False.
+    offset: taken off every noisy count; privacy does not depend on it. claim: the budget that the numbers are for.
+    rounds, k: >= 1; k is that of the score. noisy: whether noisy counts are published. cells: the resolution of the
+    stopping game at which the claim was verified.
+    """
+
+    coefficient: Number
+    scale: Number
+    offset: Number
+    claim: Claim
+    rounds: int = field(metadata=STATIC)
+    k: int = field(metadata=STATIC)
+    noisy: bool = field(metadata=STATIC)
+    cells: int = field(metadata=STATIC)
+
+    def __post_init__(self) -> None:
+        checks.integer("rounds", self.rounds, 1)
+        checks.integer("k", self.k, 1)
+        checks.integer("cells", self.cells, 1)
+
+
+def cover_plan(
+    privacy: Privacy, rounds: int, k: int, neighboring: Neighboring, variant: str = "noise_free", offset: float = 0.5
+) -> CoverPlan:
+    """The largest coefficient for a budget, on the host.
+
+    Args:
+      privacy: delta 0 gives a pure plan.
+      rounds, k: >= 1. neighboring: the relation.
+      variant: "noise_free", "noisy" (a fifth of epsilon for the counts) or another of `calibrate_set_cover`.
+      offset: in scales of the noise.
+    """
+    claim = Claim(down(checks.epsilon(float(privacy.epsilon))), down(checks.delta(float(privacy.delta))))
+    found = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, k, neighboring, variant)
+    scale = up(found.scale)
+    return CoverPlan(
+        down(found.coefficient), scale, up(checks.number("offset", offset) * float(scale)), claim, rounds, k,
+        found.scale > 0, enough_cells(rounds),
+    )  # fmt: skip
+
+
+def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "private set cover") -> Guarantee:
+    """What the numbers of a plan spend.
+
+    Privacy: the plan's claim where the stopping game, evaluated at the coefficient and scale that run, confirms it;
+      else the smallest epsilon that the game gives at the claim's delta. So this is true of an edited plan too.
+    """
+    coefficient, scale = float(plan.coefficient), float(plan.scale) if plan.noisy else 0.0
+    if plan.noisy and not scale > 0:
+        raise InputError("scale", "a positive number for noisy counts", repr(scale), "take the numbers of a plan")
+    return claimed_guarantee(
+        float(plan.claim.epsilon), float(plan.claim.delta), coefficient, plan.rounds, plan.k, neighboring, scale,
+        plan.cells, what,
+    )  # fmt: skip

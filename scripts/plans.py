@@ -1,0 +1,78 @@
+"""Writes docs/plans.md: what plans spend of a budget, and how many programs a sweep of epsilon compiles.
+
+Run: python scripts/plans.py [--trials BUDGETS] [--out FOLDER]
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.concepts import Domain
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments import catalog
+from dpjax.experiments.reports import options, table
+
+EPSILONS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
+ACCURACY = Accuracy(0.1, 0.1)
+
+
+def budgets(count: int, seed: int) -> Iterator[tuple[float, float]]:
+    """epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2, both uniform on a logarithmic scale."""
+    generator = np.random.default_rng(seed)
+    for _ in range(count):
+        yield float(10 ** generator.uniform(-3, np.log10(20))), float(10 ** generator.uniform(-12, -2))
+
+
+def row(name: str, count: int, seed: int) -> list[Any] | None:
+    """Of one learner of the catalog; None for one that promises no privacy."""
+    kind, k = catalog.fitting(name)
+    learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), min(k, 8))
+    if learner.guarantee(learner.plan(Privacy(1.0, 1e-6), ACCURACY)) is None:
+        return None
+    parts, planning, promising, refused = [], 0.0, 0.0, 0
+    for epsilon, delta in budgets(count, seed):
+        begin = time.perf_counter()
+        try:
+            plan = learner.plan(Privacy(epsilon, delta), ACCURACY)
+        except InputError:
+            refused += 1
+            continue
+        middle = time.perf_counter()
+        whole = learner.guarantee(plan)
+        assert whole is not None
+        planning, promising = planning + middle - begin, promising + time.perf_counter() - middle
+        parts.append((whole.epsilon / epsilon, whole.delta / delta))
+    epsilons, deltas = np.array(parts).T
+    shapes = {jax.tree.structure(learner.plan(Privacy(e, 1e-6), ACCURACY)) for e in EPSILONS}
+    done = len(parts)
+    return [
+        name, kind, str(len(shapes)), str(refused), f"{epsilons.min():.7f}", f"{epsilons.max():.9f}",
+        f"{deltas.max():.9f}", f"{1e3 * planning / done:.2f}", f"{1e3 * promising / done:.2f}",
+    ]  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Goes through the catalog of learners."""
+    given = options(__doc__, 0, 200, arguments)
+    found = [row(name, given.trials, given.seed) for name in catalog.learner_names()]
+    heads = (
+        "learner", "class", "programs", "refused", "least part of epsilon", "largest", "largest part of delta",
+        "plan, ms", "guarantee, ms",
+    )  # fmt: skip
+    text = f"""# What plans spend
+
+For each learner of `dpjax list`: how many programs eight values of epsilon from .25 to 4 compile, and at {given.trials}
+random budgets (epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2) which part of the budget the plan's own numbers
+spend, as the guarantee adds them up. Made by `python scripts/plans.py --trials {given.trials}`.
+
+{table(heads, [one for one in found if one is not None])}
+"""
+    (given.out / "plans.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

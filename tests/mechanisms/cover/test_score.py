@@ -1,0 +1,68 @@
+"""The score of a set cover: its values, and that its moves are those that accounting was proved for."""
+
+import itertools
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.accounting.cover.guarantee import score_range
+from dpjax.accounting.cover.states import Row, interval
+from dpjax.core.types import Neighboring
+from dpjax.mechanisms.cover import Score
+
+
+def test_values():
+    with jax.enable_x64(True):
+        score = Score.of(jnp.float32(7), 2, jnp.float32(0.5))
+        found = score.log_weight(jnp.asarray([0, 3, 5], jnp.int32), jnp.asarray([0, 1, 4], jnp.int32))
+    np.testing.assert_array_equal(found, 0.5 * np.array([-3.5, -1, -4]))
+    assert found.dtype == jnp.float64
+
+
+@pytest.mark.parametrize(("coefficient", "counts_as"), [
+    (np.nan, 0), (-1, 0), (0, 0), (np.inf, 1e100), (0.25, 0.25), (-np.inf, 0),
+])  # fmt: skip
+def test_every_number_is_a_score(coefficient, counts_as):
+    for budget in (np.nan, np.inf, -np.inf, 1e30, -1e30, 3.0):
+        score = Score.of(jnp.float32(budget), 3, jnp.float32(coefficient))
+        assert float(score.coefficient) == counts_as and abs(float(score.share)) <= 1e12
+        assert float(score.capped(64.0).coefficient) == min(counts_as, 64)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8])
+@pytest.mark.parametrize("exact", [True, False])
+def test_one_row_moves_the_score_as_said(k, exact):
+    """All small counts, in Fractions: the moves are within their ranges, and both ends are reached or nearly so."""
+    moves, seen = Score.moves(k if exact else None), {}
+    for hit, wrong, missed, budget in itertools.product(range(5), range(5), range(5), range(-3, 12)):
+        alive = hit + missed if exact else budget
+
+        def q(hit, wrong, budget):
+            return min(hit - Fraction(budget, k), -wrong)
+
+        before = q(hit, wrong, alive)
+        after = {
+            "target_hit": q(hit + 1, wrong, alive + exact), "target_missed": q(hit, wrong, alive + exact),
+            "other_hit": q(hit, wrong + 1, alive), "other_missed": before,
+        }  # fmt: skip
+        for kind, value in after.items():
+            seen.setdefault(kind, set()).add(value - before)
+    for kind, (low, high) in moves._asdict().items():
+        assert low - 1e-12 <= min(seen[kind]) and max(seen[kind]) <= high + 1e-12
+        assert float(min(seen[kind])) == pytest.approx(low) or float(max(seen[kind])) == pytest.approx(high)
+        assert max(map(abs, seen[kind])) <= Score.sensitivity
+
+
+@pytest.mark.parametrize("k", [None, 1, 3])
+def test_accounting_has_the_same_moves(k):
+    """The intervals of the stopping game, and the range that zCDP is told."""
+    moves, cells = Score.moves(k), 6
+    for target, kinds in ((True, moves[:2]), (False, moves[2:])):
+        row = Row(1, target)
+        for hit, expected in zip(((row,), ()), kinds, strict=True):
+            np.testing.assert_allclose(interval((row,), hit, k, cells), np.array(expected) * cells, atol=1e-12)
+    for neighboring in Neighboring:
+        assert Score.span(neighboring, k) == pytest.approx(score_range(neighboring))

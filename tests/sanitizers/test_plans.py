@@ -1,0 +1,105 @@
+"""Plans of all sanitizers: what they spend at random budgets, and programs of a sweep over epsilon."""
+
+import dataclasses
+import functools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.concepts import Domain, Finite
+from dpjax.core.checks import InputError
+from dpjax.core.plans import stack_plans, up
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.sanitizers import (
+    BLR,
+    MWEM,
+    Hierarchy,
+    IndependentQuantiles,
+    JointQuantiles,
+    PointCounts,
+    RankBlocks,
+    RecursiveQuantiles,
+    Slices,
+)
+
+ACCURACY = Accuracy(0.3, 0.1)
+QUERIES = Finite.of([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1]])
+SANITIZERS = {
+    "blocks": RankBlocks(16),
+    "blocks, recprefix": RankBlocks(64, median="recprefix"),
+    "slices": Slices(16),
+    "hierarchy": Hierarchy(16),
+    "independent": IndependentQuantiles(16),
+    "recursive": RecursiveQuantiles(16),
+    "joint": JointQuantiles(16),
+    "points": PointCounts(Domain(2**16)),
+    "BLR": BLR(QUERIES),
+    "MWEM": MWEM(QUERIES),
+    "MWEM, few rounds": MWEM(QUERIES, 3),
+}
+TIED = ("recursive", "joint")  # bits for ties grow with the rows
+EPSILONS = np.geomspace(0.25, 4, 8)
+
+
+def budgets(count):
+    generator = np.random.default_rng(3)
+    for _ in range(count):
+        yield Privacy(
+            float(np.exp(generator.uniform(np.log(1e-3), np.log(20)))), float(10 ** generator.uniform(-12, -2))
+        )
+
+
+@pytest.mark.parametrize("name", SANITIZERS)
+def test_random_budgets_are_spent_and_not_exceeded(name):
+    sanitizer = SANITIZERS[name]
+    for privacy in budgets(200):
+        spent = sanitizer.guarantee(sanitizer.plan(privacy, ACCURACY))
+        assert 0.999 * privacy.epsilon <= spent.epsilon <= privacy.epsilon, privacy
+        assert spent.delta <= privacy.delta and (spent.delta == 0 or sanitizer.spends == "approximate"), privacy
+
+
+@pytest.mark.parametrize("name", SANITIZERS)
+def test_a_sweep_over_epsilon_is_one_program(name):
+    """At most four where bits that tell equal rows apart depend on the rows."""
+    sanitizer = SANITIZERS[name]
+    x, mask = jnp.zeros((16, 2 if sanitizer.bits > 32 else 1), jnp.uint32), jnp.ones(16, bool)
+    plans = [sanitizer.plan(Privacy(float(epsilon), 1e-6), ACCURACY) for epsilon in EPSILONS]
+    chex.clear_trace_counter()
+
+    @jax.jit
+    @functools.partial(chex.assert_max_traces, n=4 if name in TIED else 1)
+    def sanitize(key, plan):
+        return sanitizer.sanitize(key, x, mask, plan)
+
+    for plan in plans:
+        made = jax.eval_shape(sanitize, jax.random.key(0), plan)
+        assert made.points.shape[0] == plan.size
+    if name not in TIED:
+        stack_plans(plans)
+    structures = {jax.tree.structure(plan) for plan in plans}
+    assert len(structures) <= (4 if name in TIED else 1)
+
+
+def test_plans_stack_and_run_in_one_call(key):
+    """A batch of budgets gives the bits of each of them."""
+    sanitizer = Hierarchy(16, levels=2)
+    plans = [sanitizer.plan(Privacy(float(epsilon)), ACCURACY) for epsilon in (0.5, 2.0)]
+    x, mask = jnp.arange(64, dtype=jnp.uint32)[:, None] * 999, jnp.arange(64) < 50
+    together = jax.vmap(sanitizer.sanitize, (None, None, None, 0))(key, x, mask, stack_plans(plans))
+    for at, plan in enumerate(plans):
+        alone = jax.jit(sanitizer.sanitize)(key, x, mask, plan)
+        chex.assert_trees_all_equal(alone, jax.tree.map(lambda part: part[at], together))  # noqa: B023
+
+
+def test_the_guarantee_reads_the_leaves_that_run():
+    sanitizer = Hierarchy(16)
+    plan = sanitizer.plan(Privacy(1.0), ACCURACY)
+    quieter = dataclasses.replace(plan, scale=up(2 * float(plan.scale)))
+    assert sanitizer.guarantee(quieter).epsilon < 0.95 * sanitizer.guarantee(plan).epsilon
+    slices = Slices(16)
+    plan = slices.plan(Privacy(1.0, 1e-6), ACCURACY)
+    with pytest.raises(InputError, match="table of the plan's rate"):
+        slices.guarantee(dataclasses.replace(plan, rate=up(2 * float(plan.rate))))

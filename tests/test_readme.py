@@ -1,0 +1,39 @@
+"""The Python samples of README.md run, in order, in one namespace; what they print is what the comments say."""
+
+import re
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def blocks(root):
+    return re.findall(r"^```python\n(.*?)^```", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_samples_run(blocks, capsys):
+    space = {"__name__": "__main__"}
+    assert len(blocks) == 5
+    printed = []
+    for number, block in enumerate(blocks):
+        exec(compile(block, f"README.md, sample {number}", "exec"), space)
+        printed.append(capsys.readouterr().out)
+    one, law, trees, many, covers = printed
+    assert "(1, 0)-DP" in one and "exponential mechanism over 1152921504606846976 concepts" in one
+    assert len(law.split()) > 3 and trees.count("(1, 1e-06)-DP") >= 2
+    assert many.startswith("32 136\n") and covers.count("set cover") >= 2
+    assert space["hypothesis"].concept.shape == (1, 2)
+
+
+def test_the_commands_named_there_exist(root):
+    from dpjax.cli.arguments import COMMANDS
+
+    named = set(re.findall(r"^dpjax (\w+)", (root / "README.md").read_text(), re.MULTILINE))
+    assert named == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_files_named_there_exist(page, root):
+    text = (root / page).read_text()
+    named = re.findall(r"`((?:docs|notebooks|tests|scripts|configs|dpjax|benchmarks)/[\w./-]*)`", text)
+    assert named
+    assert not [name for name in named if "mine" not in name and not (root / name).exists()]
