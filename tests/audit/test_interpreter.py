@@ -20,11 +20,13 @@ from dpjax.audit.population import Value
 from dpjax.concepts import Domain
 from dpjax.core import random
 from dpjax.core.draws import drawn
-from dpjax.core.plans import widened
+from dpjax.core.plans import Claim, widened
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.laws import Categorical, DiscreteLaplace, Laplace, RoundedLaplace, Support
 from dpjax.mechanisms.cover.literals import Literals
+from dpjax.mechanisms.cover.plan import CoverPlan
 from dpjax.mechanisms.cover.rounds import set_cover
+from dpjax.mechanisms.cover.score import Score
 
 PLAN = widened(Privacy(np.float32(1.0), np.float32(1e-6)))
 DATA = np.array([[0, 1, 2], [0, 0, 0], [3, 0, 1]], np.int32)
@@ -377,7 +379,9 @@ FAMILY = Literals(1, True)
 
 def cover(coefficient, rounds=6):
     def run(key, data, plan):
-        return set_cover(key, FAMILY, data.x, data.y[:, 0], ~data.y[:, 0], rounds, 2, coefficient(plan))[0]
+        none = jnp.zeros_like(plan.epsilon)
+        of_cover = CoverPlan(coefficient(plan), none, none, Claim(none, none), rounds, 2, False, 1)
+        return set_cover(key, FAMILY, data.x, data.y[:, 0], ~data.y[:, 0], of_cover)[0]
 
     return run
 
@@ -405,7 +409,7 @@ def test_a_bug_in_the_second_turn_is_found():
             alive, number = state
             coefficient = jnp.where(number == 1, 3.0, 1.0) * plan.epsilon / 4
             budget = jnp.sum(alive & target).astype(jnp.float64)
-            h = family.select(own, data.x, alive & target, alive & ~target, budget, 1, coefficient)
+            h = family.select(own, data.x, alive & target, alive & ~target, Score.of(budget, 1, coefficient))
             return (alive & ~family.hits(h, data.x), number + 1), h
 
         return jax.lax.scan(turn, (data.mask, jnp.int32(0)), jax.random.split(key, 2))[1]
