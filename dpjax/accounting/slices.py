@@ -93,18 +93,6 @@ def slices_epsilon(
     return min(least * (1 + _ULP), worst)
 
 
-def slices_epsilon_closed(epsilon0: float, delta: float) -> float:
-    """3 e0 (r - 1) for the least whole r >= 2 with (1 + e^{-e0})^{-r} <= delta, at e_g = e_A = e0, delta_A = 0.
-
-    Never below ``slices_epsilon(delta, e0, e0)``. At epsilon = 3 e0 (r - 1) the first sum of ``slices_delta`` begins at
-    J = r and the second at 3 r - 4 >= r, with s^r >= (1 - s)^{3 r - 4}; between whole r the formula can fail.
-    About 4.33 e0 ln(1/delta) for small e0.
-    """
-    checks.epsilon(epsilon0, "epsilon0")
-    checks.delta(delta, positive_for="an unlimited number of slices")
-    return 3 * epsilon0 * (max(2, math.ceil(-math.log(delta * (1 - MARGIN)) / _log1pexp(-epsilon0))) - 1)
-
-
 def slices_rate(epsilon: float, delta: float, rounds: int | None = None) -> float:
     """The largest e0 = e_g = e_A for which pure mechanisms on slices are (epsilon, delta)-private, rounded down.
 

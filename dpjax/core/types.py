@@ -6,7 +6,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
@@ -89,9 +88,3 @@ def as_float(value: Scalar, like: Array | None = None) -> Array:
         return value
     dtype = jnp.float32 if like is None else like.dtype
     return jnp.asarray(value, dtype)
-
-
-def at_most(value: float) -> Any:
-    """The largest float32 that is at most ``value``: a budget is never rounded up on its way to a program."""
-    rounded = np.float32(value)
-    return rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(-np.inf))
