@@ -27,6 +27,12 @@ def budgets(count: int, seed: int) -> Iterator[tuple[float, float]]:
         yield float(10 ** generator.uniform(-3, np.log10(20))), float(10 ** generator.uniform(-12, -2))
 
 
+def program(plan: Any) -> tuple[Any, ...]:
+    """What jit tells plans apart by: structure, and the shapes and dtypes of the leaves."""
+    leaves, structure = jax.tree.flatten(plan)
+    return structure, *((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
+
+
 def row(name: str, count: int, seed: int) -> list[Any] | None:
     """Of one learner of the catalog; None for one that promises no privacy."""
     kind, k = catalog.fitting(name)
@@ -47,7 +53,7 @@ def row(name: str, count: int, seed: int) -> list[Any] | None:
         planning, promising = planning + middle - begin, promising + time.perf_counter() - middle
         parts.append((whole.epsilon / epsilon, whole.delta / delta))
     epsilons, deltas = np.array(parts).T
-    shapes = {jax.tree.structure(learner.plan(Privacy(e, 1e-6), ACCURACY)) for e in EPSILONS}
+    shapes = {program(learner.plan(Privacy(e, 1e-6), ACCURACY)) for e in EPSILONS}
     done = len(parts)
     return [
         name, kind, str(len(shapes)), str(refused), f"{epsilons.min():.7f}", f"{epsilons.max():.9f}",
