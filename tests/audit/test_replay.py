@@ -1,5 +1,7 @@
 """Gray-box replay: one pair shows a sensitivity declared too small, or a loop that follows the data."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -102,7 +104,7 @@ LEARNERS = [
 ], ids=lambda part: type(part).__name__)  # fmt: skip
 def test_learners_ask_within_their_sensitivities(learner, k):
     target = evidence.learner_target(learner, "learner", k)
-    few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])
+    few = replace(target, pairs=lambda: target.pairs()[3:6])
     report = audit.replay(few, PRIVACY)
     assert not report.violated and report.details["ratio"] <= 1, str(report)
     assert report.details["ratio"] > 0
@@ -111,14 +113,14 @@ def test_learners_ask_within_their_sensitivities(learner, k):
 class Careless(ThresholdMedian):
     """Believes that one row moves a depth by 1; it is 2."""
 
-    def output_law(self, sample, privacy, accuracy):
-        pieces = self._depth_pieces(sample, sample.y[:, 0], self.records(privacy.epsilon, accuracy.beta))
-        return intervals.interval_exponential(pieces, privacy.epsilon, sensitivity=1)
+    def output_law(self, sample, plan):
+        pieces = self._depth_pieces(sample, sample.y[:, 0], plan.records)
+        return intervals.interval_exponential(pieces, plan.epsilon, sensitivity=1)
 
 
 def test_a_learner_that_believes_in_half_its_sensitivity():
     target = evidence.learner_target(Careless(Thresholds(Domain(2**20))), "careless", 1)
-    few = audit.Target(target.name, target.claim, target.run, target.universes, lambda: target.pairs()[3:6])
+    few = replace(target, pairs=lambda: target.pairs()[3:6])
     report = audit.replay(few, PRIVACY)
     assert report.violated and report.details["ratio"] == 2
 

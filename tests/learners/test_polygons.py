@@ -42,7 +42,8 @@ def program(experiment):
 def successes(learner, n, trials, epsilon=1.0):
     concepts = learner.concepts
     workload = Workload(UniformPlane(concepts.d), concepts.targets(16))
-    at = point(b"polygons", n, epsilon, 1e-6, 0.1, 0.1, workload.distribution)
+    plan = learner.plan(Privacy(epsilon, 1e-6), ACCURACY)
+    at = point(b"polygons", n, plan, ACCURACY.alpha, workload.distribution)
     experiment = Experiment(learner, 1, 2048)
     return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
 

@@ -43,7 +43,8 @@ def successes(learner, n, trials, alpha=0.1):
     share = np.asarray(jax.jit(learner.concepts.predict)(Hypothesis.of(words), jnp.asarray(law.points()))).mean(axis=0)
     workload = Workload(law, words[np.flatnonzero((share > 0.28) & (share < 0.34))[:8]])
     assert len(workload.targets) == 8
-    at = point(b"unions..", n, 1.0, 1e-6, alpha, 0.1, law)
+    plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(alpha, 0.1))
+    at = point(b"unions..", n, plan, alpha, law)
     experiment = Experiment(learner, 1, 6000)
     return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
 

@@ -60,7 +60,9 @@ def test_the_tails_are_real(scale, bits, key, monkeypatch):
 
     monkeypatch.setattr(random, "uniform", rare)
     ones = [2**i for i in range(counts._DIGITS) if np.exp(-(2.0**i) / scale) > 2.0**-bits]
-    assert int(law(0, scale).sample(key)) == -1 - sum(ones)
+    noisy = law(0, scale)
+    found = type(noisy).sample.__wrapped__(noisy, key)  # as written: a compiled sampler keeps the real uniforms
+    assert int(found) == -1 - sum(ones)
     assert sum(ones) > 0.6 * bits * scale / np.log2(np.e) - 1
 
 
