@@ -11,15 +11,15 @@ from jax import Array
 from benchmarks import peers
 from benchmarks.clock import Work, race
 from benchmarks.row import Measured, Row
-from dpjax.accounting import calibrate_set_cover
 from dpjax.concepts import Conjunctions, Hypothesis, ProductCube
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import ConjunctionLearner
 
 DIMENSION, LITERALS, ROUNDS, EXAMPLES = 100, 4, 24, 2000
-EPSILON, DELTA = 1.0, 1e-6
-_RELATION, _TRIALS, _BLOCK = Neighboring.ADD_OR_REMOVE_ONE, 100, 25
+PRIVACY, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+LEARNER = ConjunctionLearner(Conjunctions(DIMENSION), LITERALS, ROUNDS, Neighboring.ADD_OR_REMOVE_ONE, noisy=True)
+_TRIALS, _BLOCK = 100, 25
 
 Errors = Callable[[Array], Array]
 """First trial -> the exact error of each of the trials from there on, jitted."""
@@ -27,17 +27,16 @@ Errors = Callable[[Array], Array]
 
 def learned(trials: int = _TRIALS) -> Errors:
     """dpjax, ``uint64[trials]`` in units of 2**-64. The target is an AND of four coordinates, balanced."""
-    concepts, workload = Conjunctions(DIMENSION), ProductCube.balanced(DIMENSION, LITERALS)
-    learner = ConjunctionLearner(concepts, LITERALS, ROUNDS, _RELATION, noisy=True)
+    concepts, workload = LEARNER.concepts, ProductCube.balanced(DIMENSION, LITERALS)
     target = Hypothesis.of(concepts.of_literals(jnp.arange(LITERALS, dtype=jnp.int32))[None])
-    plan = learner.plan(Privacy(EPSILON, DELTA), Accuracy(0.1, 0.1))
+    plan = LEARNER.plan(PRIVACY, ACCURACY)
     mask = jnp.ones(EXAMPLES, bool)
 
     def one(trial: Array) -> Array:
         key = keys.of_trial(keys.root(0), trial)
         x = workload.draw(keys.stream(key, "sample"), EXAMPLES)
         sample = Sample(x, concepts.predict(target, x), mask)
-        found = learner.learn(keys.stream(key, "learn"), sample, plan)
+        found = LEARNER.learn(keys.stream(key, "learn"), sample, plan)
         with jax.enable_x64(True):
             return concepts.error(workload, found, target)[0]
 
@@ -46,8 +45,8 @@ def learned(trials: int = _TRIALS) -> Errors:
 
 def by_products(trials: int = _TRIALS) -> Errors:
     """`peers.jax_conjunction`, ``float64[trials]``: the same rounds, by products of float32 matrices."""
-    plan = calibrate_set_cover(EPSILON, DELTA, ROUNDS, LITERALS, _RELATION, "noisy")
-    numbers = plan.coefficient, plan.scale, plan.offset
+    plan = LEARNER.plan(PRIVACY, ACCURACY)
+    numbers = float(plan.coefficient), float(plan.scale), float(plan.offset)
 
     def one(trial: Array) -> Array:
         key = keys.of_trial(keys.root(0), trial)
