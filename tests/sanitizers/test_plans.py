@@ -88,7 +88,8 @@ def test_plans_stack_and_run_in_one_call(key):
     sanitizer = Hierarchy(16, levels=2)
     plans = [sanitizer.plan(Privacy(float(epsilon)), ACCURACY) for epsilon in (0.5, 2.0)]
     x, mask = jnp.arange(64, dtype=jnp.uint32)[:, None] * 999, jnp.arange(64) < 50
-    together = jax.vmap(sanitizer.sanitize, (None, None, None, 0))(key, x, mask, stack_plans(plans))
+    batched = jax.jit(jax.vmap(sanitizer.sanitize, (None, None, None, 0)))
+    together = batched(key, x, mask, stack_plans(plans))
     for at, plan in enumerate(plans):
         alone = jax.jit(sanitizer.sanitize)(key, x, mask, plan)
         chex.assert_trees_all_equal(alone, jax.tree.map(lambda part: part[at], together))  # noqa: B023
