@@ -3,7 +3,6 @@
 Run: python scripts/plans.py [--trials BUDGETS] [--out FOLDER]
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,25 +38,21 @@ def row(name: str, count: int, seed: int) -> list[Any] | None:
     learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), min(k, 8))
     if learner.guarantee(learner.plan(Privacy(1.0, 1e-6), ACCURACY)) is None:
         return None
-    parts, planning, promising, refused = [], 0.0, 0.0, 0
+    parts, refused = [], 0
     for epsilon, delta in budgets(count, seed):
-        begin = time.perf_counter()
         try:
             plan = learner.plan(Privacy(epsilon, delta), ACCURACY)
         except InputError:
             refused += 1
             continue
-        middle = time.perf_counter()
         whole = learner.guarantee(plan)
         assert whole is not None
-        planning, promising = planning + middle - begin, promising + time.perf_counter() - middle
         parts.append((whole.epsilon / epsilon, whole.delta / delta))
     epsilons, deltas = np.array(parts).T
     shapes = {program(learner.plan(Privacy(e, 1e-6), ACCURACY)) for e in EPSILONS}
-    done = len(parts)
     return [
         name, kind, str(len(shapes)), str(refused), f"{epsilons.min():.7f}", f"{epsilons.max():.9f}",
-        f"{deltas.max():.9f}", f"{1e3 * planning / done:.2f}", f"{1e3 * promising / done:.2f}",
+        f"{deltas.max():.9f}",
     ]  # fmt: skip
 
 
@@ -67,7 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = [row(name, given.trials, given.seed) for name in catalog.learner_names()]
     heads = (
         "learner", "class", "programs", "refused", "least part of epsilon", "largest", "largest part of delta",
-        "plan, ms", "guarantee, ms",
     )  # fmt: skip
     text = f"""# What plans spend
 
