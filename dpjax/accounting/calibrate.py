@@ -62,18 +62,6 @@ def _pure(epsilon0: float) -> Guarantee:
     return Guarantee(epsilon0, 0.0, Neighboring.REPLACE_ONE, "pure mechanism")
 
 
-def _basic(epsilon0: float, rounds: int, delta: float) -> Guarantee:
-    return basic([_pure(epsilon0)], "basic composition", rounds)
-
-
-def _advanced(form: str) -> Family:
-    return lambda epsilon0, rounds, delta: advanced(_pure(epsilon0), rounds, delta, form)
-
-
-def _optimal(epsilon0: float, rounds: int, delta: float) -> Guarantee:
-    return optimal(_pure(epsilon0), rounds, delta)
-
-
 def _zcdp(epsilon0: float, rounds: int, delta: float) -> Guarantee:
     return zcdp([exponential_guarantee(epsilon0)], delta, rounds)
 
@@ -85,17 +73,13 @@ def _exponential(epsilon0: float, rounds: int, delta: float) -> Guarantee:
     return min(by_losses, _zcdp(epsilon0, rounds, delta), key=lambda whole: whole.epsilon)
 
 
-def _gaussian(ratio: float, rounds: int, delta: float) -> Guarantee:
-    return gaussian_guarantee([1 / ratio] * rounds, 1.0, delta)
-
-
 FAMILIES: dict[str, Family] = {
-    "basic": _basic,
-    "advanced-printed": _advanced("printed"),
-    "advanced": _advanced("tight"),
-    "optimal": _optimal,
+    "basic": lambda epsilon0, rounds, delta: basic([_pure(epsilon0)], "basic composition", rounds),
+    "advanced-printed": lambda epsilon0, rounds, delta: advanced(_pure(epsilon0), rounds, delta, "printed"),
+    "advanced": lambda epsilon0, rounds, delta: advanced(_pure(epsilon0), rounds, delta, "tight"),
+    "optimal": lambda epsilon0, rounds, delta: optimal(_pure(epsilon0), rounds, delta),
     "exponential-zcdp": _zcdp,
     "exponential": _exponential,
-    "gaussian": _gaussian,
+    "gaussian": lambda ratio, rounds, delta: gaussian_guarantee([1 / ratio] * rounds, 1.0, delta),
 }
 """The parameter is epsilon0 of one pure or exponential mechanism; for "gaussian" it is sensitivity / sigma."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation, total_rho
+from dpjax.accounting.guarantee import Guarantee, composition, same_contract, same_relation
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
@@ -16,21 +16,11 @@ def basic(parts: Sequence[Guarantee], what: str, rounds: int = 1) -> Guarantee:
     Reference: Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", Theorem 2.16(1).
     """
     parts = tuple(parts)
-    relation, distance = same_relation(parts)
     checks.integer("rounds", rounds, 1)
-    return Guarantee(
-        rounds * math.fsum(part.epsilon for part in parts),
-        rounds * math.fsum(part.delta for part in parts),
-        relation,
-        what,
-        why="basic composition: epsilons and deltas add",
-        parts=parts,
-        rounds=rounds,
-        rho=total_rho(parts, rounds),
-        distance=distance,
-        source="Bun, Nissim, Stemmer, Theorem 2.16(1)",
-        contract=same_contract(parts),
-    )
+    epsilon = rounds * math.fsum(part.epsilon for part in parts)
+    delta = rounds * math.fsum(part.delta for part in parts)
+    why = "basic composition: epsilons and deltas add"
+    return composition(parts, rounds, epsilon, delta, what, why, "Bun, Nissim, Stemmer, Theorem 2.16(1)")
 
 
 def advanced(
@@ -69,19 +59,8 @@ def advanced(
         drift = rounds * part.epsilon * math.tanh(part.epsilon / 2)
         delta = joint_delta(part.delta, rounds, slack)
         formula, source = "m epsilon tanh(epsilon/2)", "Kairouz, Oh, Viswanath, Theorem 3.4"
-    return Guarantee(
-        deviation + drift,
-        delta,
-        part.neighboring,
-        what,
-        why=f"advanced composition, m = {rounds}, slack {slack:.6g}: sqrt(2 m ln(1/slack)) epsilon + {formula}",
-        parts=(part,),
-        rounds=rounds,
-        rho=total_rho((part,), rounds),
-        distance=part.distance,
-        source=source,
-        contract=part.contract,
-    )
+    why = f"advanced composition, m = {rounds}, slack {slack:.6g}: sqrt(2 m ln(1/slack)) epsilon + {formula}"
+    return composition((part,), rounds, deviation + drift, delta, what, why, source)
 
 
 def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
@@ -111,20 +90,15 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
     touched = 2 if by_value and relation is Neighboring.REPLACE_ONE else 1
     rhos = [part.rho for part in parts if part.rho is not None]
     reason = {
-        (False, 1): "parallel composition: a row sits at one position, so the largest part counts",
-        (True, 1): "parallel composition: a row has one value, so the largest part counts",
-        (True, 2): "parallel composition: a replaced row leaves one cell and enters another, so the two largest add",
+        (False, 1): "a row sits at one position, so the largest part counts",
+        (True, 1): "a row has one value, so the largest part counts",
+        (True, 2): "a replaced row leaves one cell and enters another, so the two largest add",
     }[by_value, touched]
     return Guarantee(
-        _largest((part.epsilon for part in parts), touched),
-        _largest((part.delta for part in parts), touched),
-        relation,
-        what,
-        why=reason,
-        parts=parts,
+        _largest((part.epsilon for part in parts), touched), _largest((part.delta for part in parts), touched),
+        relation, what, f"parallel composition: {reason}", parts, contract=same_contract(parts),
         rho=_largest(rhos, touched) if len(rhos) == len(parts) else None,
-        contract=same_contract(parts),
-    )
+    )  # fmt: skip
 
 
 def joint_delta(delta: float, rounds: int, slack: float) -> float:

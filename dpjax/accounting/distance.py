@@ -49,19 +49,13 @@ def group(guarantee: Guarantee, distance: int) -> Guarantee:
             "distance", "one at which the total delta stays below 1", repr(distance),
             f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP says nothing about groups this large",
         )  # fmt: skip
-    return Guarantee(
-        distance * guarantee.epsilon,
-        delta,
-        guarantee.neighboring,
-        guarantee.what,
+    return replace(
+        guarantee, epsilon=distance * guarantee.epsilon, delta=delta, parts=(guarantee,), rounds=1, source=_SOURCE,
         why=f"group privacy over {distance} steps: g epsilon, delta (e^(g epsilon) - 1)/(e^epsilon - 1)",
-        parts=(guarantee,),
         rho=None if guarantee.rho is None else distance**2 * guarantee.rho,
         bounded_range=None if guarantee.bounded_range is None else distance * guarantee.bounded_range,
         distance=distance * guarantee.distance,
-        source=_SOURCE,
-        contract=guarantee.contract,
-    )
+    )  # fmt: skip
 
 
 def as_replace_one(guarantee: Guarantee) -> Guarantee:

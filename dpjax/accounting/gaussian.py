@@ -12,8 +12,6 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
-_SOURCE = "Balle, Wang, Theorem 8; Dong, Roth, Su, Corollary 3.3"
-
 
 def gaussian_delta(shift: float, epsilon: float) -> float:
     """The exact delta(epsilon) of N(0, 1) against N(shift, 1); shift > 0, epsilon >= 0.
@@ -59,12 +57,7 @@ def gaussian_guarantee(
     if not ratios:
         raise InputError("sigmas", "at least one standard deviation", "none", "give one for each run")
     shift = math.hypot(*ratios)
-    return Guarantee(
-        gaussian_epsilon(shift, delta),
-        delta,
-        neighboring,
-        what,
-        why=f"{len(ratios)} Gaussian runs act as one with mean shift {shift:.6g} in units of sigma",
-        rho=shift * shift / 2,
-        source=_SOURCE,
-    )
+    why = f"{len(ratios)} Gaussian runs act as one with mean shift {shift:.6g} in units of sigma"
+    source = "Balle, Wang, Theorem 8; Dong, Roth, Su, Corollary 3.3"
+    epsilon = gaussian_epsilon(shift, delta)
+    return Guarantee(epsilon, delta, neighboring, what, why, rho=shift * shift / 2, source=source)

@@ -53,11 +53,7 @@ class Guarantee:
                 "delta", "a total in [0, 1)", repr(self.delta),
                 "this says nothing about privacy: use fewer rounds, or parts with a smaller delta",
             )  # fmt: skip
-        if not isinstance(self.neighboring, Neighboring):
-            raise InputError(
-                "neighboring", "a member of dpjax.core.types.Neighboring", repr(self.neighboring),
-                "say under which relation the guarantee holds, for example Neighboring.REPLACE_ONE",
-            )  # fmt: skip
+        require_relation(self.neighboring)
         checks.integer("rounds", self.rounds, 1)
         checks.integer("distance", self.distance, 1)
         checks.choice("contract", self.contract, ("ideal", "lattice"))
@@ -121,6 +117,15 @@ class Guarantee:
         return lines
 
 
+def require_relation(neighboring: Neighboring) -> None:
+    """Refuses what is no member of `Neighboring`."""
+    if not isinstance(neighboring, Neighboring):
+        raise InputError(
+            "neighboring", "a member of dpjax.core.types.Neighboring", repr(neighboring),
+            "say under which relation the guarantee holds, for example Neighboring.REPLACE_ONE",
+        )  # fmt: skip
+
+
 def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
     """The relation and distance that all parts share; refuses an empty or a mixed collection."""
     if not parts:
@@ -140,7 +145,14 @@ def same_contract(parts: tuple[Guarantee, ...]) -> str:
     return "lattice" if all(part.contract == "lattice" for part in parts) else "ideal"
 
 
-def total_rho(parts: tuple[Guarantee, ...], rounds: int) -> float | None:
-    """The zCDP parameter of an adaptive composition, if every part states one."""
+def composition(
+    parts: tuple[Guarantee, ...], rounds: int, epsilon: float, delta: float, what: str, why: str, source: str
+) -> Guarantee:
+    """``rounds`` adaptive runs of each part, under their relation; zCDP parameters add, if every part states one."""
+    relation, distance = same_relation(parts)
     rhos = [part.rho for part in parts if part.rho is not None]
-    return rounds * math.fsum(rhos) if len(rhos) == len(parts) else None
+    rho = rounds * math.fsum(rhos) if len(rhos) == len(parts) else None
+    return Guarantee(
+        epsilon, delta, relation, what, why, parts, rounds, rho,
+        distance=distance, source=source, contract=same_contract(parts),
+    )  # fmt: skip

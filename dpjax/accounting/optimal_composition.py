@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from dpjax.accounting.composition import joint_delta
-from dpjax.accounting.guarantee import Guarantee, total_rho
+from dpjax.accounting.guarantee import Guarantee, composition
 from dpjax.accounting.numeric import profile
 from dpjax.accounting.numeric.bisection import MARGIN, largest
 from dpjax.accounting.numeric.ranges import non_negative
@@ -16,7 +16,6 @@ from dpjax.core.checks import InputError
 
 _ULP = 4e-16
 """Rounding of the losses themselves, which decides for deltas below it."""
-_SOURCE = "Kairouz, Oh, Viswanath, Theorem 3.3"
 
 
 def optimal_delta(epsilon0: float, rounds: int, epsilon: float) -> float:
@@ -108,19 +107,10 @@ def optimal(part: Guarantee, rounds: int, slack: float, what: str = "optimal com
     """
     checks.integer("rounds", rounds, 1)
     checks.delta(slack, "slack")
-    return Guarantee(
-        optimal_epsilon(part.epsilon, rounds, slack) if part.epsilon > 0 else 0.0,
-        joint_delta(part.delta, rounds, slack),
-        part.neighboring,
-        what,
-        why=f"optimal composition of {rounds} runs, slack {slack:.6g}",
-        parts=(part,),
-        rounds=rounds,
-        rho=total_rho((part,), rounds),
-        distance=part.distance,
-        source=_SOURCE,
-        contract=part.contract,
-    )
+    epsilon = optimal_epsilon(part.epsilon, rounds, slack) if part.epsilon > 0 else 0.0
+    why = f"optimal composition of {rounds} runs, slack {slack:.6g}"
+    delta = joint_delta(part.delta, rounds, slack)
+    return composition((part,), rounds, epsilon, delta, what, why, "Kairouz, Oh, Viswanath, Theorem 3.3")
 
 
 def _losses(epsilon0: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import MARGIN, largest, smallest
 from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.accounting.zcdp import softplus
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
@@ -116,11 +117,7 @@ def slices_rate(epsilon: float, delta: float, rounds: int | None = None) -> floa
 
 
 def slices(
-    part: Guarantee,
-    length_epsilon: float,
-    slack: float,
-    rounds: int | None = None,
-    what: str = "reorder-slice-compute",
+    part: Guarantee, length_epsilon: float, slack: float, rounds: int | None = None, what: str = "reorder-slice-compute"
 ) -> Guarantee:
     """The transcript of reorder-slice-compute with ``part`` on every slice.
 
@@ -139,15 +136,10 @@ def slices(
             f"{part.neighboring.value} at distance {part.distance}", "state what the part spends when a row is added",
         )  # fmt: skip
     _check(length_epsilon, part.epsilon, part.delta, rounds)
-    return Guarantee(
-        slices_epsilon(slack, length_epsilon, part.epsilon, 0.0, rounds),
-        min(slack + _spent(length_epsilon, part.epsilon, part.delta, rounds), 1.0),
-        Neighboring.ADD_OR_REMOVE_ONE,
-        what,
-        why=f"slices of geometric length at {length_epsilon:.6g}, {rounds or 'any number of'} of them",
-        parts=(part,),
-        source=_SOURCE,
-    )
+    epsilon = slices_epsilon(slack, length_epsilon, part.epsilon, 0.0, rounds)
+    delta = min(slack + _spent(length_epsilon, part.epsilon, part.delta, rounds), 1.0)
+    why = f"slices of geometric length at {length_epsilon:.6g}, {rounds or 'any number of'} of them"
+    return Guarantee(epsilon, delta, Neighboring.ADD_OR_REMOVE_ONE, what, why, (part,), source=_SOURCE)
 
 
 def response_masses(length_epsilon: float, excesses: int) -> np.ndarray:
@@ -177,7 +169,7 @@ def _response_delta(epsilon: float, length_epsilon: float, epsilon0: float, roun
 
 def _chain_delta(epsilon: float, log_odds: float, step: float, last: float, rounds: int | None) -> float:
     """The mean of (1 - exp(epsilon - X))_+, X = step J + last; a step follows with odds exp(log_odds)."""
-    log_go, log_stop = -_log1pexp(-log_odds), -_log1pexp(log_odds)
+    log_go, log_stop = -softplus(-log_odds), -softplus(log_odds)
     if epsilon < last:
         first = 0
     elif step == 0:
@@ -208,7 +200,7 @@ def _spent(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | 
     """What the parts' own delta0 come to."""
     if delta0 == 0:
         return 0.0
-    log_go = -_log1pexp(-length_epsilon)
+    log_go = -softplus(-length_epsilon)
     identities = math.exp(min(length_epsilon, 700.0)) * (1.0 if rounds is None else -math.expm1(rounds * log_go))
     return (1 + identities * (1 + math.exp(min(epsilon0, 300.0)))) * delta0
 
@@ -219,7 +211,3 @@ def _check(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | 
     checks.delta(delta0, "delta0")
     if rounds is not None:
         checks.integer("rounds", rounds, 1)
-
-
-def _log1pexp(value: float) -> float:
-    return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

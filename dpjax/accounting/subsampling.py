@@ -196,15 +196,9 @@ def _amplified(base: Guarantee, relation: Neighboring, pair: Callable[[float, fl
             "delta", "an amplified delta below 1", f"{delta:.6g}", "this says nothing: draw fewer rows",
         )  # fmt: skip
     return Guarantee(
-        epsilon,
-        delta,
-        relation,
-        f"subsampled {base.what}",
-        why=f"subsampling: {why}",
-        parts=(base,),
-        source=source,
-        contract=base.contract,
-    )
+        epsilon, delta, relation, f"subsampled {base.what}", f"subsampling: {why}", (base,),
+        source=source, contract=base.contract,
+    )  # fmt: skip
 
 
 def _log_mean(epsilon: float, rate: float) -> float:

@@ -5,8 +5,9 @@ A mechanism is rho-zCDP if its Renyi divergence of every order alpha > 1 is at m
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
+from dpjax.accounting.guarantee import Guarantee, composition
 from dpjax.accounting.numeric.bisection import MARGIN, largest, smallest
 from dpjax.accounting.numeric.ranges import non_negative, positive
 from dpjax.core import checks
@@ -69,15 +70,9 @@ def exponential_guarantee(
     """
     checks.epsilon(epsilon)
     return Guarantee(
-        float(epsilon),
-        0.0,
-        neighboring,
-        what,
-        rho=bounded_range_rho(epsilon),
-        bounded_range=float(epsilon),
-        source="McSherry, Talwar, Theorem 6; Rogers, Steinke",
-        contract=contract,
-    )
+        float(epsilon), 0.0, neighboring, what, rho=bounded_range_rho(epsilon), bounded_range=float(epsilon),
+        source="McSherry, Talwar, Theorem 6; Rogers, Steinke", contract=contract,
+    )  # fmt: skip
 
 
 def zcdp_delta(rho: float, epsilon: float, form: str = "optimal") -> float:
@@ -95,14 +90,14 @@ def zcdp_delta(rho: float, epsilon: float, form: str = "optimal") -> float:
 
     # With u = ln(alpha - 1) the log of the bound is convex in alpha with this derivative; any u gives a valid delta.
     def slope(u: float) -> float:
-        return (2 * math.exp(u) + 1) * rho - epsilon - _softplus(-u)
+        return (2 * math.exp(u) + 1) * rho - epsilon - softplus(-u)
 
     low, high = -(3 * rho + 1), max(0.0, math.log(epsilon + 1) - math.log(2 * rho))
     for _ in range(100):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     above = math.exp(high)
-    exponent = above * ((1 + above) * rho - epsilon - _softplus(-high)) - math.log1p(above)
+    exponent = above * ((1 + above) * rho - epsilon - softplus(-high)) - math.log1p(above)
     return math.exp(min(0.0, exponent))
 
 
@@ -166,23 +161,13 @@ def zcdp(
       Steinke, Corollary 13.
     """
     parts = tuple(parts)
-    relation, distance = same_relation(parts)
     checks.integer("rounds", rounds, 1)
     rho = rounds * math.fsum(rho_of(part) for part in parts)
-    return Guarantee(
-        zcdp_epsilon(rho, delta, form),
-        delta,
-        relation,
-        what,
-        why=f"zCDP composition: rhos add to {rho:.6g}, converted at delta {delta:.6g} ({form})",
-        parts=parts,
-        rounds=rounds,
-        rho=rho,
-        distance=distance,
-        source="Bun, Steinke, Lemma 1.7; Canonne, Kamath, Steinke, Corollary 13",
-        contract=same_contract(parts),
-    )
+    why = f"zCDP composition: rhos add to {rho:.6g}, converted at delta {delta:.6g} ({form})"
+    source = "Bun, Steinke, Lemma 1.7; Canonne, Kamath, Steinke, Corollary 13"
+    return replace(composition(parts, rounds, zcdp_epsilon(rho, delta, form), delta, what, why, source), rho=rho)
 
 
-def _softplus(value: float) -> float:
+def softplus(value: float) -> float:
+    """ln(1 + e^value)."""
     return max(value, 0.0) + math.log1p(math.exp(-abs(value)))

@@ -14,13 +14,7 @@ from dpjax.mechanisms.cover.score import Score
 
 
 def set_cover(
-    key: Array,
-    family: Family,
-    x: Array,
-    target: Array,
-    other: Array,
-    plan: CoverPlan,
-    score: type[Score] = Score,
+    key: Array, family: Family, x: Array, target: Array, other: Array, plan: CoverPlan, score: type[Score] = Score
 ) -> tuple[Any, Array | None]:
     """Members of a family that together hit (nearly) all targets and (nearly) none of the other rows, one a round.
 
