@@ -39,7 +39,6 @@ from dpjax.accounting.slices import slices_epsilon as slices_epsilon
 from dpjax.accounting.slices import slices_rate as slices_rate
 from dpjax.accounting.standard import by_pld as by_pld
 from dpjax.accounting.standard import by_rdp as by_rdp
-from dpjax.accounting.standard import pld_of_pmfs as pld_of_pmfs
 from dpjax.accounting.subsampling import poisson as poisson
 from dpjax.accounting.subsampling import poisson_pair as poisson_pair
 from dpjax.accounting.subsampling import secrecy_of_the_sample as secrecy_of_the_sample

@@ -7,8 +7,8 @@ randomized response, which exists only under REPLACE_ONE.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from dp_accounting import dp_event, privacy_accountant
@@ -29,30 +29,37 @@ Atoms = tuple[np.ndarray, np.ndarray]
 _ADD_OR_REMOVE_ONE = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
 
 
-class Event(Protocol):
+class Event(ABC):
     """One run of a mechanism."""
 
     neighboring: Neighboring
 
+    @abstractmethod
     def event(self) -> dp_event.DpEvent:
         """The dp_accounting event, normalised so that its sensitivity is 1 under add/remove-one."""
 
+    @abstractmethod
     def guarantee(self, delta: float) -> Guarantee:
         """What one run spends on its own; ``delta`` matters to the Gaussian mechanism only."""
 
     def rdp(self, orders: np.ndarray) -> np.ndarray:
         """Renyi divergences of the worst pair of neighbours, ``float64[m]``, at ``orders`` > 1."""
+        accountant = RdpAccountant(list(orders), _ADD_OR_REMOVE_ONE)
+        accountant.compose(self.event())
+        return np.maximum(accountant.rdp, 0.0)
 
     @property
+    @abstractmethod
     def loss_scale(self) -> float:
         """The size of one run's privacy loss: its pure epsilon, or the standard deviation of a Gaussian loss."""
 
+    @abstractmethod
     def losses(self, step: float, rounds: int, floor: float) -> tuple[LossGrid, int]:
         """The privacy-loss law, in one direction as in the other, and how often to compose it for ``rounds`` runs."""
 
 
 @dataclass(frozen=True)
-class LaplaceNoise:
+class LaplaceNoise(Event):
     """Laplace noise of ``scale`` > 0 on a query of l1 ``sensitivity`` > 0 under ``neighboring``."""
 
     scale: float
@@ -76,10 +83,6 @@ class LaplaceNoise:
         """Privacy: (sensitivity / scale, 0)."""
         return _pure(self, "Laplace mechanism")
 
-    def rdp(self, orders: np.ndarray) -> np.ndarray:
-        """See ``Event``."""
-        return _rdp_accountant(self.event(), orders)
-
     @property
     def loss_scale(self) -> float:
         """See ``Event``."""
@@ -91,7 +94,7 @@ class LaplaceNoise:
 
 
 @dataclass(frozen=True)
-class GaussianNoise:
+class GaussianNoise(Event):
     """Gaussian noise of standard deviation ``sigma`` > 0 on a query of l2 ``sensitivity`` > 0 under ``neighboring``."""
 
     sigma: float
@@ -115,10 +118,6 @@ class GaussianNoise:
         """Privacy: (gaussian_epsilon(sensitivity / sigma, delta), delta)."""
         return gaussian_guarantee([self.sigma], self.sensitivity, delta, self.neighboring)
 
-    def rdp(self, orders: np.ndarray) -> np.ndarray:
-        """See ``Event``."""
-        return _rdp_accountant(self.event(), orders)
-
     @property
     def loss_scale(self) -> float:
         """See ``Event``."""
@@ -129,26 +128,23 @@ class GaussianNoise:
         return grid_of_gaussian(self.shift * math.sqrt(rounds), step, floor), 1
 
 
-class _Atoms:
+class _Atoms(Event):
     """An event whose privacy loss takes finitely many values, the same law in both directions."""
 
+    @abstractmethod
     def atoms(self) -> Atoms:
         """The privacy losses and their log-masses under P, ``(float64[m], float64[m])``."""
-        raise NotImplementedError
 
     @property
     def loss_scale(self) -> float:
-        """See ``Event``."""
         return float(np.max(self.atoms()[0]))
 
     def rdp(self, orders: np.ndarray) -> np.ndarray:
-        """See ``Event``."""
         loss, log_mass = self.atoms()
         order = np.asarray(orders, np.float64)[:, None]
         return np.maximum(logsumexp(log_mass + (order - 1) * loss, axis=1), 0.0) / (order[:, 0] - 1)
 
     def losses(self, step: float, rounds: int, floor: float) -> tuple[LossGrid, int]:
-        """See ``Event``."""
         loss, log_mass = self.atoms()
         return grid_of_atoms(log_mass, loss, step), rounds
 
@@ -257,12 +253,6 @@ class ExponentialSelection(_Atoms):
     def atoms(self) -> Atoms:
         """See ``_Atoms``."""
         return RandomizedResponse(self.epsilon).atoms()
-
-
-def _rdp_accountant(event: dp_event.DpEvent, orders: np.ndarray) -> np.ndarray:
-    accountant = RdpAccountant(list(orders), _ADD_OR_REMOVE_ONE)
-    accountant.compose(event)
-    return np.maximum(accountant.rdp, 0.0)
 
 
 def _pure(event, what: str, contract: str = "ideal") -> Guarantee:

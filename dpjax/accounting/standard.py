@@ -4,16 +4,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution, from_two_probability_mass_functions
-from numpy.typing import ArrayLike
 
 from dpjax.accounting.events import Event
 from dpjax.accounting.guarantee import Guarantee, same_contract, same_relation
 from dpjax.accounting.numeric.convolution import composed_epsilon
-from dpjax.accounting.numeric.profile import two_laws
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.core import checks
-from dpjax.core.checks import InputError
 
 Runs = Sequence[tuple[Event, int]]
 
@@ -64,26 +60,6 @@ def by_pld(runs: Runs, delta: float, step: float | None = None, what: str = "PLD
     floor = delta * 1e-12 / len(runs)
     epsilon = composed_epsilon([event.losses(step, count, floor) for event, count in runs], delta)
     return _whole(runs, parts, epsilon, delta, what, f"PLD: losses add, grid step {step:.3g}", _CONNECT)
-
-
-def pld_of_pmfs(log_p: ArrayLike, log_q: ArrayLike, interval: float = 1e-4) -> PrivacyLossDistribution:
-    """dp_accounting's privacy-loss distribution of two exact laws, both directions, to compose or to compare with.
-
-    Args:
-      log_p: ``float64[m]`` log-probabilities; -inf is probability 0.
-      log_q: the same for the neighbour.
-      interval: the grid step, every loss rounded up to it; ``hockey_stick`` has no grid.
-
-    Returns:
-      An object with ``get_delta_for_epsilon``, ``get_epsilon_for_delta``, ``compose`` and ``self_compose``.
-    """
-    log_p, log_q = two_laws(log_p, log_q)
-    if log_p.ndim != 1:
-        raise InputError("log_p", "one law, float64[m]", f"shape {log_p.shape}", "loop over the pairs")
-    upper, lower = dict(enumerate(log_p.tolist())), dict(enumerate(log_q.tolist()))
-    return from_two_probability_mass_functions(
-        lower, upper, value_discretization_interval=positive("interval", interval), symmetric=False
-    )
 
 
 def _parts(runs: Runs, delta: float) -> tuple[Guarantee, ...]:

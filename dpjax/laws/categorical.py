@@ -4,14 +4,13 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
 from dpjax.laws.base import Support
-from dpjax.laws.table import Bounds, realised_units, unit
+from dpjax.laws.table import Bounds, unit
 
 _ATTEMPTS = 1 << 16
 
@@ -106,23 +105,5 @@ class Categorical:
         first = jnp.min(arrival)
         size = weights.shape[0]
         index = jnp.min(jnp.where(arrival == first, jnp.arange(size, dtype=jnp.int32), jnp.int32(size)))
-        return self._outcome(jnp.where(jnp.isfinite(first), index, jnp.int32(-1)))
-
-    def sampler_probabilities(self) -> np.ndarray:
-        """The probabilities that `sample` realises, from its own whole-number units, ``float64[m]``, on the host."""
-        with jax.enable_x64(True):
-            law = Categorical(jnp.asarray(self.log_weights), self.no_answer, self.largest)
-            segments = jax.device_get(realised_units(*law._parts()))
-        realised = []
-        for part in segments:
-            bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)
-            ends = np.minimum(np.cumsum(units, axis=1), bounds)
-            realised.append((np.diff(ends, axis=1, prepend=0) * weights / units).reshape(-1))
-        found = np.concatenate(realised)[: self.log_weights.shape[0]]
-        found = np.asarray(found / found.sum(), np.float64)
-        return np.roll(found, -1) if self.no_answer else found
-
-    def _outcome(self, index: Array) -> Array:
-        if self.no_answer:
-            index = jnp.where(index == self.log_weights.shape[0] - 1, jnp.int32(-1), index)
-        return index
+        answered = jnp.isfinite(first) & (index < size - self.no_answer)
+        return jnp.where(answered, index, jnp.int32(-1))

@@ -98,22 +98,6 @@ class Bounds:
         return ((column >> _SHIFT) * _CELLS + inside) * LANES + (column & (LANES - 1)), accept
 
 
-@jax.jit
-def realised_units(log_weights: Array, known: Array | None, null: Array | None) -> list[tuple[Array, Array, Array]]:
-    """For each segment, null first: bounds of columns, units and weights of cells, as `Categorical.sample` has them."""
-    table = Bounds.of(log_weights, known, null)
-    segments, first = [], 0
-    if table.null is not None and table.null_bound is not None:
-        cell = table.null.reshape(1, 1, 1)
-        segments.append((table.null_bound.reshape(1, 1, 1), *table.weights(cell)))
-    for part in table.cells:
-        blocks, _, lanes = part.shape
-        bounds = table.bounds[first : first + blocks * lanes].reshape(blocks, 1, lanes)
-        segments.append((bounds, *table.weights(part)))
-        first += blocks * lanes
-    return segments
-
-
 def fold_max(values: Array) -> Array:
     """The largest entry of a vector; +inf if one is NaN, which XLA's vectorized reduction on CPUs may skip.
 

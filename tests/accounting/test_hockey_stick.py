@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpjax.accounting import epsilon_at, hockey_stick, pld_of_pmfs
+from dpjax.accounting import epsilon_at, hockey_stick
 from dpjax.core.checks import InputError
+from tests.oracles.pld import pld_of_pmfs
 
 WEIGHTS = arrays(np.float64, (2, 6), elements=st.floats(0, 1)).filter(lambda w: np.all(w.sum(axis=1) > 1e-3))
 

@@ -14,9 +14,9 @@ from dpjax.accounting.cover.closed import (
     gamma_tail,
     printed_coefficient,
     pure_coefficient,
-    tail_offset,
     zcdp_coefficient,
 )
+from dpjax.accounting.cover.game import enough_cells
 from dpjax.accounting.cover.guarantee import set_cover_delta, set_cover_epsilon, set_cover_guarantee, set_cover_rho
 from dpjax.accounting.cover.states import largest_loss
 from dpjax.accounting.numeric.profile import loss_delta
@@ -72,6 +72,10 @@ def test_known_values_of_the_game():
     assert calibrate_set_cover(1.0, 1e-6, 24, 4, ADD, "noisy").coefficient == pytest.approx(0.1147, rel=1e-3)
 
 
+def _certified(found):
+    return set_cover_delta(found.epsilon, found.coefficient, found.rounds, found.k, found.neighboring, found.scale)
+
+
 @pytest.mark.parametrize(("k", "epsilon"), [(1, 1.113), (2, 1.046), (4, 0.811), (8, 0.597)])
 def test_printed_constants(k, epsilon):
     """Claim 3.4 at epsilon = 1, delta = 1e-6, alpha = .1 under ADD_OR_REMOVE_ONE: false for k <= 2, loose beyond.
@@ -82,9 +86,9 @@ def test_printed_constants(k, epsilon):
     found = set_cover_epsilon(1e-6, printed_coefficient(1.0, 1e-6), rounds, k, ADD, rounds)
     assert found == pytest.approx(epsilon, abs=6e-4)
     claim = calibrate_set_cover(1.0, 1e-6, rounds, k, ADD, "paper")
-    assert (claim.certified_delta() > 1e-6) == (k <= 2)
+    assert (_certified(claim) > 1e-6) == (k <= 2)
     corrected = calibrate_set_cover(1.0, 1e-6, rounds, k, ADD, "paper_corrected")
-    assert corrected.certified_delta() < 1e-6
+    assert _certified(corrected) < 1e-6
 
 
 @pytest.mark.parametrize("relation", list(Neighboring))
@@ -154,12 +158,6 @@ def test_gamma_tail(delta):
     assert -y * (1 - 1e-9) + math.log1p(y) > math.log(delta)
 
 
-def test_tail_offset():
-    for scale, rounds, beta in ((0.3, 4, 0.1), (5.0, 12, 0.01), (200.0, 48, 0.3)):
-        q, most = math.exp(-1 / scale), tail_offset(scale, rounds, beta)
-        assert rounds * 2 * q ** (most + 1) / (1 + q) <= beta
-
-
 @pytest.mark.parametrize("relation", list(Neighboring))
 @pytest.mark.parametrize(
     ("epsilon", "delta", "rounds", "k"),
@@ -168,14 +166,16 @@ def test_tail_offset():
 def test_calibration_is_certified_and_sharp(epsilon, delta, rounds, k, relation):
     for variant in ("noise_free", "noisy"):
         found = calibrate_set_cover(epsilon, delta, rounds, k, relation, variant)
-        assert found.certified_delta() <= delta
+        assert _certified(found) <= delta
         more = set_cover_delta(epsilon, found.coefficient * 1.0005, rounds, k, relation, found.scale)
         assert more > delta
         assert found is calibrate_set_cover(epsilon, delta, rounds, k, relation, variant)
         below = [calibrate_set_cover(epsilon, delta, rounds, k, relation, v).coefficient for v in ("zcdp", "advanced")]
         assert found.coefficient > 0.95 * max(below)
         assert found.coefficient == np.float32(found.coefficient) and found.scale == np.float32(found.scale)
-        whole = found.guarantee()
+        whole = set_cover_guarantee(
+            found.coefficient, rounds, delta, k, relation, found.scale, claim=epsilon, cells=enough_cells(rounds)
+        )
         assert (whole.epsilon, whole.delta, whole.neighboring) == (epsilon, delta, relation)
     coefficient, certified = by_game(epsilon, delta, rounds, k, relation, 0.0)
     assert coefficient == calibrate_set_cover(epsilon, delta, rounds, k, relation).coefficient
@@ -188,7 +188,7 @@ def test_without_delta_the_rounds_add():
     counted = calibrate_set_cover(1.0, 0.0, 5, 3, REPLACE, "noisy")
     assert largest_loss(REPLACE, None, 5, counted.coefficient, 1 / counted.scale) == pytest.approx(1, rel=1e-5)
     assert counted.coefficient > 0.8 / 6  # some rows move the counts, and others the functions most
-    assert calibrate_set_cover(1.0, 0.0, 5, 3, ADD).certified_delta() == 0
+    assert _certified(calibrate_set_cover(1.0, 0.0, 5, 3, ADD)) == 0
     assert calibrate_set_cover(1e4, 1e-6, 2, 3, ADD).coefficient == pytest.approx(5000, rel=1e-5)
 
 
@@ -202,8 +202,9 @@ def test_guarantees():
     assert "conjunctions" in str(whole) and "24 x selection" in str(whole)
     pure = set_cover_guarantee(0.1, 24, 0.0, 4, ADD, scale=120.0)
     assert pure.epsilon == pytest.approx(24 * (0.1 + 1 / 120)) and len(pure.parts) == 2
-    with pytest.raises(InputError):
-        calibrate_set_cover(1.0, 1e-6, 6, 1, ADD, "paper").guarantee()
+    claimed = set_cover_guarantee(0.1, 24, 1e-6, 4, REPLACE, what="conjunctions", claim=2.0)
+    assert claimed.epsilon == 2.0 and claimed.parts == whole.parts
+    assert set_cover_guarantee(0.1, 24, 1e-6, 4, REPLACE, what="conjunctions", claim=0.5) == whole
 
 
 def test_epsilon_inverts_delta():
@@ -232,7 +233,6 @@ def test_epsilon_inverts_delta():
         lambda: calibrate_set_cover(1.0, 1e-6, 3, 2, REPLACE, "paper"),
         lambda: calibrate_set_cover(1.0, 0.0, 3, 2, ADD, "closed_form"),
         lambda: pure_coefficient(1.0, 3, ADD, 2, 1.0),
-        lambda: tail_offset(0.0, 3, 0.1),
     ],
 )
 def test_bad_input(call):

@@ -9,7 +9,7 @@ import pytest
 
 from dpjax import audit, evidence
 from dpjax import mechanisms as m
-from dpjax.accounting import Guarantee, hockey_stick, pld_of_pmfs
+from dpjax.accounting import Guarantee, hockey_stick
 from dpjax.audit import outcomes
 from dpjax.audit.exact import exceeds
 from dpjax.concepts import Domain, Points, Thresholds
@@ -18,6 +18,7 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import target_of
 from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
 from dpjax.mechanisms.intervals import interval_exponential
+from tests.oracles.pld import pld_of_pmfs
 
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 CLAIMS = [(name, relation) for name in evidence.mechanism_names() for relation in evidence.relations(name)]

@@ -8,9 +8,7 @@ from functools import lru_cache
 from dpjax.accounting.cover import closed as closed
 from dpjax.accounting.cover.cache import kept
 from dpjax.accounting.cover.game import enough_cells, game_delta
-from dpjax.accounting.cover.guarantee import cover_tree, set_cover_delta
 from dpjax.accounting.cover.states import largest_loss
-from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import MARGIN, largest
 from dpjax.accounting.numeric.secant import crossing
 from dpjax.accounting.zcdp import zcdp_rho
@@ -47,21 +45,6 @@ class CoverCalibration:
     k: int
     neighboring: Neighboring
     variant: str
-
-    def certified_delta(self) -> float:
-        """`set_cover_delta` at this epsilon; above ``delta`` for some constants of variant "paper", and only there."""
-        return set_cover_delta(self.epsilon, self.coefficient, self.rounds, self.k, self.neighboring, self.scale)
-
-    def guarantee(self, what: str = "private set cover") -> Guarantee:
-        """(epsilon, delta) over what a round spends on its own; refused for variant "paper", which does not keep it."""
-        if self.variant == "paper":
-            raise InputError(
-                "variant", "one that keeps its budget", "'paper'", "use set_cover_guarantee for what the constants give"
-            )
-        return cover_tree(
-            self.epsilon, self.delta, self.coefficient, self.rounds, self.k, self.neighboring, self.scale, what,
-            f"calibrated by {self.variant}",
-        )  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -128,18 +111,9 @@ def calibrate_set_cover(
 def by_game(
     epsilon: float, delta: float, rounds: int, k: int | None, neighboring: Neighboring, scale: float
 ) -> tuple[float, ...]:
-    """(coefficient, certified delta): the largest coefficient that the stopping game allows, from disk if it is there.
-
-    Args:
-      epsilon, delta, rounds, neighboring: see ``calibrate_set_cover``.
-      k: for exact counts, of which none is published (scale 0); None for noisy ones.
-      scale: of the counts' noise.
-
-    Returns: a coefficient that is a float32 number, and `game_delta` at it, which is at most ``delta``.
-    """
+    """The largest coefficient that the game allows, a float32 number, and `game_delta` at it; k is None for noise."""
     given = (epsilon, delta, rounds, k, neighboring, scale, enough_cells(rounds))
-    coefficient, certified = kept("set-cover", given, lambda: _searched(*given))
-    return coefficient, certified
+    return kept("set-cover", given, lambda: _searched(*given))
 
 
 def _searched(

@@ -131,17 +131,6 @@ def corrected_coefficient(epsilon: float, delta: float, share: float = 0.5) -> f
     return math.log1p((1 - share) * epsilon / (1 - math.log(delta))) * (1 - MARGIN)
 
 
-def tail_offset(scale: float, rounds: int, beta: float) -> int:
-    """Delta = ceil(scale ln(m / beta)): no count is off by more with probability 1 - beta.
-
-    Discrete Laplace noise exceeds Delta with probability 2 e^{-(Delta+1)/s} / (1 + e^{-1/s}) <= e^{-Delta/s}.
-    The paper takes it off every count, which few targets do not survive; half of the scale does better.
-    """
-    positive("scale", scale)
-    checks.probability("beta", beta)
-    return math.ceil(scale * math.log(checks.integer("rounds", rounds, 1) / beta))
-
-
 def _check(epsilon: float, rounds: int, share: float) -> None:
     checks.epsilon(epsilon)
     checks.integer("rounds", rounds, 1)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,6 @@ _REACH = 6
 """How far the grid goes beyond the losses between 0 and epsilon, in coefficients; what counts may add comes on top."""
 _MOST_K = 128
 """The largest k that is told apart from larger ones."""
-
-
 _MOST, _MOST_DRIFT = 100.0, 20.0
 """Beyond this coefficient the answer is 1; beyond this many units of noise the grid ends."""
 _NODES, _MOST_NODES = 200_000, 2_000_000
@@ -27,17 +26,9 @@ _NODES, _MOST_NODES = 200_000, 2_000_000
 
 
 @lru_cache(maxsize=4096)
-def game_delta(
-    epsilon: float,
-    coefficient: float,
-    rounds: int,
-    rate: float,
-    k: int | None,
-    neighboring: Neighboring,
-    cells: int | None = None,
-) -> float:
-    """The largest of ``game_deltas``: an upper bound on delta(epsilon) above every pair of neighbours."""
-    return max(game_deltas(epsilon, coefficient, rounds, rate, k, neighboring, cells).values())
+def game_delta(epsilon: float, *numbers: Any) -> float:
+    """The largest of ``game_deltas``, which has the arguments: a bound on delta(epsilon) above every two neighbours."""
+    return max(game_deltas(epsilon, *numbers).values())
 
 
 def game_deltas(

@@ -5,13 +5,12 @@ A row that is hit is gone, so it is exposed to the round that removes it and to 
 
 from dpjax.accounting.cover.game import game_delta
 from dpjax.accounting.cover.states import largest_loss
-from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.guarantee import Guarantee, require_relation
 from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.accounting.numeric.ranges import non_negative
 from dpjax.accounting.numeric.secant import crossing
 from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 from dpjax.core import checks
-from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
 _SOURCE = "Kaplan, Mansour, Matias, Stemmer, Claim 3.4; game and constants our own"
@@ -56,11 +55,11 @@ def set_cover_epsilon(
       coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
     """
     checks.delta(delta)
-    coefficient, rounds, rate, exact, neighboring = _checked(coefficient, rounds, k, neighboring, scale)
-    worst = largest_loss(neighboring, exact, rounds, coefficient, rate) * (1 + MARGIN)
+    numbers = _checked(coefficient, rounds, k, neighboring, scale)
+    worst = largest_loss(neighboring, numbers[3], rounds, coefficient, numbers[2]) * (1 + MARGIN)
 
     def curve(epsilon: float) -> float:
-        return game_delta(epsilon, coefficient, rounds, rate, exact, neighboring)
+        return game_delta(epsilon, *numbers)
 
     if delta == 0:
         return worst
@@ -94,6 +93,8 @@ def set_cover_guarantee(
     neighboring: Neighboring,
     scale: float = 0.0,
     what: str = "private set cover",
+    claim: float | None = None,
+    cells: int | None = None,
 ) -> Guarantee:
     """All rounds: the functions and, if they are noisy, the counts.
 
@@ -101,53 +102,15 @@ def set_cover_guarantee(
       delta: in [0, 1).
       coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
       what: the name of the whole.
+      claim: an epsilon >= 0 that is taken where the game confirms it.
+      cells: >= 1, the resolution at which it is asked, see `game_deltas`: that of the claim's calibration.
 
-    Privacy: (set_cover_epsilon(delta, ...), delta), and set_cover_rho-zCDP.
-    """
-    epsilon = set_cover_epsilon(delta, coefficient, rounds, k, neighboring, scale)
-    return cover_tree(epsilon, delta, coefficient, rounds, k, neighboring, scale, what, "the stopping game")
-
-
-def claimed_guarantee(
-    epsilon: float,
-    delta: float,
-    coefficient: float,
-    rounds: int,
-    k: int,
-    neighboring: Neighboring,
-    scale: float,
-    cells: int,
-    what: str = "private set cover",
-) -> Guarantee:
-    """A claim of (epsilon, delta) where the game confirms it, else what the game gives at delta.
-
-    Args:
-      epsilon: >= 0. delta: in [0, 1).
-      coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
-      cells: >= 1, the resolution of the game, see `game_delta`: that of the calibration.
-      what: the name of the whole.
-
-    Privacy: (epsilon, delta), or (set_cover_epsilon(delta, ...), delta); and set_cover_rho-zCDP.
+    Privacy: (claim, delta) or else (set_cover_epsilon(delta, ...), delta), and set_cover_rho-zCDP.
     """
     checks.delta(delta)
-    given = _checked(coefficient, rounds, k, neighboring, scale)
-    if game_delta(non_negative("epsilon", epsilon), *given, cells) > delta:
-        return set_cover_guarantee(coefficient, rounds, delta, k, neighboring, scale, what)
-    return cover_tree(epsilon, delta, coefficient, rounds, k, neighboring, scale, what, "the stopping game")
-
-
-def cover_tree(
-    epsilon: float,
-    delta: float,
-    coefficient: float,
-    rounds: int,
-    k: int,
-    neighboring: Neighboring,
-    scale: float,
-    what: str,
-    rule: str,
-) -> Guarantee:
-    """A claim on all rounds over what a round spends on its own; ``rule`` says why they do not just add up."""
+    numbers = _checked(coefficient, rounds, k, neighboring, scale)
+    if claim is None or game_delta(non_negative("epsilon", claim), *numbers, cells) > delta:
+        claim = set_cover_epsilon(delta, coefficient, rounds, k, neighboring, scale)
     span = score_range(neighboring) * coefficient
     parts = [
         Guarantee(span, 0.0, neighboring, "selection of a function", rho=bounded_range_rho(span), bounded_range=span)
@@ -155,16 +118,10 @@ def cover_tree(
     if scale > 0:
         parts.append(Guarantee(1 / scale, 0.0, neighboring, "count of the targets left", rho=pure_rho(1 / scale)))
     return Guarantee(
-        epsilon,
-        delta,
-        neighboring,
-        what,
-        why=f"a row that is hit is gone: {rule}, {rounds} rounds at coefficient {coefficient:.6g}",
-        parts=tuple(parts),
-        rounds=rounds,
-        rho=set_cover_rho(coefficient, rounds, k, neighboring, scale),
-        source=_SOURCE,
-    )
+        claim, delta, neighboring, what,
+        f"a row that is hit is gone: the stopping game, {rounds} rounds at coefficient {coefficient:.6g}",
+        tuple(parts), rounds, set_cover_rho(coefficient, rounds, k, neighboring, scale), source=_SOURCE,
+    )  # fmt: skip
 
 
 def _checked(
@@ -175,11 +132,5 @@ def _checked(
     checks.integer("rounds", rounds, 1)
     checks.integer("k", k, 1)
     non_negative("scale", scale)
-    if not isinstance(neighboring, Neighboring):
-        raise InputError(
-            "neighboring",
-            "a member of dpjax.core.types.Neighboring",
-            repr(neighboring),
-            "for example Neighboring.REPLACE_ONE",
-        )
+    require_relation(neighboring)
     return coefficient, rounds, 1 / scale if scale else 0.0, None if scale else k, neighboring

@@ -4,7 +4,7 @@ from dataclasses import field
 
 from dpjax.accounting.cover.calibration import calibrate_set_cover
 from dpjax.accounting.cover.game import enough_cells
-from dpjax.accounting.cover.guarantee import claimed_guarantee
+from dpjax.accounting.cover.guarantee import set_cover_guarantee
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -66,7 +66,7 @@ def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "priv
     coefficient, scale = float(plan.coefficient), float(plan.scale) if plan.noisy else 0.0
     if plan.noisy and not scale > 0:
         raise InputError("scale", "a positive number for noisy counts", repr(scale), "take the numbers of a plan")
-    return claimed_guarantee(
-        float(plan.claim.epsilon), float(plan.claim.delta), coefficient, plan.rounds, plan.k, neighboring, scale,
-        plan.cells, what,
+    return set_cover_guarantee(
+        coefficient, plan.rounds, float(plan.claim.delta), plan.k, neighboring, scale, what,
+        float(plan.claim.epsilon), plan.cells,
     )  # fmt: skip
