@@ -59,7 +59,7 @@ class KLN:
         law = self.output_law(sample, plan)
         numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
         with jax.enable_x64(True):
-            return Categorical(jax.vmap(law.log_probability)(numbers))
+            return Categorical(jax.vmap(law.log_prob)(numbers))
 
     def learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:
         """One concept; an empty sample gives a uniform one."""

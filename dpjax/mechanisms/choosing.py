@@ -10,7 +10,6 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
-from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
@@ -80,12 +79,8 @@ def choosing_guarantee(
     """(epsilon, min(delta, exp(rate) - 1)); refuses delta = 0, which would never answer."""
     checks.delta(delta, positive_for="the choosing mechanism")
     checks.integer("growth", growth, 1)
-    if monotonic and neighboring is Neighboring.REPLACE_ONE:
-        raise InputError(
-            "monotonic", "False under REPLACE_ONE", "True",
-            "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out",
-        )  # fmt: skip
-    factor = checks.epsilon(epsilon) / (1 if monotonic else 2)
+    rate(checks.epsilon(epsilon), monotonic=monotonic, neighboring=neighboring)  # refuses monotonic under REPLACE_ONE
+    factor = epsilon / (1 if monotonic else 2)
     most = np.expm1(factor) if factor < 1 else np.inf
     return Guarantee(
         epsilon, min(delta, float(most)), neighboring, what,

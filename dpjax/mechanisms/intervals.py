@@ -90,8 +90,6 @@ class IntervalLaw:
             found = jax.scipy.special.logsumexp(jnp.where(inside, self.choice.log_probs() - width, -jnp.inf))
             return jnp.where(alive, found, jnp.where(value == 0, 0.0, -jnp.inf))
 
-    log_probability = log_prob
-
     def support(self, limit: int) -> Support | None:
         """All elements of the domain, where its size is known."""
         size = self.pieces.size

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import jax
@@ -37,49 +36,26 @@ class Shuffle:
 
     def log_prob(self, order: Array) -> Array:
         """log P(order), ``float64[]``."""
-        return _of_order(order, self.n, self.capacity)
+        with jax.enable_x64(True):
+            place = jnp.arange(self.capacity, dtype=jnp.int32)
+            possible = jnp.all((place < self.n) | (order == place)) & jnp.all(jnp.sort(order) == place)
+            return jnp.where(possible, -gammaln(self.n.astype(jnp.float64) + 1), -jnp.inf)
 
     def support(self, limit: int) -> Support | None:
         """All orders of the capacity."""
-        return _orders(self.capacity, limit, self.log_prob)
+        if math.factorial(self.capacity) > limit:
+            return None
+        return listed(np.array(list(itertools.permutations(range(self.capacity))), np.int32), self.log_prob)
 
 
 @register_dataclass
 @dataclass(frozen=True)
-class Matching:
+class Matching(Shuffle):
     """The uniform law on matchings of 0, ..., n - 1 into n // 2 pairs; for odd n one stays alone.
 
-    n: ``int32[]`` in [0, capacity]. capacity: static.
+    Of a sample, entries 2 i and 2 i + 1 are a pair for i < n // 2; the others mean nothing. A matching is found in many
+    orders, all as likely, and the support is all orders: a program may read more of an order than its matching.
     """
-
-    n: Array
-    capacity: int = field(metadata={"static": True})
-
-    @drawn
-    def sample(self, key: Array) -> Array:
-        """``int32[capacity]``: entries 2 i and 2 i + 1 are a pair for i < n // 2; the others mean nothing."""
-        return _order(key, self.n, self.capacity)
-
-    def log_prob(self, order: Array) -> Array:
-        """log P(order), ``float64[]``: a matching is found in many orders, which are all as likely."""
-        return _of_order(order, self.n, self.capacity)
-
-    def support(self, limit: int) -> Support | None:
-        """All orders of the capacity, not one for each matching: a program may read more of an order than that."""
-        return _orders(self.capacity, limit, self.log_prob)
-
-
-def _of_order(order: Array, n: Array, capacity: int) -> Array:
-    with jax.enable_x64(True):
-        place = jnp.arange(capacity, dtype=jnp.int32)
-        possible = jnp.all((place < n) | (order == place)) & jnp.all(jnp.sort(order) == place)
-        return jnp.where(possible, -gammaln(n.astype(jnp.float64) + 1), -jnp.inf)
-
-
-def _orders(capacity: int, limit: int, log_prob: Callable[[Array], Array]) -> Support | None:
-    if math.factorial(capacity) > limit:
-        return None
-    return listed(np.array(list(itertools.permutations(range(capacity))), np.int32), log_prob)
 
 
 def _order(key: Array, n: Array, capacity: int) -> Array:

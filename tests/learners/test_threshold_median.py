@@ -123,7 +123,7 @@ def test_the_law_is_the_exponential_mechanism_on_depths(size, epsilon, beta):
     elements = jnp.asarray(wide.encode(range(size)))
 
     def law(sample, plan):
-        return jax.vmap(learner.output_law(sample, plan).log_probability)(elements)
+        return jax.vmap(learner.output_law(sample, plan).log_prob)(elements)
 
     plan = learner.plan(Privacy(epsilon), Accuracy(0.1, beta))
     m, epsilon = int(plan.records), float(plan.epsilon)

@@ -26,11 +26,9 @@ class Family(Protocol):
 
         Returns: a pytree of fixed shapes and dtypes.
         """
-        ...
 
     def hits(self, h: Any, x: Any) -> Array:
         """Which rows h hits, ``bool[n]``: to the last bit the same wherever it is asked."""
-        ...
 
 
 @runtime_checkable
@@ -39,4 +37,3 @@ class Prepared(Protocol):
 
     def prepare(self, x: Array) -> Any:
         """What `Family.select` and `Family.hits` may be given in place of the rows."""
-        ...

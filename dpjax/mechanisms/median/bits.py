@@ -86,15 +86,10 @@ def lcp(a: Array, b: Array, bits: int) -> Array:
 
 
 def prefix(x: Array, length: Array, bits: int) -> Array:
-    """The first ``length`` bits (``int32[...]``, clipped to [0, bits]), then zeros; leading axes broadcast."""
+    """The first ``length`` bits (``int32[...]``, clipped to [0, bits]), then zeros, v000...; leading axes broadcast."""
     keep = _head(length, bits)
     x, keep = jnp.broadcast_arrays(x, keep)
     return x & keep
-
-
-def leftmost(v: Array, length: Array, bits: int) -> Array:
-    """v000..., the least element with the first ``length`` bits of v."""
-    return prefix(v, length, bits)
 
 
 def middle(v: Array, length: Array, bits: int) -> Array:

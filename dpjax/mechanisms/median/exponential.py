@@ -65,8 +65,6 @@ class MedianLaw:
             default = jnp.where(jnp.all(element == 0), 0.0, -jnp.inf)
             return jnp.where(jnp.any(self.choice.log_weights > -jnp.inf), found, default)
 
-    log_probability = log_prob
-
     def support(self, limit: int) -> Support | None:
         """All elements of the domain."""
         if self.size > limit:
@@ -171,7 +169,7 @@ def three_candidates(
     """
     _check(x, mask, bits)
     left = jnp.asarray(bits, jnp.int32) - jnp.asarray(length, jnp.int32)  # free bits
-    points = jnp.stack([end(prefix, length, bits) for end in (B.leftmost, B.middle, B.rightmost)])
+    points = jnp.stack([end(prefix, length, bits) for end in (B.prefix, B.middle, B.rightmost)])
     distinct = jnp.stack([jnp.bool_(True), left > 1, left > 0])
     scores = rank_quality(x, mask, points, margins)
     law = exponential(scores, epsilon, where=distinct, monotonic=monotonic, neighboring=neighboring)

@@ -8,18 +8,7 @@ import numpy as np
 from scipy.special import gammaln, lambertw
 
 from dpjax.core.plans import down, whole
-from dpjax.mechanisms.median.plan_search import (
-    RecursiveDesign,
-    Shares,
-    chosen,
-    fitted,
-    gate,
-    least_gap,
-    level_bits,
-    on_grid,
-    slack_of,
-    spread,
-)
+from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.recprefix import PrefixStep, RecPrefixPlan
 
 _SUMMED = 4096  # factors of a bound that are multiplied one by one
@@ -49,33 +38,13 @@ class PrefixStepDesign:
 
 
 @dataclass(frozen=True)
-class RecPrefixDesign(RecursiveDesign):
-    """What the search finds, with the numbers of the proof; `plan` is what runs.
+class RecPrefixDesign(S.RecursiveDesign):
+    """Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
 
-    Attributes:
-      bits: of the domain.
-      epsilon, delta: the budget.
-      beta: the failure probability that was asked for, or None.
-      slack: the slack of an empirical plan, or None.
-      steps: outermost level first. Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
-      base: e_base / epsilon, of the exponential mechanism at the bottom, with margins (1, margin above).
-      base_size: the bottom's domain is {0..base_size - 1}.
-      base_gap: least quality of the bottom's best point. Only the proof reads it.
-      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
-      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    base: e_base / epsilon, of the exponential mechanism at the bottom, with margins (1, margin above).
     """
 
-    bits: int
-    epsilon: float
-    delta: float
-    beta: float | None
-    slack: float | None
-    steps: tuple[PrefixStepDesign, ...]
     base: float
-    base_size: int
-    base_gap: int
-    interior: int
-    failure: float
 
     def plan(self) -> RecPrefixPlan:
         """The budgets rounded down to float32, the integers as they are."""
@@ -118,18 +87,20 @@ def plan_recprefix(
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (recursion on prefixes of pairs); asymmetric margins, the
       choice on all records and all constants are our own.
     """
-    widths = level_bits(bits, epsilon, delta, beta, slack, levels)
+    widths = S.level_bits(bits, epsilon, delta, beta, slack, levels)
 
-    def slacks(failures: Shares) -> list[float]:
-        return [slack_of(share * beta) for share in failures] if beta is not None else [slack or 0.0] * (3 * levels + 1)
+    def slacks(failures: S.Shares) -> list[float]:
+        return (
+            [S.slack_of(share * beta) for share in failures] if beta is not None else [slack or 0.0] * (3 * levels + 1)
+        )
 
-    def cost(parts: list[Shares], _: float) -> float:
+    def cost(parts: list[S.Shares], _: float) -> float:
         return _records(parts[0], slacks(parts[-1]), widths, epsilon, delta)
 
     groups = [2 * levels + 1] + ([3 * levels + 1] if beta is not None else [])
-    parts = spread(groups, cost)
-    plan = _rounded(on_grid(parts[0]), slacks(parts[-1]), widths, epsilon, delta, beta, slack)
-    return plan if beta is None else fitted(plan, _settled, {"margin": 1, "gap": 1})
+    parts = S.spread(groups, cost)
+    plan = _rounded(S.on_grid(parts[0]), slacks(parts[-1]), widths, epsilon, delta, beta, slack)
+    return plan if beta is None else S.fitted(plan, _settled, {"margin": 1, "gap": 1})
 
 
 def pairs_tail(margin: int, count: int, records: int) -> float:
@@ -176,14 +147,14 @@ def pairs_margin(count: int, inner: int, failure: float) -> int:
     return high
 
 
-def _records(shares: Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float) -> float:
+def _records(shares: S.Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float) -> float:
     """``interior`` without rounding, the margin from the Chernoff bound of a Poisson variable."""
     levels = len(widths) - 1
     need = 2 * max(1.0, (math.log(widths[-2] + 1) + slacks[-1]) * 2 / (shares[-1] * epsilon)) - 1
     for level in reversed(range(levels)):
         choose, final = (0.5 * share * epsilon for share in shares[2 * level : 2 * level + 2])
         by_choice, by_pairs, by_final = slacks[3 * level : 3 * level + 3]
-        count = gate(choose, delta / levels) + by_choice / choose
+        count = S.gate(choose, delta / levels) + by_choice / choose
         mean = 0.5 * max(count - 2, 0.1)
         # The least x >= mean with x ln(x / mean) - x + mean = s.
         margin = mean * math.exp(1 + float(lambertw((max(by_pairs, 1e-6) / mean - 1) / math.e).real))
@@ -192,31 +163,31 @@ def _records(shares: Shares, slacks: list[float], widths: list[int], epsilon: fl
 
 
 def _rounded(
-    shares: Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float,
+    shares: S.Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float,
     beta: float | None, slack: float | None,
 ) -> RecPrefixDesign:  # fmt: skip
     """The integers for given shares and slacks."""
     levels = len(widths) - 1
     size = widths[-2] + 1
-    base_gap = least_gap(0.5 * shares[-1] * epsilon, slacks[-1], math.log(size))
+    base_gap = S.least_gap(0.5 * shares[-1] * epsilon, slacks[-1], math.log(size))
     need, steps = 2 * base_gap - 1, []
     for level in reversed(range(levels)):
         prefix, final = shares[2 * level : 2 * level + 2]
         by_choice, by_pairs, by_final = slacks[3 * level : 3 * level + 3]
         choose = 0.5 * prefix * epsilon
-        count = max(1, math.ceil(gate(choose, delta / levels) + by_choice / choose))
+        count = max(1, math.ceil(S.gate(choose, delta / levels) + by_choice / choose))
         if beta is not None:
-            margin = pairs_margin(count, need, chosen(-by_pairs))
+            margin = pairs_margin(count, need, S.chosen(-by_pairs))
         else:
             s = max(by_pairs, 0.0)
             margin = math.ceil(count / 2 + math.sqrt(count * s) + s / 3)
-        gap = least_gap(0.5 * final * epsilon, by_final, math.log(2))
+        gap = S.least_gap(0.5 * final * epsilon, by_final, math.log(2))
         steps.append(PrefixStepDesign(widths[level], prefix, final, 1 / levels, gap, margin, count))
         need = 2 * (need + margin - 1) + 2 * (gap - 1)
     return _settled(
         RecPrefixDesign(
-            widths[0], float(epsilon), float(delta), beta, slack, tuple(reversed(steps)), shares[-1], size, base_gap,
-            0, 1.0,
+            widths[0], float(epsilon), float(delta), beta, slack, tuple(reversed(steps)), size, base_gap, 0, 1.0,
+            shares[-1],
         )
     )  # fmt: skip
 
@@ -224,14 +195,14 @@ def _rounded(
 def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
     """The plan with its records and its failure recomputed, ``count`` being the best one for the proof."""
     need, steps = 2 * plan.base_gap - 1, []
-    failure = chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
+    failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
     for step in reversed(plan.steps):
         records = 2 * (need + step.margin - 1)
         choose = 0.5 * step.prefix * plan.epsilon
-        null = gate(choose, step.delta * plan.delta)
+        null = S.gate(choose, step.delta * plan.delta)
 
         def missed(count: int, step=step, records=records, choose=choose, null=null) -> float:
-            return math.exp(pairs_tail(step.margin, count, records)) + chosen(-choose * (count - null))
+            return math.exp(pairs_tail(step.margin, count, records)) + S.chosen(-choose * (count - null))
 
         count, best = step.count, missed(step.count)
         stride = 0 if plan.slack is not None else max(1, count // 64)
@@ -242,7 +213,7 @@ def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
                 best, count = found
             else:
                 stride //= 2
-        failure += best + chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
+        failure += best + S.chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
         steps.append(replace(step, count=count))
         need = records + 2 * (step.gap - 1)
     return replace(plan, steps=tuple(reversed(steps)), interior=need, failure=min(1.0, failure))

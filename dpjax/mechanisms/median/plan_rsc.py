@@ -9,19 +9,7 @@ from scipy.special import betainc, gammaincinv
 
 from dpjax.accounting.slices import slices_rate
 from dpjax.core.plans import down, up, whole
-from dpjax.mechanisms.median.plan_search import (
-    RecursiveDesign,
-    Shares,
-    chosen,
-    fitted,
-    gate,
-    level_bits,
-    on_grid,
-    slack_of,
-    soft_max,
-    spread,
-    weights,
-)
+from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.treelog import unstable_from
 from dpjax.mechanisms.median.treelog_rsc import RscPlan, RscStep, lengths_of, two_laplace_tail
 
@@ -50,16 +38,10 @@ class RscStepDesign:
 
 
 @dataclass(frozen=True)
-class RscDesign(RecursiveDesign):
-    """What the search finds, with the numbers of the proof; `plan` is what runs.
-
-    Epsilons and deltas of the parts are stated under ADD_OR_REMOVE_ONE.
+class RscDesign(S.RecursiveDesign):
+    """The budget is stated under REPLACE_ONE, epsilons and deltas of the parts under ADD_OR_REMOVE_ONE.
 
     Attributes:
-      bits: of the domain.
-      epsilon, delta: the budget, under REPLACE_ONE.
-      beta: the failure probability that was asked for, or None.
-      slack: the slack of an empirical plan, or None.
       rate: e_0, under ADD_OR_REMOVE_ONE: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice goes
         through one mechanism of weights e^{rate score}.
       part_delta: of the choosing mechanism on a slice of deepest records.
@@ -69,19 +51,9 @@ class RscDesign(RecursiveDesign):
       whole: e_h, of the one mechanism that reads a whole rest, weights e^{whole score}: the choice among branching
         nodes where a test fails, otherwise the exponential mechanism at the bottom.
       whole_delta: of that choice.
-      steps: outermost level first.
-      base_size: the bottom's domain is {0..base_size - 1}.
-      base_gap: least quality of the bottom's best point. Only the proof reads it.
       spare: records that all geometric lengths together take beyond their least lengths. Only the proof reads it.
-      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
-      failure: the proved bound on the probability of failure with at least that many records, at most 1.
     """
 
-    bits: int
-    epsilon: float
-    delta: float
-    beta: float | None
-    slack: float | None
     rate: float
     part_delta: float
     slices_delta: float
@@ -89,12 +61,7 @@ class RscDesign(RecursiveDesign):
     test_delta: float
     whole: float
     whole_delta: float
-    steps: tuple[RscStepDesign, ...]
-    base_size: int
-    base_gap: int
     spare: int
-    interior: int
-    failure: float
 
     def plan(self) -> RscPlan:
         """The budgets rounded down to float32, the tests' reserve up, the integers as they are."""
@@ -134,29 +101,27 @@ def plan_rsc(
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; reconstruction and constants our own.
     """
-    widths = level_bits(bits, epsilon, delta, beta, slack, levels)
+    widths = S.level_bits(bits, epsilon, delta, beta, slack, levels)
     # Rounding of the sums must not reach the budget.
     half = min(0.5 * epsilon, max(1.0, math.log(delta / _LEAST_DELTA)))
     added = half * (1 - 1e-9), delta / (1 + math.exp(half)) * (1 - 1e-9)
     labels = float(down(added[1] / _PARTS))
     ratio = slices_rate(added[0] / 2, labels, 3 * levels) / (added[0] / 2)
 
-    def failures(shares: Shares) -> list[float]:
-        if beta is not None:
-            return [share * beta for share in shares]
-        return [chosen(-(slack or 0.0))] * (3 * levels + 2)
+    def failures(shares: S.Shares) -> list[float]:
+        return S.failures(shares, beta, slack, 3 * levels + 2)
 
-    def cost(parts: list[Shares], sharpness: float) -> float:
+    def cost(parts: list[S.Shares], sharpness: float) -> float:
         plan = _budgeted(parts[0], added, ratio * parts[0][2] * added[0], widths, epsilon, delta, beta, slack)
         return _settle(plan, failures(parts[-1]), float, sharpness)[0]
 
     groups = [3] + ([3 * levels + 2] if beta is not None else [])
-    parts = spread(groups, cost, (8, 30, 120, 500))
-    shares = on_grid(parts[0])
+    parts = S.spread(groups, cost, (8, 30, 120, 500))
+    shares = S.on_grid(parts[0])
     rate = slices_rate(shares[2] * added[0], labels, 3 * levels) * (1 - 1e-8)
     plan = _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack)
     plan = _proved(_settle(plan, failures(parts[-1]), math.ceil, math.inf)[1])
-    return plan if beta is None else fitted(plan, _proved, {"deepest": 4, "gap": 1})
+    return plan if beta is None else S.fitted(plan, _proved, {"deepest": 4, "gap": 1})
 
 
 def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDesign:
@@ -165,22 +130,22 @@ def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDe
     share = added[1] / _PARTS
     touched = 1 - (1 + math.exp(rate)) * math.exp(rate) * math.expm1(-3 * levels * math.log1p(math.exp(-rate)))
     return RscDesign(
-        widths[0], float(epsilon), float(delta), beta, slack, rate, share / touched, float(down(share)),
-        shares[0] * added[0], share, shares[1] * added[0], share,
-        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1, 0, 0, 1.0,
+        widths[0], float(epsilon), float(delta), beta, slack,
+        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1, 0, 1.0,
+        rate, share / touched, float(down(share)), shares[0] * added[0], share, shares[1] * added[0], share, 0,
     )  # fmt: skip
 
 
 def _settle(plan: RscDesign, failures, round_up, sharpness):
     """(records, plan with its integers); ``round_up`` is ceil, or float for a smooth estimate."""
-    base_gap = max(1, round_up((slack_of(failures[-2]) + math.log(plan.base_size)) / plan.whole))
+    base_gap = max(1, round_up((S.slack_of(failures[-2]) + math.log(plan.base_size)) / plan.whole))
     records, steps = 2 * base_gap - 1 + float(gammaincinv(3 * plan.levels, 1 - failures[-1])) / plan.rate, []
     for level, step in enumerate(plan.steps):
         by_test, by_prefix, by_final = failures[3 * level : 3 * level + 3]
         threshold = max(0.0, _least_threshold(plan, by_test))
-        by_choice = round_up(gate(plan.rate, plan.part_delta) + slack_of(by_prefix) / plan.rate)
-        deepest = soft_max((4, 2 * round_up(threshold + _margin(plan) + 1), by_choice), sharpness)
-        gap = max(1, round_up((slack_of(by_final) + math.log(2)) / plan.rate))
+        by_choice = round_up(S.gate(plan.rate, plan.part_delta) + S.slack_of(by_prefix) / plan.rate)
+        deepest = S.soft_max((4, 2 * round_up(threshold + _margin(plan) + 1), by_choice), sharpness)
+        gap = max(1, round_up((S.slack_of(by_final) + math.log(2)) / plan.rate))
         records += deepest + 2 * gap
         if round_up is math.ceil:
             steps.append(replace(step, deepest=int(deepest), gap=int(gap)))
@@ -192,18 +157,18 @@ def _settle(plan: RscDesign, failures, round_up, sharpness):
 
 def _proved(plan: RscDesign) -> RscDesign:
     """The plan with its thresholds, records and failure recomputed from what it stores."""
-    failure = chosen(math.log(plan.base_size) - plan.whole * plan.base_gap)
+    failure = S.chosen(math.log(plan.base_size) - plan.whole * plan.base_gap)
     failure += float(betainc(plan.spare + 1, 3 * plan.levels, math.exp(-plan.rate)))  # P[the lengths' sum > spare]
     records, steps = 2 * plan.base_gap - 1 + plan.spare, []
-    null, unit = gate(plan.whole, plan.whole_delta), 2 / plan.test
+    null, unit = S.gate(plan.whole, plan.whole_delta), 2 / plan.test
     for step in plan.steps:
         threshold = unstable_from(step.deepest) - _margin(plan)
-        least, largest = weights(null + 45 / plan.whole)
+        least, largest = S.weights(null + 45 / plan.whole)
         failed = two_laplace_tail((threshold - largest) / unit)
         missed = 1 / (1 + np.exp(np.minimum(plan.whole * (least - null), 700.0)))
         failure += float(np.max(failed * missed)) if threshold >= 0 else 1.0
-        failure += chosen(-plan.rate * (step.deepest - gate(plan.rate, plan.part_delta)))
-        failure += chosen(math.log(2) - plan.rate * step.gap)
+        failure += S.chosen(-plan.rate * (step.deepest - S.gate(plan.rate, plan.part_delta)))
+        failure += S.chosen(math.log(2) - plan.rate * step.gap)
         records += step.deepest + 2 * step.gap
         steps.append(replace(step, threshold=threshold))
     return replace(plan, steps=tuple(steps), interior=records, failure=min(1.0, failure))
@@ -228,13 +193,11 @@ def _quantile(tail: float) -> float:
 
 def _least_threshold(plan: RscDesign, allowed: float) -> float:
     """The least T, over gammas on a grid, with P[test fails] P[no answer] <= allowed."""
-    share = np.clip(allowed / _MISSED, 1e-30, 1.0)
+    share = np.clip(allowed / S.MISSED, 1e-30, 1.0)
     tail = np.interp(np.log(share), _LOG_TAILS, _TAIL_POINTS)
     tail = np.where(share >= 1, -np.inf, tail)
-    return float(np.max(gate(plan.whole, plan.whole_delta) + _SCORES / plan.whole + 2 / plan.test * tail))
+    return float(np.max(S.gate(plan.whole, plan.whole_delta) + S.SCORES / plan.whole + 2 / plan.test * tail))
 
 
-_SCORES = np.linspace(-12.0, 40.0, 209)
-_MISSED = 1 / (1 + np.exp(_SCORES))
 _TAIL_POINTS = np.linspace(80.0, -40.0, 2401)
 _LOG_TAILS = np.log(two_laplace_tail(_TAIL_POINTS))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,11 @@ from dpjax.core.plans import Spends
 
 GRID = 2**16
 """Shares are multiples of 1 / GRID: exact in float32, and they sum to 1 exactly."""
+
+SCORES = np.linspace(-12.0, 40.0, 209)
+"""Of gamma above the gate of the choice among branching nodes, times its rate: a grid."""
+MISSED = 1 / (1 + np.exp(SCORES))
+"""The probability that the choice answers nothing there."""
 
 Shares = tuple[float, ...]
 
@@ -37,11 +42,32 @@ def level_bits(
     return widths
 
 
+@dataclass(frozen=True)
 class RecursiveDesign:
-    """What designs of several steps have in common; the fields are theirs."""
+    """What designs of several steps have in common. What the search finds, with the numbers of the proof.
 
+    Attributes:
+      bits: of the domain.
+      epsilon, delta: the budget.
+      beta: the failure probability that was asked for, or None.
+      slack: the slack of an empirical plan, or None.
+      steps: outermost level first.
+      base_size: the bottom's domain is {0..base_size - 1}.
+      base_gap: least quality of the bottom's best point. Only the proof reads it.
+      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
+      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    """
+
+    bits: int
+    epsilon: float
+    delta: float
+    beta: float | None
+    slack: float | None
     steps: tuple[Any, ...]
+    base_size: int
+    base_gap: int
     interior: int
+    failure: float
     spends: ClassVar[Spends] = "approximate"
 
     @property
@@ -109,6 +135,11 @@ def slack_of(failure: float) -> float:
 def chosen(exponent: float) -> float:
     """e^x / (1 + e^x): the most that alternatives of weight e^x against 1 get together."""
     return 1 / (1 + math.exp(-exponent)) if exponent > -700 else math.exp(exponent)
+
+
+def failures(shares: Shares, beta: float | None, slack: float | None, steps: int) -> list[float]:
+    """What each step may fail with: its share of beta, or what the slack of an empirical plan says."""
+    return [chosen(-(slack or 0.0))] * steps if beta is None else [share * beta for share in shares]
 
 
 def least_gap(rate: float, slack: float, log_others: float = 0.0) -> int:

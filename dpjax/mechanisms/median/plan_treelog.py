@@ -7,19 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.core.plans import down, up, whole
-from dpjax.mechanisms.median.plan_search import (
-    RecursiveDesign,
-    Shares,
-    chosen,
-    fitted,
-    gate,
-    level_bits,
-    on_grid,
-    slack_of,
-    soft_max,
-    spread,
-    weights,
-)
+from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.treelog import TreeLogPlan, TreeStep, unstable_from
 
 
@@ -51,34 +39,13 @@ class TreeStepDesign:
 
 
 @dataclass(frozen=True)
-class TreeLogDesign(RecursiveDesign):
-    """What the search finds, with the numbers of the proof; `plan` is what runs.
+class TreeLogDesign(S.RecursiveDesign):
+    """``test + prefix + final`` of all steps with ``base`` sum to 1, and so do ``test_delta + prefix_delta``, exactly.
 
-    Attributes:
-      bits: of the domain.
-      epsilon, delta: the budget.
-      beta: the failure probability that was asked for, or None.
-      slack: the slack of an empirical plan, or None.
-      steps: outermost level first. ``test + prefix + final`` of all with ``base`` sum to 1, and so do
-        ``test_delta + prefix_delta``, exactly.
-      base: e_base / epsilon, of the exponential mechanism at the bottom.
-      base_size: the bottom's domain is {0..base_size - 1}.
-      base_gap: least quality of the bottom's best point. Only the proof reads it.
-      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
-      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    base: e_base / epsilon, of the exponential mechanism at the bottom.
     """
 
-    bits: int
-    epsilon: float
-    delta: float
-    beta: float | None
-    slack: float | None
-    steps: tuple[TreeStepDesign, ...]
     base: float
-    base_size: int
-    base_gap: int
-    interior: int
-    failure: float
 
     def plan(self) -> TreeLogPlan:
         """The budgets rounded down to float32, the tests' reserves up, the integers as they are."""
@@ -117,11 +84,7 @@ def plan_treelog(
     """A design whose interior point fails with probability at most beta, from few records.
 
     Args:
-      bits: of the domain {0..2**bits - 1}, up to 2**20.
-      epsilon: in [1e-5, 1e3].
-      delta: in (0, 1).
-      beta: in (0, 1). Shares and the split of beta are searched, integers rounded so that ``failure`` <= beta.
-      levels: 1 is best for every such domain.
+      bits, epsilon, delta, beta, levels: see `plan_recprefix`.
       slack: instead of beta: the slack of each step, for searches of the smallest plan that works in practice.
 
     Proof of privacy: per level e_t + max(e_s, e_p + e_f + below), and the same for delta with max(d_s, d_p + below);
@@ -137,30 +100,28 @@ def plan_treelog(
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); Kaplan, Ligett, Mansour,
       Naor, Stemmer 2020; the stability test, its branch and all constants are our own.
     """
-    widths = level_bits(bits, epsilon, delta, beta, slack, levels)
+    widths = S.level_bits(bits, epsilon, delta, beta, slack, levels)
 
-    def failures(shares: Shares) -> list[float]:
-        if beta is not None:
-            return [share * beta for share in shares]
-        return [chosen(-(slack or 0.0))] * (3 * levels + 1)
+    def failures(shares: S.Shares) -> list[float]:
+        return S.failures(shares, beta, slack, 3 * levels + 1)
 
-    def cost(parts: list[Shares], sharpness: float) -> float:
+    def cost(parts: list[S.Shares], sharpness: float) -> float:
         steps, base = _steps(parts[0], parts[1], widths, 4, 1)
         return _settle(steps, base, failures(parts[-1]), epsilon, delta, float, sharpness)[0]
 
     groups = [3 * levels + 1, 2 * levels] + ([3 * levels + 1] if beta is not None else [])
-    parts = spread(groups, cost, (8, 30, 120, 500))
-    steps, base = _steps(on_grid(parts[0]), on_grid(parts[1]), widths, 4, 1)
+    parts = S.spread(groups, cost, (8, 30, 120, 500))
+    steps, base = _steps(S.on_grid(parts[0]), S.on_grid(parts[1]), widths, 4, 1)
     _, steps, base_gap = _settle(steps, base, failures(parts[-1]), epsilon, delta, math.ceil, math.inf)
     plan = _proved(
         TreeLogDesign(
-            bits, float(epsilon), float(delta), beta, slack, steps, base, widths[-2] + 1, int(base_gap), 0, 1.0
+            bits, float(epsilon), float(delta), beta, slack, steps, widths[-2] + 1, int(base_gap), 0, 1.0, base
         )
     )
-    return plan if beta is None else fitted(plan, _proved, {"deepest": 4, "gap": 1})
+    return plan if beta is None else S.fitted(plan, _proved, {"deepest": 4, "gap": 1})
 
 
-def _steps(shares: Shares, deltas: Shares, widths: list[int], deepest: int, gap: int) -> tuple[tuple, float]:
+def _steps(shares: S.Shares, deltas: S.Shares, widths: list[int], deepest: int, gap: int) -> tuple[tuple, float]:
     """The steps with given shares, integers still to be chosen."""
     steps: list[TreeStepDesign] = []
     for level in range(len(widths) - 1):
@@ -178,7 +139,7 @@ def _steps(shares: Shares, deltas: Shares, widths: list[int], deepest: int, gap:
 def _settle(steps, base, failures, epsilon, delta, round_up, sharpness):
     """(records, steps with their integers, base_gap); ``round_up`` is ceil, or float for a smooth estimate."""
     size = steps[-1].bits + 1
-    base_gap = max(1, round_up((slack_of(failures[-1]) + math.log(size)) * 2 / (base * epsilon)))
+    base_gap = max(1, round_up((S.slack_of(failures[-1]) + math.log(size)) * 2 / (base * epsilon)))
     records, below, done = 2 * base_gap - 1, failures[-1], []
     for level in reversed(range(len(steps))):
         step, (by_test, by_prefix, by_final) = steps[level], failures[3 * level : 3 * level + 3]
@@ -187,9 +148,9 @@ def _settle(steps, base, failures, epsilon, delta, round_up, sharpness):
         threshold = _least_threshold(step, passed, below, epsilon, delta)
         offset = -stability_threshold(2, step.test * epsilon, min(step.test_delta * delta, 1.0))
         rate = 0.5 * step.prefix * epsilon
-        by_choice = round_up(gate(rate, step.prefix_delta * delta) + slack_of(by_prefix) / rate)
-        deepest = soft_max((4, 2 * round_up(max(0.0, threshold) + offset + 1), by_choice), sharpness)
-        gap = max(1, round_up((slack_of(by_final) + math.log(2)) * 2 / (step.final * epsilon)))
+        by_choice = round_up(S.gate(rate, step.prefix_delta * delta) + S.slack_of(by_prefix) / rate)
+        deepest = S.soft_max((4, 2 * round_up(max(0.0, threshold) + offset + 1), by_choice), sharpness)
+        gap = max(1, round_up((S.slack_of(by_final) + math.log(2)) * 2 / (step.final * epsilon)))
         records += deepest + 2 * (gap - 1)
         if round_up is math.ceil:
             done.append(replace(step, deepest=int(deepest), gap=int(gap)))
@@ -199,25 +160,21 @@ def _settle(steps, base, failures, epsilon, delta, round_up, sharpness):
 def _least_threshold(step: TreeStepDesign, passed: float, allowed: float, epsilon: float, delta: float) -> float:
     """The least T, over gammas on a grid, with P Q + (1 - P) passed <= allowed."""
     rate, scale = 0.5 * step.split * epsilon, 1 / (step.test * epsilon)
-    null = gate(rate, step.split_delta * delta)
+    null = S.gate(rate, step.split_delta * delta)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(allowed < _MISSED, (allowed - passed) / (_MISSED - passed), 1.0)
+        share = np.where(allowed < S.MISSED, (allowed - passed) / (S.MISSED - passed), 1.0)
         tail = np.where(share < 0.5, -np.log(2 * share), np.log(2 * (1 - share)))
-    return float(np.max(null + _SCORES / rate + scale * tail))
-
-
-_SCORES = np.linspace(-12.0, 40.0, 209)
-_MISSED = 1 / (1 + np.exp(_SCORES))
+    return float(np.max(null + S.SCORES / rate + scale * tail))
 
 
 def _proved(plan: TreeLogDesign) -> TreeLogDesign:
     """The plan with its records and its failure recomputed from what it stores."""
     records = 2 * plan.base_gap - 1
-    failure = chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
+    failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
     for step in reversed(plan.steps):
         rate = 0.5 * step.prefix * plan.epsilon
-        failure += chosen(-rate * (step.deepest - gate(rate, step.prefix_delta * plan.delta)))
-        failure += chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
+        failure += S.chosen(-rate * (step.deepest - S.gate(rate, step.prefix_delta * plan.delta)))
+        failure += S.chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
         failure = _either_branch(step, min(1.0, failure), plan.epsilon, plan.delta)
         if stability_threshold(step.deepest, step.test * plan.epsilon, step.test_delta * plan.delta) < 0:
             failure = 1.0  # a test that hardly ever passes: refused for its shape, 0 <= T
@@ -232,8 +189,8 @@ def _either_branch(step: TreeStepDesign, passed: float, epsilon: float, delta: f
     Q is below e^{-45}, and Q - passed counts as 0.
     """
     rate, test = 0.5 * step.split * epsilon, step.test * epsilon
-    null = gate(rate, step.split_delta * delta)
-    least, largest = weights(null + 45 / rate)
+    null = S.gate(rate, step.split_delta * delta)
+    least, largest = S.weights(null + 45 / rate)
     distance = test * (stability_threshold(step.deepest, test, step.test_delta * delta) - largest)
     half = 0.5 * np.exp(-np.abs(distance))
     failed = np.where(distance >= 0, half, 1 - half)

@@ -37,40 +37,32 @@ class MedianDesign(Protocol):
     @property
     def bits(self) -> int:
         """Of an element of the domain."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """The budget."""
-        ...
 
     @property
     def delta(self) -> float:
         """The budget."""
-        ...
 
     @property
     def interior(self) -> int:
         """Records from which an interior point is proved."""
-        ...
 
     @property
     def failure(self) -> float:
         """The proved bound on the probability of failure, at most 1; rounding of the plan moves it by 1e-5 of it."""
-        ...
 
     @property
     def spends(self) -> Spends:
         """What the plan spends whatever its budget."""
-        ...
 
     def required(self, alpha: float | None = None) -> int:
         """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-        ...
 
     def plan(self) -> Any:
         """A `private_median.MedianPlan`."""
-        ...
 
 
 @dataclass(frozen=True)

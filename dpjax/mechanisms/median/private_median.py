@@ -23,20 +23,16 @@ class MedianPlan(Protocol):
     @property
     def bits(self) -> int:
         """Of an element of the domain."""
-        ...
 
     @property
     def spends(self) -> Spends:
         """What it spends whatever its budget."""
-        ...
 
     def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
         """An element with margins[0] rows at or below it and margins[1] at or above it, or no answer; traced."""
-        ...
 
     def guarantee(self, what: str = "private median") -> Guarantee:
         """What the leaves spend, REPLACE_ONE, on the host."""
-        ...
 
 
 def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha: float | None = None) -> MedianAnswer:

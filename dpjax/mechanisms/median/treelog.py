@@ -19,7 +19,7 @@ from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.median.answer import MedianAnswer, roomy, trimmed
-from dpjax.mechanisms.median.exponential import Margins, exponential_median, three_candidates
+from dpjax.mechanisms.median.exponential import ExponentialPlan, Margins, three_candidates
 
 _SOURCE = "Cohen, Lyu, Nelson, Sarlos and Stemmer 2023 (skeleton); constants derived"
 
@@ -96,8 +96,7 @@ def treelog(key: Array, x: Array, mask: Array, plan: TreeLogPlan, margins: Margi
 def _level(key: Array, x: Array, mask: Array, plan: TreeLogPlan, level: int, margins: Margins) -> MedianAnswer:
     if level == len(plan.steps):
         width = max(1, plan.steps[-1].bits.bit_length())
-        found = exponential_median(x, mask, plan.base, bits=width, size=plan.base_size, margins=margins)
-        return MedianAnswer.of(found.sample(key), jnp.bool_(True))
+        return ExponentialPlan(plan.base, width, plan.base_size).run(key, x, mask, margins)
     x, mask = roomy(x, mask)
     step = plan.steps[level]
     of_test, of_split, of_length, of_prefix, of_point = keys.streams(key, "test", "split", "length", "prefix", "point")

@@ -30,7 +30,7 @@ def element_law(bits, size, monotonic=False):
             x, mask, epsilon, bits=bits, size=size, margins=(low, high), monotonic=monotonic,
             neighboring=ADD if monotonic else Neighboring.REPLACE_ONE,
         )  # fmt: skip
-        return jax.vmap(made.log_probability)(elements)
+        return jax.vmap(made.log_prob)(elements)
 
     return jax.jit(jax.vmap(law, (0, 0, None, 0, 0)))
 

@@ -77,17 +77,14 @@ class Cuts(Protocol):
     @property
     def first(self) -> int:
         """The least value."""
-        ...
 
     @property
     def last(self) -> int:
         """The largest value."""
-        ...
 
     @property
     def step(self) -> int:
         """t is a multiple of 2**step."""
-        ...
 
     def features(self, x: Array) -> tuple[Array, Array]:
         """offset ``int64[charts, n]`` and slope ``int64[charts, n, D]``, 0 <= slope, of any rows."""

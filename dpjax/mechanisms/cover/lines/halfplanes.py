@@ -25,12 +25,10 @@ class Planar(Protocol):
     @property
     def planes(self) -> "HalfPlanes":
         """The lattice."""
-        ...
 
     @property
     def edges(self) -> int:
         """Cuts of one function."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -41,23 +41,18 @@ class LineMeasure(Protocol):
     @property
     def name(self) -> str:
         """That of its cost in `theory.halfplanes`."""
-        ...
 
     def step(self, grid: Grid) -> int:
         """t is a multiple of 2**step."""
-        ...
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
         """A partition of the slopes, on the host."""
-        ...
 
     def log_density(self, grid: Grid, chart: Array, slope: Array) -> Array:
         """``float64[]`` at a slope."""
-        ...
 
     def support(self, grid: Grid, chart: Array, low: Array, high: Array) -> Support:
         """Which t are reached from the slopes of a cell."""
-        ...
 
 
 def _uniform_edges(grid: Grid, slabs: int) -> np.ndarray:
