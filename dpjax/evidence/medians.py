@@ -33,14 +33,14 @@ def small_recprefix(bits: int, privacy: Privacy, gap: int = 2) -> m.RecPrefixPla
     """RecPrefix at this budget with integers for a handful of rows: they cost accuracy, not privacy."""
     step = PrefixStepDesign(bits, 0.25, 0.25, 1.0, gap, 1, 1)
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-    return m.RecPrefixDesign(bits, epsilon, delta, None, 0.0, (step,), bits + 1, 1, 1, 1.0, 0.5).plan()
+    return m.RecPrefixDesign(bits, epsilon, delta, None, 0.0, 1, 1.0, (step,), bits + 1, 1, 0.5).plan()
 
 
 def small_treelog(bits: int, privacy: Privacy) -> m.TreeLogPlan:
     """TreeLog likewise, with 4 deepest rows."""
     step = TreeStepDesign(bits, 0.25, 0.75, 0.25, 0.25, 0.5, 0.5, 0.5, 4, 1)
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-    return m.TreeLogDesign(bits, epsilon, delta, None, 0.0, (step,), bits + 1, 1, 1, 1.0, 0.25).plan()
+    return m.TreeLogDesign(bits, epsilon, delta, None, 0.0, 1, 1.0, (step,), bits + 1, 1, 0.25).plan()
 
 
 def small_rsc(bits: int, privacy: Privacy, deepest: int = 4) -> m.RscPlan:

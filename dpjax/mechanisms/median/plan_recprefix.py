@@ -39,7 +39,7 @@ class PrefixStepDesign:
 
 @dataclass(frozen=True)
 class RecPrefixDesign(S.RecursiveDesign):
-    """Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
+    """See `RecursiveDesign`. Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
 
     base: e_base / epsilon, of the exponential mechanism at the bottom, with margins (1, margin above).
     """
@@ -186,7 +186,7 @@ def _rounded(
         need = 2 * (need + margin - 1) + 2 * (gap - 1)
     return _settled(
         RecPrefixDesign(
-            widths[0], float(epsilon), float(delta), beta, slack, tuple(reversed(steps)), size, base_gap, 0, 1.0,
+            widths[0], float(epsilon), float(delta), beta, slack, 0, 1.0, tuple(reversed(steps)), size, base_gap,
             shares[-1],
         )
     )  # fmt: skip

@@ -39,7 +39,7 @@ class RscStepDesign:
 
 @dataclass(frozen=True)
 class RscDesign(S.RecursiveDesign):
-    """The budget is stated under REPLACE_ONE, epsilons and deltas of the parts under ADD_OR_REMOVE_ONE.
+    """See `RecursiveDesign`; epsilons and deltas of the parts are stated under ADD_OR_REMOVE_ONE.
 
     Attributes:
       rate: e_0, under ADD_OR_REMOVE_ONE: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice goes
@@ -130,8 +130,8 @@ def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDe
     share = added[1] / _PARTS
     touched = 1 - (1 + math.exp(rate)) * math.exp(rate) * math.expm1(-3 * levels * math.log1p(math.exp(-rate)))
     return RscDesign(
-        widths[0], float(epsilon), float(delta), beta, slack,
-        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1, 0, 1.0,
+        widths[0], float(epsilon), float(delta), beta, slack, 0, 1.0,
+        tuple(RscStepDesign(bits, 4, 0.0, 1) for bits in widths[:-1]), widths[-2] + 1, 1,
         rate, share / touched, float(down(share)), shares[0] * added[0], share, shares[1] * added[0], share, 0,
     )  # fmt: skip
 

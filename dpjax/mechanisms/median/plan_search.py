@@ -1,6 +1,7 @@
 """What the planners of private medians share: tails of single steps, and one deterministic search for budget shares."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -43,19 +44,18 @@ def level_bits(
 
 
 @dataclass(frozen=True)
-class RecursiveDesign:
-    """What designs of several steps have in common. What the search finds, with the numbers of the proof.
+class MedianDesign(ABC):
+    """What a planner finds: the numbers of a proof, and the plan that runs.
 
     Attributes:
-      bits: of the domain.
+      bits: of an element of the domain.
       epsilon, delta: the budget.
       beta: the failure probability that was asked for, or None.
       slack: the slack of an empirical plan, or None.
-      steps: outermost level first.
-      base_size: the bottom's domain is {0..base_size - 1}.
-      base_gap: least quality of the bottom's best point. Only the proof reads it.
       interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
-      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+      failure: the proved bound on the probability of failure with at least that many records, at most 1; rounding of
+        the plan moves it by 1e-5 of it.
+      spends: what the plan spends whatever its budget.
     """
 
     bits: int
@@ -63,21 +63,38 @@ class RecursiveDesign:
     delta: float
     beta: float | None
     slack: float | None
+    interior: int
+    failure: float
+    spends: ClassVar[Spends]
+
+    @abstractmethod
+    def plan(self) -> Any:
+        """A `private_median.MedianPlan`."""
+
+    def required(self, alpha: float | None = None) -> int:
+        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
+        return records_for_median(self.interior, alpha)
+
+
+@dataclass(frozen=True)
+class RecursiveDesign(MedianDesign):
+    """What designs of several steps have in common.
+
+    Attributes:
+      steps: outermost level first.
+      base_size: the bottom's domain is {0..base_size - 1}.
+      base_gap: least quality of the bottom's best point. Only the proof reads it.
+    """
+
     steps: tuple[Any, ...]
     base_size: int
     base_gap: int
-    interior: int
-    failure: float
     spends: ClassVar[Spends] = "approximate"
 
     @property
     def levels(self) -> int:
         """Recursions before the exponential base case."""
         return len(self.steps)
-
-    def required(self, alpha: float | None = None) -> int:
-        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-        return records_for_median(self.interior, alpha)
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -40,8 +40,9 @@ class TreeStepDesign:
 
 @dataclass(frozen=True)
 class TreeLogDesign(S.RecursiveDesign):
-    """``test + prefix + final`` of all steps with ``base`` sum to 1, and so do ``test_delta + prefix_delta``, exactly.
+    """See `RecursiveDesign`.
 
+    Of all steps ``test + prefix + final`` with ``base`` sum to 1, and so do ``test_delta + prefix_delta``, exactly.
     base: e_base / epsilon, of the exponential mechanism at the bottom.
     """
 
@@ -115,7 +116,7 @@ def plan_treelog(
     _, steps, base_gap = _settle(steps, base, failures(parts[-1]), epsilon, delta, math.ceil, math.inf)
     plan = _proved(
         TreeLogDesign(
-            bits, float(epsilon), float(delta), beta, slack, steps, widths[-2] + 1, int(base_gap), 0, 1.0, base
+            bits, float(epsilon), float(delta), beta, slack, 0, 1.0, steps, widths[-2] + 1, int(base_gap), base
         )
     )
     return plan if beta is None else S.fitted(plan, _proved, {"deepest": 4, "gap": 1})

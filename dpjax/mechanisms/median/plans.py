@@ -8,7 +8,7 @@ adds up.
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -21,7 +21,8 @@ from dpjax.mechanisms.median.plan_recprefix import plan_recprefix as plan_recpre
 from dpjax.mechanisms.median.plan_rsc import RscDesign as RscDesign
 from dpjax.mechanisms.median.plan_rsc import RscStepDesign as RscStepDesign
 from dpjax.mechanisms.median.plan_rsc import plan_rsc as plan_rsc
-from dpjax.mechanisms.median.plan_search import check_goal, chosen, records_for_median
+from dpjax.mechanisms.median.plan_search import MedianDesign as MedianDesign
+from dpjax.mechanisms.median.plan_search import check_goal, chosen
 from dpjax.mechanisms.median.plan_search import rank_margin as rank_margin
 from dpjax.mechanisms.median.plan_treelog import TreeLogDesign as TreeLogDesign
 from dpjax.mechanisms.median.plan_treelog import TreeStepDesign as TreeStepDesign
@@ -31,71 +32,19 @@ from dpjax.mechanisms.median.plan_treelog import stability_threshold as stabilit
 METHODS = ("exponential", "recprefix", "treelog")
 
 
-class MedianDesign(Protocol):
-    """What a planner finds: the numbers of a proof, and the plan that runs."""
-
-    @property
-    def bits(self) -> int:
-        """Of an element of the domain."""
-
-    @property
-    def epsilon(self) -> float:
-        """The budget."""
-
-    @property
-    def delta(self) -> float:
-        """The budget."""
-
-    @property
-    def interior(self) -> int:
-        """Records from which an interior point is proved."""
-
-    @property
-    def failure(self) -> float:
-        """The proved bound on the probability of failure, at most 1; rounding of the plan moves it by 1e-5 of it."""
-
-    @property
-    def spends(self) -> Spends:
-        """What the plan spends whatever its budget."""
-
-    def required(self, alpha: float | None = None) -> int:
-        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-
-    def plan(self) -> Any:
-        """A `private_median.MedianPlan`."""
-
-
 @dataclass(frozen=True)
-class ExponentialDesign:
+class ExponentialDesign(MedianDesign):
     """The exponential median needs no numbers beside epsilon; the design says how many records it needs.
 
-    Attributes:
-      bits: of the domain.
-      size: the domain is {0..size - 1}, or None for all 2**bits values.
-      epsilon: the budget, with delta 0.
-      beta: the failure probability that was asked for, or None.
-      slack: the slack of an empirical plan, or None.
-      interior: records from which an interior point is proved.
-      failure: the proved bound on the probability of failure with at least that many records, at most 1.
+    size: the domain is {0..size - 1}, or None for all 2**bits values.
     """
 
-    bits: int
     size: int | None
-    epsilon: float
-    beta: float | None
-    slack: float | None
-    interior: int
-    failure: float
-    delta: ClassVar[float] = 0.0
     spends: ClassVar[Spends] = "bounded range"
 
     def plan(self) -> ExponentialPlan:
         """epsilon rounded down to float32."""
         return ExponentialPlan(down(self.epsilon), self.bits, self.size)
-
-    def required(self, alpha: float | None = None) -> int:
-        """Records needed for an alpha-median, alpha in (0, 1/2], or for an interior point."""
-        return records_for_median(self.interior, alpha)
 
 
 @lru_cache(maxsize=256, typed=True)
@@ -126,7 +75,7 @@ def plan_exponential(
     wanted = -math.log(beta) if beta is not None else slack or 0.0
     interior = max(1, math.ceil(4 / epsilon * (log_size + wanted)))
     failure = chosen(log_size - 0.5 * epsilon * math.ceil(interior / 2))
-    return ExponentialDesign(bits, size, float(epsilon), beta, slack, interior, failure)
+    return ExponentialDesign(bits, float(epsilon), 0.0, beta, slack, interior, failure, size)
 
 
 def plan_auto(bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
