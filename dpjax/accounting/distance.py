@@ -8,8 +8,6 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
-_SOURCE = "Dwork, Roth, The Algorithmic Foundations of Differential Privacy, Theorem 2.2"
-
 
 def group_delta(epsilon: float, delta: float, distance: int) -> float:
     """delta (e^{g epsilon} - 1) / (e^epsilon - 1) = delta (1 + e^epsilon + ... + e^{(g-1) epsilon}).
@@ -50,7 +48,8 @@ def group(guarantee: Guarantee, distance: int) -> Guarantee:
             f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP says nothing about groups this large",
         )  # fmt: skip
     return replace(
-        guarantee, epsilon=distance * guarantee.epsilon, delta=delta, parts=(guarantee,), rounds=1, source=_SOURCE,
+        guarantee, epsilon=distance * guarantee.epsilon, delta=delta, parts=(guarantee,), rounds=1,
+        source="Dwork, Roth, The Algorithmic Foundations of Differential Privacy, Theorem 2.2",
         why=f"group privacy over {distance} steps: g epsilon, delta (e^(g epsilon) - 1)/(e^epsilon - 1)",
         rho=None if guarantee.rho is None else distance**2 * guarantee.rho,
         bounded_range=None if guarantee.bounded_range is None else distance * guarantee.bounded_range,

@@ -23,23 +23,19 @@ MISSED = 1 / (1 + np.exp(SCORES))
 Shares = tuple[float, ...]
 
 
-def check_budget(bits: int, epsilon: float, delta: float, levels: int) -> None:
-    """Refuses what no planner handles."""
-    checks.integer("bits", bits, 1, 2**20)
-    checks.integer("levels", levels, 1, 4)
-    check_epsilon(epsilon)
-    checks.delta(delta, positive_for="a recursive median")
-
-
 def level_bits(
     bits: int, epsilon: float, delta: float, beta: float | None, slack: float | None, levels: int
 ) -> list[int]:
     """Bits of the domain and of each recursion's values below it, for a planner's arguments, which are checked."""
-    check_budget(bits, epsilon, delta, levels)
+    checks.integer("bits", bits, 1, 2**20)
+    checks.integer("levels", levels, 1, 4)
+    if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:  # where the planners are tested
+        raise InputError("epsilon", "a number in [1e-5, 1e3]", repr(epsilon), "plan within this range")
+    checks.delta(delta, positive_for="a recursive median")
     check_goal(beta, slack)
     widths = [bits]
     for _ in range(levels):
-        widths.append(next_bits(widths[-1]))
+        widths.append(widths[-1].bit_length())  # of a length of a prefix, in {0..bits}
     return widths
 
 
@@ -95,12 +91,6 @@ class RecursiveDesign(MedianDesign):
     def levels(self) -> int:
         """Recursions before the exponential base case."""
         return len(self.steps)
-
-
-def check_epsilon(epsilon: float) -> None:
-    """epsilon in [1e-5, 1e3], where the planners are tested."""
-    if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:
-        raise InputError("epsilon", "a number in [1e-5, 1e3]", repr(epsilon), "plan within this range")
 
 
 def check_goal(beta: float | None, slack: float | None) -> None:
@@ -169,11 +159,6 @@ def weights(top: float) -> tuple[np.ndarray, np.ndarray]:
     length = max(1, math.ceil(top / 4096))
     least = np.arange(0, math.ceil(top) + length, length, dtype=np.float64)
     return least, least + (length - 1)
-
-
-def next_bits(bits: int) -> int:
-    """Bits of a value in {0..bits}: a length of a prefix of ``bits`` bits."""
-    return bits.bit_length()
 
 
 def spread(

@@ -14,20 +14,10 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, down
 from dpjax.mechanisms.median.exponential import ExponentialPlan
-from dpjax.mechanisms.median.plan_recprefix import PrefixStepDesign as PrefixStepDesign
-from dpjax.mechanisms.median.plan_recprefix import RecPrefixDesign as RecPrefixDesign
-from dpjax.mechanisms.median.plan_recprefix import pairs_tail as pairs_tail
-from dpjax.mechanisms.median.plan_recprefix import plan_recprefix as plan_recprefix
-from dpjax.mechanisms.median.plan_rsc import RscDesign as RscDesign
-from dpjax.mechanisms.median.plan_rsc import RscStepDesign as RscStepDesign
-from dpjax.mechanisms.median.plan_rsc import plan_rsc as plan_rsc
-from dpjax.mechanisms.median.plan_search import MedianDesign as MedianDesign
-from dpjax.mechanisms.median.plan_search import check_goal, chosen
-from dpjax.mechanisms.median.plan_search import rank_margin as rank_margin
-from dpjax.mechanisms.median.plan_treelog import TreeLogDesign as TreeLogDesign
-from dpjax.mechanisms.median.plan_treelog import TreeStepDesign as TreeStepDesign
-from dpjax.mechanisms.median.plan_treelog import plan_treelog as plan_treelog
-from dpjax.mechanisms.median.plan_treelog import stability_threshold as stability_threshold
+from dpjax.mechanisms.median.plan_recprefix import plan_recprefix
+from dpjax.mechanisms.median.plan_rsc import plan_rsc
+from dpjax.mechanisms.median.plan_search import MedianDesign, check_goal, chosen
+from dpjax.mechanisms.median.plan_treelog import plan_treelog
 
 METHODS = ("exponential", "recprefix", "treelog")
 

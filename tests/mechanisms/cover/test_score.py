@@ -14,6 +14,18 @@ from dpjax.core.types import Neighboring
 from dpjax.mechanisms.cover import Score
 
 
+def moves_of(k):
+    """By how much one row more moves q of a function, at least and at most; k: where share is the exact count over k.
+
+    The minimum of two numbers moves by no less than the smaller and no more than the larger of their moves.
+    """
+    per = 0.0 if k is None else 1 / k
+    return {
+        "target_hit": (0.0, 1 - per), "target_missed": (-per, 0.0),
+        "other_hit": (-1.0, 0.0), "other_missed": (0.0, 0.0),
+    }  # fmt: skip
+
+
 def test_values():
     with jax.enable_x64(True):
         score = Score.of(jnp.float32(7), 2, jnp.float32(0.5))
@@ -36,7 +48,7 @@ def test_every_number_is_a_score(coefficient, counts_as):
 @pytest.mark.parametrize("exact", [True, False])
 def test_one_row_moves_the_score_as_said(k, exact):
     """All small counts, in Fractions: the moves are within their ranges, and both ends are reached or nearly so."""
-    moves, seen = Score.moves(k if exact else None), {}
+    moves, seen = moves_of(k if exact else None), {}
     for hit, wrong, missed, budget in itertools.product(range(5), range(5), range(5), range(-3, 12)):
         alive = hit + missed if exact else budget
 
@@ -50,7 +62,7 @@ def test_one_row_moves_the_score_as_said(k, exact):
         }  # fmt: skip
         for kind, value in after.items():
             seen.setdefault(kind, set()).add(value - before)
-    for kind, (low, high) in moves._asdict().items():
+    for kind, (low, high) in moves.items():
         assert low - 1e-12 <= min(seen[kind]) and max(seen[kind]) <= high + 1e-12
         assert float(min(seen[kind])) == pytest.approx(low) or float(max(seen[kind])) == pytest.approx(high)
         assert max(map(abs, seen[kind])) <= Score.sensitivity
@@ -59,10 +71,13 @@ def test_one_row_moves_the_score_as_said(k, exact):
 @pytest.mark.parametrize("k", [None, 1, 3])
 def test_accounting_has_the_same_moves(k):
     """The intervals of the stopping game, and the range that zCDP is told."""
-    moves, cells = Score.moves(k), 6
+    moves, cells, added = list(moves_of(k).values()), 6, []
     for target, kinds in ((True, moves[:2]), (False, moves[2:])):
         row = Row(1, target)
         for hit, expected in zip(((row,), ()), kinds, strict=True):
             np.testing.assert_allclose(interval((row,), hit, k, cells), np.array(expected) * cells, atol=1e-12)
-    for neighboring in Neighboring:
-        assert Score.span(neighboring, k) == pytest.approx(score_range(neighboring))
+        added.append(max(high for _, high in kinds) - min(low for low, _ in kinds))
+    assert max(added) == pytest.approx(score_range(Neighboring.ADD_OR_REMOVE_ONE))
+    assert 2 * max(added) == pytest.approx(score_range(Neighboring.REPLACE_ONE)), (
+        "the new row's moves less the old one's"
+    )

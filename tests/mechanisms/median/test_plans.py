@@ -12,19 +12,11 @@ from scipy.stats import binom, laplace, nbinom
 
 from dpjax.core.checks import InputError
 from dpjax.core.plans import same_plan
-from dpjax.mechanisms.median.plan_search import on_grid, soft_max, spread
-from dpjax.mechanisms.median.plans import (
-    RecPrefixDesign,
-    pairs_tail,
-    plan_auto,
-    plan_exponential,
-    plan_for,
-    plan_recprefix,
-    plan_rsc,
-    plan_treelog,
-    rank_margin,
-    stability_threshold,
-)
+from dpjax.mechanisms.median.plan_recprefix import RecPrefixDesign, pairs_tail, plan_recprefix
+from dpjax.mechanisms.median.plan_rsc import plan_rsc
+from dpjax.mechanisms.median.plan_search import on_grid, rank_margin, soft_max, spread
+from dpjax.mechanisms.median.plan_treelog import plan_treelog, stability_threshold
+from dpjax.mechanisms.median.plans import plan_auto, plan_exponential, plan_for
 from dpjax.mechanisms.median.treelog import passes_unstable, unstable_from
 from dpjax.mechanisms.median.treelog_rsc import two_laplace_tail
 
