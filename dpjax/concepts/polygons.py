@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +33,8 @@ class ConvexPolygons(OnPlane):
 
     d: int
     edges: int
+    label: ClassVar[bool] = False
+    """The label that one halfplane alone can give."""
 
     def __post_init__(self):
         Plane(self.d)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import pi
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,8 @@ class Unions(OnPlane):
 
     d: int
     triangles: int
+    label: ClassVar[bool] = True
+    """The label that one triangle alone can give."""
 
     def __post_init__(self):
         Plane(self.d)

@@ -13,7 +13,7 @@ from dpjax.core import wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.laws import Categorical
-from dpjax.learners.base import InPieces, flipped_label_pairs, single_column
+from dpjax.learners.base import InPieces, OfClass, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
@@ -27,7 +27,7 @@ class KLNPlan:
 
 
 @dataclass(frozen=True)
-class KLN:
+class KLN(OfClass):
     """Chooses a concept with probability proportional to exp(-epsilon errors / 2). Proper, agnostic, pure.
 
     On points and thresholds it works on the pieces of equal error: the cost does not depend on |X|.
@@ -65,10 +65,6 @@ class KLN:
         """One concept; an empty sample gives a uniform one."""
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: KLNPlan) -> Guarantee:
         """One exponential mechanism."""
         what = f"exponential mechanism over {self.concepts.size} concepts"
@@ -76,14 +72,9 @@ class KLN:
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.realizable` for one concept."""
-        return theory.realizable(
-            self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
-        )
+        numbers = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        return theory.realizable(self.concepts.size, *numbers)
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.agnostic`: the error exceeds the best concept's by at most alpha."""
         return theory.agnostic(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)

@@ -15,7 +15,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import database, flipped_label_pairs
+from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs
 from dpjax.learners.gf2 import solve
 from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
@@ -38,7 +38,7 @@ class ParityPlan:
 
 
 @dataclass(frozen=True)
-class ParityLearner:
+class ParityLearner(OfClass):
     """Algorithm 4: m subsamples, each votes for the solution of its linear equations; the winner, if it leads clearly.
 
     Row i goes to subsample i mod m, its first rows alone are used. A subsample whose equations have no solution for
@@ -61,7 +61,7 @@ class ParityLearner:
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        _require_parities(self.concepts)
+        checks.instance("concepts", self.concepts, Parities, "use KLN for other classes")
         if (self.subsamples is None) != (self.rows is None):
             raise InputError(
                 "subsamples, rows", "both or none", f"{self.subsamples}, {self.rows}", "leave both to the planner"
@@ -103,10 +103,6 @@ class ParityLearner:
         voting = jnp.arange(plan.most_subsamples, dtype=jnp.int32) < plan.subsamples
         return jnp.moveaxis(solution, 2, 0), valid & voting
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: ParityPlan) -> Guarantee:
         """One test of stability."""
         what = f"agreement of {int(plan.subsamples)} subsamples (A_dist)"
@@ -126,7 +122,7 @@ class ParityLearner:
                 )  # fmt: skip
         return m * rows
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """All rows alike, one moved or relabelled; and votes for two answers, near a tie or not, of which one flips.
 
         There a subsample has one equation, x_1 = 1 or x_1 = 0, and its other rows say nothing.
@@ -161,11 +157,6 @@ def _dealt(table: Array, plan: ParityPlan) -> Array:
     place = number * plan.subsamples + own
     there = (own < plan.subsamples) & (number < plan.rows) & (place < table.shape[0])
     return jnp.where(there[..., None], table[jnp.minimum(place, table.shape[0] - 1)], jnp.uint32(0))
-
-
-def _require_parities(concepts: object) -> None:
-    if not isinstance(concepts, Parities):
-        raise InputError("concepts", "Parities", type(concepts).__name__, "use KLN for other classes")
 
 
 def lead(votes: Array, valid: Array) -> tuple[Array, Array]:

@@ -12,10 +12,9 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys, wide
-from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs
 from dpjax.learners.packing import pack
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
@@ -48,7 +47,7 @@ class PointPlan:
 
 
 @dataclass(frozen=True)
-class PointLearner:
+class PointLearner(OfClass):
     """Algorithm 5: heavy points from a stability histogram, their label vectors from one test of stability.
 
     Half of the budget finds the values with noisy count >= alpha n / 15 (the set G); the other half releases the most
@@ -70,8 +69,7 @@ class PointLearner:
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Points):
-            raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
+        checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
         """Half of epsilon and of delta for each step; InputError where delta is 0."""
@@ -101,10 +99,6 @@ class PointLearner:
         numbers = plan.histogram
         return stability_histogram(groups.rows, numbers.epsilon, numbers.delta, neighboring=self.neighboring)
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: PointPlan) -> Guarantee:
         """The two steps."""
         first, second = ((float(part.epsilon), float(part.delta)) for part in (plan.histogram, plan.release))
@@ -116,11 +110,9 @@ class PointLearner:
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.point_learner`."""
-        return theory.point_learner(
-            float(privacy.epsilon), float(privacy.delta), float(accuracy.alpha), float(accuracy.beta)
-        )
+        return theory.point_learner(*host_numbers(privacy, accuracy))
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """All rows alike, one moved or relabelled."""
         return flipped_label_pairs(self.concepts.domain, rows, 2)
 

@@ -10,11 +10,10 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.core import wide
-from dpjax.core.checks import InputError
+from dpjax.core import checks, wide
 from dpjax.core.plans import Number, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
@@ -29,7 +28,7 @@ class ThresholdMedianPlan:
 
 
 @dataclass(frozen=True)
-class ThresholdMedian:
+class ThresholdMedian(OfClass):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper, pure.
 
     Negative examples are moved one step down (domain element 0 stays), so that an interior point z is the number of
@@ -50,8 +49,7 @@ class ThresholdMedian:
     proper: ClassVar[bool] = True
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Thresholds):
-            raise InputError("concepts", "Thresholds", type(self.concepts).__name__, "use KLN for other classes")
+        checks.instance("concepts", self.concepts, Thresholds, "use KLN for other classes")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
         """All of epsilon, and m = ceil((4 / epsilon) ln(2 |X| / beta)) records, at most 2**30."""
@@ -108,10 +106,6 @@ class ThresholdMedian:
         depth = jnp.minimum(bottom + at_most, top + at_least)
         return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]), size=size)
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: ThresholdMedianPlan) -> Guarantee:
         """One exponential mechanism on depths of sensitivity 2."""
         what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity 2)"
@@ -123,7 +117,3 @@ class ThresholdMedian:
             return 1
         epsilon = float(down(float(privacy.epsilon)))
         return theory.median(self.concepts.size, epsilon, float(accuracy.alpha), float(accuracy.beta))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)

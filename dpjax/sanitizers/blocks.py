@@ -14,10 +14,10 @@ from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.base import OfThresholds, Sanitized
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
@@ -58,7 +58,6 @@ class RankBlocks(OfThresholds):
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 5 (thresholds from interior points); constants our own.
     """
 
-    bits: int
     blocks: int | None = field(default=None, kw_only=True)
     median: str | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
@@ -66,9 +65,8 @@ class RankBlocks(OfThresholds):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.blocks is not None:
-            checks.integer("blocks", self.blocks, 1)
+        super().__post_init__()
+        checks.whole_or_none("blocks", self.blocks, 1)
         if self.median is not None:
             checks.choice("median", self.median, ("exponential", "recprefix"))
         if self.median == "recprefix" and self.domain_size is not None:
@@ -114,7 +112,8 @@ class RankBlocks(OfThresholds):
             width = log_size(self.bits, self.domain_size)
             rows = blocks * sizes.interior(width, float(median.epsilon) / 2, beta / blocks)
             plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
-        if self.median == "recprefix" or self._may_be_prefix(delta):
+        free = self.median is None and self.domain_size is None
+        if self.median == "recprefix" or (free and self.bits >= _PREFIX_FROM and delta > 0):
             part = best_split(epsilon, checks.delta(delta, positive_for="RecPrefix"), blocks, "approximate")[0]
             try:
                 design = plan_recprefix(self.bits, part.epsilon, part.delta, beta / blocks)
@@ -124,9 +123,6 @@ class RankBlocks(OfThresholds):
             else:
                 plans.append((BlocksPlan(design.plan(), down(part.slack), blocks), blocks * design.interior))
         return min(plans, key=lambda plan: plan[1])
-
-    def _may_be_prefix(self, delta: float) -> bool:
-        return self.median is None and self.bits >= _PREFIX_FROM and self.domain_size is None and delta > 0
 
 
 def blocks_for(alpha: float) -> int:

@@ -15,10 +15,10 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
-from dpjax.sanitizers.base import Sanitized, host_numbers
+from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram
 from dpjax.theory import sanitizers as sizes
 

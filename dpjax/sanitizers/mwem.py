@@ -19,11 +19,11 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
-from dpjax.sanitizers.base import Sanitized, host_numbers, noisy_counts
+from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
 from dpjax.theory import sanitizers as sizes
 
@@ -91,8 +91,7 @@ class MWEM(OfQueries):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if self.rounds is not None:
-            checks.integer("rounds", self.rounds, 1, _MOST_ROUNDS)
+        checks.whole_or_none("rounds", self.rounds, 1, _MOST_ROUNDS)
         checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:
             raise InputError(

@@ -15,10 +15,10 @@ from dpjax.concepts.domain import Domain
 from dpjax.core import checks, wide
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.histogram import HistogramLaw, RoundedHistogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import survival
-from dpjax.sanitizers.base import Sanitized, host_numbers, known_parts
+from dpjax.sanitizers.base import OfElements, Sanitized
 from dpjax.theory import sanitizers as sizes
 
 
@@ -38,7 +38,7 @@ class PointCountsPlan:
 
 
 @dataclass(frozen=True)
-class PointCounts:
+class PointCounts(OfElements):
     """Released counts of the heaviest values, the rest of the rows spread over values that were not released.
 
     The ``kept`` largest noisy counts stay, as whole numbers. If they sum to more than n, the same number is taken off
@@ -61,11 +61,11 @@ class PointCounts:
     fillers: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
+    kind: ClassVar[str] = "points"
 
     def __post_init__(self):
-        for name in ("kept", "fillers"):
-            if getattr(self, name) is not None:
-                checks.integer(name, getattr(self, name), 1)
+        checks.whole_or_none("kept", self.kept, 1)
+        checks.whole_or_none("fillers", self.fillers, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> PointCountsPlan:
         """Noise of half of epsilon, and the threshold of delta."""
@@ -118,14 +118,6 @@ class PointCounts:
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         spent = self.guarantee(plan)
         return sizes.points(spent.epsilon, spent.delta, plan.kept, plan.fillers, alpha, beta)
-
-    def parts_of_a_difference(self, concepts: Any) -> int:
-        """See `Sanitizer`."""
-        return known_parts(concepts, "points", self)
-
-    def answers_differences(self, concepts: Any) -> bool:
-        """All points are answered."""
-        return True
 
     def _fillers(self, kept: Array, real: Array, fillers: int) -> tuple[Array, Array]:
         """The lowest values that are not kept, ``uint32[fillers, limbs]``, and whether they exist."""

@@ -20,11 +20,11 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, same_plan
 from dpjax.core.random import GeometricTable, geometric_table
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Geometric
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.base import OfThresholds, Sanitized, whole_rows
 from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
@@ -72,16 +72,14 @@ class Slices(OfThresholds):
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (reorder-slice-compute), for a sanitizer; constants our own.
     """
 
-    bits: int
     count: int | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
     neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.count is not None:
-            checks.integer("count", self.count, 1)
+        super().__post_init__()
+        checks.whole_or_none("count", self.count, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> SlicesPlan:
         """The largest rate of this budget."""
@@ -139,9 +137,7 @@ class Slices(OfThresholds):
         """`theory.sanitizers.slices`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.rate), plan.count, alpha, beta)
-        if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {plan.count} slices", repr(alpha), "take more slices")
-        return int(rows)
+        return whole_rows(rows, alpha, f"1 / {plan.count} slices", "slices")
 
     def _rows(self, rate: float, count: int, alpha: float, beta: float) -> float:
         return sizes.slices(log_size(self.bits, self.domain_size), rate, rate, count, alpha, beta)
