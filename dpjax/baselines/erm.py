@@ -21,9 +21,6 @@ from dpjax.theory import erm as theory
 class ERM(OfClass):
     """The first concept of a piece with the fewest errors, for each of the k columns. Proper, agnostic. NOT private.
 
-    Args:
-      concepts: the class.
-
     Privacy: none.
     Utility: `theory.erm`.
     Reference: Vapnik and Chervonenkis 1971.

@@ -23,12 +23,9 @@ class ConjunctionLearner(Covering):
     What it contradicts is gone; the AND of all is returned. For disjunctions all is complemented: literals that many
     positives and few negatives satisfy, and their OR. What is returned has up to as many literals as rounds.
 
-    Args:
+    Args: see `Covering` for ``rounds`` and ``noisy``.
       concepts: conjunctions or disjunctions.
       literals: k, the most literals of a target that the theorem is for.
-      rounds: None for the planner's.
-      neighboring: the relation.
-      noisy: publish noisy counts, where otherwise exact ones are kept.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: the stopping game of all rounds.
     Utility: `theory.set_cover.realizable`, for targets of at most k literals.
@@ -77,10 +74,7 @@ class ConjunctionLearner(Covering):
         return self.functions.size, theory.log_conjunctions(self.concepts.dimension, rounds)
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled; and rows that one literal separates, the last of them changed.
-
-        Under ADD_OR_REMOVE_ONE the last row is missing instead.
-        """
+        """All rows alike, one moved or relabelled; and rows that one literal separates, the last of them changed."""
         checks.integer("rows", rows, 1)
         domain, hit = self.concepts.domain, self.concepts.label
         inside, outside = (domain.size - 2, domain.size - 1) if not hit else (1, 0)  # only v_0 tells them apart

@@ -24,7 +24,12 @@ _USUAL_ALPHA = 0.1
 
 
 class Covering(OfClass, ABC):
-    """Base of frozen dataclasses with these fields; a subclass says what is covered with what."""
+    """Base of frozen dataclasses with these fields; a subclass says what is covered with what.
+
+    Args:
+      rounds: None for the planner's.
+      noisy: publish noisy counts, where otherwise exact ones are kept.
+    """
 
     concepts: Any
     rounds: int | None

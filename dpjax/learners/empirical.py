@@ -9,9 +9,8 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.subsampling import with_replacement, with_replacement_base
+from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.points import Points
-from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.keys import streams
@@ -27,10 +26,7 @@ _SPENT = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # what the learner may spend, in e
 
 @plan_type
 class EmpiricalPlan:
-    """one: the learner's plan, for a budget that ``least`` rows allow. draws, least: ``int32[]``.
-
-    most: static, the buffer of the resample, >= draws.
-    """
+    """one: the learner's plan, for what ``least`` rows allow. draws, least: ``int32[]``. most: the buffer, >= draws."""
 
     one: Any
     draws: Number
@@ -111,7 +107,7 @@ class EmpiricalLearner(OfLearner):
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         if self.concepts.size == 1:
             return self.empirical_sample_size(privacy, accuracy)
-        line = isinstance(self.concepts, Points | Thresholds)
+        line = isinstance(self.concepts, OnLine)
         restrictions = generalization.line if line else generalization.finite(self.concepts.size)
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)
         return max(general, self.empirical_sample_size(privacy, Accuracy(alpha / 2, beta / 2)))
@@ -120,10 +116,7 @@ class EmpiricalLearner(OfLearner):
         return Privacy(*with_replacement_base(float(privacy.epsilon), float(privacy.delta), draws, rows))
 
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int]:
-        """(draws, rows that the plan is for): the fewest rows from which the error on the rows is proved, or n.
-
-        n below that is taken as it is: it costs accuracy alone.
-        """
+        """(draws, rows that the plan is for): n, or the fewest rows from which the error on the rows is proved."""
         epsilon, delta = float(privacy.epsilon), float(privacy.delta)
         tried = [self.draws] if self.draws is not None else [
             self.learner.sample_size(Privacy(spent * epsilon, delta), accuracy) for spent in _SPENT

@@ -3,16 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
-import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core import wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.laws import Categorical
 from dpjax.learners.base import InPieces, OfClass, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
@@ -32,9 +28,6 @@ class KLN(OfClass):
 
     On points and thresholds it works on the pieces of equal error: the cost does not depend on |X|.
 
-    Args:
-      concepts: the class.
-
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
     Utility: `theory.kln.realizable`.
     Reference: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011, Theorem 3.4.
@@ -53,13 +46,6 @@ class KLN(OfClass):
         """The exact law of the chosen concept's number."""
         pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
         return interval_exponential(pieces, plan.epsilon)
-
-    def law(self, sample: Sample, plan: KLNPlan) -> Categorical:
-        """The exact output law on a class of at most 2**16 concepts, cell i for concept i."""
-        law = self.output_law(sample, plan)
-        numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
-        with jax.enable_x64(True):
-            return Categorical(jax.vmap(law.log_probability)(numbers))
 
     def learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:
         """One concept; an empty sample gives a uniform one."""

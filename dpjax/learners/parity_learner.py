@@ -10,6 +10,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -17,17 +18,13 @@ from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, wh
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs
 from dpjax.learners.gf2 import solve
-from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
 
 
 @plan_type
 class ParityPlan:
-    """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most what the buffers hold.
-
-    most_subsamples, most_rows: static, the buffers.
-    """
+    """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most the static buffers."""
 
     epsilon: Number
     delta: Number
@@ -87,7 +84,9 @@ class ParityLearner(OfClass):
         winner, gap = lead(votes, valid)
         passed = release(gap, plan.epsilon, plan.delta, gap_sensitivity=2).sample(key) == 0
         released = passed & jnp.any(valid)
-        number = self._numbers(jnp.where(released, votes[winner], jnp.uint32(0)), k)
+        solution = jnp.where(released, votes[winner], jnp.uint32(0))
+        number = pack(unpack(solution, k).T)[:, ::-1]  # by concept, coordinate i in bit i % 32 of word i // 32
+        number = jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
         outcome = jnp.where(released, jnp.int32(0), jnp.int32(-1))
         return Hypothesis(number, jnp.broadcast_to(~released, (k,)), jnp.broadcast_to(outcome, (k,)))
 
@@ -142,12 +141,6 @@ class ParityLearner(OfClass):
             return self.subsamples, self.rows
         numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.beta)
         return theory.parity_learner(self.concepts.dimension, *numbers)
-
-    def _numbers(self, solution: Array, k: int) -> Array:
-        """Concepts ``uint32[k, W]`` from the coordinates ``uint32[d, ceil(k / 32)]`` of all."""
-        by_concept = pack(unpack(solution, k).T)  # coordinate i in bit i % 32 of word i // 32
-        number = by_concept[:, ::-1]
-        return jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
 
 
 def _dealt(table: Array, plan: ParityPlan) -> Array:

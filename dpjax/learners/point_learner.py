@@ -10,12 +10,12 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys, wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs
-from dpjax.learners.packing import pack
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory
@@ -53,9 +53,6 @@ class PointLearner(OfClass):
     Half of the budget finds the values with noisy count >= alpha n / 15 (the set G); the other half releases the most
     frequent label vector of every value in G, if no other choice of vectors comes close. Improper: a concept that is
     positive on no value of G gets the all-zero hypothesis; without an answer all of them do, with outcome -1.
-
-    Args:
-      concepts: points.
 
     G is not cut at 15/alpha values: that is post-processing, and a cut can only lose accuracy.
 
@@ -146,23 +143,19 @@ def group_rows(sample: Sample, size: int) -> Groups:
 
 
 def stability_gap(groups: Groups, heavy: Array) -> Array:
-    """Lead of the best choice of label vectors for the heavy values over any other choice, ``int32[]``.
-
-    A choice scores the least multiplicity among its vectors; the runner-up changes one value's vector to its second.
-    """
+    """Lead, by the least multiplicity, of the best choice of the heavy values' vectors over any other, ``int32[]``."""
     mode = jnp.where(heavy, groups.mode, _NONE)
     least = jnp.min(mode)
     slot = jnp.argmin(mode)
     others = jnp.min(jnp.where(jnp.arange(mode.shape[0]) == slot, _NONE, mode))
     elsewhere = jnp.where(jnp.arange(mode.shape[0]) == slot, others, least)
+    # the runner-up changes one value's vector to its second
     rival = jnp.max(jnp.where(heavy, jnp.minimum(groups.second, elsewhere), 0))
     return jnp.where(jnp.any(heavy), least - rival, 0)
 
 
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:
     """For each concept the lowest heavy value whose vector has its bit: ``uint32[k, 2]``, and whether there is one."""
-    concept = jnp.arange(k, dtype=jnp.int32)
-    bit = (groups.labels[:, concept // 32] >> (concept % 32).astype(jnp.uint32)[None, :]) & jnp.uint32(1)
     slot = jnp.arange(heavy.shape[0], dtype=jnp.int32)
-    first = jnp.min(jnp.where((bit == 1) & heavy[:, None], slot[:, None], _NONE), axis=0)
+    first = jnp.min(jnp.where(unpack(groups.labels, k) & heavy[:, None], slot[:, None], _NONE), axis=0)
     return groups.value[jnp.clip(first, 0, heavy.shape[0] - 1)], first != _NONE

@@ -22,12 +22,9 @@ class PolygonLearner(CoveringPlane):
 
     What is excluded is gone; what no halfplane excludes is the polygon, of up to as many edges as rounds.
 
-    Args:
+    Args: see `Covering` for ``rounds`` and ``noisy``.
       concepts: convex polygons; nothing that is learned depends on their edges but the default of k.
-      rounds: None for the planner's.
       k: the most edges of a target that the theorem is for; None for those of ``concepts``.
-      neighboring: the relation.
-      noisy: publish noisy counts, where otherwise exact ones are kept.
       measure: the base measure on lines.
       family: what is chosen from: halfplanes on the concepts' lattice. None for all of them, under ``measure``.
       performance: of the sampler of the default family; only time depends on it.

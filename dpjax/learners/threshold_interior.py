@@ -24,17 +24,9 @@ METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
 _LEAST_DELTA = 1e-30  # of the median: its parts remain normal float32 numbers
 
 
-def domain_bits(concepts: Thresholds) -> int:
-    """Bits of an element."""
-    return max(1, (concepts.size - 1).bit_length())
-
-
 @plan_type
 class InteriorPlan:
-    """What `ThresholdInterior` runs with.
-
-    median: a `MedianPlan`, at half of the budget. records: m, ``int32[]``, at most ``most``.
-    """
+    """median: at half of the budget. records: m, ``int32[]``, at most ``most``."""
 
     median: MedianPlan
     records: Number
@@ -129,10 +121,8 @@ class ThresholdInterior(OfClass):
 
     def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:
         beta = checks.probability("beta", float(accuracy.beta))
-        design = _design(
-            self.method, domain_bits(self.concepts), checks.epsilon(float(privacy.epsilon)),
-            checks.delta(float(privacy.delta)), beta,
-        )  # fmt: skip
+        budget = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
+        design = _design(self.method, max(1, (self.concepts.size - 1).bit_length()), *budget, beta)
         return design, -(-design.required() // 2) if self.records is None else self.records
 
 

@@ -59,8 +59,7 @@ class ThresholdMedian(OfClass):
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
-        column = single_column(sample, "ThresholdMedian")
-        pieces = self._depth_pieces(sample, column, plan.records)
+        pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), plan.records)
         return interval_exponential(pieces, plan.epsilon, sensitivity=2)
 
     def learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:
@@ -68,10 +67,7 @@ class ThresholdMedian(OfClass):
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
     def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
-        """Pieces of equal depth min(#{records <= z}, #{records >= z}), as errors m - depth.
-
-        A missing positive record counts as one at the bottom, a missing negative one as one at the top.
-        """
+        """Pieces of equal depth, as errors m - depth; missing positives are at the bottom, negatives at the top."""
         count, size = sample.capacity, self.concepts.size
         index = jnp.arange(count, dtype=jnp.int32)
         with jax.enable_x64(True):

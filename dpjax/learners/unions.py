@@ -19,12 +19,9 @@ class UnionLearner(CoveringPlane):
 
     What it holds is gone; the union of all is returned, one triangle a round.
 
-    Args:
+    Args: see `Covering` for ``rounds`` and ``noisy``.
       concepts: unions of triangles; nothing that is learned depends on their number but the default of k.
-      rounds: None for the planner's.
       k: the most triangles of a target that the theorem is for; None for those of ``concepts``.
-      neighboring: the relation.
-      noisy: publish noisy counts, where otherwise exact ones are kept.
       directions, bins: the finite set of lines, see `mechanisms.cover.triangles.Triangles`. A triangle costs
         ln(C(directions, 3) (2 bins)^3) nats; edges are off by up to a strip and a direction.
       family: what is chosen from: triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.

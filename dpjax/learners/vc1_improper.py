@@ -46,9 +46,8 @@ def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Ac
 
 @plan_type
 class ImproperPlan:
-    """What `ImproperVC1` runs with.
+    """median: over the depths. choice: of the choosing mechanism among nodes.
 
-    median: a `MedianPlan` over the depths. choice: of the choosing mechanism among nodes.
     subsamples: t, ``int32[]``, in [least, most]; both are t where a person gives it, else the ends of its bucket.
     """
 

@@ -30,10 +30,9 @@ _EXACT_ROUNDS = 64  # up to so many rounds the optimal composition is used, beyo
 
 
 class Counts(NamedTuple):
-    """What the second part says of each node below the start, ``int32[V + 1]``.
+    """Of each node below the start, ``[V + 1]``: zeros, the examples labelled 0 at its descendants-or-self, ``int32``.
 
-    zeros: examples labelled 0 at its descendants-or-self. path: the same on the path from it up to the start, without
-    the start. leaf: ``bool``, whether it is the first concept below the start on its path.
+    path: those from it up to the start, without the start. leaf: whether it is the first concept on its path.
     """
 
     zeros: Array
@@ -43,13 +42,10 @@ class Counts(NamedTuple):
 
 @plan_type
 class ProperPlan:
-    """What `ProperVC1` runs with.
+    """improper: of the first part. first: the fraction of the rows that it reads. low: a, of the second rows.
 
-    improper: of the first part. first: the fraction of the rows that it reads.
-    low: a, the fraction of the second rows below which a subtree's zeros end the descent.
-    test: epsilon of AboveThreshold. choice: epsilon0 of one choice among children.
-    slack: the delta that the composition of the choices takes; only the guarantee reads it.
-    rounds: choices among children, at most.
+    test: epsilon of AboveThreshold. choice: epsilon0 of one of at most ``rounds`` choices among children. slack: the
+    delta that their composition takes; only the guarantee reads it.
     """
 
     improper: ImproperPlan
@@ -245,10 +241,7 @@ def _composition(rounds: int) -> str:
 
 
 def _best_below(children: Array, found: Counts, before: Array) -> Array:
-    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; other entries mean nothing.
-
-    before: ``bool[V + 1]``, the nodes up to the last descendant of the last child.
-    """
+    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; ``before``: of all subtrees."""
     number = jnp.arange(children.shape[0], dtype=jnp.int32)
     owner = jax.lax.cummax(jnp.where(children, number, 0))
     least = jnp.full(children.shape[0], _NEVER, jnp.int32)

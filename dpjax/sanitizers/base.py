@@ -118,7 +118,7 @@ class OfElements:
 
 @dataclass(frozen=True)
 class OfThresholds(OfElements):
-    """What sanitizers of all thresholds share; an interval takes two thresholds. ``bits`` are those of a row."""
+    """What sanitizers of all thresholds share; an interval takes two. A row has ``bits`` in [1, 2**30]."""
 
     bits: int
     kind: ClassVar[str] = "thresholds"

@@ -26,16 +26,11 @@ _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at eve
 
 @plan_type
 class BlocksPlan:
-    """median: of one block. slack: ``float32[]``, the delta of the composition."""
+    """median: of one block. slack: ``float32[]``, the delta of the composition. size: k."""
 
     median: MedianPlan
     slack: Number
-    blocks: int = field(metadata=STATIC)
-
-    @property
-    def size(self) -> int:
-        """One point a block."""
-        return self.blocks
+    size: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,6 @@ class RankBlocks(OfThresholds):
     """k blocks of n / k neighbouring ranks, an interior point of each, with the block's size as its weight.
 
     Args:
-      bits: of a row.
       blocks: k >= 1, by default ceil(1 / alpha).
       median: "exponential" or "recprefix", by default the one that needs fewer rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values; "exponential" only.
@@ -79,26 +73,26 @@ class RankBlocks(OfThresholds):
     def sanitize(self, key: Array, x: Array, mask: Array, plan: BlocksPlan) -> Sanitized:
         """k points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
-        ends = boundaries(n, plan.blocks)
-        room = jnp.arange(-(-x.shape[0] // plan.blocks), dtype=jnp.int32)
+        ends = boundaries(n, plan.size)
+        room = jnp.arange(-(-x.shape[0] // plan.size), dtype=jnp.int32)
 
         def one(own: Array, first: Array, count: Array):
             block = rows[jnp.minimum(first + room, x.shape[0] - 1)]
             return private_median(own, block, room < count, plan.median)
 
-        found = jax.vmap(one)(keys.per_index(key, plan.blocks), ends[:-1], ends[1:] - ends[:-1])
+        found = jax.vmap(one)(keys.per_index(key, plan.size), ends[:-1], ends[1:] - ends[:-1])
         return Sanitized.of(found.element, ends[1:] - ends[:-1], found.outcome)
 
     def guarantee(self, plan: BlocksPlan) -> Guarantee:
         """k medians."""
-        what = f"threshold sanitizer, {plan.blocks} blocks"
-        return least_composed(median_guarantee(plan.median, "interior point"), plan.blocks, float(plan.slack), what)
+        what = f"threshold sanitizer, {plan.size} blocks"
+        return least_composed(median_guarantee(plan.median, "interior point"), plan.size, float(plan.slack), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """k times the rows of one interior point at its part of the budget and of beta."""
         plan, rows = self._planned(privacy, accuracy)
-        if plan.blocks < blocks_for(float(accuracy.alpha)):
-            raise InputError("alpha", f"at least 1 / {plan.blocks} blocks", repr(accuracy.alpha), "take more blocks")
+        if plan.size < blocks_for(float(accuracy.alpha)):
+            raise InputError("alpha", f"at least 1 / {plan.size} blocks", repr(accuracy.alpha), "take more blocks")
         return rows
 
     def _planned(self, privacy: Privacy, accuracy: Accuracy) -> tuple[BlocksPlan, int]:

@@ -133,7 +133,6 @@ class Hierarchy(OfThresholds):
     Noisy counts are whole and clipped to [-n, 2 n].
 
     Args:
-      bits: of a row.
       levels: in [1, 14], by default the number that needs the fewest rows.
       counts: the fraction of epsilon for the counts, in (0, 1), by default that which needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.

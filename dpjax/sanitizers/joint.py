@@ -42,7 +42,6 @@ class JointQuantiles(OfThresholds):
     """m quantiles drawn together: one exponential mechanism over all of them, whose loss is how the rows fall between.
 
     Args:
-      bits: of a row.
       count: m in [1, 256], by default the number that needs the fewest rows; the sums take m^2 operations a row.
       ties: in [0, 31], bits that tell equal rows apart, see `RecursiveQuantiles`.
 

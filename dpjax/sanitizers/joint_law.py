@@ -157,10 +157,7 @@ def _continued(log_width: Array, ended: Array, run: Array) -> Array:
 
 
 def _moves(begun: Array, target: Array, rate: Array) -> Array:
-    """log of the sum over d >= 1 of begun[i + d] exp(-rate max(d - target, 0)), ``float64[p]``: positive terms only.
-
-    The first ``target`` of them by windows whose lengths are powers of 2, the others by windows with a decay.
-    """
+    """log of the sum over d >= 1 of begun[i + d] exp(-rate max(d - target, 0)), by doubling windows, ``float64[p]``."""
     size, ahead = begun.shape[0], _from(begun, jnp.int32(1))
 
     def double(level: Array, sums: tuple[Array, ...]) -> tuple[Array, ...]:

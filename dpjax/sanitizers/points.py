@@ -2,12 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
@@ -130,8 +128,7 @@ class PointCounts(OfElements):
 
 
 def value_counts(x: Array, mask: Array, size: int) -> tuple[Array, Array]:
-    """The rows by value, ascending: (``int32[n]``, rows with the r-th distinct value, 0 beyond; the values
-    ``uint32[n, limbs]``)."""
+    """(Rows with the r-th distinct value, ``int32[n]``, 0 beyond; the values, ascending, ``uint32[n, limbs]``)."""
     count = x.shape[0]
     index = jnp.arange(count, dtype=jnp.int32)
     with jax.enable_x64(True):
@@ -168,15 +165,3 @@ def spread_over(total: Array, where: Array) -> Array:
     count = jnp.maximum(jnp.sum(where, dtype=jnp.int32), 1)
     share = total // count + (place < total % count).astype(jnp.int32)
     return jnp.where(where, share, 0).astype(jnp.int32)
-
-
-def points_error(sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
-    """Host: the largest error of a value's share over all values, as an exact fraction; 0 without rows."""
-    rows, points = np.asarray(x)[np.asarray(mask)], np.asarray(sanitized.points)
-    _, value = np.unique(np.concatenate([rows, points]), axis=0, return_inverse=True)
-    value, n = value.reshape(-1), len(rows)
-    counts = np.bincount(value[:n], minlength=len(value)).astype(object)
-    weights = np.zeros(len(value), object)
-    np.add.at(weights, value[n:], np.asarray(sanitized.weights).astype(object))
-    total = int(np.sum(weights))
-    return Fraction(int(np.max(np.abs(weights * n - counts * total))), max(n, 1) * total)

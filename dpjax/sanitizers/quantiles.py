@@ -58,7 +58,6 @@ class IndependentQuantiles(OfThresholds):
     """m exponential quantiles, each of all rows at its part of the budget.
 
     Args:
-      bits: of a row.
       count: m >= 1; by default the number that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
@@ -133,7 +132,6 @@ class RecursiveQuantiles(OfThresholds):
     """Approximate quantiles by recursion: the median of all rows, then those of the rows below and above it, and so on.
 
     Args:
-      bits: of a row.
       levels: in [1, 14], by default the number that needs the fewest rows; m = 2^levels - 1 quantiles.
       ties: bits that tell equal rows apart, by default as many as the rows of `sample_size` can need; up to 2^ties
         equal rows count as distinct. 0 is the published algorithm, which may be wrong by any share that a single value
