@@ -31,10 +31,7 @@ _SPARE = 1e-3  # of delta, for batches that would have more rows than are used
 _GRID = 1e-3  # of privacy losses; they are rounded up
 _ORDERS = tuple(2**i for i in range(1, 9))  # of Renyi divergences
 _MOMENTUM = 0.9
-_OPTIMIZERS = {
-    "adam": optax.scale_by_adam,
-    "momentum": lambda: optax.trace(_MOMENTUM),
-}
+_OPTIMIZERS = {"adam": optax.scale_by_adam, "momentum": lambda: optax.trace(_MOMENTUM)}
 Layers = list[tuple[Array, Array]]
 
 

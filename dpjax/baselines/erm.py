@@ -13,16 +13,13 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import keys, wide
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, flipped_label_pairs
+from dpjax.learners.base import InPieces, OfClass
 from dpjax.theory import erm as theory
 
 
 @dataclass(frozen=True)
-class ERM:
+class ERM(OfClass):
     """The first concept of a piece with the fewest errors, for each of the k columns. Proper, agnostic. NOT private.
-
-    Args:
-      concepts: the class.
 
     Privacy: none.
     Utility: `theory.erm`.
@@ -53,10 +50,6 @@ class ERM:
         by_concept = sample.x.ndim == 3
         return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, sample.y))
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: None) -> None:
         """None: there is no privacy."""
         return None
@@ -74,7 +67,3 @@ class ERM:
         if isinstance(self.concepts, Thresholds):
             return theory.thresholds(alpha, beta)
         return theory.finite(self.concepts.size, alpha, beta)
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)

@@ -14,20 +14,16 @@ class ConceptClass(Protocol):
     @property
     def domain(self) -> Any:
         """Its elements: with ``size``, ``limbs`` and ``encode``."""
-        ...
 
     @property
     def size(self) -> int:
         """How many concepts there are."""
-        ...
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """Labels ``bool[..., k]`` of elements."""
-        ...
 
     def error(self, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """The mass on which they differ, ``uint64[k]`` in units of the distribution; 64-bit types enabled."""
-        ...
 
 
 class InPieces(ConceptClass, Protocol):
@@ -35,4 +31,3 @@ class InPieces(ConceptClass, Protocol):
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of concepts of equal error on one column of labels."""
-        ...

@@ -45,6 +45,26 @@ class Cube:
         return wide.unpack(elements)
 
 
+@dataclass(frozen=True)
+class OnCube:
+    """What classes over {0, 1}^d share, d in [1, 4096]."""
+
+    dimension: int
+
+    def __post_init__(self):
+        Cube(self.dimension)
+
+    @property
+    def domain(self) -> Cube:
+        """{0, 1}^d."""
+        return Cube(self.dimension)
+
+    def check_listed(self, most: int, what: str, advice: str) -> None:
+        """Refuses to list all concepts of more than ``most`` coordinates."""
+        if self.dimension > most:
+            raise InputError("dimension", f"at most {most}, as all {what} are listed", str(self.dimension), advice)
+
+
 @register_dataclass
 @dataclass(frozen=True)
 class UniformCube:

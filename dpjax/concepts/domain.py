@@ -1,11 +1,24 @@
 """An ordered domain {0, ..., size-1} of up to 2**64 elements."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
+
+
+def class_matrix(matrix) -> np.ndarray:
+    """Host: ``bool[concepts, d]``, at least one of each, from a table of 0 and 1; InputError for anything else."""
+    table = np.asarray(matrix)
+    if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
+        raise InputError(
+            "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
+            "give one row a concept and one column a domain element",
+        )  # fmt: skip
+    return table.astype(bool)
 
 
 @dataclass(frozen=True)
@@ -36,3 +49,21 @@ class Domain:
     def decode(self, elements) -> np.ndarray:
         """Host: ``uint32[..., limbs]`` -> ``uint64[...]``."""
         return wide.decode(elements)
+
+
+@dataclass(frozen=True)
+class OnLine:
+    """What points and thresholds share: a concept for each element of a domain of up to 2**64 elements."""
+
+    domain: Domain
+    differences: ClassVar[Mapping[str, int]]
+    """How many points, or thresholds, make up the symmetric difference of two concepts."""
+
+    @property
+    def size(self) -> int:
+        """The number of concepts, |X|."""
+        return self.domain.size
+
+    def growth(self, elements: int) -> int:
+        """In how many ways the class cuts so many elements, at most: by each of them, and by none."""
+        return min(elements + 1, self.size)

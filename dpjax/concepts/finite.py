@@ -8,9 +8,8 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import Domain, class_matrix
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -28,13 +27,8 @@ class Finite:
     @staticmethod
     def of(matrix) -> "Finite":
         """From ``bool[concepts, d]``, at least one of each."""
-        table = np.asarray(matrix)
-        if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
-            raise InputError(
-                "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
-                "give one row a concept and one column a domain element",
-            )  # fmt: skip
-        return Finite(np.packbits(table.astype(bool)).tobytes(), *table.shape)
+        table = class_matrix(matrix)
+        return Finite(np.packbits(table).tobytes(), *table.shape)
 
     @property
     def domain(self) -> Domain:

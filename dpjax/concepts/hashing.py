@@ -98,13 +98,8 @@ class Buckets(Hypothesis):
         function = self.concept[:, 0].astype(jnp.int32)
         return (self.hashes(x)[..., function] == self.concept[:, 1]) & ~self.zero
 
-    def mass(self, distribution: Distribution) -> Array:
-        """Mass of the positives, exactly, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
-        mass, some = self._mass(distribution)
-        return jnp.where((mass == 0) & some, jnp.uint64(2**64 - 1), mass)
-
     def _mass(self, distribution: Distribution) -> tuple[Array, Array]:
-        """Mass modulo 2**64, and whether a segment starts with a positive: it does if all the mass is positive."""
+        """Mass of the positives modulo 2**64, and whether a segment starts with one: it does if all is positive."""
         start, end, weight = (wide.join(part) for part in (distribution.start, distribution.end, distribution.weight))
 
         def of_concept(own: Hash, bucket: Array) -> tuple[Array, Array]:
@@ -135,14 +130,9 @@ def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypoth
     return jnp.where((wrong == 0) & any_wrong, jnp.uint64(2**64 - 1), wrong)
 
 
-class _Levels(NamedTuple):
-    """What the lowest i columns span, for every i < 64: a basis by leading bit, and its size."""
+def _levels(columns: Array) -> tuple[Array, Array]:
+    """What the lowest i columns span, for every i < 64: a basis by leading bit, ``uint32[64, 32]``, and its size."""
 
-    basis: Array  # uint32[64, 32]
-    rank: Array  # int32[64]
-
-
-def _levels(columns: Array) -> _Levels:
     def add(state: tuple[Array, Array], column: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         basis, rank = state
         rest = _reduced(basis, column)
@@ -151,7 +141,7 @@ def _levels(columns: Array) -> _Levels:
         return (grown, rank + (rest != 0)), (basis, rank)
 
     start = jnp.zeros(32, jnp.uint32), jnp.int32(0)
-    return _Levels(*jax.lax.scan(add, start, columns)[1])
+    return jax.lax.scan(add, start, columns)[1]
 
 
 def _reduced(basis: Array, word: Array) -> Array:
@@ -162,18 +152,18 @@ def _reduced(basis: Array, word: Array) -> Array:
     return word
 
 
-def _count(own: Hash, levels: _Levels, bucket: Array, last: Array) -> Array:
+def _count(own: Hash, levels: tuple[Array, Array], bucket: Array, last: Array) -> Array:
     """Elements of {0, ..., last} in the bucket, ``uint64[]``.
 
     Of the numbers up to ``last``: for each of its ones at bit i those that agree with it above and have a 0 there, with
     i free bits below, and itself. Among the former 2^(i - rank) are in the bucket, or none.
     """
-    place = jnp.arange(_BITS, dtype=jnp.uint64)
+    (basis, rank), place = levels, jnp.arange(_BITS, dtype=jnp.uint64)
     one = ((last >> place) & jnp.uint64(1)).astype(bool)
     taken = jnp.where(one, own.columns, jnp.uint32(0))
     above = jax.lax.associative_scan(jnp.bitwise_xor, taken, reverse=True) ^ taken
-    rest = jax.vmap(_reduced)(levels.basis, own.offset ^ above ^ bucket)
-    free = place - levels.rank.astype(jnp.uint64)
+    rest = jax.vmap(_reduced)(basis, own.offset ^ above ^ bucket)
+    free = place - rank.astype(jnp.uint64)
     whole = jnp.sum(jnp.where(one & (rest == 0), jnp.uint64(1) << free, jnp.uint64(0)))
     itself = (own.offset ^ jax.lax.reduce(taken, jnp.uint32(0), jax.lax.bitwise_xor, (0,))) == bucket
     return whole + itself.astype(jnp.uint64)

@@ -7,36 +7,26 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.cube import Cube, UniformCube
+from dpjax.concepts.cube import OnCube, UniformCube
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.masks import Masks, disagreement, join, split
-from dpjax.concepts.product import ProductCube, pack
+from dpjax.concepts.packing import pack
+from dpjax.concepts.product import ProductCube
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
-_MOST_LISTED = 6
-
 
 @dataclass(frozen=True)
-class OfLiterals:
+class OfLiterals(OnCube):
     """What `Conjunctions` and `Disjunctions` share. Concepts have numbers a < 4**d.
 
     Bit i of a says whether not v_i is in it, bit d + i whether v_i is. Numbers are ``uint32[k, W]``, most significant
     limb first, W = max(2, ceil(2 d / 32)).
     """
 
-    dimension: int
     label: ClassVar[bool]
     """The label that one literal alone can give: False in an AND, True in an OR."""
-
-    def __post_init__(self):
-        Cube(self.dimension)
-
-    @property
-    def domain(self) -> Cube:
-        """{0, 1}^d."""
-        return Cube(self.dimension)
 
     @property
     def size(self) -> int:
@@ -79,11 +69,7 @@ class OfLiterals:
 
         x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
         """
-        if self.dimension > _MOST_LISTED:
-            raise InputError(
-                "dimension", f"at most {_MOST_LISTED}, as all concepts are listed", str(self.dimension),
-                "use ConjunctionLearner, which chooses literals one by one",
-            )  # fmt: skip
+        self.check_listed(6, "concepts", "use ConjunctionLearner, which chooses literals one by one")
         low = jnp.arange(self.size, dtype=jnp.uint32)
         number = jnp.stack([jnp.zeros_like(low), low], axis=-1)
         wrong = (self.predict(Hypothesis.of(number), x) != y[:, None]) & mask[:, None]
@@ -100,8 +86,7 @@ class OfLiterals:
         place = jnp.arange(d, dtype=jnp.int32)[None]
         every = jnp.any(chosen == 2 * d + 1)
         parts = (jnp.any(chosen[:, None] == place + start, axis=0) | every for start in (0, d))
-        spare = 32 * self.domain.limbs - d
-        return join(Masks(*(pack(jnp.pad(part, (0, spare))[None]) for part in parts)), d)[0]
+        return join(Masks(*(pack(part[None])[:, ::-1] for part in parts)), d)[0]
 
     def targets(self, count: int, literals: int, seed: int = 0, *, signs: bool = True) -> Array:
         """``count`` random concepts of ``literals`` different coordinates, ``uint32[count, W]``, on the host.

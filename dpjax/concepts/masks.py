@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.cube import UniformCube
+from dpjax.concepts.packing import unpack
 from dpjax.concepts.product import ProductCube
 
 
@@ -60,7 +61,7 @@ def _uniform(masks: Masks) -> tuple[Array, Array]:
 def _product(distribution: ProductCube, masks: Masks) -> Array:
     """Probability in units of 2**-63, between d - 1 units below and exact."""
     ones, whole = distribution.ones.astype(jnp.uint64)[None], jnp.uint64(1 << 32)
-    positive, negative = (coordinates(part, distribution.dimension) for part in masks)
+    positive, negative = (unpack(part[:, ::-1], distribution.dimension) for part in masks)
     factors = jnp.where(positive, ones, jnp.where(negative, whole - ones, whole)) << jnp.uint64(31)
     return product(jnp.where(positive & negative, jnp.uint64(0), factors))
 
@@ -88,13 +89,6 @@ def join(masks: Masks, dimension: int) -> Array:
         moved = moved | jnp.pad(positive >> jnp.uint32(32 - by), ((0, 0), (1, 0)))
     wide = jnp.pad(moved, ((0, 0), (dimension // 32, wanted)))[:, :wanted]
     return (wide | jnp.pad(negative, ((0, 0), (0, wanted - limbs))))[:, ::-1]
-
-
-def coordinates(elements: Array, dimension: int) -> Array:
-    """``bool[k, d]`` of elements of the cube ``uint32[k, limbs]``."""
-    shifts = jnp.asarray(np.arange(32), jnp.uint32).reshape(1, 1, 32)
-    bits = (elements[:, ::-1, None] >> shifts) & jnp.uint32(1)
-    return bits.astype(bool).reshape(elements.shape[0], 32 * elements.shape[1])[:, :dimension]
 
 
 def product(factors: Array) -> Array:

@@ -5,33 +5,21 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.concepts.cube import Cube, UniformCube
+from dpjax.concepts.cube import OnCube, UniformCube
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
-_MOST_LISTED = 16
-
 
 @dataclass(frozen=True)
-class Parities:
+class Parities(OnCube):
     """PAR_d for d in [1, 4096]. Concept number a is x -> <a, x> mod 2; number 0 is the all-zero function.
 
     Numbers are ``uint32[k, W]`` with W = max(2, ceil(d / 32)), an element with 0s before it.
 
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
-
-    dimension: int
-
-    def __post_init__(self):
-        Cube(self.dimension)
-
-    @property
-    def domain(self) -> Cube:
-        """{0, 1}^d."""
-        return Cube(self.dimension)
 
     @property
     def size(self) -> int:
@@ -67,28 +55,13 @@ class Parities:
 
         x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
         """
-        if self.dimension > _MOST_LISTED:
-            raise InputError(
-                "dimension", f"at most {_MOST_LISTED}, as all parities are listed", str(self.dimension),
-                "use ParityLearner, which solves for them",
-            )  # fmt: skip
+        self.check_listed(16, "parities", "use ParityLearner, which solves for them")
         votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)
         cell = (x[:, 0] & jnp.uint32(self.size - 1)).astype(jnp.int32)  # as `predict`: bits beyond d do not count
         balance = jnp.zeros(self.size, jnp.int32).at[cell].add(votes)
         errors = (jnp.sum(mask, dtype=jnp.int32) + walsh_hadamard(balance)) // 2
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
         return Pieces(number, number, errors, jnp.ones(self.size, bool), size=self.size)
-
-    def nearest(self, labels: Array) -> Array:
-        """The parity that agrees best with a function on the whole cube, ``uint32[W]`` for ``bool[2**d]``, d <= 16.
-
-        A function within less than 1/4 of a parity is nearest to that one alone.
-        Reference: Bun, Nissim, Stemmer 2016, Lemma 5.3.
-        """
-        number = jnp.arange(self.size, dtype=jnp.uint32)
-        pieces = self.pieces(number[:, None], labels, jnp.ones(self.size, bool))
-        best = jnp.min(jnp.where(pieces.errors == jnp.min(pieces.errors), number, jnp.uint32(self.size)))
-        return jnp.stack([jnp.uint32(0), best])
 
     def targets(self, count: int, seed: int = 0) -> Array:
         """``count`` random concepts, ``uint32[count, W]``."""

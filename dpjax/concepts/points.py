@@ -1,16 +1,14 @@
 """Point functions: c_x(y) = 1 iff y = x."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hashing import Buckets, bucket_error
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import wide
@@ -18,20 +16,13 @@ from dpjax.mechanisms.intervals import Pieces
 
 
 @dataclass(frozen=True)
-class Points:
+class Points(OnLine):
     """POINT_X over a domain of up to 2**64 elements. Concept number x is the indicator of {x}.
 
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 
-    domain: Domain
-    differences: ClassVar[Mapping[str, int]] = MappingProxyType({"points": 2, "thresholds": 4})
-    """How many points, or thresholds, make up the symmetric difference of two concepts."""
-
-    @property
-    def size(self) -> int:
-        """The number of concepts, |X|."""
-        return self.domain.size
+    differences = MappingProxyType({"points": 2, "thresholds": 4})
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
@@ -66,10 +57,6 @@ class Points:
         last = value[jnp.minimum(outside, tried - 1)]
         return jnp.concatenate([number, last[None]]), jnp.append(first_of_each(number, real), outside < tried)
 
-    def growth(self, elements: int) -> int:
-        """In how many ways the class cuts so many elements, at most. Each of the elements, and none."""
-        return min(elements + 1, self.size)
-
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: each value that occurs, then all that do not. n + 1 pieces.
 
@@ -95,15 +82,9 @@ class Points:
         if self.domain.size <= count:
             rest = distinct < self.domain.size
         everything = jnp.asarray(wide.encode([0, self.domain.size - 1]))
-        return Pieces(
-            first=jnp.concatenate([limbs, everything[:1]]),
-            last=jnp.concatenate([limbs, everything[1:]]),
-            errors=errors,
-            alive=jnp.concatenate([starts, rest[None]]),
-            holes=limbs,
-            hole=starts,
-            size=self.size,
-        )
+        first, last = (jnp.concatenate([limbs, end]) for end in (everything[:1], everything[1:]))
+        alive = jnp.concatenate([starts, rest[None]])
+        return Pieces(first, last, errors, alive, holes=limbs, hole=starts, size=self.size)
 
 
 def first_of_each(rows: Array, real: Array) -> Array:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +33,8 @@ class ConvexPolygons(OnPlane):
 
     d: int
     edges: int
+    label: ClassVar[bool] = False
+    """The label that one halfplane alone can give."""
 
     def __post_init__(self):
         Plane(self.d)
@@ -65,11 +68,15 @@ class ConvexPolygons(OnPlane):
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
+        return self.in_any(hypothesis, x, hypothesis.concept.shape[1] // _WORDS)
+
+    def in_any(self, hypothesis: Hypothesis, x: Array, edges: int) -> Array:
+        """As `predict`, of the union of the intersections of every ``edges`` halfplanes in turn."""
         rows = self.domain.rounded(x)
 
         def one(words: Array) -> Array:
-            out = jax.lax.map(lambda cut: self.family.hits(cut, rows), self.cuts(words))
-            return ~jnp.any(out, axis=0)
+            outside = jax.lax.map(lambda cut: self.family.hits(cut, rows), self.cuts(words))
+            return jnp.any(~jnp.any(outside.reshape(-1, edges, rows.shape[0]), axis=1), axis=0)
 
         return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero[None]
 

@@ -9,6 +9,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.concepts.cube import Cube
+from dpjax.concepts.packing import pack
 from dpjax.core import checks, random
 from dpjax.core.checks import InputError
 
@@ -56,16 +57,9 @@ class ProductCube:
 
     def draw(self, key: Array, count: int) -> Array:
         """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
-        pairs, limbs = -(-self.dimension // 2), Cube(self.dimension).limbs
+        pairs = -(-self.dimension // 2)
         high, low = random.words(key, (count, pairs))
         spare = 2 * pairs - self.dimension
         ones = jnp.pad(self.ones, (0, spare)).reshape(1, pairs, 2)
         bits = jnp.stack([high < ones[:, :, 0], low < ones[:, :, 1]], axis=-1).reshape(count, 2 * pairs)
-        return pack(jnp.pad(bits, ((0, 0), (0, 32 * limbs - 2 * pairs))))
-
-
-def pack(bits: Array) -> Array:
-    """``bool[n, 32 limbs]``, coordinate by coordinate -> elements of the cube, ``uint32[n, limbs]``."""
-    words = bits.reshape(bits.shape[0], bits.shape[1] // 32, 32)
-    weights = jnp.asarray(1 << np.arange(32), jnp.uint32).reshape(1, 1, 32)
-    return jnp.sum(jnp.where(words, weights, jnp.uint32(0)), axis=-1, dtype=jnp.uint32)[:, ::-1]
+        return pack(bits)[:, ::-1]

@@ -1,16 +1,14 @@
 """Threshold functions: c_t(y) = 1 iff y <= t."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import first_of_each
 from dpjax.core import wide
@@ -18,20 +16,13 @@ from dpjax.mechanisms.intervals import Pieces
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class Thresholds(OnLine):
     """THRESH_X over a domain of up to 2**64 elements. Concept number t labels {0, ..., t} with 1.
 
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 
-    domain: Domain
-    differences: ClassVar[Mapping[str, int]] = MappingProxyType({"thresholds": 2})
-    """How many points, or thresholds, make up the symmetric difference of two concepts."""
-
-    @property
-    def size(self) -> int:
-        """The number of concepts, |X|."""
-        return self.domain.size
+    differences = MappingProxyType({"thresholds": 2})
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
@@ -89,10 +80,6 @@ class Thresholds:
     def is_member(self, hypothesis: Hypothesis) -> Array:
         """``bool[k]``: whether it is a concept of the class; the all-zero function is none."""
         return ~hypothesis.zero
-
-    def growth(self, elements: int) -> int:
-        """In how many ways the class cuts so many elements, at most. The elements up to each of them, and none."""
-        return min(elements + 1, self.size)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Pieces of equal empirical error: the n + 1 half-open gaps between sorted rows.

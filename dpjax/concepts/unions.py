@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import pi
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +35,8 @@ class Unions(OnPlane):
 
     d: int
     triangles: int
+    label: ClassVar[bool] = True
+    """The label that one triangle alone can give."""
 
     def __post_init__(self):
         Plane(self.d)
@@ -62,13 +64,7 @@ class Unions(OnPlane):
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
-        rows, parts = self.domain.rounded(x), self.parts
-
-        def one(words: Array) -> Array:
-            outside = jax.lax.map(lambda cut: parts.family.hits(cut, rows), parts.cuts(words))
-            return jnp.any(~jnp.any(outside.reshape(outside.shape[0] // 3, 3, -1), axis=1), axis=0)
-
-        return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero[None]
+        return self.parts.in_any(hypothesis, x, 3)
 
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
         """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.

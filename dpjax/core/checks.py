@@ -56,6 +56,24 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     return int(value)
 
 
+def whole_or_none(name: str, value: Any, low: int, high: int | None = None) -> None:
+    """Refuses what is neither None, which leaves the choice to a planner, nor a whole number in [low, high]."""
+    if value is not None:
+        integer(name, value, low, high)
+
+
+def accuracy(alpha: Any, beta: Any) -> tuple[float, float]:
+    """alpha and beta, each in (0, 1)."""
+    return probability("alpha", alpha), probability("beta", beta)
+
+
+def instance(name: str, value: Any, kinds: type | tuple[type, ...], advice: str, expected: str | None = None) -> None:
+    """Refuses a value of another type; ``expected`` is what the error names, by default the types."""
+    if not isinstance(value, kinds):
+        named = expected or " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+        raise InputError(name, named, type(value).__name__, advice)
+
+
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """One of the known names; the error gives the nearest ones."""
     names = sorted(known)

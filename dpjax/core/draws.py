@@ -118,12 +118,8 @@ draw_p.def_impl(_draw_now)
 draw_p.def_abstract_eval(_shapes)
 batching.primitive_batchers[draw_p] = _draw_batched
 ad.primitive_jvps[draw_p] = _draw_jvp
-mlir.register_lowering(
-    draw_p,
-    mlir.lower_fun(
-        lambda *operands, jaxpr, lanes, **_: sampler_of(jaxpr, lanes)(*operands), multiple_results=True
-    ),
-)  # fmt: skip
+_lowered = mlir.lower_fun(lambda *all_, jaxpr, lanes, **_: sampler_of(jaxpr, lanes)(*all_), multiple_results=True)
+mlir.register_lowering(draw_p, _lowered)
 
 
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:

@@ -34,8 +34,8 @@ def plan_type(kind: type[_Plan]) -> type[_Plan]:
     """Makes a class a plan: a frozen dataclass and a pytree.
 
     Two plans are compared by `same_plan`, not by ``==``, since arrays have no truth value. Static fields are int, str,
-    bool, None, enums, other hashable structure, and tuples of these; never floats or arrays, which would be a program
-    for each budget: InputError when such a plan is made.
+    bool, None, enums and tuples of these; never floats or arrays, which would be a program for each budget: InputError
+    when such a plan is made.
     """
     check = vars(kind).get("__post_init__")
 

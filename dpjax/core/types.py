@@ -79,6 +79,12 @@ class Accuracy:
                 checks.probability(name, getattr(self, name))
 
 
+def host_numbers(privacy: Privacy, accuracy: Accuracy) -> tuple[float, float, float, float]:
+    """(epsilon, delta, alpha, beta) as checked plain numbers."""
+    budget = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
+    return *budget, *checks.accuracy(float(accuracy.alpha), float(accuracy.beta))
+
+
 def as_float(value: Scalar, like: Array | None = None) -> Array:
     """``value`` as a scalar of its own float dtype; Python numbers become float32.
 

@@ -18,6 +18,8 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 
+Pairs = list[tuple[Sample, Sample]]
+
 
 class Learner(Protocol):
     """A frozen dataclass, equal by value, without state and without a budget: its fields are structure.
@@ -34,44 +36,78 @@ class Learner(Protocol):
     @property
     def neighboring(self) -> Neighboring:
         """The relation under which `guarantee` holds."""
-        ...
 
     @property
     def concepts(self) -> ConceptClass:
         """The class that is learned."""
-        ...
 
     @property
     def spends(self) -> Spends:
         """What it spends whatever its budget: "pure", "bounded range" (and pure) or "approximate"."""
-        ...
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
         """Every number that `learn` needs, rounded towards less spending: a class made by `core.plans.plan_type`.
 
         n: public rows, where the plan may use them; without it the theorem's. InputError for what cannot be planned.
         """
-        ...
 
     def learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
         """k hypotheses from one k-labelled sample. ``key`` is consumed."""
-        ...
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
-        ...
 
     def guarantee(self, plan: Any) -> Guarantee | None:
         """What the numbers of the plan spend, as a tree, on the host; None for a learner that is not private."""
-        ...
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The theorem's n, with its constants, on the host."""
-        ...
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """Pairs of neighbouring samples of ``rows`` >= 1 rows that stress the guarantee."""
-        ...
+
+
+class OfClass:
+    """What learners share that predict as their class does."""
+
+    def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]``."""
+        return self.concepts.predict(hypothesis, x)
+
+    def hard_neighbors(self: Any, rows: int) -> Pairs:
+        """All rows alike, one moved or relabelled."""
+        return flipped_label_pairs(self.concepts.domain, rows)
+
+
+class OfColumns(OfClass):
+    """What learners of k columns share; a subclass has ``k``."""
+
+    def check_columns(self: Any, sample: Sample) -> None:
+        """Refuses a sample of another number of label columns."""
+        if sample.y.shape[1] != self.k:
+            raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
+
+    def hard_neighbors(self: Any, rows: int) -> Pairs:
+        """All rows alike, one moved or relabelled in every column at once."""
+        return flipped_label_pairs(self.concepts.domain, rows, self.k)
+
+
+class OfLearner(OfColumns):
+    """What learners share that run another one; a subclass has ``learner`` and ``k``."""
+
+    @property
+    def neighboring(self: Any) -> Neighboring:
+        """The learner's."""
+        return self.learner.neighboring
+
+    @property
+    def concepts(self: Any) -> ConceptClass:
+        """The learner's."""
+        return self.learner.concepts
+
+    def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]``."""
+        return self.learner.predict(hypothesis, x)
 
 
 def single_column(sample: Sample, learner: str) -> Array:
@@ -101,7 +137,7 @@ def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None
     return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
 
 
-def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1) -> list[tuple[Sample, Sample]]:
+def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1) -> Pairs:
     """Neighbours that differ in one row: all rows alike but one, moved or relabelled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1

@@ -2,22 +2,21 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.subsampling import with_replacement, with_replacement_base
+from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.points import Points
-from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.keys import streams
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import ConceptClass, Learner, flipped_label_pairs
+from dpjax.learners.base import Learner, OfLearner
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
 from dpjax.theory.search import smallest
@@ -27,10 +26,7 @@ _SPENT = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # what the learner may spend, in e
 
 @plan_type
 class EmpiricalPlan:
-    """one: the learner's plan, for a budget that ``least`` rows allow. draws, least: ``int32[]``.
-
-    most: static, the buffer of the resample, >= draws.
-    """
+    """one: the learner's plan, for what ``least`` rows allow. draws, least: ``int32[]``. most: the buffer, >= draws."""
 
     one: Any
     draws: Number
@@ -39,7 +35,7 @@ class EmpiricalPlan:
 
 
 @dataclass(frozen=True)
-class EmpiricalLearner:
+class EmpiricalLearner(OfLearner):
     """Runs a PAC learner on ``draws`` rows, drawn with replacement from the database.
 
     The learner sees an i.i.d. sample of the rows' own distribution, so its error on the rows is what a PAC learner
@@ -59,10 +55,10 @@ class EmpiricalLearner:
 
     learner: Learner
     draws: int | None = None
+    proper: ClassVar[bool] = True
 
     def __post_init__(self):
-        if self.draws is not None:
-            checks.integer("draws", self.draws, 1)
+        checks.whole_or_none("draws", self.draws, 1)
         if not getattr(self.learner, "proper", False):
             raise InputError(
                 "learner", "a proper one, whose ``proper`` is True", type(self.learner).__name__,
@@ -81,16 +77,6 @@ class EmpiricalLearner:
         return EmpiricalPlan(one, whole(draws), whole(least), bucket(draws))
 
     @property
-    def neighboring(self) -> Neighboring:
-        """The learner's."""
-        return self.learner.neighboring
-
-    @property
-    def concepts(self) -> ConceptClass:
-        """The learner's."""
-        return self.learner.concepts
-
-    @property
     def k(self) -> int:
         """Concepts that are learned."""
         return getattr(self.learner, "k", 1)
@@ -100,21 +86,12 @@ class EmpiricalLearner:
         """The learner's: a mixture of pure ones is pure, but of no bounded range."""
         return "approximate" if self.learner.spends == "approximate" else "pure"
 
-    @property
-    def proper(self) -> bool:
-        """The learner is."""
-        return True
-
     def learn(self, key: Array, sample: Sample, plan: EmpiricalPlan) -> Hypothesis:
         """What the learner finds; with fewer rows than the plan is for it sees none."""
         of_rows, of_learner = streams(key, "rows", "learner")
         rows = Resample(sample.size, plan.most, sample.capacity).sample(of_rows)
         mask = (jnp.arange(plan.most, dtype=jnp.int32) < plan.draws) & (sample.size >= jnp.maximum(plan.least, 1))
         return self.learner.learn(of_learner, Sample(sample.x[rows], sample.y[rows], mask), plan.one)
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.learner.predict(hypothesis, x)
 
     def guarantee(self, plan: EmpiricalPlan) -> Guarantee | None:
         """At ``least`` rows; with more the whole is less, and with fewer nothing is looked at."""
@@ -130,23 +107,16 @@ class EmpiricalLearner:
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         if self.concepts.size == 1:
             return self.empirical_sample_size(privacy, accuracy)
-        line = isinstance(self.concepts, Points | Thresholds)
+        line = isinstance(self.concepts, OnLine)
         restrictions = generalization.line if line else generalization.finite(self.concepts.size)
         general = generalization.realizable(restrictions, self.k, alpha, beta / 2)
         return max(general, self.empirical_sample_size(privacy, Accuracy(alpha / 2, beta / 2)))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
     def _part(self, privacy: Privacy, rows: int, draws: int) -> Privacy:
         return Privacy(*with_replacement_base(float(privacy.epsilon), float(privacy.delta), draws, rows))
 
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int]:
-        """(draws, rows that the plan is for): the fewest rows from which the error on the rows is proved, or n.
-
-        n below that is taken as it is: it costs accuracy alone.
-        """
+        """(draws, rows that the plan is for): n, or the fewest rows from which the error on the rows is proved."""
         epsilon, delta = float(privacy.epsilon), float(privacy.delta)
         tried = [self.draws] if self.draws is not None else [
             self.learner.sample_size(Privacy(spent * epsilon, delta), accuracy) for spent in _SPENT

@@ -15,11 +15,11 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.learners.base import OfColumns
 from dpjax.learners.column_errors import column_errors
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
-from dpjax.sanitizers.base import Sanitizer, host_numbers
+from dpjax.sanitizers.base import Sanitizer
 from dpjax.theory import generic as theory
 from dpjax.theory.generalization import of_growth
 
@@ -36,7 +36,7 @@ class GenericPlan:
 
 
 @dataclass(frozen=True)
-class GenericLearner:
+class GenericLearner(OfColumns):
     """Algorithm 2: a synthetic database of the points B, one concept for each way in which the class cuts B, and an
     exponential mechanism among these for each of the k columns. Proper and agnostic.
 
@@ -100,8 +100,7 @@ class GenericLearner:
 
     def learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
         """k concepts; an empty sample gives concepts at random."""
-        if sample.y.shape[1] != self.k:
-            raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
+        self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
         synthetic = self.sanitizer.sanitize(of_points, sample.x, sample.mask, plan.sanitizer)
         number, exists = self.concepts.dichotomies(synthetic.points, synthetic.weights > 0)
@@ -112,10 +111,6 @@ class GenericLearner:
 
         chosen = jax.vmap(choose)(keys.per_index(of_columns, self.k), errors)
         return Hypothesis.of(number[jnp.maximum(chosen, 0)])
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
 
     def guarantee(self, plan: GenericPlan) -> Guarantee:
         """The sanitizer and the k choices."""
@@ -130,10 +125,6 @@ class GenericLearner:
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.agnostic`: errors exceed the best concept's by at most alpha."""
         return self._rows(theory.agnostic, privacy, accuracy)
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled in every column at once."""
-        return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
     def _rows(self, bound: Callable[..., int], privacy: Privacy, accuracy: Accuracy) -> int:
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)

@@ -53,11 +53,8 @@ def solve(rows: Array, right: Array, unknowns: int) -> tuple[Array, Array, Array
             matrix = matrix ^ jnp.where(taken_up, of_pivots[:, bit, None], jnp.uint32(0))
         return matrix, used, jax.lax.dynamic_update_slice_in_dim(pivots, found, _WORD * number, 0)
 
-    start = (
-        jnp.concatenate([rows, right]),
-        jnp.zeros((count, systems), bool),
-        jnp.full((_WORD * blocks, systems), count, jnp.int32),
-    )
+    no_pivots = jnp.full((_WORD * blocks, systems), count, jnp.int32)
+    start = jnp.concatenate([rows, right]), jnp.zeros((count, systems), bool), no_pivots
     matrix, used, pivots = jax.lax.fori_loop(0, blocks, block, start)
     found, pivots = matrix[limbs:], pivots[:unknowns]
     wrong = jnp.any((found != 0) & ~used, axis=(0, 1))

@@ -14,8 +14,8 @@ from dpjax.concepts.points import Points
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.learners.base import OfColumns
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.theory import points as theory
 
@@ -33,7 +33,7 @@ class HashedPlan:
 
 
 @dataclass(frozen=True)
-class HashedPoints:
+class HashedPoints(OfColumns):
     """Exponential mechanism over the buckets of a few random hash functions, and the all-zero function.
 
     The bucket of the target errs on what collides with it; one of ``tries`` functions has few collisions. The functions
@@ -60,13 +60,10 @@ class HashedPoints:
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Points):
-            raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
+        checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
         checks.integer("k", self.k, 1)
-        if self.tries is not None:
-            checks.integer("tries", self.tries, 1)
-        if self.bits is not None:
-            checks.integer("bits", self.bits, 1, _MOST_BITS)
+        checks.whole_or_none("tries", self.tries, 1)
+        checks.whole_or_none("bits", self.bits, 1, _MOST_BITS)
         require_composition(self.composition, "bounded range")
 
     @property
@@ -78,8 +75,7 @@ class HashedPoints:
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> HashedPlan:
         """The epsilon of one choice; functions and buckets for the accuracy."""
-        epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         tries = theory.hash_tries(self.k, beta) if self.tries is None else self.tries
         bits = self._fewest_rows(delta, tries, alpha, beta) if self.bits is None else self.bits
         part = split(epsilon, delta, self.k, self.composition, "bounded range")
@@ -87,10 +83,9 @@ class HashedPoints:
 
     def learn(self, key: Array, sample: Sample, plan: HashedPlan) -> Hypothesis:
         """k buckets or all-zero functions; an empty sample gives any of them."""
-        if sample.y.shape[1] != self.k:
-            raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
+        self.check_columns(sample)
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
-        hashes = Hash.draw(of_hashes, plan.tries, plan.bits, self._width)
+        hashes = Hash.draw(of_hashes, plan.tries, plan.bits, max(1, (self.concepts.domain.size - 1).bit_length()))
         errors = self.errors(hashes, sample, plan.bits)
         choose = lambda own, column: exponential(-column, plan.epsilon).sample(own)  # noqa: E731
         chosen = jax.vmap(choose)(keys.per_index(of_columns, self.k), errors)
@@ -111,14 +106,6 @@ class HashedPoints:
         lead = jax.lax.map(of_function, hashes(sample.x).T).reshape(-1, self.k)
         return jnp.concatenate([nowhere[:, None] - lead.T, nowhere[:, None]], axis=1)
 
-    @property
-    def _width(self) -> int:
-        return max(1, (self.concepts.domain.size - 1).bit_length())
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: HashedPlan) -> Guarantee:
         """k exponential mechanisms."""
         part = exponential_guarantee(float(plan.epsilon), f"one of {plan.tries << plan.bits} buckets")
@@ -129,10 +116,6 @@ class HashedPoints:
         plan = self.plan(privacy, accuracy)
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         return theory.hashed(self.k, plan.tries, plan.bits, float(plan.epsilon), alpha, beta)
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled in every column at once."""
-        return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
     def _fewest_rows(self, delta: float, tries: int, alpha: float, beta: float) -> int:
         least = theory.hash_bits(alpha)

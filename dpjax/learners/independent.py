@@ -13,8 +13,8 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import ConceptClass, Learner, flipped_label_pairs
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.learners.base import Learner, OfLearner
 
 _CELLS = 1 << 22  # rows x concepts that are worked on at once
 
@@ -28,7 +28,7 @@ class IndependentPlan:
 
 
 @dataclass(frozen=True)
-class Independent:
+class Independent(OfLearner):
     """Runs ``learner`` once for each of k label columns, each on all rows with its part of the budget.
 
     Args:
@@ -52,16 +52,6 @@ class Independent:
         require_composition(self.composition, self.learner.spends)
 
     @property
-    def neighboring(self) -> Neighboring:
-        """The learner's."""
-        return self.learner.neighboring
-
-    @property
-    def concepts(self) -> ConceptClass:
-        """The learner's."""
-        return self.learner.concepts
-
-    @property
     def spends(self) -> Spends:
         """Delta, unless a pure learner's epsilons just add up."""
         pure = self.composition == "basic" and self.learner.spends != "approximate"
@@ -80,8 +70,7 @@ class Independent:
 
     def learn(self, key: Array, sample: Sample, plan: IndependentPlan) -> Hypothesis:
         """k hypotheses; the first ones do not depend on how many follow, given the plan of one run."""
-        if sample.y.shape[1] != self.k:
-            raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
+        self.check_columns(sample)
         own_points = sample.x.ndim == 3
 
         def one(arguments) -> Hypothesis:
@@ -93,10 +82,6 @@ class Independent:
         at_once = max(1, _CELLS // sample.capacity)
         answers = jax.vmap(one)(columns) if self.k <= at_once else jax.lax.map(one, columns, batch_size=at_once)
         return jax.tree.map(lambda part: part[:, 0], answers)
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.learner.predict(hypothesis, x)
 
     def guarantee(self, plan: IndependentPlan) -> Guarantee | None:
         """The tree of k runs; None for a learner that is not private."""
@@ -117,10 +102,6 @@ class Independent:
             raise InputError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")
         part = self._part(privacy)
         return size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one relabelled in every column at once."""
-        return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
     def _part(self, privacy: Privacy) -> Split:
         epsilon, delta = float(privacy.epsilon), float(privacy.delta)

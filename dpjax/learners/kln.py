@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import jax
-import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core import wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.laws import Categorical
-from dpjax.learners.base import InPieces, flipped_label_pairs, single_column
+from dpjax.learners.base import InPieces, OfClass, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
@@ -27,13 +23,10 @@ class KLNPlan:
 
 
 @dataclass(frozen=True)
-class KLN:
+class KLN(OfClass):
     """Chooses a concept with probability proportional to exp(-epsilon errors / 2). Proper, agnostic, pure.
 
     On points and thresholds it works on the pieces of equal error: the cost does not depend on |X|.
-
-    Args:
-      concepts: the class.
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
     Utility: `theory.kln.realizable`.
@@ -54,20 +47,9 @@ class KLN:
         pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
         return interval_exponential(pieces, plan.epsilon)
 
-    def law(self, sample: Sample, plan: KLNPlan) -> Categorical:
-        """The exact output law on a class of at most 2**16 concepts, cell i for concept i."""
-        law = self.output_law(sample, plan)
-        numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
-        with jax.enable_x64(True):
-            return Categorical(jax.vmap(law.log_prob)(numbers))
-
     def learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:
         """One concept; an empty sample gives a uniform one."""
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
 
     def guarantee(self, plan: KLNPlan) -> Guarantee:
         """One exponential mechanism."""
@@ -76,14 +58,9 @@ class KLN:
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.realizable` for one concept."""
-        return theory.realizable(
-            self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
-        )
+        numbers = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        return theory.realizable(self.concepts.size, *numbers)
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.agnostic`: the error exceeds the best concept's by at most alpha."""
         return theory.agnostic(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)

@@ -10,24 +10,21 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import database, flipped_label_pairs
+from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs
 from dpjax.learners.gf2 import solve
-from dpjax.learners.packing import pack, unpack
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
 
 
 @plan_type
 class ParityPlan:
-    """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most what the buffers hold.
-
-    most_subsamples, most_rows: static, the buffers.
-    """
+    """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most the static buffers."""
 
     epsilon: Number
     delta: Number
@@ -38,7 +35,7 @@ class ParityPlan:
 
 
 @dataclass(frozen=True)
-class ParityLearner:
+class ParityLearner(OfClass):
     """Algorithm 4: m subsamples, each votes for the solution of its linear equations; the winner, if it leads clearly.
 
     Row i goes to subsample i mod m, its first rows alone are used. A subsample whose equations have no solution for
@@ -61,7 +58,7 @@ class ParityLearner:
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        _require_parities(self.concepts)
+        checks.instance("concepts", self.concepts, Parities, "use KLN for other classes")
         if (self.subsamples is None) != (self.rows is None):
             raise InputError(
                 "subsamples, rows", "both or none", f"{self.subsamples}, {self.rows}", "leave both to the planner"
@@ -87,7 +84,9 @@ class ParityLearner:
         winner, gap = lead(votes, valid)
         passed = release(gap, plan.epsilon, plan.delta, gap_sensitivity=2).sample(key) == 0
         released = passed & jnp.any(valid)
-        number = self._numbers(jnp.where(released, votes[winner], jnp.uint32(0)), k)
+        solution = jnp.where(released, votes[winner], jnp.uint32(0))
+        number = pack(unpack(solution, k).T)[:, ::-1]  # by concept, coordinate i in bit i % 32 of word i // 32
+        number = jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
         outcome = jnp.where(released, jnp.int32(0), jnp.int32(-1))
         return Hypothesis(number, jnp.broadcast_to(~released, (k,)), jnp.broadcast_to(outcome, (k,)))
 
@@ -102,10 +101,6 @@ class ParityLearner:
         solution, valid, _ = solve(by_word(left), by_word(right), self.concepts.dimension)
         voting = jnp.arange(plan.most_subsamples, dtype=jnp.int32) < plan.subsamples
         return jnp.moveaxis(solution, 2, 0), valid & voting
-
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
 
     def guarantee(self, plan: ParityPlan) -> Guarantee:
         """One test of stability."""
@@ -126,7 +121,7 @@ class ParityLearner:
                 )  # fmt: skip
         return m * rows
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """All rows alike, one moved or relabelled; and votes for two answers, near a tie or not, of which one flips.
 
         There a subsample has one equation, x_1 = 1 or x_1 = 0, and its other rows say nothing.
@@ -147,12 +142,6 @@ class ParityLearner:
         numbers = float(privacy.epsilon), float(privacy.delta), float(accuracy.beta)
         return theory.parity_learner(self.concepts.dimension, *numbers)
 
-    def _numbers(self, solution: Array, k: int) -> Array:
-        """Concepts ``uint32[k, W]`` from the coordinates ``uint32[d, ceil(k / 32)]`` of all."""
-        by_concept = pack(unpack(solution, k).T)  # coordinate i in bit i % 32 of word i // 32
-        number = by_concept[:, ::-1]
-        return jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
-
 
 def _dealt(table: Array, plan: ParityPlan) -> Array:
     """``[most_rows, most_subsamples, ...]``: row r m + j is number r of subsample j; zero rows where there are none."""
@@ -161,11 +150,6 @@ def _dealt(table: Array, plan: ParityPlan) -> Array:
     place = number * plan.subsamples + own
     there = (own < plan.subsamples) & (number < plan.rows) & (place < table.shape[0])
     return jnp.where(there[..., None], table[jnp.minimum(place, table.shape[0] - 1)], jnp.uint32(0))
-
-
-def _require_parities(concepts: object) -> None:
-    if not isinstance(concepts, Parities):
-        raise InputError("concepts", "Parities", type(concepts).__name__, "use KLN for other classes")
 
 
 def lead(votes: Array, valid: Array) -> tuple[Array, Array]:

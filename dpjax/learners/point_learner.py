@@ -10,13 +10,12 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys, wide
-from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs
-from dpjax.learners.packing import pack
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory
@@ -48,15 +47,12 @@ class PointPlan:
 
 
 @dataclass(frozen=True)
-class PointLearner:
+class PointLearner(OfClass):
     """Algorithm 5: heavy points from a stability histogram, their label vectors from one test of stability.
 
     Half of the budget finds the values with noisy count >= alpha n / 15 (the set G); the other half releases the most
     frequent label vector of every value in G, if no other choice of vectors comes close. Improper: a concept that is
     positive on no value of G gets the all-zero hypothesis; without an answer all of them do, with outcome -1.
-
-    Args:
-      concepts: points.
 
     G is not cut at 15/alpha values: that is post-processing, and a cut can only lose accuracy.
 
@@ -70,8 +66,7 @@ class PointLearner:
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Points):
-            raise InputError("concepts", "Points", type(self.concepts).__name__, "use KLN for other classes")
+        checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
         """Half of epsilon and of delta for each step; InputError where delta is 0."""
@@ -101,10 +96,6 @@ class PointLearner:
         numbers = plan.histogram
         return stability_histogram(groups.rows, numbers.epsilon, numbers.delta, neighboring=self.neighboring)
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: PointPlan) -> Guarantee:
         """The two steps."""
         first, second = ((float(part.epsilon), float(part.delta)) for part in (plan.histogram, plan.release))
@@ -116,11 +107,9 @@ class PointLearner:
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.point_learner`."""
-        return theory.point_learner(
-            float(privacy.epsilon), float(privacy.delta), float(accuracy.alpha), float(accuracy.beta)
-        )
+        return theory.point_learner(*host_numbers(privacy, accuracy))
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """All rows alike, one moved or relabelled."""
         return flipped_label_pairs(self.concepts.domain, rows, 2)
 
@@ -154,23 +143,19 @@ def group_rows(sample: Sample, size: int) -> Groups:
 
 
 def stability_gap(groups: Groups, heavy: Array) -> Array:
-    """Lead of the best choice of label vectors for the heavy values over any other choice, ``int32[]``.
-
-    A choice scores the least multiplicity among its vectors; the runner-up changes one value's vector to its second.
-    """
+    """Lead, by the least multiplicity, of the best choice of the heavy values' vectors over any other, ``int32[]``."""
     mode = jnp.where(heavy, groups.mode, _NONE)
     least = jnp.min(mode)
     slot = jnp.argmin(mode)
     others = jnp.min(jnp.where(jnp.arange(mode.shape[0]) == slot, _NONE, mode))
     elsewhere = jnp.where(jnp.arange(mode.shape[0]) == slot, others, least)
+    # the runner-up changes one value's vector to its second
     rival = jnp.max(jnp.where(heavy, jnp.minimum(groups.second, elsewhere), 0))
     return jnp.where(jnp.any(heavy), least - rival, 0)
 
 
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:
     """For each concept the lowest heavy value whose vector has its bit: ``uint32[k, 2]``, and whether there is one."""
-    concept = jnp.arange(k, dtype=jnp.int32)
-    bit = (groups.labels[:, concept // 32] >> (concept % 32).astype(jnp.uint32)[None, :]) & jnp.uint32(1)
     slot = jnp.arange(heavy.shape[0], dtype=jnp.int32)
-    first = jnp.min(jnp.where((bit == 1) & heavy[:, None], slot[:, None], _NONE), axis=0)
+    first = jnp.min(jnp.where(unpack(groups.labels, k) & heavy[:, None], slot[:, None], _NONE), axis=0)
     return groups.value[jnp.clip(first, 0, heavy.shape[0] - 1)], first != _NONE

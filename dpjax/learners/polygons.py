@@ -2,40 +2,29 @@
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
-from jax import Array
-
-from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.polygons import ConvexPolygons
-from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import single_column
-from dpjax.learners.covering import Covering, check_numbers, check_planar
+from dpjax.core.types import Neighboring
+from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import Performance
-from dpjax.mechanisms.cover.plan import CoverPlan
-from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory.halfplanes import line_cost
 
 _KINEMATIC, _PERFORMANCE = Kinematic(), Performance()
 
 
 @dataclass(frozen=True)
-class PolygonLearner(Covering):
+class PolygonLearner(CoveringPlane):
     """SetCoverLearner over halfplanes: in each round one that excludes many negatives and (nearly) no positives.
 
     What is excluded is gone; what no halfplane excludes is the polygon, of up to as many edges as rounds.
 
-    Args:
+    Args: see `Covering` for ``rounds`` and ``noisy``.
       concepts: convex polygons; nothing that is learned depends on their edges but the default of k.
-      rounds: None for the planner's.
       k: the most edges of a target that the theorem is for; None for those of ``concepts``.
-      neighboring: the relation.
-      noisy: publish noisy counts, where otherwise exact ones are kept.
       measure: the base measure on lines.
       family: what is chosen from: halfplanes on the concepts' lattice. None for all of them, under ``measure``.
       performance: of the sampler of the default family; only time depends on it.
@@ -54,16 +43,11 @@ class PolygonLearner(Covering):
     measure: LineMeasure = _KINEMATIC
     family: Family | None = None
     performance: Performance = _PERFORMANCE
+    what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
 
     def __post_init__(self):
-        if not isinstance(self.concepts, ConvexPolygons):
-            raise InputError(
-                "concepts", "ConvexPolygons", type(self.concepts).__name__, "use another learner for other classes"
-            )
-        check_numbers(self.rounds, self.k)
-        if self.family is not None and (self.measure, self.performance) != (_KINEMATIC, _PERFORMANCE):
-            raise InputError("family", "no measure or performance beside it", "both", "say it in the family")
-        check_planar(self.functions, self.concepts.domain, 1)
+        usual = (self.measure, self.performance) == (_KINEMATIC, _PERFORMANCE)
+        self.check(ConvexPolygons, 1, usual, "measure or performance")
 
     @property
     def members(self) -> int:
@@ -84,26 +68,8 @@ class PolygonLearner(Covering):
         """About how often the rows are gone through; loops that end when they end do badly in large batches."""
         return 32 * self.likely_rounds
 
-    def learn(self, key: Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
-        """One polygon, ``concept`` of ``uint32[1, 5 rounds]``; an empty sample gives halfplanes at random."""
-        label = single_column(sample, "PolygonLearner")
-        rows = self.concepts.domain.rounded(sample.x)
-        cuts, _ = set_cover(key, self.functions, rows, sample.mask & ~label, sample.mask & label, plan)
-        return Hypothesis.of(self.concepts.of_cuts(cuts)[None])
-
-    def guarantee(self, plan: CoverPlan) -> Guarantee:
-        """All rounds together, over what one spends."""
-        return self.promised(plan, f"halfplanes on a grid of side {self.concepts.d}")
-
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha.
-
-        A family of one's own is taken as finite, of ``size`` functions.
-        """
-        plan, d, family = self.plan(privacy, accuracy), self.concepts.domain.coarse.d, self.functions
+    def log_sizes(self, rounds: int) -> tuple[float, float]:
+        """The cost of a line. A family of one's own is taken as finite, of ``size`` functions."""
+        d, family = self.concepts.domain.coarse.d, self.functions
         cost = line_cost(d, family.measure.name) if isinstance(family, HalfPlanes) else float(family.size)
-        return self.rows_needed(plan, accuracy, cost, plan.rounds * log((d + 1.0) ** 4 + 2))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """`Covering.pairs_on_plane`."""
-        return self.pairs_on_plane(self.concepts.domain, rows)
+        return cost, rounds * log((d + 1.0) ** 4 + 2)

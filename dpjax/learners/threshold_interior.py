@@ -16,7 +16,7 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
 
@@ -24,17 +24,9 @@ METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
 _LEAST_DELTA = 1e-30  # of the median: its parts remain normal float32 numbers
 
 
-def domain_bits(concepts: Thresholds) -> int:
-    """Bits of an element."""
-    return max(1, (concepts.size - 1).bit_length())
-
-
 @plan_type
 class InteriorPlan:
-    """What `ThresholdInterior` runs with.
-
-    median: a `MedianPlan`, at half of the budget. records: m, ``int32[]``, at most ``most``.
-    """
+    """median: at half of the budget. records: m, ``int32[]``, at most ``most``."""
 
     median: MedianPlan
     records: Number
@@ -42,7 +34,7 @@ class InteriorPlan:
 
 
 @dataclass(frozen=True)
-class ThresholdInterior:
+class ThresholdInterior(OfClass):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper.
 
     As `ThresholdMedian`, which it is with the exponential mechanism at sensitivity 2, but with any private median, so
@@ -67,11 +59,9 @@ class ThresholdInterior:
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Thresholds):
-            raise InputError("concepts", "Thresholds", type(self.concepts).__name__, "use ImproperVC1 for trees")
+        checks.instance("concepts", self.concepts, Thresholds, "use ImproperVC1 for trees")
         checks.choice("method", self.method, METHODS)
-        if self.records is not None:
-            checks.integer("records", self.records, 1, 1 << 29)
+        checks.whole_or_none("records", self.records, 1, 1 << 29)
 
     @property
     def spends(self) -> Spends:
@@ -109,10 +99,6 @@ class ThresholdInterior:
             zeros = jnp.sort(jnp.append(top_down, jnp.full(lacking, top)))[:most]
             return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs), used
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: InteriorPlan) -> Guarantee:
         """A median at two steps."""
         inner = median_guarantee(plan.median, "interior point")
@@ -133,16 +119,10 @@ class ThresholdInterior:
             )  # fmt: skip
         return theory.interior(records, float(accuracy.alpha), float(accuracy.beta))
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)
-
     def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:
         beta = checks.probability("beta", float(accuracy.beta))
-        design = _design(
-            self.method, domain_bits(self.concepts), checks.epsilon(float(privacy.epsilon)),
-            checks.delta(float(privacy.delta)), beta,
-        )  # fmt: skip
+        budget = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
+        design = _design(self.method, max(1, (self.concepts.size - 1).bit_length()), *budget, beta)
         return design, -(-design.required() // 2) if self.records is None else self.records
 
 

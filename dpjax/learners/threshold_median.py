@@ -10,11 +10,10 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
-from dpjax.core import wide
-from dpjax.core.checks import InputError
+from dpjax.core import checks, wide
 from dpjax.core.plans import Number, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
@@ -29,7 +28,7 @@ class ThresholdMedianPlan:
 
 
 @dataclass(frozen=True)
-class ThresholdMedian:
+class ThresholdMedian(OfClass):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper, pure.
 
     Negative examples are moved one step down (domain element 0 stays), so that an interior point z is the number of
@@ -50,8 +49,7 @@ class ThresholdMedian:
     proper: ClassVar[bool] = True
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Thresholds):
-            raise InputError("concepts", "Thresholds", type(self.concepts).__name__, "use KLN for other classes")
+        checks.instance("concepts", self.concepts, Thresholds, "use KLN for other classes")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
         """All of epsilon, and m = ceil((4 / epsilon) ln(2 |X| / beta)) records, at most 2**30."""
@@ -61,8 +59,7 @@ class ThresholdMedian:
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
-        column = single_column(sample, "ThresholdMedian")
-        pieces = self._depth_pieces(sample, column, plan.records)
+        pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), plan.records)
         return interval_exponential(pieces, plan.epsilon, sensitivity=2)
 
     def learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:
@@ -70,10 +67,7 @@ class ThresholdMedian:
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
     def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
-        """Pieces of equal depth min(#{records <= z}, #{records >= z}), as errors m - depth.
-
-        A missing positive record counts as one at the bottom, a missing negative one as one at the top.
-        """
+        """Pieces of equal depth, as errors m - depth; missing positives are at the bottom, negatives at the top."""
         count, size = sample.capacity, self.concepts.size
         index = jnp.arange(count, dtype=jnp.int32)
         with jax.enable_x64(True):
@@ -108,10 +102,6 @@ class ThresholdMedian:
         depth = jnp.minimum(bottom + at_most, top + at_least)
         return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]), size=size)
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: ThresholdMedianPlan) -> Guarantee:
         """One exponential mechanism on depths of sensitivity 2."""
         what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity 2)"
@@ -123,7 +113,3 @@ class ThresholdMedian:
             return 1
         epsilon = float(down(float(privacy.epsilon)))
         return theory.median(self.concepts.size, epsilon, float(accuracy.alpha), float(accuracy.beta))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """All rows alike, one moved or relabelled."""
-        return flipped_label_pairs(self.concepts.domain, rows)

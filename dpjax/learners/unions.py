@@ -2,37 +2,26 @@
 
 from dataclasses import dataclass
 from math import comb, log
-from typing import Any
+from typing import Any, ClassVar
 
-from jax import Array
-
-from dpjax.accounting.guarantee import Guarantee
-from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.unions import Unions
-from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import single_column
-from dpjax.learners.covering import Covering, check_numbers, check_planar
+from dpjax.core.types import Neighboring
+from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
-from dpjax.mechanisms.cover.plan import CoverPlan
-from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 
 _DIRECTIONS, _BINS = 12, 16
 
 
 @dataclass(frozen=True)
-class UnionLearner(Covering):
+class UnionLearner(CoveringPlane):
     """SetCoverLearner over triangles: in each round one that holds many positives and (nearly) no negatives.
 
     What it holds is gone; the union of all is returned, one triangle a round.
 
-    Args:
+    Args: see `Covering` for ``rounds`` and ``noisy``.
       concepts: unions of triangles; nothing that is learned depends on their number but the default of k.
-      rounds: None for the planner's.
       k: the most triangles of a target that the theorem is for; None for those of ``concepts``.
-      neighboring: the relation.
-      noisy: publish noisy counts, where otherwise exact ones are kept.
       directions, bins: the finite set of lines, see `mechanisms.cover.triangles.Triangles`. A triangle costs
         ln(C(directions, 3) (2 bins)^3) nats; edges are off by up to a strip and a direction.
       family: what is chosen from: triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.
@@ -52,16 +41,11 @@ class UnionLearner(Covering):
     directions: int = _DIRECTIONS
     bins: int = _BINS
     family: Family | None = None
+    what: ClassVar[str] = "triangles on a grid of side {0.d}"
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Unions):
-            raise InputError(
-                "concepts", "Unions", type(self.concepts).__name__, "use another learner for other classes"
-            )
-        check_numbers(self.rounds, self.k)
-        if self.family is not None and (self.directions, self.bins) != (_DIRECTIONS, _BINS):
-            raise InputError("family", "no directions or bins beside it", "both", "say it in the family")
-        check_planar(self.functions, self.concepts.domain, 3)
+        usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
+        self.check(Unions, 3, usual, "directions or bins")
 
     @property
     def members(self) -> int:
@@ -80,25 +64,7 @@ class UnionLearner(Covering):
         """About how often the rows are gone through: once for each three directions and round."""
         return comb(self.directions, 3) * self.likely_rounds
 
-    def learn(self, key: Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
-        """One union, ``concept`` of ``uint32[1, 15 rounds]``; an empty sample gives triangles at random."""
-        label = single_column(sample, "UnionLearner")
-        rows = self.concepts.domain.rounded(sample.x)
-        found, _ = set_cover(key, self.functions, rows, sample.mask & label, sample.mask & ~label, plan)
-        return Hypothesis.of(self.concepts.of_cuts(found)[None])
-
-    def guarantee(self, plan: CoverPlan) -> Guarantee:
-        """All rounds together, over what one spends."""
-        return self.promised(plan, f"triangles on a grid of side {self.concepts.d}")
-
-    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.set_cover.realizable`; InputError where the rounds are too few for alpha.
-
-        A family of one's own is taken as finite too, of ``size`` functions.
-        """
-        plan, size = self.plan(privacy, accuracy), float(self.functions.size)
-        return self.rows_needed(plan, accuracy, size, plan.rounds * log(size))
-
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
-        """`Covering.pairs_on_plane`."""
-        return self.pairs_on_plane(self.concepts.domain, rows)
+    def log_sizes(self, rounds: int) -> tuple[float, float]:
+        """A family of one's own is taken as finite too, of ``size`` functions."""
+        size = float(self.functions.size)
+        return size, rounds * log(size)

@@ -16,7 +16,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import database, flipped_label_pairs, single_column
+from dpjax.learners.base import OfClass, Pairs, database, single_column
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.mechanisms.median import bits as B
@@ -46,9 +46,8 @@ def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Ac
 
 @plan_type
 class ImproperPlan:
-    """What `ImproperVC1` runs with.
+    """median: over the depths. choice: of the choosing mechanism among nodes.
 
-    median: a `MedianPlan` over the depths. choice: of the choosing mechanism among nodes.
     subsamples: t, ``int32[]``, in [least, most]; both are t where a person gives it, else the ends of its bucket.
     """
 
@@ -60,7 +59,7 @@ class ImproperPlan:
 
 
 @dataclass(frozen=True)
-class ImproperVC1:
+class ImproperVC1(OfClass):
     """Algorithm 2: t subsamples, each with a deepest point that it determines; their median depth; the node there.
 
     The hypothesis is a node of the tree, which need not be a concept of the class. Half of the budget finds the depth,
@@ -88,13 +87,11 @@ class ImproperVC1:
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Tree | Thresholds):
-            raise InputError("concepts", "a Tree or Thresholds", type(self.concepts).__name__, "use Tree.of_class")
+        checks.instance("concepts", self.concepts, (Tree, Thresholds), "use Tree.of_class", "a Tree or Thresholds")
         if self.neighboring is not Neighboring.REPLACE_ONE:
             raise InputError("neighboring", "REPLACE_ONE", self.neighboring.name, "a subsample's size must be public")
         checks.choice("method", self.method, METHODS)
-        if self.subsamples is not None:
-            checks.integer("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
+        checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
         """Half of the budget for the median, half for the choice, and t; n does not matter."""
@@ -141,10 +138,6 @@ class ImproperVC1:
         real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
         return self.concepts.deterministic(sample.x[row], column[row], real)
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: ImproperPlan) -> Guarantee:
         """Median and choice add up."""
         epsilon, delta = float(plan.choice.epsilon), float(plan.choice.delta)
@@ -170,9 +163,9 @@ class ImproperVC1:
             )  # fmt: skip
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another."""
-        pairs = flipped_label_pairs(self.concepts.domain, rows)
+        pairs = super().hard_neighbors(rows)
         deep = _two_paths(self.concepts)
         if deep and rows > 1:
             one, other = deep

@@ -15,12 +15,11 @@ from dpjax.accounting.zcdp import exponential_guarantee, pure_rho
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
 from dpjax.laws import Laplace
-from dpjax.learners.base import flipped_label_pairs, single_column
+from dpjax.learners.base import OfClass, Pairs, single_column
 from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import exponential
 from dpjax.theory import vc1 as theory
@@ -31,10 +30,9 @@ _EXACT_ROUNDS = 64  # up to so many rounds the optimal composition is used, beyo
 
 
 class Counts(NamedTuple):
-    """What the second part says of each node below the start, ``int32[V + 1]``.
+    """Of each node below the start, ``[V + 1]``: zeros, the examples labelled 0 at its descendants-or-self, ``int32``.
 
-    zeros: examples labelled 0 at its descendants-or-self. path: the same on the path from it up to the start, without
-    the start. leaf: ``bool``, whether it is the first concept below the start on its path.
+    path: those from it up to the start, without the start. leaf: whether it is the first concept on its path.
     """
 
     zeros: Array
@@ -44,13 +42,10 @@ class Counts(NamedTuple):
 
 @plan_type
 class ProperPlan:
-    """What `ProperVC1` runs with.
+    """improper: of the first part. first: the fraction of the rows that it reads. low: a, of the second rows.
 
-    improper: of the first part. first: the fraction of the rows that it reads.
-    low: a, the fraction of the second rows below which a subtree's zeros end the descent.
-    test: epsilon of AboveThreshold. choice: epsilon0 of one choice among children.
-    slack: the delta that the composition of the choices takes; only the guarantee reads it.
-    rounds: choices among children, at most.
+    test: epsilon of AboveThreshold. choice: epsilon0 of one of at most ``rounds`` choices among children. slack: the
+    delta that their composition takes; only the guarantee reads it.
     """
 
     improper: ImproperPlan
@@ -63,7 +58,7 @@ class ProperPlan:
 
 
 @dataclass(frozen=True)
-class ProperVC1:
+class ProperVC1(OfClass):
     """Algorithms 3 and 4: from the improper learner's node down to the first concept on some path.
 
     The first rows go to the improper learner, the others choose the way. Where some subtree holds few examples
@@ -96,15 +91,11 @@ class ProperVC1:
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if not isinstance(self.concepts, Tree):
-            raise InputError(
-                "concepts", "a Tree", type(self.concepts).__name__, "thresholds are proper already: use ImproperVC1"
-            )
+        checks.instance("concepts", self.concepts, Tree, "thresholds are proper already: use ImproperVC1", "a Tree")
         for name in ("share", "first"):
             if getattr(self, name) is not None:
                 checks.probability(name, getattr(self, name))
-        if self.rounds is not None:
-            checks.integer("rounds", self.rounds, 1, 1 << 20)
+        checks.whole_or_none("rounds", self.rounds, 1, 1 << 20)
         _ = self.improper  # checks its own fields
 
     @property
@@ -179,10 +170,6 @@ class ProperVC1:
         leaf = inside & jnp.asarray(tree.proper) & (jnp.asarray(tree.proper_above) <= start)
         return Counts(up_to[tout] - up_to[number], above - above[start], leaf)
 
-    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., 1]``."""
-        return self.concepts.predict(hypothesis, x)
-
     def guarantee(self, plan: ProperPlan) -> Guarantee:
         """The larger one of the two parts: a row is in one of them."""
         test = float(plan.test)
@@ -215,12 +202,12 @@ class ProperVC1:
         first = float(self.plan(privacy, accuracy).first)
         return int(max(own / first, other / (1 - first))) + 2
 
-    def hard_neighbors(self, rows: int) -> list[tuple[Sample, Sample]]:
+    def hard_neighbors(self, rows: int) -> Pairs:
         """Where the start is an improper node: one row turns the balance between two of its children."""
         tree = self.concepts
         improper = np.flatnonzero(~tree.proper)
         if not len(improper) or rows < 4:
-            return flipped_label_pairs(tree.domain, rows)
+            return super().hard_neighbors(rows)
         node = int(improper[-1])
         one, other = (int(child) for child in tree.child[tree.child_start[node] :][:2])
         cut = int(np.float32(rows) * np.float32(self.first or 0.5))
@@ -254,10 +241,7 @@ def _composition(rounds: int) -> str:
 
 
 def _best_below(children: Array, found: Counts, before: Array) -> Array:
-    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; other entries mean nothing.
-
-    before: ``bool[V + 1]``, the nodes up to the last descendant of the last child.
-    """
+    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; ``before``: of all subtrees."""
     number = jnp.arange(children.shape[0], dtype=jnp.int32)
     owner = jax.lax.cummax(jnp.where(children, number, 0))
     least = jnp.full(children.shape[0], _NEVER, jnp.int32)

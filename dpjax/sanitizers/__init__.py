@@ -11,7 +11,6 @@ from .hierarchy import Hierarchy as Hierarchy
 from .joint import JointQuantiles as JointQuantiles
 from .mwem import MWEM as MWEM
 from .points import PointCounts as PointCounts
-from .points import points_error as points_error
 from .quantiles import IndependentQuantiles as IndependentQuantiles
 from .quantiles import RecursiveQuantiles as RecursiveQuantiles
 from .slices import Slices as Slices

@@ -3,15 +3,15 @@
 Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, W]``, the real ones under ``mask``.
 """
 
+import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.plans import Number, Spends
@@ -55,7 +55,6 @@ class SanitizerPlan(Protocol):
     @property
     def size(self) -> int:
         """Points of the synthetic database, r. Static."""
-        ...
 
 
 class Sanitizer(Protocol):
@@ -68,71 +67,76 @@ class Sanitizer(Protocol):
     @property
     def bits(self) -> int:
         """Of a row."""
-        ...
 
     @property
     def neighboring(self) -> Neighboring:
         """The relation under which `guarantee` holds."""
-        ...
 
     @property
     def spends(self) -> Spends:
         """What it spends whatever its budget: "pure", "bounded range" (and pure) or "approximate"."""
-        ...
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> Any:
         """Every number that `sanitize` needs, a `SanitizerPlan`, on the host. InputError for what cannot be planned."""
-        ...
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: Any) -> Sanitized:
         """Jittable and total. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
-        ...
 
     def guarantee(self, plan: Any) -> Guarantee:
         """What `sanitize` spends with this plan, for every database, on the host."""
-        ...
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Rows from which `error` is at most alpha with probability 1 - beta; InputError where that is not proved."""
-        ...
 
     def parts_of_a_difference(self, concepts: Any) -> int:
         """How many of its queries make up the symmetric difference of two concepts; InputError if none do."""
-        ...
 
     def answers_differences(self, concepts: Any) -> bool:
         """Whether all these queries are among those that it answers."""
-        ...
 
 
-def host_numbers(privacy: Privacy, accuracy: Accuracy) -> tuple[float, float, float, float]:
-    """(epsilon, delta, alpha, beta) as checked plain numbers."""
-    epsilon, delta = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-    alpha, beta = (checks.probability(name, float(getattr(accuracy, name))) for name in ("alpha", "beta"))
-    return epsilon, delta, alpha, beta
+class OfElements:
+    """What sanitizers share that answer all queries of one kind."""
 
-
-def known_parts(concepts: Any, queries: str, sanitizer: Any) -> int:
-    """Queries of a kind ("points", "thresholds") in a symmetric difference, from the class's ``differences``."""
-    parts = getattr(concepts, "differences", {}).get(queries)
-    if parts is None:
-        raise InputError(
-            "sanitizer", f"one for {type(concepts).__name__}", repr(sanitizer),
-            "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds",
-        )  # fmt: skip
-    return parts
-
-
-class OfThresholds:
-    """What sanitizers of all thresholds share; an interval takes two thresholds."""
+    kind: ClassVar[str]
+    """"points" or "thresholds", as in the ``differences`` of a class."""
 
     def parts_of_a_difference(self, concepts: Any) -> int:
         """See `Sanitizer`."""
-        return known_parts(concepts, "thresholds", self)
+        parts = getattr(concepts, "differences", {}).get(self.kind)
+        if parts is None:
+            raise InputError(
+                "sanitizer", f"one for {type(concepts).__name__}", repr(self),
+                "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds",
+            )  # fmt: skip
+        return parts
 
     def answers_differences(self, concepts: Any) -> bool:
-        """All thresholds are answered."""
+        """All of them are answered."""
         return True
+
+
+@dataclass(frozen=True)
+class OfThresholds(OfElements):
+    """What sanitizers of all thresholds share; an interval takes two. A row has ``bits`` in [1, 2**30]."""
+
+    bits: int
+    kind: ClassVar[str] = "thresholds"
+
+    def __post_init__(self):
+        B.limbs(self.bits)
+
+
+def whole_rows(rows: float, alpha: float, least: str, parts: str) -> int:
+    """Rows as a whole number; InputError where no number of rows is enough, so that alpha must exceed ``least``."""
+    if rows == math.inf:
+        raise InputError("alpha", f"more than {least}", repr(alpha), f"take more {parts}")
+    return int(rows)
+
+
+def top_of(bits: int, size: int | None = None) -> Array:
+    """The last element of {0..size - 1}, or of all 2**bits values, ``uint32[1, W]``."""
+    return jnp.asarray(B.encode(2**bits - 1 if size is None else size - 1, bits))[None]
 
 
 def noisy_counts(

@@ -14,10 +14,10 @@ from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.base import OfThresholds, Sanitized
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
@@ -26,16 +26,11 @@ _PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at eve
 
 @plan_type
 class BlocksPlan:
-    """median: of one block. slack: ``float32[]``, the delta of the composition."""
+    """median: of one block. slack: ``float32[]``, the delta of the composition. size: k."""
 
     median: MedianPlan
     slack: Number
-    blocks: int = field(metadata=STATIC)
-
-    @property
-    def size(self) -> int:
-        """One point a block."""
-        return self.blocks
+    size: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,6 @@ class RankBlocks(OfThresholds):
     """k blocks of n / k neighbouring ranks, an interior point of each, with the block's size as its weight.
 
     Args:
-      bits: of a row.
       blocks: k >= 1, by default ceil(1 / alpha).
       median: "exponential" or "recprefix", by default the one that needs fewer rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values; "exponential" only.
@@ -58,7 +52,6 @@ class RankBlocks(OfThresholds):
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 5 (thresholds from interior points); constants our own.
     """
 
-    bits: int
     blocks: int | None = field(default=None, kw_only=True)
     median: str | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
@@ -66,9 +59,8 @@ class RankBlocks(OfThresholds):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.blocks is not None:
-            checks.integer("blocks", self.blocks, 1)
+        super().__post_init__()
+        checks.whole_or_none("blocks", self.blocks, 1)
         if self.median is not None:
             checks.choice("median", self.median, ("exponential", "recprefix"))
         if self.median == "recprefix" and self.domain_size is not None:
@@ -81,26 +73,26 @@ class RankBlocks(OfThresholds):
     def sanitize(self, key: Array, x: Array, mask: Array, plan: BlocksPlan) -> Sanitized:
         """k points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
-        ends = boundaries(n, plan.blocks)
-        room = jnp.arange(-(-x.shape[0] // plan.blocks), dtype=jnp.int32)
+        ends = boundaries(n, plan.size)
+        room = jnp.arange(-(-x.shape[0] // plan.size), dtype=jnp.int32)
 
         def one(own: Array, first: Array, count: Array):
             block = rows[jnp.minimum(first + room, x.shape[0] - 1)]
             return private_median(own, block, room < count, plan.median)
 
-        found = jax.vmap(one)(keys.per_index(key, plan.blocks), ends[:-1], ends[1:] - ends[:-1])
+        found = jax.vmap(one)(keys.per_index(key, plan.size), ends[:-1], ends[1:] - ends[:-1])
         return Sanitized.of(found.element, ends[1:] - ends[:-1], found.outcome)
 
     def guarantee(self, plan: BlocksPlan) -> Guarantee:
         """k medians."""
-        what = f"threshold sanitizer, {plan.blocks} blocks"
-        return least_composed(median_guarantee(plan.median, "interior point"), plan.blocks, float(plan.slack), what)
+        what = f"threshold sanitizer, {plan.size} blocks"
+        return least_composed(median_guarantee(plan.median, "interior point"), plan.size, float(plan.slack), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """k times the rows of one interior point at its part of the budget and of beta."""
         plan, rows = self._planned(privacy, accuracy)
-        if plan.blocks < blocks_for(float(accuracy.alpha)):
-            raise InputError("alpha", f"at least 1 / {plan.blocks} blocks", repr(accuracy.alpha), "take more blocks")
+        if plan.size < blocks_for(float(accuracy.alpha)):
+            raise InputError("alpha", f"at least 1 / {plan.size} blocks", repr(accuracy.alpha), "take more blocks")
         return rows
 
     def _planned(self, privacy: Privacy, accuracy: Accuracy) -> tuple[BlocksPlan, int]:
@@ -114,7 +106,8 @@ class RankBlocks(OfThresholds):
             width = log_size(self.bits, self.domain_size)
             rows = blocks * sizes.interior(width, float(median.epsilon) / 2, beta / blocks)
             plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
-        if self.median == "recprefix" or self._may_be_prefix(delta):
+        free = self.median is None and self.domain_size is None
+        if self.median == "recprefix" or (free and self.bits >= _PREFIX_FROM and delta > 0):
             part = best_split(epsilon, checks.delta(delta, positive_for="RecPrefix"), blocks, "approximate")[0]
             try:
                 design = plan_recprefix(self.bits, part.epsilon, part.delta, beta / blocks)
@@ -124,9 +117,6 @@ class RankBlocks(OfThresholds):
             else:
                 plans.append((BlocksPlan(design.plan(), down(part.slack), blocks), blocks * design.interior))
         return min(plans, key=lambda plan: plan[1])
-
-    def _may_be_prefix(self, delta: float) -> bool:
-        return self.median is None and self.bits >= _PREFIX_FROM and self.domain_size is None and delta > 0
 
 
 def blocks_for(alpha: float) -> int:

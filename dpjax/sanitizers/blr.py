@@ -15,10 +15,10 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
-from dpjax.sanitizers.base import Sanitized, host_numbers
+from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram
 from dpjax.theory import sanitizers as sizes
 
@@ -28,15 +28,10 @@ _MOST_FACTOR = 16  # of the least number of points: more of them help by an eigh
 
 @plan_type
 class BLRPlan:
-    """epsilon: ``float32[]``, of the exponential mechanism."""
+    """epsilon: ``float32[]``, of the exponential mechanism. size: m."""
 
     epsilon: Number
-    points: int = field(metadata=STATIC)
-
-    @property
-    def size(self) -> int:
-        """m."""
-        return self.points
+    size: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -83,31 +78,31 @@ class BLR(OfQueries):
 
     def law(self, x: Array, mask: Array, plan: BLRPlan) -> Categorical:
         """The exact law of the chosen multiset's number."""
-        check_rows(x.shape[0], min(EXACT, -(-(1 << 31) // plan.points)))
+        check_rows(x.shape[0], min(EXACT, -(-(1 << 31) // plan.size)))
         n = jnp.sum(mask, dtype=jnp.int32)
         ours = answers(self.queries, histogram(self.queries, x, mask))
         table = self.queries.matrix().astype(np.int32)
-        multisets = self._multisets(plan.points)
+        multisets = self._multisets(plan.size)
         theirs = jnp.asarray(sum(table[:, column] for column in multisets.T))  # queries x multisets
-        worst = jnp.max(jnp.abs(theirs * n - ours[:, None] * plan.points), axis=0)
-        return exponential(-worst, plan.epsilon, sensitivity=plan.points)
+        worst = jnp.max(jnp.abs(theirs * n - ours[:, None] * plan.size), axis=0)
+        return exponential(-worst, plan.epsilon, sensitivity=plan.size)
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: BLRPlan) -> Sanitized:
         """m points of weight 1. x: ``uint32[n, 1]``, n below 2**24 and 2**31 / m. mask: ``bool[n]``."""
         chosen = self.law(x, mask, plan).sample(key)
-        value = jnp.asarray(self._multisets(plan.points))[chosen]
-        return Sanitized.of(value[:, None], jnp.ones(plan.points, jnp.int32))
+        value = jnp.asarray(self._multisets(plan.size))[chosen]
+        return Sanitized.of(value[:, None], jnp.ones(plan.size, jnp.int32))
 
     def guarantee(self, plan: BLRPlan) -> Guarantee:
         """One exponential mechanism."""
-        what = f"exponential mechanism over {self.databases(plan.points)} synthetic databases"
+        what = f"exponential mechanism over {self.databases(plan.size)} synthetic databases"
         return exponential_guarantee(float(plan.epsilon), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.blr`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        databases = self.databases(plan.points)
-        return sizes.blr(databases, self.queries.size, plan.points, float(plan.epsilon), alpha, beta)
+        databases = self.databases(plan.size)
+        return sizes.blr(databases, self.queries.size, plan.size, float(plan.epsilon), alpha, beta)
 
     def _multisets(self, points: int) -> np.ndarray:
         chosen = itertools.combinations_with_replacement(range(self.queries.width), points)

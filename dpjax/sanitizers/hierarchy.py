@@ -16,16 +16,16 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import RoundedLaplace
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers, noisy_counts
+from dpjax.sanitizers.base import OfThresholds, Sanitized, noisy_counts, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size
 from dpjax.theory import sanitizers as sizes
 
-_MOST_LEVELS = 14
+MOST_LEVELS = 14
 _FRACTIONS = tuple(i / 40 for i in range(1, 31))
 
 
@@ -42,7 +42,7 @@ class Parts(NamedTuple):
     @staticmethod
     def whole(bits: int, size: int | None) -> "Parts":
         """One part: the domain."""
-        top = jnp.asarray(B.encode(2**bits - 1 if size is None else size - 1, bits))[None]
+        top = top_of(bits, size)
         return Parts(jnp.zeros_like(top), top, jnp.ones(1, bool))
 
     def holds(self, rows: Array) -> Array:
@@ -60,6 +60,14 @@ class Parts(NamedTuple):
         highs = jnp.stack([before, jnp.where(right[:, None], self.high, at)], axis=1)
         alive = jnp.stack([left, right], axis=1)
         return Parts(*(column.reshape(-1, *column.shape[2:]) for column in (lows, highs, alive)))
+
+
+def levels_tried(alpha: float) -> range:
+    """Four numbers of levels, of which the first leaves parts of at most 2 alpha; InputError where all are too many."""
+    least = max(1, math.ceil(-math.log2(alpha)) - 1)
+    if least > MOST_LEVELS:
+        raise InputError("alpha", f"at least 2**-{MOST_LEVELS}", repr(alpha), "use RankBlocks")
+    return range(least, min(least + 4, MOST_LEVELS + 1))
 
 
 def median_tree(
@@ -125,7 +133,6 @@ class Hierarchy(OfThresholds):
     Noisy counts are whole and clipped to [-n, 2 n].
 
     Args:
-      bits: of a row.
       levels: in [1, 14], by default the number that needs the fewest rows.
       counts: the fraction of epsilon for the counts, in (0, 1), by default that which needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
@@ -139,7 +146,6 @@ class Hierarchy(OfThresholds):
       its constants are our own.
     """
 
-    bits: int
     levels: int | None = field(default=None, kw_only=True)
     counts: float | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
@@ -147,19 +153,15 @@ class Hierarchy(OfThresholds):
     spends: ClassVar[Spends] = "pure"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.levels is not None:
-            checks.integer("levels", self.levels, 1, _MOST_LEVELS)
+        super().__post_init__()
+        checks.whole_or_none("levels", self.levels, 1, MOST_LEVELS)
         if self.counts is not None:
             checks.probability("counts", self.counts)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
         """Levels, and the fraction of the counts, that need the fewest rows, whatever epsilon."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
-        least = max(1, math.ceil(-math.log2(alpha)) - 1)
-        levels = range(least, min(least + 4, _MOST_LEVELS + 1)) if self.levels is None else (self.levels,)
-        if not levels:
-            raise InputError("alpha", f"at least 2**-{_MOST_LEVELS}", repr(alpha), "use RankBlocks")
+        levels = levels_tried(alpha) if self.levels is None else (self.levels,)
         fractions = _FRACTIONS if self.counts is None else (self.counts,)
         pairs = [(level, fraction) for level in levels for fraction in fractions]
         chosen = pairs[0]
@@ -198,9 +200,7 @@ class Hierarchy(OfThresholds):
         """`theory.sanitizers.hierarchy`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(plan.median, plan.scale, plan.levels, alpha, beta)
-        if rows == math.inf:
-            raise InputError("alpha", f"more than 2**-{plan.levels + 1}", repr(alpha), "take more levels")
-        return int(rows)
+        return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
     def _rows(self, median: Number, scale: Number, levels: int, alpha: float, beta: float) -> float:
         width = log_size(self.bits, self.domain_size)

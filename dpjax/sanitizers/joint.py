@@ -1,6 +1,5 @@
 """JointExp: all quantiles in one exponential mechanism, as a threshold sanitizer."""
 
-import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,12 +11,12 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.median import bits as B
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size
 from dpjax.sanitizers.joint_law import JointLaw
-from dpjax.sanitizers.quantiles import enough_ties, numbered, of_quantiles, shifted_right
+from dpjax.sanitizers.quantiles import counts_tried, enough_ties, numbered, of_quantiles, shifted_right
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
@@ -43,11 +42,8 @@ class JointQuantiles(OfThresholds):
     """m quantiles drawn together: one exponential mechanism over all of them, whose loss is how the rows fall between.
 
     Args:
-      bits: of a row.
       count: m in [1, 256], by default the number that needs the fewest rows; the sums take m^2 operations a row.
-      ties: bits that tell equal rows apart, by default as many as the rows of `sample_size` can need; up to 2^ties
-        equal rows count as distinct. 0 is the published algorithm, which may be wrong by any share that a single value
-        has.
+      ties: in [0, 31], bits that tell equal rows apart, see `RecursiveQuantiles`.
 
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. Of the c_j rows between neighbours, t_j are
       asked for, which depends on n only, and the loss is the sum of max(c_j - t_j, 0): half the sum of |c_j - t_j|,
@@ -59,27 +55,22 @@ class JointQuantiles(OfThresholds):
       sensitivity 2; on a finite domain, with a sampler and constants of our own.
     """
 
-    bits: int
     count: int | None = field(default=None, kw_only=True)
     ties: int | None = field(default=None, kw_only=True)
     neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "bounded range"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.count is not None:
-            checks.integer("count", self.count, 1, _MOST_COUNT)
-        if self.ties is not None:
-            checks.integer("ties", self.ties, 0, 31)
+        super().__post_init__()
+        checks.whole_or_none("count", self.count, 1, _MOST_COUNT)
+        checks.whole_or_none("ties", self.ties, 0, 31)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> JointPlan:
         """From 1 / (2 alpha) to 2 / alpha quantiles; bits for ties on a grid of 2, so that epsilons share programs."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         rate, count, ties = down(epsilon / 2), self.count, self.ties
         if count is None:
-            least = math.floor(0.5 / alpha)
-            every = {least + math.ceil((least + 1) * extra / 16) for extra in range(1, 33)}
-            counts = sorted(count for count in every if count <= _MOST_COUNT)
+            counts = [count for count in counts_tried(alpha, 32) if count <= _MOST_COUNT]
             if not counts:
                 what = f"one that {_MOST_COUNT} quantiles can reach"
                 raise InputError("alpha", what, repr(alpha), "relax alpha, or use Hierarchy")
@@ -91,7 +82,7 @@ class JointQuantiles(OfThresholds):
     def sanitize(self, key: Array, x: Array, mask: Array, plan: JointPlan) -> Sanitized:
         """m + 2 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         n = jnp.sum(mask, dtype=jnp.int32)
-        top = jnp.asarray(B.encode(2**self.bits - 1, self.bits))[None]
+        top = top_of(self.bits)
         rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top, x), mask)
         rows, _ = numbered(rows, n, self.bits, plan.ties)
         targets = jnp.diff(boundaries(n, plan.count + 1))
@@ -107,9 +98,7 @@ class JointQuantiles(OfThresholds):
         """`theory.sanitizers.joint`, for rows of which no more than 2^ties are equal."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.rate), plan.count, plan.ties, alpha, beta)
-        if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {2 * plan.count + 2}", repr(alpha), "take more quantiles")
-        return int(rows)
+        return whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles")
 
     def _rows(self, rate: float, count: int, ties: int, alpha: float, beta: float) -> float:
         return sizes.joint(log_size(self.bits + ties, None), rate, count, alpha, beta)

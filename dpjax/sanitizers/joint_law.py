@@ -20,6 +20,7 @@ from dpjax.laws import Categorical
 from dpjax.laws.base import Support, listed
 from dpjax.mechanisms.median import MedianLaw
 from dpjax.mechanisms.median import bits as B
+from dpjax.sanitizers.base import top_of
 
 
 @register_dataclass
@@ -122,7 +123,7 @@ class JointLaw:
 
 def _places(rows: Array, n: Array, bits: int) -> tuple[Array, Array, Array]:
     """(first, last, alive): place i goes from row i - 1 to just below row i, the bottom and the top at the ends."""
-    top = jnp.asarray(B.encode(2**bits - 1, bits))[None]
+    top = top_of(bits)
     place = jnp.arange(rows.shape[0] + 1, dtype=jnp.int32)
     first = jnp.concatenate([jnp.zeros_like(top), rows])
     behind = jnp.concatenate([rows, top])
@@ -156,10 +157,7 @@ def _continued(log_width: Array, ended: Array, run: Array) -> Array:
 
 
 def _moves(begun: Array, target: Array, rate: Array) -> Array:
-    """log of the sum over d >= 1 of begun[i + d] exp(-rate max(d - target, 0)), ``float64[p]``: positive terms only.
-
-    The first ``target`` of them by windows whose lengths are powers of 2, the others by windows with a decay.
-    """
+    """log of the sum over d >= 1 of begun[i + d] exp(-rate max(d - target, 0)), by doubling windows, ``float64[p]``."""
     size, ahead = begun.shape[0], _from(begun, jnp.int32(1))
 
     def double(level: Array, sums: tuple[Array, ...]) -> tuple[Array, ...]:

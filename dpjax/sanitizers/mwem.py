@@ -19,11 +19,11 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
-from dpjax.sanitizers.base import Sanitized, host_numbers, noisy_counts
+from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
 from dpjax.theory import sanitizers as sizes
 
@@ -49,19 +49,14 @@ class Moves:
 class MWEMPlan:
     """choice: ``float32[]``, epsilon of a round's exponential mechanism. scale: ``float32[]``, of its count's noise.
 
-    slack: ``float32[]``, the delta of the composition. rounds: T. values: of the domain.
+    slack: ``float32[]``, the delta of the composition. rounds: T. size: values of the domain.
     """
 
     choice: Number
     scale: Number
     slack: Number
     rounds: int = field(metadata=STATIC)
-    values: int = field(metadata=STATIC)
-
-    @property
-    def size(self) -> int:
-        """All values of the domain."""
-        return self.values
+    size: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -91,8 +86,7 @@ class MWEM(OfQueries):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        if self.rounds is not None:
-            checks.integer("rounds", self.rounds, 1, _MOST_ROUNDS)
+        checks.whole_or_none("rounds", self.rounds, 1, _MOST_ROUNDS)
         checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:
             raise InputError(
@@ -235,12 +229,8 @@ def round_epsilon(epsilon: float, delta: float, rounds: int) -> float:
 
 
 def in_units(below: Array) -> Array:
-    """The distribution proportional to 2**(-below / 2**22) in whole units of about 2**-23, ``int32[d]``.
-
-    below: ``int64[d]`` >= 0, among them a 0; d <= 2**14. By tables, since the last bits of `jnp.exp` depend on the
-    length of the vector and on the batch.
-    """
-    with jax.enable_x64(True):
+    """2**(-below / 2**22) for ``int64[d]`` >= 0, among them a 0, normalised to units of about 2**-23, ``int32[d]``."""
+    with jax.enable_x64(True):  # by tables: the last bits of jnp.exp depend on the vector's length and on the batch
         tables = [
             jnp.asarray(np.rint(np.exp2(31 - np.arange(2048) / size)).astype(np.int64)) for size in (2**11, 2**22)
         ]

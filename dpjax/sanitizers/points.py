@@ -2,12 +2,10 @@
 
 import math
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
@@ -15,10 +13,10 @@ from dpjax.concepts.domain import Domain
 from dpjax.core import checks, wide
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.histogram import HistogramLaw, RoundedHistogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import survival
-from dpjax.sanitizers.base import Sanitized, host_numbers, known_parts
+from dpjax.sanitizers.base import OfElements, Sanitized
 from dpjax.theory import sanitizers as sizes
 
 
@@ -38,7 +36,7 @@ class PointCountsPlan:
 
 
 @dataclass(frozen=True)
-class PointCounts:
+class PointCounts(OfElements):
     """Released counts of the heaviest values, the rest of the rows spread over values that were not released.
 
     The ``kept`` largest noisy counts stay, as whole numbers. If they sum to more than n, the same number is taken off
@@ -61,11 +59,11 @@ class PointCounts:
     fillers: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
+    kind: ClassVar[str] = "points"
 
     def __post_init__(self):
-        for name in ("kept", "fillers"):
-            if getattr(self, name) is not None:
-                checks.integer(name, getattr(self, name), 1)
+        checks.whole_or_none("kept", self.kept, 1)
+        checks.whole_or_none("fillers", self.fillers, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> PointCountsPlan:
         """Noise of half of epsilon, and the threshold of delta."""
@@ -119,14 +117,6 @@ class PointCounts:
         spent = self.guarantee(plan)
         return sizes.points(spent.epsilon, spent.delta, plan.kept, plan.fillers, alpha, beta)
 
-    def parts_of_a_difference(self, concepts: Any) -> int:
-        """See `Sanitizer`."""
-        return known_parts(concepts, "points", self)
-
-    def answers_differences(self, concepts: Any) -> bool:
-        """All points are answered."""
-        return True
-
     def _fillers(self, kept: Array, real: Array, fillers: int) -> tuple[Array, Array]:
         """The lowest values that are not kept, ``uint32[fillers, limbs]``, and whether they exist."""
         tried = min(kept.shape[0] + fillers, self.domain.size)
@@ -138,8 +128,7 @@ class PointCounts:
 
 
 def value_counts(x: Array, mask: Array, size: int) -> tuple[Array, Array]:
-    """The rows by value, ascending: (``int32[n]``, rows with the r-th distinct value, 0 beyond; the values
-    ``uint32[n, limbs]``)."""
+    """(Rows with the r-th distinct value, ``int32[n]``, 0 beyond; the values, ascending, ``uint32[n, limbs]``)."""
     count = x.shape[0]
     index = jnp.arange(count, dtype=jnp.int32)
     with jax.enable_x64(True):
@@ -176,15 +165,3 @@ def spread_over(total: Array, where: Array) -> Array:
     count = jnp.maximum(jnp.sum(where, dtype=jnp.int32), 1)
     share = total // count + (place < total % count).astype(jnp.int32)
     return jnp.where(where, share, 0).astype(jnp.int32)
-
-
-def points_error(sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
-    """Host: the largest error of a value's share over all values, as an exact fraction; 0 without rows."""
-    rows, points = np.asarray(x)[np.asarray(mask)], np.asarray(sanitized.points)
-    _, value = np.unique(np.concatenate([rows, points]), axis=0, return_inverse=True)
-    value, n = value.reshape(-1), len(rows)
-    counts = np.bincount(value[:n], minlength=len(value)).astype(object)
-    weights = np.zeros(len(value), object)
-    np.add.at(weights, value[n:], np.asarray(sanitized.weights).astype(object))
-    total = int(np.sum(weights))
-    return Fraction(int(np.max(np.abs(weights * n - counts * total))), max(n, 1) * total)

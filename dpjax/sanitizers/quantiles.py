@@ -19,24 +19,22 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size, reference_epsilon
-from dpjax.sanitizers.hierarchy import median_tree
+from dpjax.sanitizers.hierarchy import MOST_LEVELS, levels_tried, median_tree
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
-_MOST_LEVELS = 14
 MOST_TIES = 30  # bits
 
 
 def of_quantiles(points: Array, bits: int, size: int | None) -> Sanitized:
     """The synthetic database of m equally spaced quantiles ``uint32[m, W]``; m + 2 points."""
-    top = jnp.asarray(B.encode(2**bits - 1 if size is None else size - 1, bits))[None]
+    top = top_of(bits, size)
     weights = jnp.full(points.shape[0] + 2, 2, jnp.int32).at[0].set(1).at[-1].set(1)
     return Sanitized.of(jnp.concatenate([jnp.zeros_like(top), points, top]), weights)
 
@@ -60,7 +58,6 @@ class IndependentQuantiles(OfThresholds):
     """m exponential quantiles, each of all rows at its part of the budget.
 
     Args:
-      bits: of a row.
       count: m >= 1; by default the number that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
@@ -71,26 +68,22 @@ class IndependentQuantiles(OfThresholds):
     Reference: Smith 2011 (one quantile); McSherry and Talwar 2007; Cesar and Rogers 2021 (composition).
     """
 
-    bits: int
     count: int | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
     neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.count is not None:
-            checks.integer("count", self.count, 1)
+        super().__post_init__()
+        checks.whole_or_none("count", self.count, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> QuantilesPlan:
         """From 1 / (2 alpha) to 2 / alpha quantiles."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         count = self.count
         if count is None:
-            least = math.floor(0.5 / alpha)
-            counts = sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, 49)})
             rows = lambda m: self._rows(reference_epsilon(delta, m), m, alpha, beta)  # noqa: E731
-            count = min(counts, key=rows)
+            count = min(counts_tried(alpha, 48), key=rows)
         part = best_split(epsilon, delta, count, "bounded range")[0]
         return QuantilesPlan(down(part.epsilon), down(part.slack), count)
 
@@ -114,9 +107,7 @@ class IndependentQuantiles(OfThresholds):
         """`theory.sanitizers.quantiles` at the epsilon of one."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.epsilon), plan.count, alpha, beta)
-        if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {2 * plan.count + 2}", repr(alpha), "take more quantiles")
-        return int(rows)
+        return whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles")
 
     def _rows(self, epsilon: float, count: int, alpha: float, beta: float) -> float:
         return sizes.quantiles(log_size(self.bits, self.domain_size), epsilon / 2, count, alpha, beta)
@@ -141,7 +132,6 @@ class RecursiveQuantiles(OfThresholds):
     """Approximate quantiles by recursion: the median of all rows, then those of the rows below and above it, and so on.
 
     Args:
-      bits: of a row.
       levels: in [1, 14], by default the number that needs the fewest rows; m = 2^levels - 1 quantiles.
       ties: bits that tell equal rows apart, by default as many as the rows of `sample_size` can need; up to 2^ties
         equal rows count as distinct. 0 is the published algorithm, which may be wrong by any share that a single value
@@ -158,30 +148,22 @@ class RecursiveQuantiles(OfThresholds):
     Reference: Kaplan, Schnapp, Stemmer 2022, Algorithm 1 (ApproximateQuantiles); constants derived here.
     """
 
-    bits: int
     levels: int | None = field(default=None, kw_only=True)
     ties: int | None = field(default=None, kw_only=True)
     neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "pure"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.levels is not None:
-            checks.integer("levels", self.levels, 1, _MOST_LEVELS)
-        if self.ties is not None:
-            checks.integer("ties", self.ties, 0, 31)
+        super().__post_init__()
+        checks.whole_or_none("levels", self.levels, 1, MOST_LEVELS)
+        checks.whole_or_none("ties", self.ties, 0, 31)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> RecursionPlan:
         """The levels that need the fewest rows, and bits for ties on a grid of 2, so that epsilons share programs."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         levels = self.levels
         if levels is None:
-            least = max(1, math.ceil(-math.log2(alpha)) - 1)
-            every = range(least, min(least + 4, _MOST_LEVELS + 1))
-            if not every:
-                raise InputError("alpha", f"at least 2**-{_MOST_LEVELS}", repr(alpha), "use RankBlocks")
-            rows = lambda level: self._rows(0.5 / level, level, 0, alpha, beta)  # noqa: E731
-            levels = min(every, key=rows)
+            levels = min(levels_tried(alpha), key=lambda level: self._rows(0.5 / level, level, 0, alpha, beta))
         part = down(epsilon / (2 * levels))
         ties = self.ties
         if ties is None:
@@ -203,12 +185,16 @@ class RecursiveQuantiles(OfThresholds):
         """`theory.sanitizers.recursive`, for rows of which no more than 2^ties are equal."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.epsilon), plan.levels, plan.ties, alpha, beta)
-        if rows == math.inf:
-            raise InputError("alpha", f"more than 2**-{plan.levels + 1}", repr(alpha), "take more levels")
-        return int(rows)
+        return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
     def _rows(self, epsilon: float, levels: int, ties: int, alpha: float, beta: float) -> float:
         return sizes.recursive(log_size(self.bits + ties, None), epsilon, levels, alpha, beta)
+
+
+def counts_tried(alpha: float, sixteenths: int) -> list[int]:
+    """Numbers of quantiles from 1 / (2 alpha) on, ``sixteenths`` of it more at most."""
+    least = math.floor(0.5 / alpha)
+    return sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, sixteenths + 1)})
 
 
 def enough_ties(rows: Callable[[int], float]) -> int:

@@ -39,15 +39,14 @@ class OfQueries:
 
     def answers_differences(self, concepts: Any) -> bool:
         """Whether all symmetric differences of a matrix, or all concepts of another class, are queries."""
-        wanted = concepts.xor().matrix() if hasattr(concepts, "xor") else _all_concepts(concepts)
+        if hasattr(concepts, "xor"):
+            wanted = concepts.xor().matrix()
+        else:
+            number = Hypothesis.of(jnp.asarray(wide.encode(range(concepts.size))))
+            elements = jnp.asarray(concepts.domain.encode(range(concepts.domain.size)))
+            wanted = np.asarray(concepts.predict(number, elements)).T
         asked = {row.tobytes() for row in self.queries.matrix()}
         return all(row.tobytes() in asked for row in wanted)
-
-
-def _all_concepts(concepts: Any) -> np.ndarray:
-    """Host: ``bool[concepts, d]``."""
-    number = Hypothesis.of(jnp.asarray(wide.encode(range(concepts.size))))
-    return np.asarray(concepts.predict(number, jnp.asarray(concepts.domain.encode(range(concepts.domain.size))))).T
 
 
 def histogram(queries: Finite, x: Array, mask: Array) -> Array:

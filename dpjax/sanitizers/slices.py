@@ -20,11 +20,11 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, same_plan
 from dpjax.core.random import GeometricTable, geometric_table
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Geometric
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
-from dpjax.sanitizers.base import OfThresholds, Sanitized, host_numbers
+from dpjax.sanitizers.base import OfThresholds, Sanitized, whole_rows
 from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
@@ -34,23 +34,16 @@ _LEVELS = 31  # digits of a length: enough for every rate, so that all have one 
 
 @plan_type
 class SlicesPlan:
-    """The numbers of `Slices`.
+    """rate: ``float32[]``, e0 of the slice lengths and of the medians. lengths: the sampler's table for this rate.
 
-    rate: ``float32[]``, e0 of the slice lengths and of the medians.
-    lengths: integers, the sampler's table for this rate. means: ``int32[count + 1]``, floor(i E[g]).
-    slack: ``float32[]``, the delta of the transcript when a row is added.
+    means: ``int32[size + 1]``, floor(i E[g]). slack: ``float32[]``, the delta of the transcript when a row is added.
     """
 
     rate: Number
     lengths: GeometricTable
     means: Number
     slack: Number
-    count: int = field(metadata=STATIC)
-
-    @property
-    def size(self) -> int:
-        """One point a slice."""
-        return self.count
+    size: int = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,6 @@ class Slices(OfThresholds):
     Weights are those of equal blocks of ranks, m_i what they exceed the mean of g_i by (at least 1): both public.
 
     Args:
-      bits: of a row.
       count: number of slices, >= 1; by default the one, from 1 / alpha to 4 / alpha, that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
@@ -72,16 +64,14 @@ class Slices(OfThresholds):
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (reorder-slice-compute), for a sanitizer; constants our own.
     """
 
-    bits: int
     count: int | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
     neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
-        B.limbs(self.bits)
-        if self.count is not None:
-            checks.integer("count", self.count, 1)
+        super().__post_init__()
+        checks.whole_or_none("count", self.count, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> SlicesPlan:
         """The largest rate of this budget."""
@@ -102,7 +92,7 @@ class Slices(OfThresholds):
         """``count`` points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         of_lengths, of_points = keys.streams(key, "lengths", "points")
         rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
-        ends = boundaries(n, plan.count)
+        ends = boundaries(n, plan.size)
         least = jnp.maximum(jnp.diff(ends) - jnp.diff(jnp.asarray(plan.means)), 1)[:-1]
 
         def cut(begin: Array, slice_: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -111,7 +101,7 @@ class Slices(OfThresholds):
             return end, end
 
         # the last slice is all the rest: its length is not drawn
-        _, cuts = jax.lax.scan(cut, jnp.int32(0), (keys.per_index(of_lengths, plan.count - 1), least))
+        _, cuts = jax.lax.scan(cut, jnp.int32(0), (keys.per_index(of_lengths, plan.size - 1), least))
         first, behind = jnp.append(jnp.zeros(1, jnp.int32), cuts), jnp.append(cuts, n)
         place = jnp.arange(x.shape[0], dtype=jnp.int32)
 
@@ -122,7 +112,7 @@ class Slices(OfThresholds):
             )  # fmt: skip
             return law.sample(own)
 
-        points = jax.vmap(one)(keys.per_index(of_points, plan.count), first, behind)
+        points = jax.vmap(one)(keys.per_index(of_points, plan.size), first, behind)
         return Sanitized.of(points, jnp.diff(ends))
 
     def guarantee(self, plan: SlicesPlan) -> Guarantee:
@@ -131,17 +121,15 @@ class Slices(OfThresholds):
             raise InputError("lengths", "the table of the plan's rate", "another one", "make the plan with Slices.plan")
         add, rate = Neighboring.ADD_OR_REMOVE_ONE, float(plan.rate)
         part = exponential_guarantee(rate, "interior point of a slice (exponential)", add)
-        what = f"{plan.count} slices of ranks"
-        whole = as_replace_one(slices_guarantee(part, rate, float(plan.slack), plan.count, what))
-        return basic((whole,), f"threshold sanitizer, {plan.count} slices")
+        what = f"{plan.size} slices of ranks"
+        whole = as_replace_one(slices_guarantee(part, rate, float(plan.slack), plan.size, what))
+        return basic((whole,), f"threshold sanitizer, {plan.size} slices")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.slices`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        rows = self._rows(float(plan.rate), plan.count, alpha, beta)
-        if rows == math.inf:
-            raise InputError("alpha", f"more than 1 / {plan.count} slices", repr(alpha), "take more slices")
-        return int(rows)
+        rows = self._rows(float(plan.rate), plan.size, alpha, beta)
+        return whole_rows(rows, alpha, f"1 / {plan.size} slices", "slices")
 
     def _rows(self, rate: float, count: int, alpha: float, beta: float) -> float:
         return sizes.slices(log_size(self.bits, self.domain_size), rate, rate, count, alpha, beta)

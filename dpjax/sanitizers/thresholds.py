@@ -13,7 +13,7 @@ from dpjax.sanitizers.base import Sanitized
 
 def error(sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
     """Host: the largest error over all thresholds, as an exact fraction; 0 without rows."""
-    over, under = _worst_gap(sanitized, jnp.asarray(x), jnp.asarray(mask))
+    over, under = jax.jit(worst_gap)(sanitized, jnp.asarray(x), jnp.asarray(mask))
     return Fraction(int(np.asarray(over)), int(np.asarray(under)))
 
 
@@ -37,9 +37,6 @@ def worst_gap(sanitized: Sanitized, x: Array, mask: Array) -> tuple[Array, Array
         gaps = jnp.abs(weight * below[-1] - below * weight[-1])
         largest = jnp.max(jnp.where(last, gaps, jnp.int64(0)))
         return largest, jnp.maximum(below[-1], jnp.int64(1)) * weight[-1]
-
-
-_worst_gap = jax.jit(worst_gap)
 
 
 def boundaries(n: Array, parts: int) -> Array:

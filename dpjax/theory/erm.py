@@ -11,7 +11,7 @@ def finite(concepts: int, alpha: float, beta: float) -> int:
     At most C - 1 concepts are bad, as the target is not. One row for one concept.
     """
     checks.integer("concepts", concepts, 1)
-    _check(alpha, beta)
+    checks.accuracy(alpha, beta)
     if concepts == 1:
         return 1
     return max(1, ceil(log((concepts - 1) / beta) / -log1p(-alpha)))
@@ -22,16 +22,11 @@ def points(alpha: float, beta: float) -> int:
 
     There are at most 2/alpha of them; a consistent point differs from the target on two elements that do not occur.
     """
-    _check(alpha, beta)
+    checks.accuracy(alpha, beta)
     return max(1, ceil(log(2 / (alpha * beta)) / -log1p(-alpha / 2)))
 
 
 def thresholds(alpha: float, beta: float) -> int:
     """Realizable, one threshold: 2 (1 - alpha)^n <= beta, one term for each side of the target."""
-    _check(alpha, beta)
+    checks.accuracy(alpha, beta)
     return max(1, ceil(log(2 / beta) / -log1p(-alpha)))
-
-
-def _check(alpha: float, beta: float) -> None:
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)

@@ -11,9 +11,7 @@ from dpjax.theory import generalization
 from dpjax.theory.generalization import Restrictions
 
 
-def realizable(
-    restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float
-) -> int:  # fmt: skip
+def realizable(restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float) -> int:
     """Rows for k realizable columns.
 
     Each choice at epsilon ``part`` loses at most alpha n/4, all of them with beta/3: (2/part) ln(3 k choices / beta).
@@ -23,31 +21,23 @@ def realizable(
       restrictions: n -> ln of the restrictions of the class to 2 n elements.
       choices: concepts to choose from, at most.
     """
-    _check(choices, k, part, alpha, beta)
-    general = generalization.realizable(restrictions, k, alpha, beta / 3)
-    return max(general, _chosen(choices, k, part, alpha, beta))
+    chosen = _chosen(choices, k, part, alpha, beta)
+    return max(chosen, generalization.realizable(restrictions, k, alpha, beta / 3))
 
 
-def agnostic(
-    restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float
-) -> int:  # fmt: skip
+def agnostic(restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float) -> int:
     """Rows for k columns with any labels: excess error at most alpha.
 
     A quarter of alpha for the sanitizer, one for the choices, and two for the deviation of errors from their shares of
     the rows, by `generalization.agnostic`.
     """
-    _check(choices, k, part, alpha, beta)
-    general = generalization.agnostic(restrictions, k, alpha / 4, beta / 3)
-    return max(general, _chosen(choices, k, part, alpha, beta))
+    chosen = _chosen(choices, k, part, alpha, beta)
+    return max(chosen, generalization.agnostic(restrictions, k, alpha / 4, beta / 3))
 
 
 def _chosen(choices: int, k: int, part: float, alpha: float, beta: float) -> int:
-    return ceil(2 / part * log(3 * k * choices / beta) / (alpha / 4))
-
-
-def _check(choices: int, k: int, part: float, alpha: float, beta: float) -> None:
     checks.integer("choices", choices, 1)
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
+    return ceil(2 / part * log(3 * k * choices / beta) / (alpha / 4))

@@ -52,5 +52,4 @@ def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
 def _check(concepts: int, epsilon: float, alpha: float, beta: float) -> None:
     checks.integer("concepts", concepts, 1)
     checks.epsilon(epsilon)
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)

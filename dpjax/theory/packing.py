@@ -41,7 +41,7 @@ def proper(size: int, epsilon: float, alpha: float, beta: float) -> int:
 def parities(dimension: int, k: int, epsilon: float, beta: float) -> int:
     """n for k parities under the uniform distribution, any alpha below 1/4, also improper: about k d ln 2 / epsilon.
 
-    An answer with error below 1/4 is nearest to one parity only (`Parities.nearest`), so M = 2^(k d).
+    An answer with error below 1/4 is nearest to one parity only (Lemma 5.3), so M = 2^(k d).
     Reference: Bun, Nissim, Stemmer 2016, Lemma 5.3 and Theorem 5.4; constants are our own.
     """
     checks.integer("dimension", dimension, 1)

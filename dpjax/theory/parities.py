@@ -77,9 +77,6 @@ def parity_learner(dimension: int, epsilon: float, delta: float, beta: float) ->
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> int:
-    """The least m with ``enough(m)``, or something above ``most``.
-
-    One subsample more may lower `success`, as it may tie; two more do not. So odd and even numbers one by one.
-    """
+    """The least m with ``enough(m)``, or something above ``most``: one more may tie, two more only help."""
     odd = 2 * smallest(lambda i: 2 * i - 1 > most or enough(2 * i - 1)) - 1
     return min(odd, 2 * smallest(lambda i: 2 * i > most or enough(2 * i)))

@@ -27,8 +27,7 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
     """
     checks.epsilon(epsilon)
     checks.delta(delta, positive_for="PointLearner")
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
     log_inverse_delta = max(0.0, log(1 / delta))  # ln(1 / (2 (delta/2))), for both halves of the budget
 
     def enough(n: int) -> bool:
@@ -63,15 +62,11 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
     """
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
     mass, count = 2.0 ** (1 - bits), (tries << bits) + 1
     if k * 2.0**-tries > beta / 2 or mass >= alpha / 2:
-        raise InputError(
-            "tries, bits", f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy",
-            f"{tries}, {bits}",
-            "leave them out: HashedPoints.plan finds them",
-        )  # fmt: skip
+        least = f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy"
+        raise InputError("tries, bits", least, f"{tries}, {bits}", "leave them out: HashedPoints.plan finds them")
     lost = 2 / part * log(6 * k * count / beta)
 
     def enough(n: np.ndarray | int) -> np.ndarray:

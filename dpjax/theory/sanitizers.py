@@ -28,6 +28,11 @@ def deviation(log_size: float, rate: float, count: int, beta: float) -> float:
     return (log_size + math.log(count / beta)) / rate
 
 
+def _share(rows: float, room: float) -> float:
+    """The n of which ``rows`` are at most the share ``room``; inf if there is none."""
+    return math.ceil(rows / room) if room > 0 else math.inf
+
+
 def quantiles(log_size: float, rate: float, count: int, alpha: float, beta: float) -> float:
     """Rows for ``count`` independent quantiles at ranks i n / (count + 1), domain ends of half weight; inf if none do.
 
@@ -35,10 +40,7 @@ def quantiles(log_size: float, rate: float, count: int, alpha: float, beta: floa
     <= t, one with index >= K is, so #{x <= t} >= b_K - D, and one with index <= K + 1 is not, so #{x <= t} <=
     b_{K+1} + D. The share (K + 1/2) / (count + 1) is the middle of both, up to one row: b_i = floor(i n / (count + 1)).
     """
-    room = alpha - 0.5 / (count + 1)
-    if room <= 0:
-        return math.inf
-    return math.ceil((deviation(log_size, rate, count, beta) + 1) / room)
+    return _share(deviation(log_size, rate, count, beta) + 1, alpha - 0.5 / (count + 1))
 
 
 def joint(log_size: float, rate: float, count: int, alpha: float, beta: float) -> float:
@@ -49,11 +51,8 @@ def joint(log_size: float, rate: float, count: int, alpha: float, beta: float) -
     number, reaches D with probability at most |X|^count e^{-rate D} / count! = beta at the D used here. Below D, the
     sum of c_j - t_j over the first K cells, #{x <= z_K} - b_K, is less than D on either side; then as in `quantiles`.
     """
-    room = alpha - 0.5 / (count + 1)
-    if room <= 0:
-        return math.inf
     off = (count * log_size - math.lgamma(count + 1) - math.log(beta)) / rate
-    return max(count + 1, math.ceil((off + 1) / room))
+    return max(count + 1, _share(off + 1, alpha - 0.5 / (count + 1)))
 
 
 def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: float) -> float:
@@ -62,14 +61,11 @@ def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: flo
     A median between two earlier ones with rank errors A and A' is off by at most (A + A') / 2 + D + 2, where the
     ends of a part are the median of the level above and an older one (or an end of the domain, without error).
     """
-    room = alpha - 0.5 / 2**levels
-    if room <= 0:
-        return math.inf
     off = deviation(log_size, rate, 2**levels - 1, beta) + 2
     older, newer = 0.0, 0.0
     for _ in range(levels):
         older, newer = newer, (older + newer) / 2 + off
-    return math.ceil((newer + 1) / room)
+    return _share(newer + 1, alpha - 0.5 / 2**levels)
 
 
 def hierarchy(log_size: float, rate: float, levels: int, scale: float, alpha: float, beta: float) -> float:
@@ -83,14 +79,11 @@ def hierarchy(log_size: float, rate: float, levels: int, scale: float, alpha: fl
 
     scale: of the noise of the counts.
     """
-    room = alpha - 0.5 / 2**levels
-    if room <= 0:
-        return math.inf
     off = deviation(log_size, rate, 2**levels - 1, beta / 2)
     leaves = 2 ** (levels + 1) - 1
     counted = counts_deviation(leaves, scale, 0.49 * beta)
     clipped = 1 + scale * math.log(leaves / (0.01 * beta))
-    return math.ceil(max((off + counted + 1.5) / room, clipped))
+    return max(_share(off + counted + 1.5, alpha - 0.5 / 2**levels), math.ceil(clipped))
 
 
 def counts_deviation(leaves: int, scale: float, beta: float) -> float:
@@ -122,13 +115,10 @@ def slices(log_size: float, rate: float, length_epsilon: float, count: int, alph
     the error is at most (n / count + D) / n, and likewise above it. Each slice needs `interior` rows, which the public
     part of its length provides, and for the last one n / count - D. The medians get half of beta.
     """
-    room = alpha - 1 / count
-    if room <= 0:
-        return math.inf
     needed = interior(log_size, rate, beta / 2 / count)
     walk = lengths_deviation(length_epsilon, count - 1, beta / 2)
     mean = 1 / math.expm1(length_epsilon)
-    return max(count * (needed + math.ceil(max(mean, walk)) + 2), math.ceil((walk + 2) / room))
+    return max(count * (needed + math.ceil(max(mean, walk)) + 2), _share(walk + 2, alpha - 1 / count))
 
 
 def laplace_quantile(delta: float) -> float:
@@ -173,12 +163,8 @@ def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float,
     """
     room = alpha - math.sqrt(math.log(2 * queries) / (2 * points))
     if room <= 0:
-        raise InputError(
-            "points",
-            f"at least {blr_points(queries, alpha)} for alpha = {alpha:g}",
-            str(points),
-            "take more points, or MWEM",
-        )
+        least = f"at least {blr_points(queries, alpha)} for alpha = {alpha:g}"
+        raise InputError("points", least, str(points), "take more points, or MWEM")
     return math.ceil(2 / epsilon * math.log(databases / beta) / room)
 
 
@@ -204,12 +190,8 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
     room = fixed - 2 * math.sqrt(math.log(values) / (rounds + 1))
     if room <= 0:
         least = f"at least {mwem_rounds(values, alpha)}" if fixed > 0 else "a smaller domain"
-        raise InputError(
-            "rounds",
-            f"{least} for alpha = {alpha:g} on {values} values",
-            str(rounds),
-            "take more rounds, or more alpha",
-        )
+        wanted = f"{least} for alpha = {alpha:g} on {values} values"
+        raise InputError("rounds", wanted, str(rounds), "take more rounds, or more alpha")
     noise = 3 / part * (math.log(2 * rounds * queries / beta) + math.log(2 * rounds / beta))
     return math.ceil((noise + 2) / room)
 

@@ -60,16 +60,9 @@ def sample_errors(
 
 
 def realizable(
-    functions: float,
-    log_hypotheses: float,
-    k: int,
-    rounds: int,
-    coefficient: float,
-    alpha: float,
-    beta: float,
-    scale: float = 0.0,
-    offset: float = 0.0,
-) -> int:
+    functions: float, log_hypotheses: float, k: int, rounds: int, coefficient: float, alpha: float, beta: float,
+    scale: float = 0.0, offset: float = 0.0,
+) -> int:  # fmt: skip
     """n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover.
 
     Half of beta for `sample_errors`, s n + r <= g n. The other half so that no hypothesis of error above alpha has at
@@ -81,14 +74,11 @@ def realizable(
 
     InputError where the rounds are too few for alpha, whatever n.
     """
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
     share, extra = sample_errors(functions, k, rounds, coefficient, beta / 2, scale, offset)
     if share >= alpha:
-        raise InputError(
-            "rounds", f"enough that (1 - 1/{k})^rounds < alpha = {alpha:g}", str(rounds),
-            f"take {rounds_for(k, alpha)} rounds",
-        )  # fmt: skip
+        wanted = f"enough that (1 - 1/{k})^rounds < alpha = {alpha:g}"
+        raise InputError("rounds", wanted, str(rounds), f"take {rounds_for(k, alpha)} rounds")
     needed = log_hypotheses + log(2 / beta)
     return smallest(lambda n: share + extra / n < alpha and n * _divergence(share + extra / n, alpha) >= needed)
 

@@ -35,8 +35,7 @@ def subsample_size(t: int, alpha: float, beta: float) -> int:
     the private median leaves t/6 of them on either side.
     """
     checks.integer("subsamples", t, 1)
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
     bad = ceil(t / 6)
     return smallest(lambda m: binom.sf(bad - 1, t, (1 - alpha) ** m) <= beta)
 
@@ -47,8 +46,7 @@ def printed_subsample_size(t: int, alpha: float, beta: float) -> int:
     Reference: Yan 2025, Theorem 3 and Theorem 11, with beta spread over t subsamples, median and choice.
     """
     checks.integer("subsamples", t, 1)
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
     return ceil((48 / alpha) * (10 * log(48 * e / alpha) + log(5 * (t + 2) / beta)))
 
 
@@ -67,8 +65,7 @@ def generalisation(alpha: float, beta: float) -> int:
     a class of dimension 1, cut 2 N points.
     Reference: Vapnik and Chervonenkis 1974; Anthony and Bartlett 1999, Chapter 5 (the relative form).
     """
-    checks.probability("alpha", alpha)
-    checks.probability("beta", beta)
+    checks.accuracy(alpha, beta)
     return smallest(lambda n: log(4) + log1p(2 * n) - alpha * n / 16 <= log(beta))
 
 

@@ -16,7 +16,6 @@ TOP = 2**64 - 1
 
 bucket_of = jax.jit(lambda functions, x: functions(x))
 predictions = jax.jit(lambda concepts, hypothesis, x: concepts.predict(hypothesis, x), static_argnums=0)
-_masses = jax.jit(lambda hypothesis, distribution: hypothesis.mass(distribution))
 _errors = jax.jit(bucket_error)
 
 
@@ -26,9 +25,9 @@ def whole(values):
 
 
 def masses(hypothesis, distribution):
-    """Python's whole numbers."""
-    with jax.enable_x64(True):
-        return whole(_masses(hypothesis, distribution))
+    """Of the positives, as the errors against the all-zero function, in Python's whole numbers."""
+    nothing = Hypothesis(jnp.zeros_like(hypothesis.concept), jnp.ones_like(hypothesis.zero), hypothesis.outcome)
+    return errors(distribution, hypothesis, nothing)
 
 
 def errors(distribution, hypothesis, target):

@@ -36,11 +36,9 @@ def test_prefix_classes(length, alphabet):
     np.testing.assert_array_equal(tree.matrix().sum(axis=1), [0] + [length] * alphabet**length)
 
 
-def test_caterpillars_and_brooms():
+def test_caterpillars():
     assert np.bincount(families.caterpillar(5, 3).depth).tolist() == [1, 1, 4, 4, 4, 4, 3]
     assert families.caterpillar(5, 0).parent.tolist() == [0, 0, 1, 2, 3, 4]
-    assert np.bincount(families.broom(4, 6).depth).tolist() == [1, 1, 1, 1, 1, 6]
-    assert families.broom(0, 6) == families.star(6) and families.broom(0, 0) == families.path(0)
 
 
 def test_figure_one():
@@ -75,8 +73,7 @@ def test_random_recursive_trees_have_uniform_parents(stats):
     lambda share, seed: families.complete(2, 7, share, seed),
     lambda share, seed: families.recursive(500, 3, share) if seed == 3 else families.recursive(500, seed, share),
     lambda share, seed: families.caterpillar(50, 2, share, seed),
-    lambda share, seed: families.broom(4, 5, share, seed),
-], ids=["complete", "recursive", "caterpillar", "broom"])  # fmt: skip
+], ids=["complete", "recursive", "caterpillar"])  # fmt: skip
 def test_shares_of_improper_nodes(make, share):
     tree = make(share, 3)
     may = children(tree) >= 2
@@ -96,7 +93,6 @@ def test_shares_of_improper_nodes(make, share):
     lambda: families.recursive(5, -1),
     lambda: families.recursive(5, 2**32),
     lambda: families.caterpillar(0, 3),
-    lambda: families.broom(3, -1),
     lambda: families.complete(2, 3, improper=1.5),
     lambda: families.complete(2, 3, improper=float("nan")),
 ])  # fmt: skip

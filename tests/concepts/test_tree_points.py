@@ -23,7 +23,7 @@ FAMILIES = {
     "ternary": families.complete(3, 3, improper=0.3, seed=1),
     "random": families.recursive(120, 4, improper=0.7),
     "caterpillar": families.caterpillar(12, 3, improper=0.6),
-    "broom": families.broom(9, 8, improper=1.0),
+    "broom": Tree.of_parents([0, *range(9), *[9] * 8], proper=np.arange(18) != 9),
     "prefixes": families.prefixes(5),
     "figure 1": families.figure_one(),
 }

@@ -43,6 +43,17 @@ def test_no_guarantee_is_exceeded(world):
     assert not shown or max(shown) > 1, "an audit of one outcome shows nothing: give the world more rows"
 
 
+@pytest.mark.parametrize("name", evidence.sanitizer_names())
+def test_no_guarantee_of_a_sanitizer_is_exceeded(name):
+    """All databases of two rows."""
+    whole = evidence.sanitizer_target(name)
+    found = replace(whole, universes=lambda: whole.universes()[1:2])
+    made = [audit.exact(found, Privacy(*budget)) for budget in BUDGETS]
+    assert not any(report.violated for report in made), "\n".join(map(str, made))
+    assert min(report.details["outcomes"] for report in made) > 1, "an audit of one outcome shows nothing"
+    assert max(report.epsilon_found for report in made) > 0.001, "the data move no outcome: give the world other rows"
+
+
 @pytest.mark.slow
 def test_no_guarantee_is_exceeded_at_more_budgets(world):
     found = target(world)

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.concepts.packing import pack, unpack
 from dpjax.core import wide
 from dpjax.learners.gf2 import solve
-from dpjax.learners.packing import pack, unpack
 from dpjax.theory.parities import full_rank
 
 

@@ -14,6 +14,7 @@ from dpjax import audit
 from dpjax.audit import Pair
 from dpjax.audit.databases import show_sample
 from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube
+from dpjax.concepts.packing import pack
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import bucket, down
@@ -21,7 +22,6 @@ from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.learners import ParityLearner, database
-from dpjax.learners.packing import pack
 from dpjax.learners.parity_learner import lead
 from dpjax.theory import parities as theory
 

@@ -17,8 +17,9 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.evidence import sanitizers as sanitizer_targets
 from dpjax.sanitizers import PointCounts, Sanitized
-from dpjax.sanitizers.points import at_most, points_error, spread_over, value_counts
+from dpjax.sanitizers.points import at_most, spread_over, value_counts
 from dpjax.theory import sanitizers as sizes
+from tests.oracles.points import points_error
 
 FALSE_ALARM = 1e-6
 TRIALS, ALPHA, BETA = 256, 0.2, 0.05

@@ -8,11 +8,10 @@ import pytest
 from dpjax.core import random
 from dpjax.laws import Categorical
 
-NAMES = ("exponential", "laplace", "gumbel")
+NAMES = ("exponential", "laplace")
 SURVIVAL = {
     "exponential": lambda t: np.exp(-t),
     "laplace": lambda t: np.exp(-t) / 2,
-    "gumbel": lambda t: -np.expm1(-np.exp(-t)),
 }
 
 

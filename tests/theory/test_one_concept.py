@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from dpjax.baselines import ERM
-from dpjax.concepts import Domain, Finite, Hypothesis, Thresholds, Tree
+from dpjax.concepts import Domain, Finite, Hypothesis, Points, Thresholds, Tree
 from dpjax.core import wide
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.learners import KLN, EmpiricalLearner, ImproperVC1, ProperVC1, ThresholdMedian, database
+from dpjax.learners import KLN, EmpiricalLearner, ImproperVC1, PointLearner, ProperVC1, ThresholdMedian, database
 
 LINE, TREE = Thresholds(Domain(1)), Tree.of_class(np.zeros((1, 4), bool))
 ACCURACY, BUDGET = Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
@@ -27,3 +27,11 @@ def test_one_row_is_planned_and_enough(learner):
     sample = database(learner.concepts.domain, [0], [label])
     found = jax.jit(jax.vmap(learner.learn, (0, None, None)))(jax.random.split(jax.random.key(0), 8), sample, plan)
     assert not np.any(found.zero) and set(wide.decode(found.concept).ravel().tolist()) == {0}
+
+
+def test_one_row_is_not_enough_where_no_answer_is_no_concept():
+    """Points on one element: without a heavy value `PointLearner` answers the all-zero function, which always errs."""
+    learner = PointLearner(Points(Domain(1)))
+    plan, sample = learner.plan(BUDGET, ACCURACY), database(learner.concepts.domain, [0], [1])
+    found = jax.jit(jax.vmap(learner.learn, (0, None, None)))(jax.random.split(jax.random.key(0), 8), sample, plan)
+    assert np.all(found.zero) and learner.sample_size(BUDGET, ACCURACY) > 1

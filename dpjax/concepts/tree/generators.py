@@ -48,7 +48,8 @@ def recursive(nodes: int, seed: int, improper: float = 0.0) -> Tree:
     parent = np.zeros(count + 1, np.int32)
     if count:
         bound = np.arange(1, count + 1, dtype=np.uint32)[:, None]
-        drawn = random.randint_below(keys.stream(_root(seed), "parents"), jnp.asarray(bound), (count,))
+        key = keys.stream(keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), "parents")
+        drawn = random.randint_below(key, jnp.asarray(bound), (count,))
         parent[1:] = np.asarray(drawn)[:, 0]
     return _thinned(parent, improper, seed)
 
@@ -60,14 +61,6 @@ def caterpillar(spine: int, legs: int, improper: float = 0.0, seed: int = 0) -> 
     _count(spine * (1 + legs))
     body = np.arange(spine)
     return _thinned(np.concatenate([[0], body, np.repeat(body + 1, legs)]), improper, seed)
-
-
-def broom(handle: int, bristles: int, improper: float = 0.0, seed: int = 0) -> Tree:
-    """A path of ``handle`` >= 0 nodes below the root, and ``bristles`` >= 0 leaves below its end."""
-    checks.integer("handle", handle, 0, LARGEST)
-    checks.integer("bristles", bristles, 0, LARGEST)
-    _count(handle + bristles)
-    return _thinned(np.concatenate([[0], np.arange(handle), np.full(bristles, handle)]), improper, seed)
 
 
 def figure_one() -> Tree:
@@ -82,7 +75,7 @@ def _thinned(parent: np.ndarray, improper: float, seed: int) -> Tree:
     """The tree with the nearest whole number of improper nodes, those of the smallest random words."""
     if not 0 <= checks.number("improper", improper) <= 1:
         raise InputError("improper", "a share in [0, 1]", repr(improper), "choose for example 0.5")
-    key = keys.stream(_root(seed), "improper")
+    key = keys.stream(keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), "improper")
     may = np.bincount(parent[1:], minlength=len(parent)) >= 2
     may[0] = False
     chosen = np.flatnonzero(may)
@@ -94,10 +87,6 @@ def _thinned(parent: np.ndarray, improper: float, seed: int) -> Tree:
     proper = np.ones(len(parent), bool)
     proper[chosen[:count]] = False
     return Tree.of_parents(parent, proper)
-
-
-def _root(seed: int):
-    return keys.root(checks.integer("seed", seed, 0, 2**32 - 1))
 
 
 def _count(nodes: int) -> int:

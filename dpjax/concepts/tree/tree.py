@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import Domain, class_matrix
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.tree.layout import LARGEST, preorder, tree_parents
 from dpjax.concepts.tree.nodes import Nodes
@@ -43,13 +43,7 @@ class Tree(Nodes):
         f: the row that becomes the root; by default the first of those that give the least height.
         Raises InputError for a class of VC dimension 2 or more, naming two points and four concepts.
         """
-        table = np.asarray(matrix)
-        if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
-            raise InputError(
-                "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
-                "give one row a concept and one column a domain element",
-            )  # fmt: skip
-        order = class_order(table.astype(bool), f)
+        order = class_order(class_matrix(matrix), f)
         proper = np.zeros(len(order.parent), bool)
         proper[order.concept] = True
         return _tree(order.parent, proper, order.place, order.flip)
