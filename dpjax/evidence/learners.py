@@ -36,6 +36,7 @@ class World:
       many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
       twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught.
       sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
+      unlisted: why its law cannot be listed, so that its audits are statistical; empty where they are exact.
     """
 
     learner: Any
@@ -44,10 +45,11 @@ class World:
     many: int | None = None
     twin: float = 2.0
     sharp: bool = True
+    unlisted: str = ""
 
     def target(self, name: str) -> Target:
         """As a target of audits."""
-        return learner_target(self.learner, name, self.k, rows=self.rows, many=self.many)
+        return learner_target(self.learner, name, self.k, rows=self.rows, many=self.many, unlisted=self.unlisted)
 
 
 def learner_names() -> list[str]:
@@ -61,13 +63,14 @@ def learner_world(name: str) -> World:
 
 
 def learner_target(
-    learner: Any, name: str, k: int = 1, *, rows: int = _ROWS, many: int | None = None, accuracy: Accuracy = ACCURACY
+    learner: Any, name: str, k: int = 1, *, rows: int = _ROWS, many: int | None = None, accuracy: Accuracy = ACCURACY,
+    unlisted: str = "",
 ) -> Target:  # fmt: skip
     """A learner of k concepts, ours or any other, as a target.
 
     Its exact audit goes through all samples of up to ``rows`` rows over its domain, which should have two to four
     elements, and through all of ``many`` rows without regard to order. Its plans are those for one row: a plan is
-    private for any number of rows.
+    private for any number of rows. unlisted: why there is no exact audit; empty where there is one.
     """
 
     def plan(privacy: Privacy) -> Any:
@@ -93,11 +96,14 @@ def learner_target(
     def run(key: Array, sample: Sample, plan: Any) -> Any:
         return learner.learn(key, sample, plan)
 
-    parts = (learner, getattr(learner, "learner", None))
-    covers = [f"dpjax.learners.{type(part).__name__}" for part in parts if part is not None]
+    kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
+    covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]
     at_once = max(1, Target.at_once // getattr(learner, "passes", 1))
     covers += getattr(learner, "runs", ())
-    return Target(name, claim, run, universes, pairs, table_of_run(run), plan, covers=tuple(covers), at_once=at_once)
+    table = None if unlisted else table_of_run(run)
+    return Target(
+        name, claim, run, universes, pairs, table, plan, covers=tuple(covers), at_once=at_once, unlisted=unlisted
+    )
 
 
 class _SmallMedian:
@@ -124,6 +130,7 @@ _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
 }  # fmt: skip
 _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
+_LAPLACE = "it draws Laplace noise, which is continuous"
 _ADDED = Neighboring.ADD_OR_REMOVE_ONE
 
 
@@ -159,8 +166,10 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-tree": lambda: World(le.ImproperVC1(_tree(), "exponential", 2), twin=4),
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=4),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=4),
-    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16, sharp=False),
-    "vc1-proper": lambda: World(le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False),
+    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16, sharp=False, unlisted=_LAPLACE),
+    "vc1-proper": lambda: World(
+        le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
+    ),
     "empirical": lambda: World(le.EmpiricalLearner(le.KLN(_POINTS), 2)),
     "empirical-independent": lambda: World(
         le.EmpiricalLearner(le.Independent(le.KLN(c.Points(c.Domain(2))), 2, "optimal"), 2), 2, rows=2
@@ -178,10 +187,14 @@ WORLDS: dict[str, Callable[[], World]] = {
     "conjunction": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2)),
     "conjunction-added": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2, _ADDED), rows=2),
     "conjunction-rounds": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 6), rows=2),
-    "conjunction-noisy": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2, noisy=True), sharp=False),
+    "conjunction-noisy": lambda: World(
+        le.ConjunctionLearner(c.Conjunctions(1), 2, 2, noisy=True), sharp=False,
+        unlisted="its noisy counts have too many values to list",
+    ),
     "disjunction": lambda: World(le.ConjunctionLearner(c.Disjunctions(1), 1, 1)),
     "polygon": lambda: World(
-        le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)), twin=16, sharp=False
+        le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)),
+        twin=16, sharp=False, unlisted="it draws from too many lines to list",
     ),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
