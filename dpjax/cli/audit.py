@@ -106,7 +106,8 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
 
     The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
     """
-    if ":" in name:
+    rules = {target.name: target for target in evidence.accounting_targets()}
+    if ":" in name and name not in rules:
         _plain(name, relation, calibration)
         return _own(name)
     if name in evidence.mechanism_names():
@@ -114,7 +115,6 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
     if name in evidence.median_names():
         checks.choice("calibration", calibration, ("corrected",))
         return evidence.median_target(name, relation)
-    rules = {target.name: target for target in evidence.accounting_targets()}
     known = {*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names(),
              *evidence.learner_names(), *rules}  # fmt: skip
     if name not in known and (rows := sorted(known & _rows_that_cover(name))):
