@@ -16,7 +16,7 @@ from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
 from dpjax.core import checks
-from dpjax.plots.files import check_formats, house_style, render, write
+from dpjax.plots.files import save
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))  # the oracles are among the tests
 from tests.oracles import events
@@ -85,9 +85,9 @@ def plot_arrangement(
 
     Arguments as `arrangement` has them; returns the paths.
     """
-    chosen, place = check_formats(formats), Path(base)
     law = arrangement(x, target, d, budget, k, coefficient)
-    with house_style():
+
+    def draw() -> tuple[Figure, str]:
         figure = Figure(figsize=(11.0, 4.4), layout="constrained", facecolor="white")
         plane, dual = figure.subplots(1, 2, width_ratios=(1, 1.9))
         some = law.hit.any(axis=1) & ~law.hit.all(axis=1)
@@ -96,9 +96,9 @@ def plot_arrangement(
         _dual(figure, dual, x, target, d, law, best)
         figure.suptitle(title, fontsize=11, weight="bold", x=0.008, ha="left", parse_math=False)
         figure.supxlabel(caption, fontsize=8, color="#555555", x=0.008, ha="left")
-        software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
-        files = {name: render(figure, name, about, title, software) for name in chosen}
-    return [write(place.with_name(f"{place.name}.{name}"), data) for name, data in files.items()]
+        return figure, title
+
+    return save(draw, base, formats, about)
 
 
 def _pieces(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from tree_picture import plot_tree
 
 from dpjax.concepts import distributions, tree_generators
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.reports import about, figure_path, options
 from dpjax.learners import ImproperVC1, database
-from dpjax.plots.tree import plot_tree
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
 TARGET = 6  # the point x7, below x5 and x1

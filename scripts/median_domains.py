@@ -6,17 +6,22 @@ Run: python scripts/median_domains.py [--out FOLDER] [--seed SEED] [--trials TRI
 import importlib.util
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
-from dpjax.core import keys
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
 from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
-from dpjax.mechanisms.median import plan_for
-from dpjax.papers.medians import interior_points, plan_near, turning_weight
+from dpjax.mechanisms.median import MedianDesign, MedianPlan, RecPrefixDesign, plan_for, private_median, rank_quality
+from dpjax.papers.medians import plan_near
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.search import smallest
 
@@ -29,6 +34,7 @@ NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "Tre
 RATIOS = {"exponential": 1.01, "recprefix": 1.03, "treelog": 1.03, "rsc": 1.08}  # of the grids of n
 FROM = {"exponential": 0.95, "recprefix": 0.3, "treelog": 0.6, "rsc": 0.6}  # of the proved n: where the grids begin
 DEAR = {("rsc", 64): 4, ("exponential", 1024): 8}  # these get a fourth, an eighth of the trials
+_BLOCK_CELLS = 1 << 14  # limbs worked on at once
 WANTED, RUNS = 0.92, 4  # worst rate of the selection, and runs of one database there
 HEAD = """# Private medians by the size of the domain
 
@@ -106,6 +112,50 @@ def _successes(method: str, bits: int, n: int, seed: int, purpose: str, database
         answers = interior_points(keys.stream(root, family), np.repeat(rows, runs, 0), n, plan)
         found[family] = int(answers.sum())
     return found
+
+
+def interior_points(key: Array, rows: np.ndarray, n: int, plan: MedianPlan) -> np.ndarray:
+    """Which databases get an element between their least and their largest row, ``bool[trials]``; no answer is none.
+
+    Another n or a plan of the same structure (method, bits, levels) compiles nothing.
+
+    Args:
+      key: consumed; trial i has key i of `keys.per_index`, whatever the number of trials.
+      rows: ``uint32[trials, capacity, W]``, W limbs of plan.bits bits; the first n >= 1 of each are real.
+    """
+    rows = np.asarray(rows)
+    trials, capacity, width = rows.shape
+    checks.integer("n", n, 1, capacity)
+    if width != -(-plan.bits // 32):
+        raise InputError(
+            "rows", f"{-(-plan.bits // 32)} limbs for {plan.bits} bits", f"{width}",
+            "encode them with mechanisms.median.bits.encode",
+        )  # fmt: skip
+    block = max(1, min(trials, _BLOCK_CELLS // (capacity * width)))
+    return np.asarray(_program(block)(keys.per_index(key, trials), jnp.asarray(rows), np.int32(n), plan))
+
+
+def turning_weight(design: MedianDesign) -> int:
+    """The weight of a light child at which the test turns: half the deepest rows, or RecPrefix's count."""
+    step: Any = getattr(design, "steps", (None,))[0]
+    if isinstance(design, RecPrefixDesign):
+        return design.steps[0].count
+    return 40 if step is None else step.deepest // 2
+
+
+@cache
+def _program(block: int) -> Any:
+    def run(trial_keys: Array, rows: Array, n: Array, plan: MedianPlan) -> Array:
+        mask = jnp.arange(rows.shape[1], dtype=jnp.int32) < n
+
+        def trial(own: tuple[Array, Array]) -> Array:
+            key, x = own
+            found = private_median(key, x, mask, plan)
+            return (found.outcome == 0) & (rank_quality(x, mask, found.element) >= 1)
+
+        return jax.lax.map(trial, (trial_keys, rows), batch_size=block)
+
+    return jax.jit(run)
 
 
 def _lines(method: str, found: Sequence[dict[str, Any]]) -> list[Line]:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from arrangement import Arrangement, arrangement, plot_arrangement
+from cover_rules import RULES, coefficients, plot_set_cover
 
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
@@ -17,7 +18,6 @@ from dpjax.core.types import Neighboring
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
-from dpjax.plots.set_cover import RULES, coefficients, plot_set_cover
 
 EPSILON, DELTA, K = 1.0, 1e-6, 4
 ROUNDS, SHOWN = (4, 8, 14, 24, 48, 96), 24

@@ -5,7 +5,7 @@ Run: python scripts/vc1_height.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,12 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import guess, rate, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
-from dpjax.papers.vc1_sizes import PracticalVC1, planned_rows
+from dpjax.learners import ImproperVC1
+from dpjax.learners.vc1_improper import subsamples_and_median
+from dpjax.mechanisms.median import MedianDesign, MedianPlan
+from dpjax.papers.medians import plan_near
 from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.theory import vc1 as theory
 from dpjax.theory.search import smallest
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
@@ -78,6 +82,24 @@ def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Seq
     carried = about({"script": "vc1_height", "trials": trials, "alpha": ALPHA, "beta": BETA, "epsilon": EPSILON,
                      "delta": DELTA, "wanted": WANTED, "ratio": RATIO}, seed)  # fmt: skip
     plot_lines([panel], figure_path(out, "vc1-height"), carried, "The improper learner by the height of the tree")
+
+
+def planned_rows(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
+    """(subsamples t, rows n) of the learner planned for depths of ``bits`` bits, a tree of height 2**bits - 1.
+
+    Equal to those of ``ImproperVC1(Thresholds(Domain(2**bits)), method)`` up to 64 bits.
+    """
+    t, _ = subsamples_and_median(method, bits, privacy, accuracy)
+    return t, theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
+
+
+@dataclass(frozen=True)
+class PracticalVC1(ImproperVC1):
+    """An `ImproperVC1` whose median is that of `medians.plan_near` for 2 t / 3 rows: as private, without a proof."""
+
+    def median(self, design: MedianDesign, t: int) -> MedianPlan:
+        """At the design's budget."""
+        return plan_near(self.method, design.bits, design.epsilon, design.delta, 2 * t // 3).plan()
 
 
 def _case(method: str, bits: int, counts: Sequence[int], trials: int, cells: Cells) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import show_numbers
 from dpjax.audit.events import choose, features
-from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
 from dpjax.audit.report import Report
+from dpjax.audit.statistical import tested
 from dpjax.audit.target import Pair, Target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -79,22 +79,17 @@ def of_outputs(
     fresh = len(sides[0]) - cut_at
     found = []
     for chosen in choose(learn[0], learn[1], claim.epsilon, claim.delta, fresh, 1 - level):
-        x, y = (
-            int(np.sum(np.asarray(chosen.event.contains(side)))) for side in (test[::-1] if chosen.swapped else test)
-        )
-        refuted = p_value(x, fresh, y, fresh, claim.epsilon, claim.delta, significance=level) <= level
-        bound = float(epsilon_lower(x, fresh, y, fresh, claim.delta, significance=level))
-        found.append((not refuted, -bound, chosen, (x, y)))
-    kept, bound, chosen, (x, y) = min(found, key=lambda entry: entry[:2])
-    delta = float(delta_lower(x, fresh, y, fresh, claim.epsilon, significance=level))
+        x, y = (int(chosen.event.contains(side).sum()) for side in (test[::-1] if chosen.swapped else test))
+        found.append((tested(x, y, fresh, claim, level), chosen))
+    result, chosen = min(found, key=lambda entry: entry[0].rank)
     words = ["the first outputs", "the second outputs"][:: -1 if chosen.swapped else 1]
-    details = {"event": chosen.event.words(sides[0][0].size), "trials": fresh, "successes": [x, y],
+    details = {"event": chosen.event.words(sides[0][0].size), "trials": fresh, "successes": list(result.counts),
                "corrections": "two events, each tested once at half the level",
                "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
     return Report(
         name, "corrected", claim, "statistical", f"{fresh} fresh outputs a side, events chosen on {cut_at} others",
-        -bound, delta, confidence, {"database": words[0], "neighbour": words[1]},
-        not kept, [], details,
+        result.epsilon, result.delta, confidence, dict(zip(("database", "neighbour"), words, strict=True)),
+        result.p_value <= level, [], details,
     )  # fmt: skip
 
 

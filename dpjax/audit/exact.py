@@ -39,7 +39,8 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
       database; with one outcome an audit shows nothing.
     """
     if target.table is None:
-        raise NotListable("method", f"one that {target.name} allows", "exact", "use --method statistical")
+        given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
+        raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")
     begin, claim = time.perf_counter(), target.claim(float(privacy.epsilon), float(privacy.delta))
     plan = target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)

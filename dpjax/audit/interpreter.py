@@ -6,6 +6,7 @@ what becomes of questions, is said by a subclass: `outcomes.Forking` answers wit
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from dpjax.audit.population import Population, Value, joined, merged, taken
 _MERGED_FROM = 1024  # rows; merging fewer costs more than it saves
 
 
-class Interpreter:
+class Interpreter(ABC):
     """Keeps the compiled pieces of the programs that it was given; ``steps``: turns that a loop may take."""
 
     stops = frozenset({DRAW})
@@ -32,14 +33,14 @@ class Interpreter:
 
     # ---- what a subclass says
 
+    @abstractmethod
     def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
         """Answers a draw."""
-        raise NotImplementedError
 
-    def asked(self, equation: Any, value: Value) -> None:
+    def asked(self, equation: Any, value: Value) -> None:  # noqa: B027 (not every audit listens)
         """Hears a question."""
 
-    def turned(self, equation: Any, way: np.ndarray) -> None:
+    def turned(self, equation: Any, way: np.ndarray) -> None:  # noqa: B027
         """Hears which branch the rows take, or which of them go on in a loop."""
 
     # ---- the program

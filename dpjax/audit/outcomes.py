@@ -18,6 +18,7 @@ from dpjax.audit.pieces import NotListable as NotListable
 from dpjax.audit.pieces import filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value
 from dpjax.core import keys
+from dpjax.core.checks import InputError
 
 _MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
 _MASS_TOLERANCE = 1e-9
@@ -148,10 +149,21 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
 
 @functools.lru_cache(64)
 def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wide: bool) -> tuple[Any, Forking]:
-    with jax.enable_x64(wide):
-        one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
-        numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
-        return jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers), Forking()
+    try:
+        with jax.enable_x64(wide):
+            one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
+            numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
+            return jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers), Forking()
+    except (TypeError, ValueError) as error:
+        if not wide or isinstance(error, InputError):
+            raise
+        narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
+        _traced(run, databases, like, plan, narrow, False)  # raises where the wide plan is not what is at fault
+        raise InputError(
+            "target", "a program that computes in the types of its plan, which are float64 in an exact audit",
+            str(error).partition("\n")[0],
+            "do not cast to float32 (dtypes follow from the plan's leaves), or audit with as_it_runs=True",
+        ) from error  # fmt: skip
 
 
 def _in_chunks(

@@ -81,9 +81,9 @@ def statistical(
     results = []
     for (chosen, _), pair in (of_bound, ((of_claim[0][1], None), of_claim[1])):
         counts = machine.count(chosen, pair, fresh)
-        whole = _bet(counts, claim, level / 2) if sequential else _fixed(_sum(counts), claim, level / 2)
+        whole = _bet(counts, claim, level / 2) if sequential else tested(*_counts_of(*counts), claim, level / 2)
         results.append((whole, chosen, pair))
-    result, chosen, pair = min(results, key=lambda entry: (entry[0].p_value > level / 2, -entry[0].epsilon))
+    result, chosen, pair = min(results, key=lambda entry: entry[0].rank)
     evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
     x, y = result.counts
     details = {
@@ -130,18 +130,21 @@ def _screened(machine: "_Machine", pairs: list[Pair], rows: int, claim: Guarante
     return [pairs[i] for i in np.argsort(-np.array(merits), kind="stable")[:_KEPT]]
 
 
-def _sum(counts: Iterator[np.ndarray]) -> np.ndarray:
-    return sum(counts, np.zeros(4, np.int64))
-
-
 @dataclass(frozen=True)
-class _Result:
+class Result:
+    """One test of one event: successes on both sides of so many trials, and what follows at significance ``level``."""
+
     counts: tuple[int, int]
     trials: int
     p_value: float
     epsilon: float
     delta: float
     level: float
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """Of several tests the least one counts: one that refutes its claim, or the largest bound."""
+        return self.p_value > self.level, -self.epsilon
 
     def curve(self, claim: Guarantee) -> list[tuple[float, float]]:
         """Lower bounds on delta over a grid of epsilons, each at the confidence of the report."""
@@ -151,15 +154,20 @@ class _Result:
         return [(float(e), float(d)) for e, d in zip(grid, found, strict=True)]
 
 
-def _fixed(joint: np.ndarray, claim: Guarantee, level: float) -> _Result:
-    x, y, n = int(joint[2] + joint[3]), int(joint[1] + joint[3]), int(joint.sum())
+def tested(x: int, y: int, n: int, claim: Guarantee, level: float) -> Result:
+    """The test of a claim by an event that happened in x and in y of n trials, n being fixed in advance."""
     value = p_value(x, n, y, n, claim.epsilon, claim.delta, significance=level)
     epsilon = epsilon_lower(x, n, y, n, claim.delta, significance=level)
     delta = delta_lower(x, n, y, n, claim.epsilon, significance=level)
-    return _Result((x, y), n, float(value), float(epsilon), float(delta), level)
+    return Result((x, y), n, float(value), float(epsilon), float(delta), level)
 
 
-def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> _Result:
+def _counts_of(*tiles: np.ndarray) -> tuple[int, int, int]:
+    joint = np.sum(tiles, axis=0)
+    return int(joint[2] + joint[3]), int(joint[1] + joint[3]), int(joint.sum())
+
+
+def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> Result:
     """The bet prod(1 + lambda (X - e^epsilon Y - delta)) grows only if the claim is wrong; lambda is from the past."""
     joint, log_wealth, highest = np.zeros(4, np.int64), 0.0, 0.0
     scale = math.exp(claim.epsilon)
@@ -171,11 +179,11 @@ def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> _Resul
         joint = joint + tile
         if log_wealth >= -math.log(level):
             break
-    x, y, n = int(joint[2] + joint[3]), int(joint[1] + joint[3]), int(joint.sum())
+    x, y, n = _counts_of(joint)
     refuted = highest >= -math.log(level)
     # bounds at a stopping time chosen by the data: the bet's own verdict, and nothing beyond it
     epsilon, delta = (claim.epsilon, claim.delta) if refuted else (0.0, 0.0)
-    return _Result((x, y), n, min(1.0, math.exp(-highest)), epsilon, delta, level)
+    return Result((x, y), n, min(1.0, math.exp(-highest)), epsilon, delta, level)
 
 
 def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:

@@ -49,6 +49,7 @@ class Target:
       pairs: neighbours for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
+      unlisted: why there is no ``table``, in words, where that is known.
       repeatable: whether the same key gives the same output; False for code with randomness of its own.
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
@@ -69,3 +70,4 @@ class Target:
     repeatable: bool = True
     canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
+    unlisted: str = ""

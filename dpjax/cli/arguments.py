@@ -14,8 +14,21 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.config import Curve, Whole, load, read_toml
 
 
+@dataclass(kw_only=True)
+class _Command:
+    json: bool = False
+    """Print one JSON object on standard output and nothing else there."""
+
+
 @dataclass
-class CurveCommand:
+class _Measured(_Command):
+    config: tyro.conf.Positional[Path | None] = None
+    """A TOML file; every flag below overrides it."""
+    measure: Annotated[Curve, tyro.conf.arg(name="")] = field(default_factory=Curve)
+
+
+@dataclass
+class CurveCommand(_Measured):
     """Measure how many samples learners need.
 
     Sweeps n for every learner, k and epsilon; finds n* with an error guarantee; draws success probability against n
@@ -25,9 +38,6 @@ class CurveCommand:
     Example: dpjax curve configs/demo.toml --out results/demo --sweep.epsilon 0.5 1
     """
 
-    config: tyro.conf.Positional[Path | None] = None
-    """A TOML file; every flag below overrides it."""
-    measure: Annotated[Curve, tyro.conf.arg(name="")] = field(default_factory=Curve)
     out: Path = Path("results")
     """Directory of the store, the result and the figure."""
     devices: int | None = None
@@ -39,12 +49,10 @@ class CurveCommand:
     """Formats of the figure: png, svg, pdf; none for no figure."""
     compile_cache: Path | None = None
     """Keep compiled programs here for the next run (JAX's persistent cache)."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
 
 
 @dataclass
-class LearnCommand:
+class LearnCommand(_Command):
     """Learn from your own table, privately, and see what privacy cost.
 
     One feature with k targets, or k features with one target, each a concept. Bounds and grid are public: you give
@@ -101,34 +109,23 @@ class LearnCommand:
     out: Path | None = None
     """Folder for learned.json, the answer, and for a shape a picture with the rows and the region's corners (needs the
     extra dpjax[geo]); none by default."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
 
 
 @dataclass
-class PlanCommand:
+class PlanCommand(_Measured):
     """Print the theorems' sample sizes and the guarantees of a configuration, without running anything.
 
     Example: dpjax plan configs/demo.toml --sweep.k 1 100
     """
 
-    config: tyro.conf.Positional[Path | None] = None
-    """A TOML file; every flag below overrides it."""
-    measure: Annotated[Curve, tyro.conf.arg(name="")] = field(default_factory=Curve)
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
-
 
 @dataclass
-class ListCommand:
+class ListCommand(_Command):
     """List learners and mechanisms with what they guarantee."""
 
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
-
 
 @dataclass
-class StatusCommand:
+class StatusCommand(_Command):
     """Say what a result directory holds, and which of its files are broken.
 
     Example: dpjax status results
@@ -136,24 +133,20 @@ class StatusCommand:
 
     out: tyro.conf.Positional[Path] = Path("results")
     """The directory given to `dpjax curve --out`."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
 
 
 @dataclass
-class BenchCommand:
+class BenchCommand(_Command):
     """Measure dpjax against its peers, as ratios in one run. Needs the extra dpjax[bench]."""
 
     rows: tyro.conf.Positional[tuple[str, ...]] = ()
     """Names of rows; all by default."""
     quick: bool = False
     """Fewer repetitions."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
 
 
 @dataclass
-class AuditCommand:
+class AuditCommand(_Command):
     """Check a privacy claim: exactly where the output law is finite, else by a test with a stated confidence.
 
     Says what is claimed, what was found, on which evidence, and shows the two databases that tell most. Ends with
@@ -194,12 +187,10 @@ class AuditCommand:
     """Root of every random number; with --all each row has a seed of its own, a digest of this one and the row."""
     out: Path | None = None
     """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
 
 
 @dataclass
-class TableCommand:
+class TableCommand(_Command):
     """Measure a paper's table of sample complexities: n* along every axis, and the exponents beside the claimed ones.
 
     What is already in --out is not computed again: run the same command to go on after an interruption.
@@ -225,8 +216,6 @@ class TableCommand:
     """Split the CPU into so many devices; by default one a core. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
 
 
 COMMANDS = {

@@ -20,11 +20,11 @@ from dpjax.experiments import catalog
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import replace_file
 
+_SURE = ("exact", "replay")  # these raise no false alarm
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _SHARP = Privacy(4.0, 0.3)
 _TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
-_NO_ROW = ("erm", "vc1-auto", "interior-auto")  # promises nothing; are others
 _RELATIONS = {relation.value: relation for relation in Neighboring}
 
 
@@ -46,7 +46,8 @@ def run(command: AuditCommand) -> Answer:
     else:
         _plain("--all", relation, command.calibration)
         reports, todo = [], everything(privacy)
-        of_row = audit.confidence_of_each(command.confidence, len(todo))
+        tests = sum(_method(target, command) not in _SURE for target, _ in todo)
+        of_row = audit.confidence_of_each(command.confidence, max(1, tests))
         with Progress() as progress:
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
@@ -70,9 +71,7 @@ def run(command: AuditCommand) -> Answer:
         if not console.is_terminal:
             console = Console(width=_WIDE)  # a file has no edge
         if command.all:
-            printed = Printed()
-            for heading in _HEADINGS:
-                printed.add_column(heading)
+            printed = Printed(*_HEADINGS)
             for report in reports:
                 printed.add_row(*_row(report))
             console.print(printed)
@@ -107,7 +106,8 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
 
     The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
     """
-    if ":" in name:
+    rules = {target.name: target for target in evidence.accounting_targets()}
+    if ":" in name and name not in rules:
         _plain(name, relation, calibration)
         return _own(name)
     if name in evidence.mechanism_names():
@@ -115,13 +115,29 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
     if name in evidence.median_names():
         checks.choice("calibration", calibration, ("corrected",))
         return evidence.median_target(name, relation)
-    rules = {target.name: target for target in evidence.accounting_targets()}
-    exported = [*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names()]
-    checks.choice("target", name, [*exported, *evidence.learner_names(), *rules])
+    known = {*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names(),
+             *evidence.learner_names(), *rules}  # fmt: skip
+    if name not in known and (rows := sorted(known & _rows_that_cover(name))):
+        raise InputError("target", f"a row that covers {name}: {', '.join(rows)}", repr(name), "name one of these")
+    checks.choice("target", name, known)
     _plain(name, relation, calibration)
     if name in evidence.sanitizer_names():
         return evidence.sanitizer_target(name)
     return rules[name] if name in rules else evidence.learner_world(name).target(name)
+
+
+def _rows_that_cover(name: str) -> set[str]:
+    """The rows of --all for what `dpjax list` calls so; none for any other name."""
+    things = {f"dpjax.mechanisms.{name}"}
+    if name in catalog.learner_names():
+        kind, k = catalog.fitting(name)
+        learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), k)
+        if learner.guarantee(learner.plan(*catalog.REFERENCE)) is None:
+            given = f"{name}, which is not private"
+            raise InputError("target", "a learner that claims privacy", given, "audit another one: see `dpjax list`")
+        composition = getattr(learner, "composition", None)
+        things = {f"dpjax.learners.{type(learner).__name__}", f"dpjax.accounting.{composition}"}
+    return {target.name for target, _ in everything(catalog.REFERENCE[0]) if things & set(target.covers)}
 
 
 def _plain(name: str, relation: Neighboring, calibration: str) -> None:
@@ -129,12 +145,8 @@ def _plain(name: str, relation: Neighboring, calibration: str) -> None:
     if calibration != "corrected":
         raise InputError("calibration", f"corrected for {name}", calibration, "name a mechanism that a paper prints")
     if relation is not Neighboring.REPLACE_ONE:
-        raise InputError(
-            "relation",
-            f"{Neighboring.REPLACE_ONE.value} for {name}",
-            relation.value,
-            "leave it out: the claim names its own",
-        )
+        advice = "leave it out: the claim names its own"
+        raise InputError("relation", f"{Neighboring.REPLACE_ONE.value} for {name}", relation.value, advice)
 
 
 def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
@@ -175,16 +187,19 @@ def _row(report: Report) -> tuple[str, ...]:
     return name, report.claim.neighboring.value, claim, *found, method, report.verdict, seconds
 
 
+def _method(target: Target, command: AuditCommand) -> str:
+    auto = "exact" if target.table is not None else "statistical"
+    return auto if command.method == "auto" else command.method
+
+
 def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
-    method, why = command.method, ""
+    method, why = _method(target, command), target.unlisted
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
-    if method == "auto":
-        method = "exact" if target.table is not None else "statistical"
     if method == "exact":
         try:
             return audit.exact(target, privacy)
         except audit.NotListable as error:
-            if command.method == "exact":
+            if command.method == "exact" or command.all:  # levels were divided by what the targets say of themselves
                 raise
             why = str(error)
     if method == "replay":

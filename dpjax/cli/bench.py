@@ -23,9 +23,7 @@ def run(command: BenchCommand) -> Answer:
     rows = benchmarks.run(command.rows or None, quick=command.quick)
 
     def show() -> None:
-        printed = Printed()
-        for heading in ("row", "dpjax", "peer", "its value", "ratio", "goal"):
-            printed.add_column(heading)
+        printed = Printed("row", "dpjax", "peer", "its value", "ratio", "goal")
         for row in rows:
             goal = "" if row["goal"] is None else f"{row['goal']:g}"
             printed.add_row(

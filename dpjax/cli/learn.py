@@ -68,11 +68,9 @@ def run(command: LearnCommand) -> Answer:
 
     def show() -> None:
         title = f"{command.learner} on {rows} rows, {k} concept{'s' if k > 1 else ''}"
-        console, printed = Console(), Printed(title=title)
-        beside = list(errors)[1]
-        against = beside.replace("_", " ")
-        for heading in ("concept", "hypothesis (all rows)", "held-out error", "5% - 95%", against, "5% - 95%"):
-            printed.add_column(heading)
+        beside, console = list(errors)[1], Console()
+        headings = ("concept", "hypothesis (all rows)", "held-out error", "5% - 95%", beside.replace("_", " "))
+        printed = Printed(*headings, "5% - 95%", title=title)
         for row in found:
             mine, other = row["error_private"], row[f"error_{beside}"]
             printed.add_row(

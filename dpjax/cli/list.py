@@ -29,11 +29,9 @@ def run(command: ListCommand) -> Answer:
             rows.append({"kind": "mechanism", "name": name, "guarantee": line})
 
     def show() -> None:
-        printed = Printed()
-        for heading in ("kind", "name", "guarantee"):
-            printed.add_column(heading)
+        printed = Printed("kind", "name", "guarantee")
         for row in rows:
-            printed.add_row(row["kind"], row["name"], row["guarantee"])
+            printed.add_row(*row.values())
         Console().print(printed)
 
     return {"entries": rows}, show

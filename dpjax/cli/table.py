@@ -44,10 +44,8 @@ def run(command: TableCommand) -> Answer:
             def say(text: str, title: str = row.title) -> None:
                 progress.step(f"{title}: {text}", len(measured), len(rows))
 
-            found = paper.measure(
-                row, cells, say, limit=command.limit, gamma=command.gamma, error=1 - command.confidence
-            )
-            measured.append(found)
+            asked = {"limit": command.limit, "gamma": command.gamma, "error": 1 - command.confidence}
+            measured.append(paper.measure(row, cells, say, **asked))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
             answer |= about(config, command.seed)
             replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
@@ -56,9 +54,7 @@ def run(command: TableCommand) -> Answer:
     answer["figures"] = [str(path) for path in drawn]
 
     def show() -> None:
-        console, printed = Console(), Printed(title=f"{command.name}, measured")
-        for heading in _HEADINGS:
-            printed.add_column(heading)
+        console, printed = Console(), Printed(*_HEADINGS, title=f"{command.name}, measured")
         for one in measured:
             printed.add_row(*map(str, _cells(one)))
         console.print(printed)
@@ -72,10 +68,9 @@ def markdown(answer: dict[str, Any]) -> str:
     """The table, and every bracket below it."""
     text = table(_HEADINGS, [_cells(row) for row in answer["rows"]])
     heading = ("n* above", "at most", "planner", "lower bound", "trials")
+    fields = ("value", "n_low", "n_high", "theorem", "bound", "trials")
     for row in answer["rows"]:
-        points = [
-            [one[key] for key in ("value", "n_low", "n_high", "theorem", "bound", "trials")] for one in row["points"]
-        ]
+        points = [[one[key] for key in fields] for one in row["points"]]
         text += f"\n{row['title']} ({row['source']}):\n\n" + table((row["axis"], *heading), points)
     return text
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,8 +18,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import whole
 from dpjax.core.types import Neighboring, Privacy, Sample
+from dpjax.evidence.worlds import rows_of
 from dpjax.mechanisms import median as m
-from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median.plan_recprefix import PrefixStepDesign
 from dpjax.mechanisms.median.plan_treelog import TreeStepDesign
 
@@ -68,46 +69,41 @@ def median_relations(name: str) -> tuple[Neighboring, ...]:
 
 
 def _exponential(relation: Neighboring) -> Target:
+    how: dict[str, Any] = {"bits": _BITS, "monotonic": relation is ADD, "neighboring": relation}
+
     def run(key: Array, data: Sample, privacy: Privacy) -> Array:
-        how: dict[str, Any] = {"monotonic": relation is ADD, "neighboring": relation}
-        return m.exponential_median(data.x, data.mask, privacy.epsilon, bits=_BITS, **how).sample(key)
+        return m.exponential_median(data.x, data.mask, privacy.epsilon, **how).sample(key)
 
     claim = lambda e, d: exponential_guarantee(e, "exponential median", relation)  # noqa: E731
     return _target("exponential_median", run, claim, relation, ("private_median",))
 
 
 def _candidates(relation: Neighboring) -> Target:
+    how: dict[str, Any] = {"bits": _BITS, "monotonic": relation is ADD, "neighboring": relation}
+
     def run(key: Array, data: Sample, privacy: Privacy) -> Array:
-        how: dict[str, Any] = {"monotonic": relation is ADD, "neighboring": relation}
         v = jnp.zeros(1, jnp.uint32)
-        return m.three_candidates(data.x, data.mask, privacy.epsilon, v, jnp.int32(0), bits=_BITS, **how)[1].sample(key)
+        return m.three_candidates(data.x, data.mask, privacy.epsilon, v, jnp.int32(0), **how)[1].sample(key)
 
     claim = lambda e, d: exponential_guarantee(e, "one of three points", relation)  # noqa: E731
     return _target("three_candidates", run, claim, relation)
 
 
 def _recprefix(relation: Neighboring) -> Target:
-    def plan(privacy: Privacy) -> m.RecPrefixPlan:
-        return small_recprefix(_BITS, privacy)
-
+    plan = partial(small_recprefix, _BITS)
     claim = lambda e, d: m.recprefix_guarantee(plan(Privacy(e, d)))  # noqa: E731
     return _target("recprefix", _run, claim, relation, plan=plan)
 
 
 def _treelog(relation: Neighboring) -> Target:
-    def plan(privacy: Privacy) -> m.TreeLogPlan:
-        return small_treelog(_BITS, privacy)
-
+    plan = partial(small_treelog, _BITS)
     claim = lambda e, d: m.treelog_guarantee(plan(Privacy(e, d)), relation)  # noqa: E731
     return _target("treelog", _run, claim, relation, plan=plan)
 
 
 def _treelog_rsc(relation: Neighboring) -> Target:
     """Databases stand next to a test that turns at ``_DEEPEST`` rows, at every budget."""
-
-    def plan(privacy: Privacy) -> m.RscPlan:
-        return small_rsc(_WIDE, privacy, _DEEPEST)
-
+    plan = partial(small_rsc, _WIDE, deepest=_DEEPEST)
     return Target(
         "treelog_rsc", lambda e, d: m.treelog_rsc_guarantee(plan(Privacy(e, d))), _run, list,
         lambda: _borderline(_DEEPEST),
@@ -126,37 +122,24 @@ def _borderline(rows: int) -> list[Pair]:
         values = [1 << (_WIDE - 1)] * light + [0] * (rows - light)
         pairs.append((values, [1, *values[1:]]))
         pairs.append((values, [*values[:-1], (1 << _WIDE) - 1]))
-    return [Pair(_sample(one, _WIDE), _sample(other, _WIDE), show_sample) for one, other in pairs]
-
-
-def _sample(values: list[int], bits: int) -> Sample:
-    """Rows without labels."""
-    rows = len(values)
-    return Sample(jnp.asarray(B.encode(values, bits)), jnp.zeros((rows, 0), bool), jnp.ones(rows, bool))
+    return [Pair(rows_of(one, _WIDE), rows_of(other, _WIDE), show_sample) for one, other in pairs]
 
 
 def _target(
-    name: str,
-    run: Run,
-    claim: Callable[[float, float], Guarantee],
-    relation: Neighboring,
-    covers: tuple = (),
+    name: str, run: Run, claim: Callable[[float, float], Guarantee], relation: Neighboring, covers: tuple = (),
     plan: Callable[[Privacy], Any] = rounded,
-) -> Target:
+) -> Target:  # fmt: skip
     def universes() -> list[Universe]:
         sizes = range(1, _ROWS + 1) if relation is REPLACE else (2, _ROWS)
         return [samples(Domain(1 << _BITS), 0, rows, relation, ordered=False) for rows in sizes]
 
     def pairs() -> list[Pair]:
-        fewer = [0, 0, 3, 3]
-        other = [0, 3, 3, 3] if relation is REPLACE else None
-        one, two = _sample(fewer, _BITS), _sample(other or fewer, _BITS)
-        if other is None:
-            two = Sample(two.x, two.y, jnp.arange(4) < 3)
-        return [Pair(one, two, show_sample)]
+        one, other = rows_of([0, 0, 3, 3], _BITS), rows_of([0, 3, 3, 3], _BITS)
+        fewer = Sample(one.x, one.y, jnp.arange(4) < 3)
+        return [Pair(one, other if relation is REPLACE else fewer, show_sample)]
 
     covered = tuple(f"dpjax.mechanisms.median.{what}" for what in (name, *covers))
-    return Target(name, claim, run, universes, pairs, table_of_run(run), covers=covered, plan=plan)
+    return Target(name, claim, run, universes, pairs, table_of_run(run), plan, covers=covered)
 
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import jax.numpy as jnp
 from jax import Array
 
+from dpjax import sanitizers as s
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Pair, Target
@@ -12,40 +12,28 @@ from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.sanitizers import (
-    BLR,
-    MWEM,
-    Hierarchy,
-    IndependentQuantiles,
-    JointQuantiles,
-    PointCounts,
-    RankBlocks,
-    RecursiveQuantiles,
-    Sanitizer,
-    Slices,
-)
+from dpjax.evidence.worlds import rows_of
 
 _BITS, _ROWS = 2, 4
 _ACCURACY = Accuracy(0.5, 0.1)  # structure is given: it decides nothing
 _QUERIES = Finite.of([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1]])
-SMALL: dict[str, Sanitizer] = {
-    "sanitizer-blocks": RankBlocks(_BITS, blocks=2, median="exponential"),
-    "sanitizer-blr": BLR(_QUERIES, 2),
-    "sanitizer-hierarchy": Hierarchy(_BITS, levels=1, counts=0.5),
-    "sanitizer-independent": IndependentQuantiles(_BITS, count=2),
-    "sanitizer-joint": JointQuantiles(_BITS, count=2, ties=0),
-    "sanitizer-mwem": MWEM(_QUERIES, 2),
-    "sanitizer-mwem-replays": MWEM(_QUERIES, 2, 2),
-    "sanitizer-points": PointCounts(Domain(1 << _BITS), 2, 2),
-    "sanitizer-recursive": RecursiveQuantiles(_BITS, levels=2, ties=0),
-    "sanitizer-slices": Slices(_BITS, count=2),
+SMALL: dict[str, s.Sanitizer] = {
+    "sanitizer-blocks": s.RankBlocks(_BITS, blocks=2, median="exponential"),
+    "sanitizer-blr": s.BLR(_QUERIES, 2),
+    "sanitizer-hierarchy": s.Hierarchy(_BITS, levels=1, counts=0.5),
+    "sanitizer-independent": s.IndependentQuantiles(_BITS, count=2),
+    "sanitizer-joint": s.JointQuantiles(_BITS, count=2, ties=0),
+    "sanitizer-mwem": s.MWEM(_QUERIES, 2),
+    "sanitizer-mwem-replays": s.MWEM(_QUERIES, 2, 2),
+    "sanitizer-points": s.PointCounts(Domain(1 << _BITS), 2, 2),
+    "sanitizer-recursive": s.RecursiveQuantiles(_BITS, levels=2, ties=0),
+    "sanitizer-slices": s.Slices(_BITS, count=2),
 }
 
 
 def sanitizer_target(name: str) -> Target:
     """The target of a sanitizer, small."""
-    checks.choice("target", name, sanitizer_names())
-    sanitizer = SMALL[name]
+    sanitizer = SMALL[checks.choice("target", name, SMALL)]
 
     def plan(privacy: Privacy) -> Any:
         return sanitizer.plan(privacy, _ACCURACY)
@@ -55,8 +43,8 @@ def sanitizer_target(name: str) -> Target:
         return made.points, made.weights
 
     return Target(
-        name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes, _pairs, table_of_run(run),
-        plan=plan, covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",),
+        name, lambda e, d: sanitizer.guarantee(plan(Privacy(e, d))), run, _universes, _pairs, table_of_run(run), plan,
+        covers=(f"dpjax.sanitizers.{type(sanitizer).__name__}",),
     )  # fmt: skip
 
 
@@ -73,9 +61,4 @@ def _universes() -> list[Universe]:
 def _pairs() -> list[Pair]:
     """A row moves from one end to the other, or across the middle."""
     found = [([0, 0, 3, 3], [0, 3, 3, 3]), ([0, 0, 0, 3], [0, 0, 3, 3]), ([0, 0, 0, 0], [0, 0, 0, 3])]
-    return [Pair(_sample(one), _sample(other), show_sample) for one, other in found]
-
-
-def _sample(values: list[int]) -> Sample:
-    rows = len(values)
-    return Sample(jnp.asarray(values, jnp.uint32)[:, None], jnp.zeros((rows, 0), bool), jnp.ones(rows, bool))
+    return [Pair(rows_of(one, _BITS), rows_of(other, _BITS), show_sample) for one, other in found]

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe, show_numbers, vectors
 from dpjax.audit.exact import table_of
 from dpjax.audit.target import Pair, Target
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Neighboring, Sample
+from dpjax.mechanisms.median import bits as B
 
 
 def target_of(
@@ -39,3 +41,9 @@ def scalars(values: Sequence[int], moves: Sequence[int], relation: Neighboring) 
     pairs = place[whole.pairs[np.all(keep[whole.pairs], axis=1)]]
     words = f"all values in {list(values)}"
     return Universe(whole.databases[keep, 0], pairs, relation, words, show_numbers)
+
+
+def rows_of(values: list[int], bits: int) -> Sample:
+    """Rows of these numbers below 2**bits, without labels."""
+    rows = len(values)
+    return Sample(jnp.asarray(B.encode(values, bits)), jnp.zeros((rows, 0), bool), jnp.ones(rows, bool))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import isotonic_regression, linprog
+from scipy.optimize import linprog
 from scipy.special import betainccinv, betaincinv
 
 from dpjax.core import checks
@@ -44,30 +44,6 @@ def simultaneous_band(successes: ArrayLike, trials: ArrayLike, confidence: float
     checks.probability("confidence", confidence)
     points = max(np.size(successes), 1)
     return clopper_pearson(successes, trials, 1 - (1 - confidence) / points)
-
-
-def isotonic_rates(n: ArrayLike, successes: ArrayLike, trials: ArrayLike) -> Floats:
-    """The success rates that increase in n and are most likely: a line to draw through noisy points.
-
-    Pool adjacent violators, weighted by trials; the maximum likelihood fit of independent binomials. It has no
-    stated error and is not an interval.
-
-    Args:
-      n: strictly ascending, shape [K]. successes, trials: whole numbers, shape [K], trials >= 1.
-
-    Returns:
-      float64[K], non-decreasing, in [0, 1].
-    """
-    hits, total = _counts(successes, trials)
-    sizes = np.asarray(n, np.float64)
-    if sizes.ndim != 1 or sizes.shape != hits.shape or not np.all(np.diff(sizes) > 0):
-        raise InputError(
-            "n", f"strictly ascending numbers of shape {hits.shape}", f"shape {sizes.shape}: {sizes.ravel()[:8]}",
-            "sort the points by n and merge repeated ones",
-        )  # fmt: skip
-    if np.any(total == 0):
-        raise InputError("trials", "at least 1 at each n", "0", "leave out the points without trials")
-    return np.clip(isotonic_regression(hits / total, weights=total).x, 0.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -10,64 +10,33 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax import concepts as c
+from dpjax import learners as le
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.baselines import ERM
-from dpjax.concepts import (
-    Conjunctions,
-    ConvexPolygons,
-    Distribution,
-    Domain,
-    Parities,
-    Points,
-    ProductCube,
-    Thresholds,
-    Tree,
-    UniformCube,
-    UniformPlane,
-    Unions,
-    distributions,
-    tree_generators,
-)
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.experiment import Workload, noise_of
-from dpjax.learners import (
-    KLN,
-    ConjunctionLearner,
-    EmpiricalLearner,
-    GenericLearner,
-    HashedPoints,
-    ImproperVC1,
-    Independent,
-    Learner,
-    ParityLearner,
-    PointLearner,
-    PolygonLearner,
-    ProperVC1,
-    ThresholdInterior,
-    ThresholdMedian,
-    UnionLearner,
-)
 from dpjax.mechanisms.median.plans import METHODS
 from dpjax.sanitizers import Hierarchy, PointCounts
 
 _SHARE = 0.5  # of the nodes of a tree that may be improper and are
 LITERALS, EDGES, TRIANGLES = 3, 4, 7  # of the targets of set covers
-AnyClass = Points | Thresholds | Tree | Parities | Conjunctions | ConvexPolygons | Unions
+AnyClass = c.Points | c.Thresholds | c.Tree | c.Parities | c.Conjunctions | c.ConvexPolygons | c.Unions
 
-CLASSES: dict[str, Callable[[Domain], AnyClass]] = {
-    "points": Points, "thresholds": Thresholds,
-    "parities": lambda domain: Parities(max(1, (domain.size - 1).bit_length())),
-    "conjunctions": lambda domain: Conjunctions(max(1, (domain.size - 1).bit_length())),
-    "polygons": lambda domain: ConvexPolygons(max(1, isqrt(domain.size) - 1), EDGES),
-    "unions": lambda domain: Unions(max(1, isqrt(domain.size) - 1), TRIANGLES),
-    "recursive-tree": lambda domain: tree_generators.recursive(domain.size, 0, _SHARE),
-    "caterpillar": lambda domain: tree_generators.caterpillar(max(1, domain.size // 4), 3, _SHARE),
+CLASSES: dict[str, Callable[[c.Domain], AnyClass]] = {
+    "points": c.Points, "thresholds": c.Thresholds,
+    "parities": lambda domain: c.Parities(max(1, (domain.size - 1).bit_length())),
+    "conjunctions": lambda domain: c.Conjunctions(max(1, (domain.size - 1).bit_length())),
+    "polygons": lambda domain: c.ConvexPolygons(max(1, isqrt(domain.size) - 1), EDGES),
+    "unions": lambda domain: c.Unions(max(1, isqrt(domain.size) - 1), TRIANGLES),
+    "recursive-tree": lambda domain: c.tree_generators.recursive(domain.size, 0, _SHARE),
+    "caterpillar": lambda domain: c.tree_generators.caterpillar(max(1, domain.size // 4), 3, _SHARE),
 }  # fmt: skip
 REFERENCE = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
-_SINGLE: dict[str, Callable[[Any], KLN | ThresholdMedian]] = {"kln": KLN, "median": ThresholdMedian}
-_WHOLE: dict[str, Callable[[Any], Learner]] = {"point": PointLearner, "erm": ERM}
+_SINGLE: dict[str, Callable[[Any], le.KLN | le.ThresholdMedian]] = {"kln": le.KLN, "median": le.ThresholdMedian}
+_WHOLE: dict[str, Callable[[Any], le.Learner]] = {"point": le.PointLearner, "erm": ERM}
 MULTI = ("empirical", "generic-", "hashed-", "parity")  # how the names of learners of many concepts begin
 _VC1 = (*(f"vc1-{m}" for m in (*METHODS, "rsc", "auto")), "vc1-proper", *(f"interior-{m}" for m in (*METHODS, "auto")))
 COVERS = ("conjunction", "polygon", "union")
@@ -80,7 +49,7 @@ def learner_names() -> list[str]:
     return sorted([*_WHOLE, *composed, *_VC1, *COVERS, "empirical", "parity"])
 
 
-def learner(name: str, concepts: Any, k: int) -> Learner:
+def learner(name: str, concepts: Any, k: int) -> le.Learner:
     """A learner of k concepts: "point", "erm", "kln-optimal", "vc1-auto", ..., or ``module:callable`` of (concepts, k).
 
     Raises InputError for an unknown name, with the nearest ones, and for a class that the learner does not fit.
@@ -94,48 +63,48 @@ def learner(name: str, concepts: Any, k: int) -> Learner:
     if name.startswith((*COVERS, "vc1-", "interior-")) and k != 1:
         raise InputError("k", f"1 for {name}", str(k), "learn the concepts one by one, or use another learner")
     if name == "conjunction":
-        return ConjunctionLearner(concepts, literals=LITERALS)
+        return le.ConjunctionLearner(concepts, literals=LITERALS)
     if name in ("polygon", "union"):
-        return (PolygonLearner if name == "polygon" else UnionLearner)(concepts)
+        return (le.PolygonLearner if name == "polygon" else le.UnionLearner)(concepts)
     if name.startswith(("vc1-", "interior-")):
         return _of_dimension_one(name, concepts)
     if name.startswith(MULTI):
         return _of_many(name, concepts, k)
     single, composition = name.split("-")
-    return Independent(_SINGLE[single](concepts), k, composition)
+    return le.Independent(_SINGLE[single](concepts), k, composition)
 
 
 def _require_fit(name: str, concepts: Any) -> None:
     """What the learners do not say themselves."""
-    trees = Tree if name == "vc1-proper" else Tree | Thresholds
+    trees = c.Tree if name == "vc1-proper" else c.Tree | c.Thresholds
     if name.startswith("vc1-") and not isinstance(concepts, trees):
         raise InputError("concepts", f"a tree for {name}", type(concepts).__name__, "use another learner for it")
-    if name.startswith(("kln", "erm", "empirical")) and isinstance(concepts, ConvexPolygons | Unions):
+    if name.startswith(("kln", "erm", "empirical")) and isinstance(concepts, c.ConvexPolygons | c.Unions):
         raise InputError(
             "learner", "polygon for polygons, union for unions", repr(name), "others list the errors of all concepts"
         )  # fmt: skip
 
 
-def _of_dimension_one(name: str, concepts: Any) -> Learner:
+def _of_dimension_one(name: str, concepts: Any) -> le.Learner:
     kind, method = name.split("-")
     if method == "proper":
-        return ProperVC1(concepts)
-    return (ImproperVC1 if kind == "vc1" else ThresholdInterior)(concepts, method=method)
+        return le.ProperVC1(concepts)
+    return (le.ImproperVC1 if kind == "vc1" else le.ThresholdInterior)(concepts, method=method)
 
 
-def _of_many(name: str, concepts: Any, k: int) -> Learner:
+def _of_many(name: str, concepts: Any, k: int) -> le.Learner:
     kind, _, composition = name.partition("-")
     if kind == "parity":
-        return ParityLearner(concepts)
+        return le.ParityLearner(concepts)
     if kind == "empirical":
-        return EmpiricalLearner(Independent(KLN(concepts), k))
+        return le.EmpiricalLearner(le.Independent(le.KLN(concepts), k))
     if kind == "hashed":
-        return HashedPoints(concepts, k, composition=composition)
-    if isinstance(concepts, Points):
-        return GenericLearner(concepts, k, PointCounts(concepts.domain), composition)
-    if not isinstance(concepts, Thresholds):
+        return le.HashedPoints(concepts, k, composition=composition)
+    if isinstance(concepts, c.Points):
+        return le.GenericLearner(concepts, k, PointCounts(concepts.domain), composition)
+    if not isinstance(concepts, c.Thresholds):
         raise InputError("learner", "points or thresholds for generic", type(concepts).__name__, "use kln-*")
-    return GenericLearner(concepts, k, Hierarchy(bits=max(1, (concepts.size - 1).bit_length())), composition)
+    return le.GenericLearner(concepts, k, Hierarchy(bits=max(1, (concepts.size - 1).bit_length())), composition)
 
 
 def fitting(name: str) -> tuple[str, int]:
@@ -178,38 +147,38 @@ def workload(
 def _noiseless(
     concepts: str, domain_size: int, distribution: str, atoms: int, mass: float, exponent: float, alpha: float
 ) -> Workload:
-    domain = Domain(domain_size)
+    domain = c.Domain(domain_size)
     if concepts in ("parities", "conjunctions", "polygons", "unions"):
         checks.choice("distribution", distribution, ("uniform",))
     if concepts == "conjunctions":
-        ands = Conjunctions(max(1, (domain_size - 1).bit_length()))
+        ands = c.Conjunctions(max(1, (domain_size - 1).bit_length()))
         literals = min(LITERALS, ands.dimension)
-        return Workload(ProductCube.balanced(ands.dimension, literals), ands.targets(_TARGETS, literals, signs=False))
+        return Workload(c.ProductCube.balanced(ands.dimension, literals), ands.targets(_TARGETS, literals, signs=False))
     if concepts in ("polygons", "unions"):
         checks.integer("domain_size", domain_size, 16, 2**60)
         polygons = CLASSES[concepts](domain)
-        assert isinstance(polygons, ConvexPolygons | Unions)
-        return Workload(UniformPlane(polygons.d), polygons.targets(_TARGETS))
+        assert isinstance(polygons, c.ConvexPolygons | c.Unions)
+        return Workload(c.UniformPlane(polygons.d), polygons.targets(_TARGETS))
     if concepts == "parities":
-        parities = Parities(max(1, (domain_size - 1).bit_length()))
-        return Workload(UniformCube(parities.dimension), parities.targets(_TARGETS))
+        parities = c.Parities(max(1, (domain_size - 1).bit_length()))
+        return Workload(c.UniformCube(parities.dimension), parities.targets(_TARGETS))
     tree = CLASSES[concepts](domain) if concepts not in ("points", "thresholds") else None
-    domain = tree.domain if isinstance(tree, Tree) else domain
-    hard = distributions.adversarial_points if concepts == "points" else distributions.adversarial_thresholds
-    builders: dict[str, Callable[[], Distribution]] = {
-        "uniform": lambda: distributions.uniform(domain),
-        "heavy": lambda: distributions.heavy(domain, atoms, mass),
-        "zipf": lambda: distributions.zipf(domain, atoms, exponent),
+    domain = tree.domain if isinstance(tree, c.Tree) else domain
+    hard = c.distributions.adversarial_points if concepts == "points" else c.distributions.adversarial_thresholds
+    builders: dict[str, Callable[[], c.Distribution]] = {
+        "uniform": lambda: c.distributions.uniform(domain),
+        "heavy": lambda: c.distributions.heavy(domain, atoms, mass),
+        "zipf": lambda: c.distributions.zipf(domain, atoms, exponent),
         "adversarial": lambda: hard(domain, alpha),
     }
     law = builders[checks.choice("distribution", distribution, builders)]()
-    if isinstance(tree, Tree):
+    if isinstance(tree, c.Tree):
         return Workload(law, jnp.asarray(tree.targets(_TARGETS)))
     single = wide.decode(law.start)[wide.decode(law.start) == wide.decode(law.end)]
     if concepts == "thresholds" and distribution == "adversarial":
         single = single[1:2]  # the one threshold between the two middle atoms
     if not len(single):
-        single = np.array(distributions.spread(domain, min(_TARGETS, domain.size)), np.uint64)
+        single = np.array(c.distributions.spread(domain, min(_TARGETS, domain.size)), np.uint64)
     chosen = single[np.unique(np.linspace(0, len(single) - 1, min(_TARGETS, len(single))).astype(int))]
     return Workload(law, jnp.asarray(wide.encode(chosen)))
 

@@ -100,7 +100,8 @@ class Cells:
             "plan": digest_of(self._plan(setting)), "device": device_kind(), "versions": versions(),
         }  # fmt: skip
         stored = self.store.read(config)
-        tiles = np.zeros((0, len(COUNTS)), np.int64) if stored is None else _columns(stored)
+        columns = [np.zeros(0, np.int64) if stored is None else stored[name] for name in COUNTS]
+        tiles = np.stack(columns, axis=1)
         if len(tiles) < wanted:
             tiles = self._compute(setting, experiment, config, tiles, wanted)
         return dict(zip(COUNTS, tiles[:wanted].sum(axis=0).tolist(), strict=True))
@@ -133,7 +134,3 @@ class Cells:
     def _save(self, config: dict, rows: list[np.ndarray]) -> None:
         table = np.array(rows)
         self.store.write(config, {name: table[:, i] for i, name in enumerate(COUNTS)})
-
-
-def _columns(stored) -> np.ndarray:
-    return np.stack([np.asarray(stored[name], np.int64) for name in COUNTS], axis=1)

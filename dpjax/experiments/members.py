@@ -36,8 +36,7 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
         raise InputError("workload", "labels without noise", "noise", "leave the noise out: members are of the class")
     experiment = Experiment(learner, 1, rows)
     block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
-    identity, distribution = b"judged: no identity", setting.workload.distribution
-    numbers = point(identity, setting.n, setting.plan(), setting.alpha, distribution)
+    numbers = point(b"judged: no identity", setting.n, setting.plan(), setting.alpha, setting.workload.distribution)
 
     def trial(key: Array, workload: Workload, at: Point) -> Array:
         of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")

@@ -3,26 +3,18 @@
 import sys
 import time
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
 
 
 class Progress:
     """A context manager with two callbacks: `step` for `sweep.run`, `trials` for `Cells`. Silent off a terminal."""
 
     def __init__(self, enabled: bool | None = None):
-        self._bars = Bars(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[rate]}"),
-            console=Console(stderr=True), transient=True,
+        self._bars = bars.Progress(
+            bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+            bars.TimeElapsedColumn(), bars.TextColumn("left"), bars.TimeRemainingColumn(),
+            bars.TextColumn("{task.fields[rate]}"), console=Console(stderr=True), transient=True,
             disable=not (sys.stderr.isatty() if enabled is None else enabled),
         )  # fmt: skip
         self._task = self._bars.add_task("starting", total=None, rate="")

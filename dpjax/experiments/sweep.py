@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
@@ -16,7 +17,8 @@ from dpjax.experiments.bands import fit_exponent, simultaneous_band
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.config import Curve
 from dpjax.experiments.engine import CAPACITY_LIMIT, capacity, device_kind
-from dpjax.experiments.search import NStar, geometric_grid, search
+from dpjax.experiments.n_star import bracket
+from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.experiments.store import versions
 
 Progress = Callable[[str, int, int], None]
@@ -32,24 +34,22 @@ class Line:
 
     def theorem(self) -> int:
         """The theorem's sample size, for all k concepts at once."""
-        setting = self.setting
-        return setting.learner.sample_size(
-            Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
-        )
+        return self.setting.learner.sample_size(*self._goal)
 
     def guarantee(self) -> Guarantee | None:
         """What the learner's plan spends, for the theorem's n where it matters."""
+        learner = self.setting.learner
+        return learner.guarantee(learner.plan(*self._goal))
+
+    @property
+    def _goal(self) -> tuple[Privacy, Accuracy]:
         setting = self.setting
-        plan = setting.learner.plan(Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta))
-        return setting.learner.guarantee(plan)
+        return Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
 
     def labels(self) -> dict[str, Any]:
         """The fields by which a result names the curve."""
-        setting = self.setting
-        return {
-            "learner": self.name, "k": setting.k, "epsilon": setting.epsilon, "delta": setting.delta,
-            "alpha": setting.alpha, "beta": setting.beta,
-        }  # fmt: skip
+        names = ("k", "epsilon", "delta", "alpha", "beta")
+        return {"learner": self.name} | {name: getattr(self.setting, name) for name in names}
 
 
 def lines(config: Curve) -> list[Line]:
@@ -64,7 +64,7 @@ def lines(config: Curve) -> list[Line]:
         atoms=problem.atoms, mass=problem.mass, exponent=problem.exponent, alpha=sweep.alpha,
         noise=problem.noise,
     )  # fmt: skip
-    concepts = catalog.CLASSES[problem.concepts](catalog.Domain(problem.domain_size))
+    concepts = catalog.CLASSES[problem.concepts](Domain(problem.domain_size))
     found = []
     for name, k, epsilon in product(sweep.learners, sweep.k, sweep.epsilon):
         learner = catalog.learner(name, concepts, k)
@@ -104,14 +104,9 @@ def run(config: Curve, cells: Cells, progress: Progress = lambda text, done, tot
 
 def find(line: Line, config: Curve, cells: Cells) -> NStar:
     """The bracket of n*, from trials that are used for nothing else. Success means that all k concepts are good."""
-    asked, setting = config.search, replace(line.setting, purpose="search")
-
-    def evaluate(n: int, trials: int) -> tuple[int, int]:
-        counts = cells.counts(replace(setting, n=n), trials)
-        return counts["successes"], counts["trials"]
-
+    asked = config.search
     grid = geometric_grid(asked.n_min, asked.n_max, 2 ** (1 / asked.steps_per_doubling))
-    return search(evaluate, grid, setting.beta, asked.gamma, 1 - asked.confidence)
+    return bracket(line.setting, cells, grid, gamma=asked.gamma, error=1 - asked.confidence)
 
 
 def sizes(config: Curve, star: NStar | None) -> tuple[int, ...]:
@@ -141,20 +136,11 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
         k, low, high, theorem = (np.array([row[f] for row in own], float) for f in ("k", "n_low", "n_high", "theorem"))
         fit = fit_exponent(k, low, high, error=1 - own[0]["confidence"])
         claimed = _CLAIMED.get(name, _CLAIMED.get(name.rpartition("-")[2]))
-        rows.append(
-            {
-                "learner": name,
-                "epsilon": epsilon,
-                "k_from": int(k.min()),
-                "k_to": int(k.max()),
-                "slope": fit.slope,
-                "low": fit.low,
-                "high": fit.high,
-                "confidence": fit.confidence,
-                "theorem": fit_exponent(k, theorem, theorem).slope,
-                "claimed": claimed,
-            }
-        )
+        rows.append({
+            "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
+            "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
+            "theorem": fit_exponent(k, theorem, theorem).slope, "claimed": claimed,
+        })  # fmt: skip
     return rows
 
 

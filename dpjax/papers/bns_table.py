@@ -18,15 +18,7 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.models import SumExponent, fit_sum
 from dpjax.experiments.n_star import bracket, guess
 from dpjax.experiments.search import geometric_grid
-from dpjax.learners import (
-    KLN,
-    GenericLearner,
-    HashedPoints,
-    Independent,
-    Learner,
-    ParityLearner,
-    PointLearner,
-)
+from dpjax.learners import KLN, GenericLearner, HashedPoints, Independent, Learner, ParityLearner, PointLearner
 from dpjax.sanitizers import Hierarchy, PointCounts
 from dpjax.theory import packing
 

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 
 from dpjax.core.checks import InputError
 from dpjax.plots import sample_size, success
-from dpjax.plots.files import check_formats, house_style, render, write
+from dpjax.plots.files import save
 from dpjax.plots.selection import Shown, exponent, select, with_notes
 from dpjax.plots.styles import label, style
 
@@ -36,14 +36,7 @@ def plot_curve(
     InputError if the result has no measurement or is malformed, if a format is unknown, or if a file cannot be
     written; a file that was there before is then unchanged.
     """
-    names = check_formats(formats)
-    about = _about(result)
-    base = Path(path_without_suffix)
-    with house_style():
-        figure, title = _figure(result)
-        software = f"dpjax {about['versions'].get('dpjax', '')}".strip()
-        files = {name: render(figure, name, about, title, software) for name in names}
-    return [write(base.with_name(f"{base.name}.{name}"), data) for name, data in files.items()]
+    return save(lambda: _figure(result), path_without_suffix, formats, _about(result))
 
 
 def _about(result: Mapping[str, Any]) -> dict[str, Any]:

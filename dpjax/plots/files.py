@@ -8,7 +8,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +40,6 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def check_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
-    """The formats as a tuple, or InputError."""
-    names = (formats,) if isinstance(formats, str) else tuple(formats)
-    for name in names:
-        if name not in FORMATS:
-            raise InputError("formats", f"one of {', '.join(FORMATS)}", repr(name), "choose for example png or pdf")
-    return names
-
-
 def render(figure: Figure, format: str, about: Mapping[str, Any], title: str, software: str) -> bytes:
     """The bytes of a figure, with ``about`` as its metadata and no date. Call inside ``house_style``."""
     text = _canonical(about)
@@ -62,16 +53,33 @@ def render(figure: Figure, format: str, about: Mapping[str, Any], title: str, so
     return sink.getvalue()
 
 
-def write(path: Path, data: bytes) -> Path:
-    """Writes a figure at once: a reader sees the old file or the whole new one. InputError where that fails."""
-    try:
-        replace_file(path, data)
-    except InputError as error:
-        raise InputError(
-            "figure", "a place where the figure can be written", error.given,
-            "choose another directory, correct its permissions, or make room",
-        ) from error  # fmt: skip
-    return path
+def save(
+    draw: Callable[[], tuple[Figure, str]], base: str | Path, formats: str | Sequence[str], about: Mapping[str, Any]
+) -> list[Path]:
+    """Draws a figure in the house style and writes one file per format, ``base`` with its suffix; returns the paths.
+
+    draw: makes the figure and its title. Each file is replaced at once: a reader sees the old file or the whole new
+    one. InputError for an unknown format or where a file cannot be written.
+    """
+    names, place = (formats,) if isinstance(formats, str) else tuple(formats), Path(base)
+    for name in names:
+        if name not in FORMATS:
+            raise InputError("formats", f"one of {', '.join(FORMATS)}", repr(name), "choose for example png or pdf")
+    with house_style():
+        figure, title = draw()
+        software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
+        files = {
+            place.with_name(f"{place.name}.{name}"): render(figure, name, about, title, software) for name in names
+        }
+    for path, data in files.items():
+        try:
+            replace_file(path, data)
+        except InputError as error:
+            raise InputError(
+                "figure", "a place where the figure can be written", error.given,
+                "choose another directory, correct its permissions, or make room",
+            ) from error  # fmt: skip
+    return list(files)
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:

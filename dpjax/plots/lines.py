@@ -13,7 +13,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.plots.files import check_formats, house_style, render, write
+from dpjax.plots.files import save
 from dpjax.plots.styles import Style, style
 from dpjax.plots.ticks import at_values, log_axis
 
@@ -77,15 +77,10 @@ def plot_lines(
     about: JSON-ready, what made the numbers: in the files' metadata, see `files.read_metadata`. Equal arguments give
     equal bytes. InputError for an unknown format, a line that is malformed, or where a file cannot be written.
     """
-    names, place = check_formats(formats), Path(base)
     for panel in panels:
         for line in panel.lines:
             _check(line, panel.log)
-    with house_style():
-        figure = _figure(panels, title, caption)
-        software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
-        files = {name: render(figure, name, about, title, software) for name in names}
-    return [write(place.with_name(f"{place.name}.{name}"), data) for name, data in files.items()]
+    return save(lambda: (_figure(panels, title, caption), title), base, formats, about)
 
 
 def _check(line: Line, log: str) -> None:

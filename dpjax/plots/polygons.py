@@ -16,7 +16,7 @@ from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.unions import Unions
 from dpjax.core import wide
 from dpjax.core.types import Sample
-from dpjax.plots.files import check_formats, house_style, render, write
+from dpjax.plots.files import save
 
 Concept = tuple[ConvexPolygons | Unions, Hypothesis]
 _PIXELS, _MOST_ROWS, _LEAST_SHARE = 512, 3000, 1e-3
@@ -33,16 +33,16 @@ def plot_polygon(
     the same grid, or a shapely geometry in its coordinates. box: what the axes say at the corners (0, 0) and (d, d).
     A polygon's lines and a union's triangles are numbered by their rounds; those of no area in the square are left out.
     """
-    chosen, place = check_formats(formats), Path(base)
-    with house_style():
+
+    def draw() -> tuple[Figure, str]:
         figure = Figure(figsize=(5.6, 5.9), layout="constrained", facecolor="white")
         axes = figure.subplots()
         _draw(axes, learned, sample, truth, box or (0.0, 0.0, learned[0].d, learned[0].d))
         axes.set_title(caption, fontsize=9, color="#555555", loc="left")
         figure.suptitle(title, fontsize=11, weight="bold", x=0.012, ha="left", parse_math=False)
-        software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
-        files = {name: render(figure, name, about, title, software) for name in chosen}
-    return [write(place.with_name(f"{place.name}.{name}"), data) for name, data in files.items()]
+        return figure, title
+
+    return save(draw, base, formats, about)
 
 
 def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometry | None, box: Box) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from dpjax.plots.files import check_formats, house_style, render, write
+from dpjax.plots.files import save
 
 _LEAST = 1e-16  # smaller deltas are not drawn
 
@@ -18,14 +18,8 @@ def plot_privacy(
 
     The report without its curve is in the metadata. InputError for an unknown format or where a file cannot be written.
     """
-    names = check_formats(formats)
-    base = Path(path_without_suffix)
     about = {name: part for name, part in report.items() if name != "curve"}
-    with house_style():
-        figure = _figure(report)
-        software = f"dpjax {report['versions']['dpjax']}"
-        files = {name: render(figure, name, about, f"Privacy audit of {report['target']}", software) for name in names}
-    return [write(base.with_name(f"{base.name}.{name}"), data) for name, data in files.items()]
+    return save(lambda: (_figure(report), f"Privacy audit of {report['target']}"), path_without_suffix, formats, about)
 
 
 def _figure(report: Mapping[str, Any]) -> Figure:

@@ -196,14 +196,7 @@ def held_out(
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def _errors(
-    learners: tuple,
-    test_rows: int,
-    block: int,
-    root: Array,
-    x: Array,
-    y: Array,
-    plans: tuple,
-    ids: Array,
+    learners: tuple, test_rows: int, block: int, root: Array, x: Array, y: Array, plans: tuple, ids: Array
 ) -> list[Array]:
     def trial(index: Array) -> list[Array]:
         key = keys.of_trial(root, index)

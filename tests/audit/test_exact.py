@@ -243,6 +243,21 @@ def test_the_float32_program_as_it_runs():
     assert report.epsilon_found == pytest.approx(found(choice).epsilon_found, rel=1e-5)
 
 
+def test_a_learner_that_casts_its_plan_is_told_not_to():
+    """Programs that mix the wide leaves with float32 have no one dtype; what fails in float32, too, fails as it did."""
+
+    def cast(key, sample, plan):
+        narrow = jax.lax.convert_element_type(plan.epsilon, jnp.float32)
+        epsilon = jax.lax.cond(sample.y[0, 0], lambda: narrow, lambda: plan.epsilon)
+        return choice(key, sample, Privacy(epsilon, plan.delta))
+
+    with pytest.raises(InputError, match=r"types of its plan.*got cond branches.*do not cast.*as_it_runs=True"):
+        found(cast)
+    assert not found(cast, as_it_runs=True).violated
+    with pytest.raises(TypeError, match="unsupported operand"):
+        found(lambda key, sample, plan: plan.epsilon + "1")
+
+
 def pure(epsilon):
     return Guarantee(epsilon, 0.0, REPLACE, "pure")
 

@@ -15,6 +15,7 @@ from dpjax.audit.databases import show_numbers
 from dpjax.baselines import ERM
 from dpjax.cli import audit as audit_command
 from dpjax.concepts import Domain, Points
+from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.learners import KLN
 from dpjax.mechanisms import cover, median
@@ -67,7 +68,9 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["erm"], "expected one of"), ([f"{__name__}:not_private"], "claims privacy"),
+        (["erm"], "erm, which is not private"), (["vc1-auto"], "covers vc1-auto: vc1-exponential, vc1-recprefix"),
+        (["generic-advanced"], "accounting: advanced, accounting: advanced, tight, generic-basic"),
+        ([f"{__name__}:not_private"], "claims privacy"),
         ([], "--all"), (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
         (["kln-basic", "--calibration", "printed"], "corrected"),
@@ -123,11 +126,40 @@ def test_rows_of_everything_have_their_own_seeds_and_share_one_error_probability
     answer = json.loads((tmp_path / "audit.json").read_text())
     assert answer["confidence"] == 0.9
     levels = [1 - report["confidence"] for report in answer["reports"]]
-    assert levels == pytest.approx([0.1 / 4] * 3 + [0]), "an exact row has no level"
+    assert levels == pytest.approx([0.1 / 3] * 3 + [0]), "an exact row raises no false alarm and has no level"
     seeds = [report["seed"] for report in answer["reports"][:3]]
     assert len(set(seeds)) == 3 and seeds == [audit.seed_of(audit_command.name_of_row(*row), 5) for row in rows]
     assert audit.seed_of(audit_command.name_of_row(*rows[0]), 6) not in seeds
     assert run(capsys, *flags, "--json")[0] == 0  # the same rows again
+
+
+def test_a_row_of_everything_that_cannot_be_listed_must_say_so(capsys, monkeypatch):
+    """Levels are divided by what targets say: one that is found out later would raise the false alarm."""
+    noise = audit_command.find("conjunction-noisy", Neighboring.REPLACE_ONE, "corrected")
+    assert noise.table is None and "too many values" in noise.unlisted
+    silent = replace(noise, table=audit.table_of_run(noise.run), unlisted="")
+    monkeypatch.setattr(audit_command, "everything", lambda privacy: [(silent, privacy)])
+    status, _, err = run(capsys, "--all")
+    assert status == 2 and "NoisyCount" in err
+    status, _, err = run(capsys, "conjunction-noisy", "--method", "exact")
+    assert status == 2 and "too many values" in err
+
+
+def test_every_name_of_the_list_is_audited_or_says_what_covers_it(capsys):
+    assert cli.main(["list", "--json"]) == 0
+    names, refused = [entry["name"] for entry in json.loads(capsys.readouterr().out)["entries"]], {}
+    for name in names:
+        try:
+            assert audit_command.find(name, Neighboring.REPLACE_ONE, "corrected").name == name
+        except InputError as error:
+            refused[name] = str(error)
+    assert "not private" in refused.pop("erm")
+    for name, words in refused.items():
+        assert f"a row that covers {name}: " in words
+        for row in (
+            words.partition(f"{name}: ")[2].partition(", got")[0].replace("advanced, tight", "advanced").split(", ")
+        ):
+            audit_command.find(row, Neighboring.REPLACE_ONE, "corrected")
 
 
 def promises():

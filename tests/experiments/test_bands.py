@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom, binomtest
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.bands import clopper_pearson, fit_exponent, isotonic_rates, simultaneous_band
+from dpjax.experiments.bands import clopper_pearson, fit_exponent, simultaneous_band
 
 PROBABILITIES = np.concatenate([[0.0, 1e-6, 1e-3], np.linspace(0.005, 0.995, 199), [0.999, 1 - 1e-6, 1.0]])
 
@@ -59,22 +59,6 @@ def test_simultaneous_band_is_bonferroni():
     single, wide = clopper_pearson([3], [100]), simultaneous_band([3, 4], [100, 100])
     assert wide[0][0] < single[0][0]
     assert wide[1][0] > single[1][0]
-
-
-def test_isotonic_rates_pools_violators_by_weight():
-    rates = isotonic_rates([1, 2, 4, 8], [1, 30, 4, 9], [10, 40, 10, 10])
-    assert np.allclose(rates, [0.1, 34 / 50, 34 / 50, 0.9])
-
-
-def test_isotonic_rates_is_the_most_likely_monotone_line():
-    rng = np.random.default_rng(1)
-    trials = rng.integers(1, 30, 5)
-    successes = rng.binomial(trials, [0.6, 0.2, 0.5, 0.5, 0.9])
-    rates = isotonic_rates(np.arange(5), successes, trials)
-    assert (np.diff(rates) >= 0).all()
-    best = binom.logpmf(successes, trials, rates).sum()
-    others = np.sort(np.concatenate([rng.random((5000, 5)), np.clip(rates + rng.normal(0, 0.02, (5000, 5)), 0, 1)]))
-    assert binom.logpmf(successes, trials, others).sum(1).max() <= best + 1e-9
 
 
 def test_fit_exponent_recovers_a_power_law():
@@ -130,8 +114,6 @@ def test_fit_exponent_confidence_is_never_negative():
         (lambda: clopper_pearson([1, 2], [2]), "one shape"),
         (lambda: clopper_pearson([1], [2], 1.0), "confidence"),
         (lambda: simultaneous_band([1], [2], 0.0), "confidence"),
-        (lambda: isotonic_rates([2, 1], [1, 1], [2, 2]), "sort the points"),
-        (lambda: isotonic_rates([1, 2], [1, 0], [2, 0]), "without trials"),
         (lambda: fit_exponent([1, 2], [3, 3], [2, 4]), "exchange low and high"),
         (lambda: fit_exponent([1, 2], [0, 3], [2, 4]), "positive finite"),
         (lambda: fit_exponent([1, 2], [1, 3], [2, np.inf]), "no upper end"),

@@ -17,7 +17,7 @@ from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
 from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ImproperVC1
-from dpjax.papers.vc1_sizes import planned_rows
+from scripts.vc1_height import planned_rows
 
 
 def errors(tree, work):

@@ -1,15 +1,12 @@
-"""Panels of lines and trees as figures: bytes, metadata, refusals."""
+"""Panels of lines as figures: bytes, metadata, refusals."""
 
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dpjax.concepts import tree_generators
 from dpjax.core.checks import InputError
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.plots import read_metadata
 from dpjax.plots.lines import Line, Panel, _draw, plot_lines
-from dpjax.plots.tree import plot_tree, tree_places
 
 LINES = (
     Line("measured", "recprefix", (4, 16, 64), (100, 110, 120), (90, 100, 115), (105, 120, 130)),
@@ -47,27 +44,6 @@ def test_lines_that_make_no_sense_are_refused(line, tmp_path):
     with pytest.raises(InputError):
         plot_lines([Panel("", "x", "y", [line])], tmp_path / "none", {}, "")
     assert not list(tmp_path.iterdir())
-
-
-def test_places_in_a_tree():
-    """Leaves from left to right, no two nodes of a depth at one place, parents amid their children."""
-    for tree in (tree_generators.figure_one(), tree_generators.recursive(40, 1, 0.5), tree_generators.path(0)):
-        place = tree_places(tree)
-        assert len({(int(d), float(x)) for d, x in zip(tree.depth, place, strict=True)}) == tree.size
-        leaves = [node for node in range(tree.size) if tree.tout[node] == node + 1]
-        np.testing.assert_array_equal(place[leaves], np.arange(len(leaves)))
-
-
-def test_a_tree_is_drawn(tmp_path):
-    tree = tree_generators.prefixes(2)
-    paths = plot_tree(
-        tree, tmp_path / "tree", about({}, 0), "Title", "caption", marks={3: "here"}, counts=[1] * tree.size
-    )
-    assert [path.suffix for path in paths] == [".png", ".svg"] and read_metadata(paths[1])["config"] == {}
-    with pytest.raises(InputError, match="counts"):
-        plot_tree(tree, tmp_path / "tree", {}, "", counts=[1])
-    with pytest.raises(InputError, match="nodes"):
-        plot_tree(tree_generators.star(300), tmp_path / "tree", {}, "")
 
 
 def test_reports(tmp_path):

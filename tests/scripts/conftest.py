@@ -10,6 +10,8 @@ import pytest
 def scripts(root):
     """Loads a script by its name."""
 
+    sys.path.append(str(root / "scripts"))  # as Python does for a script that it runs
+
     def load(name):
         spec = importlib.util.spec_from_file_location(name, root / "scripts" / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
@@ -17,4 +19,5 @@ def scripts(root):
         spec.loader.exec_module(module)
         return module
 
-    return load
+    yield load
+    sys.path.remove(str(root / "scripts"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpjax.plots import read_metadata, set_cover
+from dpjax.plots import read_metadata
 
 
 def cells(page, start):
@@ -16,7 +16,7 @@ def bracket(cell):
 
 @pytest.mark.slow
 def test_what_a_round_may_spend(scripts, tmp_path, monkeypatch):
-    monkeypatch.setattr(set_cover, "_EPSILONS", 4)
+    monkeypatch.setattr(scripts("cover_rules"), "_EPSILONS", 4)
     scripts("set_cover_figures").main(tmp_path, 3, 500, (2, 4), 4)
     page = (tmp_path / "set-cover.md").read_text()
     games = cells(page, "stopping game, exact counts kept")

@@ -6,9 +6,10 @@ import pytest
 from dpjax.accounting import calibrate_set_cover
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.plots import read_metadata, set_cover
-from dpjax.plots.set_cover import RULES, coefficients, curves, plot_set_cover
+from dpjax.plots import read_metadata
+from scripts import cover_rules
 from scripts.arrangement import arrangement, plot_arrangement
+from scripts.cover_rules import RULES, coefficients, curves, plot_set_cover
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
 ABOUT = {"seed": 3, "versions": {"dpjax": "0"}}
@@ -23,7 +24,7 @@ def test_coefficients_are_those_of_the_calibration():
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(set_cover, "_EPSILONS", 4)
+    monkeypatch.setattr(cover_rules, "_EPSILONS", 4)
 
 
 def test_no_bound_is_below_the_two_databases(few):

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from dpjax.concepts import Tree
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.plots.files import check_formats, house_style, render, write
+from dpjax.plots.files import save
 
 _MOST = 200
 _PROPER, _IMPROPER, _MARKS = "#003b80", "#d0382d", ("#e69f00", "#3fae5a", "#b46ac6")
@@ -48,16 +48,16 @@ def plot_tree(
     checks.integer("nodes of the tree", tree.size, 1, _MOST)
     if counts is not None and len(counts) != tree.size:
         raise InputError("counts", f"{tree.size} numbers", str(len(counts)), "give one for each node")
-    chosen, place = check_formats(formats), Path(base)
-    with house_style():
+
+    def draw() -> tuple[Figure, str]:
         figure = Figure(figsize=(6.4, 1.5 + 0.95 * (tree.height + 1)), layout="constrained", facecolor="white")
         axes = figure.subplots()
         _draw(axes, tree, marks or {}, counts, names)
         axes.set_title(caption, fontsize=9, color="#555555", loc="left")
         figure.suptitle(title, fontsize=11, weight="bold", x=0.012, ha="left", parse_math=False)
-        software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
-        files = {name: render(figure, name, about, title, software) for name in chosen}
-    return [write(place.with_name(f"{place.name}.{name}"), data) for name, data in files.items()]
+        return figure, title
+
+    return save(draw, base, formats, about)
 
 
 def _draw(
