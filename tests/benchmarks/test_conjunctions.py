@@ -7,6 +7,7 @@ import pytest
 from benchmarks import conjunctions
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_both_sides_have_errors_of_one_law(monkeypatch):
     """At fewer rows, where many fail."""

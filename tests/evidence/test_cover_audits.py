@@ -127,12 +127,8 @@ def evidence(name, relation, noisy, kind, times, trials):
 
 
 CASES = [(name, relation, noisy) for name in LEARNERS for relation in NEIGHBORS for noisy in (False, True)]
-QUICK = {
-    ("conjunction", Neighboring.REPLACE_ONE),
-    ("union", Neighboring.REPLACE_ONE),
-    ("union", Neighboring.ADD_OR_REMOVE_ONE),
-}
-SHORT = [pytest.param(*case, marks=pytest.mark.slow if case[2] or case[:2] not in QUICK else ()) for case in CASES]
+QUICK = "conjunction", REPLACE, False
+SHORT = [pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow) for case in CASES]
 
 
 @pytest.mark.statistical

@@ -136,7 +136,9 @@ def swept(name):
     return Setting(ParityLearner(parities), workload, 2, 1000, 1.0, 1e-3, 0.2, 0.1), 4
 
 
-@pytest.mark.parametrize("name", ["KLN", "ParityLearner", "EmpiricalLearner"])
+@pytest.mark.parametrize(
+    "name", ["KLN", *(pytest.param(n, marks=pytest.mark.slow) for n in ("ParityLearner", "EmpiricalLearner"))]
+)
 def test_a_sweep_of_epsilon_shares_its_programs(name, store, machine, tmp_path):
     """README: one program where shapes stay and at most four elsewhere; what is counted is what single runs count."""
     setting, most = swept(name)

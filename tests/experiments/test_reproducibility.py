@@ -24,6 +24,7 @@ enabled = {search}
 n_min = 2
 n_max = 64
 """
+SHORT = "--sweep.learners", "kln-basic"
 
 
 @pytest.fixture(scope="module")
@@ -60,19 +61,30 @@ def digest(out):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
+def computed(folder, config, cache, *flags):
+    """(digest, answer, seconds) of a sweep on one device."""
+    start = time.monotonic()
+    answer = run(config, folder, cache, "--devices", "1", *flags)
+    assert answer["computed"]["trials"] > 0
+    return digest(folder), answer, time.monotonic() - start
+
+
 @pytest.fixture(scope="module")
 def reference(config, cache, tmp_path_factory):
-    out = tmp_path_factory.mktemp("reference")
-    answer = run(config, out, cache, "--devices", "1")
-    assert answer["computed"]["trials"] > 0
-    return digest(out), answer
+    return computed(tmp_path_factory.mktemp("reference"), config, cache)
+
+
+@pytest.fixture(scope="module")
+def short(config, cache, tmp_path_factory):
+    """The part of the sweep that compiles fast."""
+    return computed(tmp_path_factory.mktemp("short"), config, cache, *SHORT)
 
 
 @pytest.mark.parametrize(
     ("flags", "x64"),
     [
         pytest.param(("--devices", "1", "--in-flight", "4"), "0", marks=pytest.mark.slow),
-        (("--devices", "2", "--in-flight", "16"), "0"),
+        pytest.param(("--devices", "2", "--in-flight", "16"), "0", marks=pytest.mark.slow),
         pytest.param(
             ("--devices", "8", "--sweep.learners", "point"), "0", marks=pytest.mark.slow
         ),  # a program for each device
@@ -86,6 +98,11 @@ def test_same_bytes_for_any_tiles_in_flight_devices_and_x64(flags, x64, config, 
     assert found.items() <= reference[0].items()
     assert all(point in reference[1]["points"] for point in answer["points"])
     assert len(found) == (3 if "point" in flags else 6)
+
+
+def test_same_bytes_on_two_devices_with_other_types(config, cache, short, tmp_path):
+    answer = run(config, tmp_path, cache, *SHORT, "--devices", "2", "--in-flight", "16", x64="1")
+    assert digest(tmp_path) == short[0] and answer["points"] == short[1]["points"]
 
 
 @pytest.mark.slow
@@ -106,23 +123,30 @@ def test_a_finished_sweep_computes_nothing(config, cache, reference, tmp_path):
     assert {**again, "computed": 0} == {**first, "computed": 0}
 
 
-@pytest.mark.parametrize("times", [2, pytest.param(5, marks=pytest.mark.slow)])
-def test_killed_and_run_again(times, config, cache, reference, tmp_path):
+def check_killed(times, config, cache, expected, folder, *flags):
+    """Killed at random moments of a whole run, the sweep ends with the bytes of one that was not."""
+    wanted, _, usual = expected
     moments = random.Random(20)
-    start = time.monotonic()
-    run(config, tmp_path / "timing", cache, "--sweep.learners", "point")
-    usual = time.monotonic() - start
     for _ in range(times):
         process = subprocess.Popen(
-            command(config, tmp_path / "killed", cache), env=environment(), stdout=subprocess.DEVNULL,
+            command(config, folder, cache, *flags), env=environment(), stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
         time.sleep(usual * moments.uniform(0.2, 1.0))
         process.send_signal(signal.SIGKILL)
         process.wait()
-    run(config, tmp_path / "killed", cache)
-    assert digest(tmp_path / "killed") == reference[0]
-    assert not list((tmp_path / "killed").rglob(".tmp-*"))
+    run(config, folder, cache, *flags)
+    assert digest(folder) == wanted
+    assert not list(folder.rglob(".tmp-*"))
+
+
+def test_killed_and_run_again(config, cache, short, tmp_path):
+    check_killed(2, config, cache, short, tmp_path, *SHORT)
+
+
+@pytest.mark.slow
+def test_killed_and_run_again_long(config, cache, reference, tmp_path):
+    check_killed(5, config, cache, reference, tmp_path)
 
 
 def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_path):

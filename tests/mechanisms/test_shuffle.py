@@ -45,6 +45,7 @@ def test_the_capacity_and_64_bit_types_change_nothing(kind, key):
     assert all(np.array_equal(draws[0], other) for other in draws)
 
 
+@pytest.mark.slow
 def test_large_buffers(key):
     """Equal keys are drawn again; beyond a million rows the keys are longer."""
     n = 1 << 20

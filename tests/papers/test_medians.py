@@ -37,6 +37,7 @@ def test_answers_are_those_of_the_median():
     assert 0 < found.sum() < TRIALS  # neither answer everywhere
 
 
+@pytest.mark.slow
 def test_padding_trials_and_another_plan():
     """None changes an answer, and none compiles a program for the same buffer."""
     rows, plan = databases(60), plan_near("exponential", BITS, 1.0, 1e-6, 30).plan()

@@ -24,7 +24,7 @@ def test_lines_across_the_square(line, ends):
     assert set(found) == (ends if len(ends) == 2 else set())
 
 
-@pytest.mark.parametrize("d", [2**12, 2**64 - 1])
+@pytest.mark.parametrize("d", [pytest.param(2**12, marks=pytest.mark.slow), 2**64 - 1])
 def test_a_figure_carries_what_made_it(tmp_path, key, d):
     concepts, truth = ConvexPolygons(d, 6), ConvexPolygons(d, 4)
     hypothesis, target = Hypothesis.of(concepts.targets(1)), Hypothesis.of(truth.targets(1, seed=2))

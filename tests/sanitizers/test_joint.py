@@ -51,7 +51,7 @@ def exact(sanitizer):
     return table, [tuple(int(value) for value in row) for row in points]
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_law_is_the_exponential_mechanism_over_sorted_tuples(count):
     table, points = exact(JointQuantiles(2, count=count, ties=0))
     for rows, log_p in zip(DATABASES, table, strict=True):

@@ -85,7 +85,7 @@ def test_a_sweep_over_epsilon_is_one_program(name):
 
 def test_plans_stack_and_run_in_one_call(key):
     """A batch of budgets gives the bits of each of them."""
-    sanitizer = Hierarchy(16, levels=2)
+    sanitizer = Hierarchy(4, levels=1)
     plans = [sanitizer.plan(Privacy(float(epsilon)), ACCURACY) for epsilon in (0.5, 2.0)]
     x, mask = jnp.arange(64, dtype=jnp.uint32)[:, None] * 999, jnp.arange(64) < 50
     batched = jax.jit(jax.vmap(sanitizer.sanitize, (None, None, None, 0)))

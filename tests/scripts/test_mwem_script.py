@@ -1,6 +1,9 @@
 """The script that compares MWEM with noise on every query, at small size."""
 
+import pytest
 
+
+@pytest.mark.slow
 def test_mwem_page(scripts, tmp_path):
     module = scripts("mwem")
     module.main(tmp_path, 3, 3, (16,), (64,), (100, 300), ((4, 0), (3, 2)))

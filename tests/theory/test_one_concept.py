@@ -14,7 +14,8 @@ LINE, TREE = Thresholds(Domain(1)), Tree.of_class(np.zeros((1, 4), bool))
 ACCURACY, BUDGET = Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 LEARNERS = [
     ERM(TREE), ERM(LINE), KLN(TREE), KLN(Finite.of(np.ones((1, 4), bool))), ThresholdMedian(LINE),
-    EmpiricalLearner(KLN(TREE)), ImproperVC1(TREE), ImproperVC1(LINE), ProperVC1(TREE),
+    EmpiricalLearner(KLN(TREE)), ImproperVC1(LINE),
+    *(pytest.param(one, marks=pytest.mark.slow) for one in (ImproperVC1(TREE), ProperVC1(TREE))),
 ]  # fmt: skip
 
 

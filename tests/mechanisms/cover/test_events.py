@@ -61,7 +61,7 @@ def check(frame, seeds):
             assert arrangement.error(found, points.tolist(), frame) <= 1e-14, (family, seed)
 
 
-@pytest.mark.parametrize("frame", FRAMES, ids=str)
+@pytest.mark.parametrize("frame", FRAMES[:1], ids=str)
 def test_every_cell_is_there_with_its_mass(frame):
     check(frame, 2)
 
@@ -72,6 +72,7 @@ def test_every_cell_is_there_with_its_mass_at_length(frame):
     check(frame, 12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [Frame.box(2**30), Frame.rotations(2**30)], ids=str)
 def test_the_masses_of_many_rows_add_up(frame):
     total = 16 * 2.0**120 if frame == Frame.box(2**30) else 2 * 2**0.5 * (frame.high - frame.low)
@@ -92,6 +93,7 @@ def test_the_oracle_sees_a_lost_cell_and_a_wrong_mass():
         arrangement.error(found, points.tolist(), frame)
 
 
+@pytest.mark.slow
 def test_kinematic_masses_by_quadrature():
     """From the definition: sorted values at Gauss-Legendre nodes between neighbouring crossings, times the density."""
     frame, points = Frame.rotations(2**10), arrangement.points("random", 7, 2**10, 5)
@@ -145,6 +147,7 @@ def padded(rows, target, other, capacity=CAPACITY, order=None, frame=KINEMATIC):
     return encoded(junk, frame), jnp.asarray(masks[0]), jnp.asarray(masks[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [BOX, KINEMATIC, Frame.rotations(WIDE)], ids=str)
 def test_draws_have_the_law_of_lines_that_more_points_see(frame, key, stats):
     """Lines drawn by the quality on five rows, told apart by nine: inside a trapezoid, too, the law must be right."""
@@ -161,6 +164,7 @@ def test_draws_have_the_law_of_lines_that_more_points_see(frame, key, stats):
     stats.chi_square(list(counts.values()), list(exact.values()))
 
 
+@pytest.mark.slow
 def test_the_table_is_the_law():
     points, even = arrangement.points("random", 8, KINEMATIC.d), np.arange(8) % 2 == 0
     cells = _cells(*padded(points, even, ~even), KINEMATIC)
@@ -193,6 +197,7 @@ def drawn(frame, capacity=CAPACITY, order=None, on=False):
         return np.asarray(cells.mass), jax.tree.map(np.asarray, lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("frame", "capacity", "order", "on"), [
     (KINEMATIC, CAPACITY, 1, False), (KINEMATIC, 33, 2, True), (BOX, CAPACITY, 4, False),
 ])  # fmt: skip
@@ -205,6 +210,7 @@ def test_padding_order_and_64_bit_types_change_no_bit(frame, capacity, order, on
     jax.tree.map(np.testing.assert_array_equal, lines, other_lines)
 
 
+@pytest.mark.slow
 def test_a_line_depends_on_no_other_trial():
     rows = arrangement.points("random", 5 * 8, KINEMATIC.d).reshape(5, 8, 2)
     even = np.arange(8) % 2 == 0
@@ -219,6 +225,7 @@ def test_a_line_depends_on_no_other_trial():
         jax.tree.map(lambda many, single, i=i: np.testing.assert_array_equal(many[i], single[0]), lines, line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [BOX, KINEMATIC], ids=str)
 def test_every_database_has_a_law(frame):
     """None that counts, one, all equal, all of one class or in both, rows outside of the domain; and no rows at all."""

@@ -104,7 +104,8 @@ def test_a_database_that_defeats_fixed_cells(stats):
     assert rounds.max() < 200  # where one proposal in thousands would be accepted
 
 
-@pytest.mark.parametrize("spread", [pytest.param(2, marks=pytest.mark.slow), 3000])
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [2, 3000])
 def test_close_rows_are_as_easy_as_equal_ones(spread):
     places, target = hard(HARD.d, spread)
     assert brute.draws(HARD, places, target, ~target, 201.0, 1.0, 10, many=10)[2].max() < 500

@@ -20,10 +20,11 @@ VARIANTS = ("noise_free", "noisy")
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("neighboring", list(Neighboring))
-def test_the_budget_is_spent_off_every_grid(neighboring, variant):
+@pytest.mark.parametrize("budgets", [6, pytest.param(16, marks=pytest.mark.slow)])
+def test_the_budget_is_spent_off_every_grid(neighboring, variant, budgets):
     """Random budgets: the confirmed claim is at least .999 of the budget, and so is what the numbers spend."""
     draw = np.random.default_rng([len(variant), neighboring is Neighboring.REPLACE_ONE])
-    for i in range(16):
+    for i in range(budgets):
         rounds, k = int(draw.integers(1, 7)), int(draw.integers(1, 5))
         privacy = Privacy(10.0 ** draw.uniform(-3, math.log10(20)), 10.0 ** draw.uniform(-12, -2) if i % 4 else 0.0)
         plan = cover_plan(privacy, rounds, k, neighboring, variant)

@@ -48,6 +48,7 @@ def by_counts(cells):
     return arrangement.histogram(cells, below[:, 0] * 1000 + below[:, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [SMALL, MEDIUM], ids=str)
 def test_slabs_and_events_agree(frame):
     """With weights, and rows that do not count."""
@@ -67,6 +68,7 @@ def _draws(keys, x, target, other, budget, coefficient, frame):
     return jax.lax.map(lambda own: slab_select(own, x, target, other, budget, 2, coefficient, frame), keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [SMALL, TURNED], ids=str)
 def test_draws_have_the_law_of_lines_that_more_points_see(frame, key, stats):
     """Lines drawn by the quality on five rows, told apart by eight."""
@@ -84,6 +86,7 @@ def test_draws_have_the_law_of_lines_that_more_points_see(frame, key, stats):
     stats.chi_square(list(counts.values()), list(exact.values()))
 
 
+@pytest.mark.slow
 def test_padding_changes_no_line(key):
     points, even = np.random.default_rng(9).integers(0, 8, (8, 2), endpoint=True), np.arange(8) % 2 == 0
     drawn = []
@@ -96,6 +99,7 @@ def test_padding_changes_no_line(key):
     assert len(np.unique(drawn[0].slope)) == DRAWS and set(np.asarray(drawn[0].chart).tolist()) == {0, 1}
 
 
+@pytest.mark.slow
 def test_without_rows_both_charts_are_as_likely(key, stats):
     none, empty = jnp.zeros((0, 2), jnp.int32), jnp.zeros(0, bool)
 
@@ -106,6 +110,7 @@ def test_without_rows_both_charts_are_as_likely(key, stats):
     stats.frequency(int(charts.sum()), 1000, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinematic", [False, True])
 def test_points_of_a_trapezoid_follow_the_base_measure(kinematic, key):
     """Kolmogorov-Smirnov: slopes against the distribution function of each shape, offsets uniform between the sides."""
