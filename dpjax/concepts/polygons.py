@@ -68,15 +68,15 @@ class ConvexPolygons(OnPlane):
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
-        return self.in_any(hypothesis, x, hypothesis.concept.shape[1] // _WORDS)
+        return self.in_any(hypothesis, x, 1, hypothesis.concept.shape[1] // _WORDS)
 
-    def in_any(self, hypothesis: Hypothesis, x: Array, edges: int) -> Array:
-        """As `predict`, of the union of the intersections of every ``edges`` halfplanes in turn."""
+    def in_any(self, hypothesis: Hypothesis, x: Array, parts: int, edges: int) -> Array:
+        """As `predict`, of the union of ``parts`` intersections of ``edges`` halfplanes each."""
         rows = self.domain.rounded(x)
 
         def one(words: Array) -> Array:
             outside = jax.lax.map(lambda cut: self.family.hits(cut, rows), self.cuts(words))
-            return jnp.any(~jnp.any(outside.reshape(-1, edges, rows.shape[0]), axis=1), axis=0)
+            return jnp.any(~jnp.any(outside.reshape(parts, edges, rows.shape[0]), axis=1), axis=0)
 
         return jax.vmap(one, out_axes=1)(hypothesis.concept) & ~hypothesis.zero[None]
 

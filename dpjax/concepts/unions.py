@@ -64,7 +64,7 @@ class Unions(OnPlane):
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
-        return self.parts.in_any(hypothesis, x, 3)
+        return self.parts.in_any(hypothesis, x, hypothesis.concept.shape[1] // _WORDS, 3)
 
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
         """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.

@@ -23,7 +23,8 @@ class ConjunctionLearner(Covering):
     What it contradicts is gone; the AND of all is returned. For disjunctions all is complemented: literals that many
     positives and few negatives satisfy, and their OR. What is returned has up to as many literals as rounds.
 
-    Args: see `Covering` for ``rounds`` and ``noisy``.
+    Args:
+      rounds, noisy: see `Covering`.
       concepts: conjunctions or disjunctions.
       literals: k, the most literals of a target that the theorem is for.
 

@@ -22,7 +22,8 @@ class PolygonLearner(CoveringPlane):
 
     What is excluded is gone; what no halfplane excludes is the polygon, of up to as many edges as rounds.
 
-    Args: see `Covering` for ``rounds`` and ``noisy``.
+    Args:
+      rounds, noisy: see `Covering`.
       concepts: convex polygons; nothing that is learned depends on their edges but the default of k.
       k: the most edges of a target that the theorem is for; None for those of ``concepts``.
       measure: the base measure on lines.

@@ -19,7 +19,8 @@ class UnionLearner(CoveringPlane):
 
     What it holds is gone; the union of all is returned, one triangle a round.
 
-    Args: see `Covering` for ``rounds`` and ``noisy``.
+    Args:
+      rounds, noisy: see `Covering`.
       concepts: unions of triangles; nothing that is learned depends on their number but the default of k.
       k: the most triangles of a target that the theorem is for; None for those of ``concepts``.
       directions, bins: the finite set of lines, see `mechanisms.cover.triangles.Triangles`. A triangle costs

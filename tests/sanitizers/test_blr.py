@@ -120,7 +120,7 @@ def test_buffers_in_which_counts_would_not_be_exact_are_refused():
     jax.eval_shape(law, *shape(2**31 // 300))
     with pytest.raises(InputError, match="sanitize a part"):
         jax.eval_shape(law, *shape(2**31 // 300 + 1))
-    few = dataclasses.replace(numbers, points=1)
+    few = dataclasses.replace(numbers, size=1)
     with pytest.raises(InputError, match="sanitize a part"):
         jax.eval_shape(lambda x, mask: BLR(Finite.of(TABLE), 1).law(x, mask, few), *shape(2**24))
 
