@@ -235,8 +235,7 @@ class _Machine:
             yield program(key, data, jnp.uint32(at), self.plan, **self.how)
 
     def _trained(self, program: Any, key: Array, data: Any) -> tuple[Features, np.ndarray]:
-        with jax.default_device(jax.local_devices()[0]):  # as `count` does: it tells programs apart
-            found = list(self._chunks(program, key, data, 0, self.training))
+        found = list(self._chunks(program, key, data, 0, self.training))
         return jax.tree.map(lambda *parts: np.concatenate(parts)[: self.training], *found)
 
     def outputs(self, pair: Pair, number: int) -> tuple[Features, Features]:
@@ -245,15 +244,16 @@ class _Machine:
         found = []
         for side, data in enumerate((pair.first, pair.second)):
             key = keys.stream(self.root, f"{self.purpose} {number} {side}")
-            seen, bad = self._call(self._trained, _program, key, data)
+            with jax.default_device(jax.local_devices()[0]):  # as `count` has it: programs are told apart by it
+                seen, bad = self._call(self._trained, _program, key, data)
+                if number == side == 0 and self.target.repeatable:
+                    self._check_repeats(seen, key, data)
             if bad.any():
                 raise InputError(
                     "target", "outputs without NaN",
                     f"NaN in {bad.sum()} places of {self.training} trials on {pair.show(data)}",
                     "return -1 or another code where there is no answer",
                 )  # fmt: skip
-            if number == side == 0 and self.target.repeatable:
-                self._check_repeats(seen, key, data)
             found.append(seen)
         self.numbers = found[0].numbers.shape[-1]
         return found[0], found[1]
