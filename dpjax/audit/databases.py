@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,11 +81,15 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
-    listing: Callable = itertools.product if ordered else _multisets
+    places = range(len(kinds))
     counts = [len(kinds) ** n if ordered else math.comb(len(kinds) + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
         raise InputError("rows", f"at most {_MOST >> 4} databases", f"{sum(counts)}", "take fewer rows or elements")
-    table = [row for n in sizes for row in listing(range(len(kinds)), repeat=n)]
+    listed = (
+        itertools.product(places, repeat=n) if ordered else itertools.combinations_with_replacement(places, n)
+        for n in sizes
+    )  # fmt: skip
+    table = list(itertools.chain.from_iterable(listed))
     filled = np.array([[*row, *[0] * (rows - len(row))] for row in table], np.int64).reshape(len(table), rows)
     mask = np.arange(rows) < np.array([len(row) for row in table])[:, None]
     pairs = _row_pairs(np.where(mask, filled + 1, 0), len(kinds), added, ordered)
@@ -95,10 +99,6 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     order = "in every order" if ordered else "without regard to order"
     what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {domain.size} elements and {k} labels"
     return Universe(databases, pairs, relation, what, show_sample)
-
-
-def _multisets(kinds: range, repeat: int) -> Iterator[tuple[int, ...]]:
-    return itertools.combinations_with_replacement(kinds, repeat)
 
 
 def _compositions(total: int, cells: int) -> np.ndarray:

@@ -130,18 +130,16 @@ def choose(
     half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
     halves = slice(half), slice(half, None)
     fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)
-    found = [(_linear(_only(index, count), "coordinate"), sides) for index in range(count)]
+    units = np.eye(count, dtype=np.float32)[:, :, None] * np.array([0, 1, 0], np.float32)
+    found = [(_linear(unit, "coordinate"), sides) for unit in units]
     cells = _fit_cells(fitted)
     if cells is not None:
         found.append((cells, held))
     if count > 1:
         found.append((_fit_classifier(fitted), held))
     options = [_best(event, trials, numbers) for event, trials in found]
-    return max((pair[0] for pair in options), key=_merit), max((pair[1] for pair in options), key=_merit)
-
-
-def _merit(chosen: Chosen) -> float:
-    return chosen.merit
+    of_bound, of_claim = (max(column, key=lambda chosen: chosen.merit) for column in zip(*options, strict=True))
+    return of_bound, of_claim
 
 
 def _best(event: Event, sides: list[Features], numbers: list[Array]) -> tuple[Chosen, Chosen]:
@@ -161,12 +159,6 @@ def _best_thresholds(
     of_bound = functools.partial(promise, delta=delta, fresh=fresh, deviations=deviations)
     of_claim = functools.partial(excess, delta=delta, epsilon=epsilon)
     return best_threshold(first, second, of_bound), best_threshold(first, second, of_claim)
-
-
-def _only(index: int, count: int) -> np.ndarray:
-    weights = np.zeros((count, 3), np.float32)
-    weights[index, 1] = 1
-    return weights
 
 
 def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None) -> Event:

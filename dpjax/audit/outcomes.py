@@ -78,7 +78,8 @@ class Forking(Interpreter):
         if spot not in self._supports:
             # without leaves there is one law for all rows
             support = lambda *own: _support(tree.unflatten(own), self.outcomes, equation)  # noqa: E731
-            self._supports[spot] = jax.jit(jax.vmap(support) if leaves else lambda: jax.tree.map(_alone, support()))
+            alone = lambda: jax.tree.map(lambda one: one[None], support())  # noqa: E731
+            self._supports[spot] = jax.jit(jax.vmap(support) if leaves else alone)
         size = padded(rows)
         outcomes, mass = self._supports[spot](*(filled(Value(one, True), size) for one in leaves))
         mass = np.asarray(mass, np.float64)[:rows]
@@ -90,10 +91,6 @@ class Forking(Interpreter):
                 "look at its support: a value outside the universe can be drawn",
             )  # fmt: skip
         return [np.asarray(one)[:rows] for one in jax.tree.leaves(outcomes)], mass
-
-
-def _alone(one: Any) -> Any:
-    return one[None]
 
 
 def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:

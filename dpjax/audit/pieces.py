@@ -35,11 +35,8 @@ class NotListable(InputError):
 
 def refuse(equation: Any, expected: str, got: str, advice: str, kind: type[InputError] = NotListable) -> NoReturn:
     """What cannot be interpreted is never skipped."""
-    raise kind(_name(equation), expected, got, advice)
-
-
-def _name(equation: Any) -> str:
-    return f"{equation.primitive.name} at {source_info_util.summarize(equation.source_info)}"
+    name = f"{equation.primitive.name} at {source_info_util.summarize(equation.source_info)}"
+    raise kind(name, expected, got, advice)
 
 
 def is_key(one: Any) -> bool:
@@ -237,14 +234,7 @@ def filled(value: Value, size: int) -> np.ndarray:
     return np.concatenate([value.x, rest])
 
 
-def literal(atom: Any, values: dict[Var, Value]) -> Value:
-    """The value of a variable, or of a literal."""
-    if not isinstance(atom, Literal):
-        return values[atom]
-    like: Any = atom.aval
-    return Value(np.asarray(atom.val, like.dtype), False)
-
-
 def atoms(variables: Sequence[Any], values: dict[Var, Value]) -> list[Value]:
     """The values of variables and literals."""
-    return [literal(atom, values) for atom in variables]
+    literal = lambda atom: Value(np.asarray(atom.val, atom.aval.dtype), False)  # noqa: E731
+    return [literal(atom) if isinstance(atom, Literal) else values[atom] for atom in variables]

@@ -1,6 +1,5 @@
 """Statistical audits: run the algorithm on two neighbours many times, and test its claim with a stated confidence."""
 
-import functools
 import itertools
 import math
 import time
@@ -68,14 +67,14 @@ def statistical(
     rows = 0
     if search:
         rows = max(100, int(_SCREENING * trials) // compared)
-        screen = _Machine(target, privacy, seed, rows, bitwise, "screening")
+        screen = _Machine(target, privacy, seed, rows, rows, bitwise, "screening")
         pairs = _screened(screen, pairs, rows, claim)
     training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * len(pairs)) // len(pairs))
     fresh = max(trials - training * len(pairs) - rows * compared, 100)
-    machine = _Machine(target, privacy, seed, fresh, bitwise, "training")
+    machine = _Machine(target, privacy, seed, fresh, training, bitwise, "training")
     options = []
     for number, pair in enumerate(pairs):
-        sides = machine.outputs(pair, number, training)
+        sides = machine.outputs(pair, number)
         options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), pair))
     of_bound, of_claim = (max(options, key=lambda option: option[0][which].merit) for which in range(2))
     results = []
@@ -124,7 +123,7 @@ def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
 def _screened(machine: "_Machine", pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:
     """The pairs on which a few trials speak most against the claim."""
     merits = [
-        choose(*machine.outputs(pair, number, rows), claim.epsilon, claim.delta, rows, 0.5)[1].merit
+        choose(*machine.outputs(pair, number), claim.epsilon, claim.delta, rows, 0.5)[1].merit
         for number, pair in enumerate(pairs)
     ]
     return [pairs[i] for i in np.argsort(-np.array(merits), kind="stable")[:_KEPT]]
@@ -195,79 +194,90 @@ def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
     return float(shares[np.argmax(growth)]) if growth.max() > 0 else 0.05 * most
 
 
-class _Machine:
-    """Runs the target on tiles of trials, on all local devices in turn."""
+def _traced(
+    key: Array, data: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int
+) -> tuple[Features, Array]:
+    """Features of ``count`` trials from number ``first`` on, and how many NaN are in each output, ``int32[t]``."""
 
-    def __init__(self, target: Target, privacy: Privacy, seed: int, trials: int, bitwise: bool, purpose: str):
-        self.features = functools.partial(features, bitwise=bitwise)
-        self.target, self.root, self.purpose = target, keys.root(seed), purpose
-        self.tile = -(-trials // -(-trials // _TILE))  # as few tiles as can be, and hardly a trial too many
-        self.plan = jax.tree.map(jnp.asarray, target.plan(privacy))
-        self.numbers = 0
-        self._seen = jax.jit(self._features, static_argnames="count")
-        self._counted = jax.jit(self._joint)
-
-    def _outputs(self, key: Array, data: Any, first: Array, count: int, plan: Any) -> Any:
-        def one(trial: Array) -> Any:
-            return self.target.run(keys.of_trial(key, trial), data, plan)
-
-        batch = min(self.target.at_once, count)
-        whole = -(-count // batch) * batch  # of batches: a shorter last one would be compiled by itself
-        found = jax.lax.map(one, first + jnp.arange(whole, dtype=jnp.uint32), batch_size=batch)
-        return jax.tree.map(lambda part: part[:count], found)
-
-    def _features(self, key: Array, data: Any, first: Array, plan: Any, *, count: int) -> tuple[Features, Array]:
-        output = self._outputs(key, data, first, count, plan)
+    def one(trial: Array) -> tuple[Features, Array]:
+        output = run(keys.of_trial(key, trial), data, plan)
         floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
         bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
-        return jax.vmap(self.features)(output), bad
+        return features(output, bitwise), bad
 
-    def _joint(self, event: Event, of_keys: Array, pair: tuple, first: Array, stop: Array, plan: Any) -> Array:
-        """How many trials below ``stop`` had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int32[4]``."""
+    return jax.lax.map(one, first + jnp.arange(count, dtype=jnp.uint32), batch_size=batch)
 
-        def happens(side: tuple[Array, Any]) -> Array:
-            return event.contains(jax.vmap(self.features)(self._outputs(*side, first, self.tile, plan)))
 
-        both = jax.tree.map(lambda *sides: jnp.stack(sides), *pair)
-        x, y = jax.lax.map(happens, (of_keys, both))  # one after the other: the target is compiled once
-        code = 2 * x.astype(jnp.int32) + y.astype(jnp.int32)
-        real = jax.lax.iota(jnp.uint32, self.tile) < stop - first
-        return jnp.sum(
-            (code[:, None] == jnp.arange(4, dtype=jnp.int32)[None, :]) & real[:, None], axis=0, dtype=jnp.int32
-        )
+_STATIC = ("run", "bitwise", "batch", "count")
+_program = jax.jit(_traced, static_argnames=_STATIC)
+_contains = jax.jit(Event.contains)
 
-    def outputs(self, pair: Pair, number: int, count: int) -> tuple[Features, Features]:
+
+class _Machine:
+    """Runs the target on tiles of trials, on all local devices in turn.
+
+    All trials on databases of one shape, those that choose events and fresh ones, are chunks of one compiled program.
+    """
+
+    def __init__(
+        self, target: Target, privacy: Privacy, seed: int, trials: int, training: int, bitwise: bool, purpose: str
+    ):
+        self.target, self.root, self.purpose = target, keys.root(seed), purpose
+        self.tile = -(-trials // -(-trials // _TILE))  # as few tiles as can be, and hardly a trial too many
+        self.training, batch = training, min(target.at_once, training)
+        self.chunk = -(-min(training, _TILE) // batch) * batch  # of whole batches: a shorter one is another program
+        self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk}
+        self.plan = jax.tree.map(jnp.asarray, target.plan(privacy))
+        self.numbers = 0
+
+    def _chunks(self, program: Any, key: Array, data: Any, first: int, stop: int) -> Iterator[tuple[Features, Array]]:
+        for at in range(first, stop, self.chunk):
+            yield program(key, data, jnp.uint32(at), self.plan, **self.how)
+
+    def _trained(self, program: Any, key: Array, data: Any) -> tuple[Features, np.ndarray]:
+        found = list(self._chunks(program, key, data, 0, self.training))
+        return jax.tree.map(lambda *parts: np.concatenate(parts)[: self.training], *found)
+
+    def outputs(self, pair: Pair, number: int) -> tuple[Features, Features]:
         """Training trials on both sides."""
         self._check(pair)
         found = []
         for side, data in enumerate((pair.first, pair.second)):
             key = keys.stream(self.root, f"{self.purpose} {number} {side}")
-            seen, bad = self._call(self._seen, key, data, jnp.uint32(0), self.plan, count=count)
-            if int(bad):
+            with jax.default_device(jax.local_devices()[0]):  # as `count` has it: programs are told apart by it
+                seen, bad = self._call(self._trained, _program, key, data)
+                if number == side == 0 and self.target.repeatable:
+                    self._check_repeats(seen, key, data)
+            if bad.any():
                 raise InputError(
-                    "target", "outputs without NaN", f"NaN in {int(bad)} places of {count} trials on {pair.show(data)}",
+                    "target", "outputs without NaN",
+                    f"NaN in {bad.sum()} places of {self.training} trials on {pair.show(data)}",
                     "return -1 or another code where there is no answer",
                 )  # fmt: skip
-            if number == side == 0 and self.target.repeatable:
-                self._check_repeats(seen, key, data, count)
             found.append(seen)
         self.numbers = found[0].numbers.shape[-1]
         return found[0], found[1]
 
     def count(self, chosen: Chosen, pair: Pair, trials: int) -> Iterator[np.ndarray]:
-        """Joint counts of fresh trials, tile by tile, as they are ready; a few tiles are under way at once."""
+        """How many fresh trials had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int64[4]``, tile by tile.
+
+        A few tiles are under way at once.
+        """
         order = (pair.second, pair.first) if chosen.swapped else (pair.first, pair.second)
-        of_keys = jnp.stack([keys.stream(self.root, f"fresh {side}") for side in ("likelier", "other")])
+        sides = [(keys.stream(self.root, f"fresh {side}"), data)
+                 for side, data in zip(("likelier", "other"), order, strict=True)]  # fmt: skip
         devices = itertools.cycle(jax.local_devices())
-        waiting: list[Array] = []
+        waiting: list[tuple[int, list[list[Array]]]] = []
         for first in range(0, trials, self.tile):
+            stop = min(trials, first + self.tile)
             with jax.default_device(next(devices)):
-                stop = jnp.uint32(min(trials, first + self.tile) % 2**32)
-                waiting.append(self._counted(chosen.event, of_keys, order, jnp.uint32(first), stop, self.plan))
+                happened = [[_contains(chosen.event, seen) for seen, _ in self._chunks(_program, *side, first, stop)]
+                            for side in sides]  # fmt: skip
+            waiting.append((stop - first, happened))
             if len(waiting) > 2 * len(jax.local_devices()):
-                yield np.asarray(waiting.pop(0), np.int64)
+                yield _joint(*waiting.pop(0))
         for tile in waiting:
-            yield np.asarray(tile, np.int64)
+            yield _joint(*tile)
 
     def _check(self, pair: Pair) -> None:
         """Refuses a target whose output changes its shape with the data."""
@@ -282,10 +292,13 @@ class _Machine:
                 "pad the output: its shape would tell the databases apart",
             )  # fmt: skip
 
-    def _check_repeats(self, seen: Features, key: Array, data: Any, count: int) -> None:
-        """Refuses a target that does not repeat itself when it is traced anew."""
-        anew = jax.jit(lambda *given: self._features(*given, count=count)[0].code)
-        if not np.array_equal(seen.code, anew(key, data, jnp.uint32(0), self.plan)):
+    def _check_repeats(self, seen: Features, key: Array, data: Any) -> None:
+        """Refuses a target that does not repeat itself: run again, and traced anew where that is another program."""
+        anew = jax.jit(lambda *given, **how: _traced(*given, **how), static_argnames=_STATIC)
+        given = key, data, jnp.uint32(0), self.plan
+        texts = [one.lower(*given, **self.how).as_text().partition("\n")[2] for one in (_program, anew)]
+        same = texts[0] == texts[1] and "callback" not in texts[0]  # text says nothing of the host's code
+        if not np.array_equal(seen.code, self._trained(_program if same else anew, key, data)[0].code):
             raise InputError(
                 "target", "a pure function: the same key, the same output", "two different outputs for one key",
                 "draw all randomness from the key",
@@ -302,3 +315,8 @@ class _Machine:
                 "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
                 "run it once by hand under jax.jit; a host function needs an adapter",
             ) from error  # fmt: skip
+
+
+def _joint(trials: int, happened: list[list[Array]]) -> np.ndarray:
+    x, y = (np.concatenate(parts)[:trials] for parts in happened)
+    return np.bincount(2 * x.astype(np.int64) + y, minlength=4)

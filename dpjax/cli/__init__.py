@@ -19,7 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its status: 0 done, 1 claim refuted, 2 bad input, 3 a fault, 130 interrupted."""
     try:
         command = parse(sys.argv[1:] if arguments is None else arguments)
-        answer, show = _action(command)(command)
+        name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
+        answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # only now: help needs no JAX
     except InputError as error:
         print(f"dpjax: {error}", file=sys.stderr)
         return 2
@@ -36,9 +37,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show()
         sys.stdout.flush()
     return 1 if answer.get("violated") else 0
-
-
-def _action(command: Any) -> Callable[[Any], Answer]:
-    """``run`` of the command's file, imported only now: help needs no JAX."""
-    name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
-    return importlib.import_module(f"dpjax.cli.{name}").run

@@ -237,7 +237,5 @@ _OF_SCORES: dict[str, Callable[[_Scores], Target]] = {
     "permute_and_flip": _permute_and_flip, "sparse_vector": _sparse_vector,
 }  # fmt: skip
 _OTHERS: dict[str, Callable[[Neighboring], Target]] = {
-    "a base measure": _exponential_based,
-    "growth 2": _choosing_growing,
-    "two counts": laplace_of_two,
-}
+    "a base measure": _exponential_based, "growth 2": _choosing_growing, "two counts": laplace_of_two,
+}  # fmt: skip

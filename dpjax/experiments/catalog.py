@@ -66,8 +66,11 @@ def learner(name: str, concepts: Any, k: int) -> le.Learner:
         return le.ConjunctionLearner(concepts, literals=LITERALS)
     if name in ("polygon", "union"):
         return (le.PolygonLearner if name == "polygon" else le.UnionLearner)(concepts)
+    if name == "vc1-proper":
+        return le.ProperVC1(concepts)
     if name.startswith(("vc1-", "interior-")):
-        return _of_dimension_one(name, concepts)
+        kind, method = name.split("-")
+        return (le.ImproperVC1 if kind == "vc1" else le.ThresholdInterior)(concepts, method=method)
     if name.startswith(MULTI):
         return _of_many(name, concepts, k)
     single, composition = name.split("-")
@@ -83,13 +86,6 @@ def _require_fit(name: str, concepts: Any) -> None:
         raise InputError(
             "learner", "polygon for polygons, union for unions", repr(name), "others list the errors of all concepts"
         )  # fmt: skip
-
-
-def _of_dimension_one(name: str, concepts: Any) -> le.Learner:
-    kind, method = name.split("-")
-    if method == "proper":
-        return le.ProperVC1(concepts)
-    return (le.ImproperVC1 if kind == "vc1" else le.ThresholdInterior)(concepts, method=method)
 
 
 def _of_many(name: str, concepts: Any, k: int) -> le.Learner:
@@ -121,16 +117,9 @@ def fitting(name: str) -> tuple[str, int]:
 
 
 def workload(
-    concepts: str,
-    domain_size: int,
-    distribution: str,
-    *,
-    atoms: int,
-    mass: float,
-    exponent: float,
-    alpha: float,
+    concepts: str, domain_size: int, distribution: str, *, atoms: int, mass: float, exponent: float, alpha: float,
     noise: float = 0.0,
-) -> Workload:
+) -> Workload:  # fmt: skip
     """Examples and targets by name: "uniform", "heavy" (atoms, mass), "zipf" (atoms, exponent), "adversarial" (alpha).
 
     Targets are the distribution's single points (at most 64, spread over them), or spread elements if it has none; of a

@@ -110,18 +110,9 @@ def log_evidence_below(hits: int, misses: int, bound: float) -> float:
 
 
 def search(
-    evaluate: Evaluate,
-    grid: Sequence[int],
-    beta: float,
-    gamma: float,
-    error: float,
-    *,
-    first: int = 64,
-    growth: float = 1.3,
-    cap: int | None = None,
-    start: int | None = None,
-    stride: int = 4,
-) -> NStar:
+    evaluate: Evaluate, grid: Sequence[int], beta: float, gamma: float, error: float, *, first: int = 64,
+    growth: float = 1.3, cap: int | None = None, start: int | None = None, stride: int = 4,
+) -> NStar:  # fmt: skip
     """Brackets n* on an ascending grid, wrong with probability at most ``error``; see NStar for the claim.
 
     evaluate: see Evaluate; it is called with growing numbers of trials, and the result is a function of its answers.
@@ -141,9 +132,8 @@ def search(
     outnumber the plan, and make later shares smaller; none is 0, for what uses up the error ends the search.
     """
     points = _grid(grid)
-    checks.probability("beta", beta)
-    checks.probability("gamma", gamma)
-    checks.probability("error", error)
+    for name, value in (("beta", beta), ("gamma", gamma), ("error", error)):
+        checks.probability(name, value)
     checks.integer("first", first, 1)
     checks.integer("stride", stride, 1)
     if beta + gamma >= 1:
@@ -164,12 +154,8 @@ def search(
         visits.append(_decide(evaluate, points[index], beta, gamma, share, first, growth, cap))
         state = _after(*state, index, visits[-1].decision)
     low, high, _ = state
-    return NStar(
-        n_low=None if low < 0 else points[low],
-        n_high=None if high == len(points) else points[high],
-        confidence=1 - error, beta=beta, gamma=gamma,
-        visits=tuple(visits), trials_total=sum(v.trials for v in visits),
-    )  # fmt: skip
+    ends = None if low < 0 else points[low], None if high == len(points) else points[high]
+    return NStar(*ends, 1 - error, beta, gamma, tuple(visits), sum(v.trials for v in visits))
 
 
 class _Plan:

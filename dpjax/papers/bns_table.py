@@ -164,11 +164,7 @@ def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponen
 
 
 def _theorem(setting: Setting) -> int | None:
-    """The theorem's number for this learner and these labels; None where there is no such theorem.
-
-    Where labels are flipped it is the agnostic theorem's: None for learners that have none, and for those whose static
-    numbers are below those of the proof.
-    """
+    """The theorem's number, of the agnostic one where labels are flipped; None where none holds for these fields."""
     learner = setting.learner
     size = learner.sample_size if setting.workload.noise is None else getattr(learner, "agnostic_sample_size", None)
     if size is None:

@@ -75,7 +75,8 @@ def _figure(result: Mapping[str, Any]) -> tuple[Figure, str]:
     if rows:
         _above(next(parts), shown, spans)
     if below:
-        _below(next(parts), below)
+        for axes, draw in zip(next(parts).subplots(1, len(below), squeeze=False).flat, below, strict=True):
+            draw(axes)
     next(parts).text(0.012, 1, "\n".join(caption), fontsize=8, color=_GREY, va="top", parse_math=False)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -118,11 +119,6 @@ def _spans(shown: Shown) -> list[tuple[float, float]]:
     panels, columns = shown.panels, shown.columns
     same = all(k == panels[i % columns][0] for i, (k, _) in enumerate(panels))
     return [success.limits(shown, panels[i % columns :: columns] if same else [panels[i]]) for i in range(len(panels))]
-
-
-def _below(part: SubFigure, panels: list[sample_size.Panel]) -> None:
-    for axes, draw in zip(part.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
-        draw(axes)
 
 
 def _legend(shown: Shown) -> tuple[list[Artist], list[str]]:

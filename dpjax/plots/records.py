@@ -71,9 +71,6 @@ class _Record:
             raise InputError(where, "a mapping of names to values", repr(values)[:80], "give a result as it was saved")
         self.where, self.values = where, values
 
-    def optional(self, name: str) -> Any:
-        return self.values.get(name)
-
     def required(self, name: str) -> Any:
         if name not in self.values:
             given = ", ".join(sorted(map(str, self.values))) or "nothing"
@@ -84,7 +81,7 @@ class _Record:
         return checks.integer(f"{self.where}.{name}", self.required(name), low, high)
 
     def integer_or_none(self, name: str) -> int | None:
-        return None if self.optional(name) is None else self.integer(name, 1)
+        return None if self.values.get(name) is None else self.integer(name, 1)
 
     def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
         value = checks.number(f"{self.where}.{name}", self.required(name))
@@ -95,7 +92,7 @@ class _Record:
         return value
 
     def number_or_none(self, name: str) -> float | None:
-        return None if self.optional(name) is None else self.number(name)
+        return None if self.values.get(name) is None else self.number(name)
 
     def learner(self) -> str:
         name = self.required("learner")
@@ -146,7 +143,7 @@ def read_slopes(result: Mapping[str, Any]) -> list[Slope]:
             *(record.number_or_none(name) for name in ("low", "high", "claimed")),
         )
         for record in _records(result, "exponents")
-        if record.optional("slope") is not None
+        if record.values.get("slope") is not None
     ]  # fmt: skip
 
 

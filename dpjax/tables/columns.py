@@ -168,14 +168,9 @@ def learn_all(learner: Learner, table: Table, privacy: Privacy, accuracy: Accura
 
 
 def held_out(
-    learners: dict[str, Learner],
-    table: Table,
-    privacy: Privacy,
-    accuracy: Accuracy,
-    seed: int,
-    trials: int,
+    learners: dict[str, Learner], table: Table, privacy: Privacy, accuracy: Accuracy, seed: int, trials: int,
     test_rows: int,
-) -> dict[str, np.ndarray]:
+) -> dict[str, np.ndarray]:  # fmt: skip
     """Held-out errors ``int32[trials, k]`` of each learner; all learners see the same splits.
 
     Trial t splits the rows at random by its key and learns from all but ``test_rows`` of them.

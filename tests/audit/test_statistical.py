@@ -229,6 +229,13 @@ def impure(key, data, p):
     return random.laplace(key) + state["calls"]
 
 
+def impure_table(key, data, p):
+    """One number of a large constant is drawn anew at each trace."""
+    table = np.zeros(5000, np.float32)
+    table[4321] = np.random.default_rng().random()
+    return data.astype(jnp.float32) + jnp.asarray(table)[4321 + 0 * data]
+
+
 def not_a_number(key, data, p):
     return jnp.where(data == 1, jnp.float32(jnp.nan), random.laplace(key))
 
@@ -243,11 +250,31 @@ def host_code(key, data, p):
 
 @pytest.mark.parametrize(
     ("run", "says"),
-    [(impure, "pure function"), (not_a_number, "NaN"), (throws, "out of luck"), (host_code, "jittable")],
-)
+    [
+        (impure, "pure function"),
+        (impure_table, "pure function"),
+        (not_a_number, "NaN"),
+        (throws, "out of luck"),
+        (host_code, "jittable"),
+    ],
+)  # fmt: skip
 def test_bad_targets_are_refused_and_nothing_is_claimed(run, says):
     with pytest.raises(InputError, match=says):
         audit.statistical(target(run), PRIVACY, trials=2000)
+
+
+def test_a_target_is_traced_once_for_all_pairs_of_a_shape_and_once_anew():
+    """And twice for each pair, for the shapes of its outputs, without being compiled."""
+    traced = []
+
+    def counting(key, data, p):
+        traced.append(data.shape)
+        return m.randomized_response(data, p.epsilon).sample(key)
+
+    scalars = target(counting).pairs()
+    found = replace(target(counting), pairs=lambda: [*scalars, *scalars])
+    audit.statistical(found, Privacy(1.0, 0.0), trials=3_000)
+    assert len(traced) == 2 * 2 + 1 + 1
 
 
 def test_an_output_whose_shape_tells_the_databases_apart_is_refused():

@@ -1,7 +1,9 @@
 """The page on plans: nothing above the budget, hardly anything left, few programs."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 
@@ -13,8 +15,25 @@ def plans(scripts):
 @pytest.mark.parametrize(("name", "programs"), [("kln-basic", 1), ("generic-zcdp", 1), ("parity", 4)])
 def test_a_row(plans, name, programs):
     found = plans.row(name, 5, 0)
-    assert found[0] == name and int(found[2]) <= programs and found[3] == "0"
-    assert float(found[4]) >= 0.999 and max(map(float, found[5:])) <= 1
+    assert found[0] == name and int(found[2]) <= programs and found[3:5] == ["0", "0"]
+    assert float(found[5]) >= 0.999 and max(map(float, found[6:])) <= 1
+
+
+def test_what_is_above_the_budget_by_one_bit_is_counted(plans, monkeypatch):
+    """The columns of digits show 1.000000000 there."""
+    sound = plans.catalog.learner("kln-basic", plans.catalog.CLASSES["points"](plans.Domain(2**10)), 8)
+    given = list(plans.budgets(3, 0))
+
+    class Louder(type(sound)):
+        def guarantee(self, plan):
+            found = super().guarantee(plan)
+            budget = next((epsilon for epsilon, _ in given if np.isclose(epsilon, found.epsilon, rtol=1e-5)), 1.0)
+            return replace(found, epsilon=float(np.nextafter(budget, 2 * budget)))
+
+    louder = Louder(**vars(sound))
+    monkeypatch.setattr(plans.catalog, "learner", lambda *asked: louder)
+    found = plans.row("kln-basic", 3, 0)
+    assert found[4] == "3" and found[6] == "1.000000000"
 
 
 def test_what_promises_nothing_has_no_row(plans):
