@@ -59,7 +59,7 @@ def test_opendp():
     target = audit.from_function(
         lambda data, _: dp.m.make_laplace(*space, scale=0.5)(int(data)), CLAIM, [(0, 1)], repeatable=False
     )
-    report = audit.statistical(target, PRIVACY, trials=2_500, confidence=0.999)
+    report = audit.statistical(target, PRIVACY, trials=1_500, confidence=0.999)
     assert report.violated and 1 < report.epsilon_found <= 2
 
 

@@ -68,6 +68,8 @@ def derived(key, weights):
 
 
 PROGRAMS = [draw, each, grid, scanned, branch, branches, loop, loops, mapped, kept, derived]
+LONG = each, scanned, branch, loop, mapped  # parts of which are in the others
+SHORT = [pytest.param(run, marks=pytest.mark.slow) if run in LONG else run for run in PROGRAMS]
 
 
 def equations(jaxpr, found):
@@ -90,7 +92,7 @@ def operations(run):
     return [re.sub(r"%?[A-Za-z_][\w.\-]*\.\d+|%[\w.\-]+", rename, line) for line in lines]
 
 
-@pytest.mark.parametrize("run", PROGRAMS, ids=lambda run: run.__name__)
+@pytest.mark.parametrize("run", SHORT, ids=lambda run: run.__name__)
 def test_bits_and_programs_are_those_of_the_sampler(run, monkeypatch):
     # a new function each time: jax keeps what it has traced
     assert "dpjax_draw" in equations(jax.make_jaxpr(lambda *given: run(*given))(KEY, WEIGHTS).jaxpr, [])

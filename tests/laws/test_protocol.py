@@ -94,7 +94,11 @@ def goodness(counts, chances):
     return float(chi2.sf(np.sum((counts - expected) ** 2 / expected), len(chances) - 1))
 
 
-@pytest.mark.parametrize("name", FINITE)
+ALIKE = "impossible", "rounded laplaces", "geometric, to its last digit", "interval of points", "matching", "product"
+SHORT = [pytest.param(name, marks=pytest.mark.slow) if name in ALIKE else name for name in FINITE]
+
+
+@pytest.mark.parametrize("name", SHORT)
 def test_samples_follow_the_support(name):
     law = FINITE[name]()
     support = law.support(LIMIT)

@@ -98,7 +98,7 @@ def test_the_planner_chooses_the_rounds_by_alpha_alone():
     for accuracy in (ACCURACY, Accuracy(0.02, 0.5)):
         structures = {
             jax.tree.structure(learner.plan(Privacy(epsilon, delta), accuracy, n))
-            for epsilon, delta, n in ((0.3, 0.0, None), (1.0, 1e-6, 17), (4.0, 1e-3, 10**6))
+            for epsilon, delta, n in ((0.3, 0.0, None), (1.0, 1e-6, 10**6))
         }
         assert len(structures) == 1
         assert learner.plan(Privacy(1.0), accuracy).rounds == theory.rounds_for(2, accuracy.alpha)

@@ -12,7 +12,7 @@ from dpjax.mechanisms.shuffle import Matching, Shuffle, _slow_order
 
 @pytest.mark.parametrize("kind", [Shuffle, Matching])
 def test_probabilities_add_up_and_the_law_is_what_runs(kind, key, stats):
-    for n, capacity in ((0, 1), (1, 1), (2, 4), (4, 4), (3, 4), (5, 5), (4, 6)):
+    for n, capacity in ((0, 1), (4, 4), (3, 4), (4, 6)):
         law = kind(jnp.int32(n), capacity)
         support = law.support(1000)
         outcomes, chances = np.asarray(support.outcomes), np.exp(np.asarray(support.log_mass))
@@ -36,12 +36,11 @@ def canonical(order, n, kind):
 @pytest.mark.parametrize("kind", [Shuffle, Matching])
 def test_the_capacity_and_64_bit_types_change_nothing(kind, key):
     draws = []
-    for capacity in (50, 64, 1000):
-        for on in (False, True):
-            with jax.enable_x64(on):
-                order = jax.jit(kind(jnp.int32(50), capacity).sample)(key)
-                assert order.dtype == jnp.int32
-                draws.append(np.asarray(order)[:50])
+    for capacity, on in ((50, False), (64, False), (1000, True)):
+        with jax.enable_x64(on):
+            order = jax.jit(kind(jnp.int32(50), capacity).sample)(key)
+            assert order.dtype == jnp.int32
+            draws.append(np.asarray(order)[:50])
     assert all(np.array_equal(draws[0], other) for other in draws)
 
 
