@@ -18,7 +18,7 @@ def positive(name: str, value: float) -> float:
 
 
 def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -> Array:
-    """A one-dimensional array, of whole numbers unless said otherwise, with at least ``least`` entries."""
+    """A one-dimensional array, signed, of whole numbers unless said otherwise, with at least ``least`` entries."""
     values = jnp.asarray(values)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
@@ -28,7 +28,27 @@ def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -
         raise InputError(
             name, "whole numbers", str(values.dtype), "multiply fractions by n: counts keep maxima and gaps exact"
         )
+    return signed(name, values)
+
+
+def signed(name: str, values: Array) -> Array:
+    """Refuses unsigned whole numbers: their differences wrap where they should be negative."""
+    if jnp.issubdtype(values.dtype, jnp.unsignedinteger):
+        raise InputError(name, "signed whole numbers", str(values.dtype), "convert them, for example to int32")
     return values
+
+
+def difference(left: Array, right: Array) -> Array:
+    """left - right in the type of both; a difference that their signed type does not hold saturates.
+
+    Saturation is monotone and moves no two differences further apart: sensitivity and monotonicity hold.
+    """
+    gap = left - right
+    if not jnp.issubdtype(gap.dtype, jnp.signedinteger):
+        return gap
+    ends = jnp.iinfo(gap.dtype)
+    end = jnp.where(left < right, jnp.asarray(ends.min, gap.dtype), jnp.asarray(ends.max, gap.dtype))
+    return jnp.where((left < right) == (gap < 0), gap, end)
 
 
 def lag(scores: Array, best: Array, dtype: Any) -> Array:
@@ -37,10 +57,7 @@ def lag(scores: Array, best: Array, dtype: Any) -> Array:
     Saturation replaces a score by max(score, best - the largest number), which moves by no more than the scores do and
     in the same direction, so sensitivity and monotonicity hold.
     """
-    gap = best - scores
-    if jnp.issubdtype(scores.dtype, jnp.signedinteger):
-        gap = jnp.where(gap < 0, jnp.asarray(jnp.iinfo(scores.dtype).max, scores.dtype), gap)  # it wrapped
-    return jnp.zeros((), dtype) - gap.astype(dtype)
+    return jnp.zeros((), dtype) - difference(best, scores).astype(dtype)
 
 
 def delta_like(delta: Array | float, like: Array) -> Array:
