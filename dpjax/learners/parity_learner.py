@@ -147,8 +147,9 @@ def _dealt(table: Array, plan: ParityPlan) -> Array:
     """``[most_rows, most_subsamples, ...]``: row r m + j is number r of subsample j; zero rows where there are none."""
     own = jnp.arange(plan.most_subsamples, dtype=jnp.int32)
     number = jnp.arange(plan.most_rows, dtype=jnp.int32)[:, None]
-    place = number * plan.subsamples + own
-    there = (own < plan.subsamples) & (number < plan.rows) & (place < table.shape[0])
+    m = jnp.clip(plan.subsamples, 0, plan.most_subsamples)
+    place = number * m + own
+    there = (own < m) & (number < plan.rows) & (place < table.shape[0])
     return jnp.where(there[..., None], table[jnp.minimum(place, table.shape[0] - 1)], jnp.uint32(0))
 
 
