@@ -16,7 +16,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs
+from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs, replace_one_only
 from dpjax.learners.gf2 import solve
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
@@ -59,6 +59,7 @@ class ParityLearner(OfClass):
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Parities, "use KLN for other classes")
+        replace_one_only(self.neighboring, "a row's number says which subsample it is in")
         if (self.subsamples is None) != (self.rows is None):
             raise InputError(
                 "subsamples, rows", "both or none", f"{self.subsamples}, {self.rows}", "leave both to the planner"
