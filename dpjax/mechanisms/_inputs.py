@@ -5,20 +5,20 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.accounting.numeric.ranges import positive as positive
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import as_float
+from dpjax.core.types import as_float, known
 
 
-def positive(name: str, value: float) -> float:
-    """A static number > 0, such as a sensitivity."""
-    if checks.number(name, value) <= 0:
-        raise InputError(name, "a number > 0", repr(value), f"state {name} under the neighbouring relation you use")
-    return value
+def epsilon_of(epsilon: Array | float) -> Array:
+    """epsilon as a scalar of its own float dtype; InputError for one that is known and not in (0, inf)."""
+    known(checks.epsilon, epsilon)
+    return as_float(epsilon)
 
 
-def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -> Array:
-    """A one-dimensional array, signed, of whole numbers unless said otherwise, with at least ``least`` entries."""
+def vector(name: str, values: Array, *, integers: bool = True, least: int = 0, unsigned: bool = False) -> Array:
+    """A one-dimensional array, of signed whole numbers unless said otherwise, with at least ``least`` entries."""
     values = jnp.asarray(values)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
@@ -28,7 +28,7 @@ def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -
         raise InputError(
             name, "whole numbers", str(values.dtype), "multiply fractions by n: counts keep maxima and gaps exact"
         )
-    return signed(name, values)
+    return values if unsigned else signed(name, values)
 
 
 def signed(name: str, values: Array) -> Array:
@@ -61,5 +61,6 @@ def lag(scores: Array, best: Array, dtype: Any) -> Array:
 
 
 def delta_like(delta: Array | float, like: Array) -> Array:
-    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN."""
+    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN; checked where known."""
+    known(checks.delta, delta)
     return jnp.clip(as_float(delta, like).astype(like.dtype), 0, 1)

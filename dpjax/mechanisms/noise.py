@@ -14,7 +14,7 @@ from dpjax.core.plans import Number, plan_type, up
 from dpjax.core.random import GeometricTable, geometric_table
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
-from dpjax.mechanisms._inputs import positive, signed
+from dpjax.mechanisms._inputs import epsilon_of, positive, signed
 
 
 def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: float) -> Laplace:
@@ -32,7 +32,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Utility: a coordinate is off by more than (sensitivity / epsilon) s with probability exp(-s).
     Reference: Dwork and Roth 2014, Theorem 3.6.
     """
-    scale = positive("sensitivity", sensitivity) / as_float(epsilon)
+    scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
     value = asked(jnp.asarray(value), "laplace_mechanism", sensitivity, "sum")
     return Laplace(value.astype(scale.dtype), scale)
 
