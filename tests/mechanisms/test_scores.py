@@ -13,6 +13,7 @@ from dpjax.mechanisms import (
     choosing,
     discrete_laplace_mechanism,
     exponential,
+    laplace_mechanism,
     permute_and_flip,
     stability,
     stability_histogram,
@@ -78,3 +79,40 @@ def test_queries_far_from_the_threshold_keep_their_side():
     laws.append(above_threshold(jnp.array([100], jnp.int8), 300, 1.0))
     found = np.exp([np.asarray(law.log_probs())[0] for law in laws])
     assert found[0] == found[1] == 1 and found[2] < 1e-15
+
+
+SCORES = jnp.array([3, 1, 0], jnp.int32)
+
+
+@pytest.mark.parametrize("epsilon", [-1.0, 0.0, float("nan"), float("inf"), "1", None, True, np.float32(-1)], ids=repr)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda epsilon: exponential(SCORES, epsilon),
+        lambda epsilon: stability(SCORES, epsilon, 1e-3),
+        lambda epsilon: stability_histogram(SCORES, epsilon, 1e-3),
+        lambda epsilon: above_threshold(SCORES, 0, epsilon),
+        lambda epsilon: laplace_mechanism(SCORES, epsilon, sensitivity=1),
+    ],
+)
+def test_an_epsilon_that_is_none_is_refused(call, epsilon):
+    with pytest.raises(InputError, match=r"^epsilon: expected a"):
+        call(epsilon)
+
+
+@pytest.mark.parametrize("delta", [-1.0, 1.0, 2.0, float("nan"), "0.1"], ids=repr)
+@pytest.mark.parametrize("mechanism", [choosing, stability, stability_histogram])
+def test_a_delta_that_is_none_is_refused(mechanism, delta):
+    with pytest.raises(InputError, match=r"^delta: expected a"):
+        mechanism(SCORES, 1.0, delta)
+
+
+@pytest.mark.parametrize("sensitivity", [-1, 0, float("nan"), "1"], ids=repr)
+def test_a_sensitivity_that_is_none_is_refused(sensitivity):
+    with pytest.raises(InputError, match=r"^sensitivity: expected a"):
+        exponential(SCORES, 1.0, sensitivity=sensitivity)
+
+
+def test_scores_of_two_axes_are_refused():
+    with pytest.raises(InputError, match="use vmap"):
+        exponential(SCORES[None], 1.0)
