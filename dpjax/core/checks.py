@@ -30,16 +30,14 @@ def number(name: str, value: Any) -> float:
 
 def epsilon(value: Any, name: str = "epsilon") -> float:
     """epsilon in (0, inf)."""
-    plain = number(name, value)
-    if plain <= 0:
+    if (plain := number(name, value)) <= 0:
         raise InputError(name, "a number > 0", repr(value), "choose a positive budget, for example 1.0")
     return plain
 
 
 def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> float:
     """delta in [0, 1); in (0, 1) where ``positive_for`` names what cannot do without it."""
-    plain = number(name, value)
-    if not 0 <= plain < 1:
+    if not 0 <= (plain := number(name, value)) < 1:
         raise InputError(name, "a number in [0, 1)", repr(value), "choose for example 1e-6, or 0 for pure privacy")
     if positive_for is not None and plain == 0:
         raise InputError(
@@ -51,8 +49,7 @@ def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> f
 
 def probability(name: str, value: Any) -> float:
     """A number in (0, 1): alpha, beta, gamma, a confidence."""
-    plain = number(name, value)
-    if not 0 < plain < 1:
+    if not 0 < (plain := number(name, value)) < 1:
         raise InputError(name, "a number in (0, 1)", repr(value), "choose for example 0.1")
     return plain
 

@@ -70,59 +70,41 @@ class Learner(Protocol):
         """Pairs of neighbouring samples of ``rows`` >= 1 rows that stress the guarantee."""
 
 
-def _planning(plan: Callable) -> Callable:
-    @wraps(plan)
-    def checked(self: Any, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
-        host_numbers(privacy, accuracy)
-        checks.whole_or_none("n", n, 0)
-        made = plan(self, privacy, accuracy, n)
-        try:
-            self.guarantee(made)
-        except (InputError, ArithmeticError) as error:
-            advice = "take an epsilon further from 0, a delta further from 0 and 1"
-            raise InputError("privacy", "a budget with a guarantee", f"{privacy} ({error})", advice) from error
-        return made
-
-    return checked
+def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
+    host_numbers(privacy, accuracy)
+    checks.whole_or_none("n", n, 0)
+    made = method(self, privacy, accuracy, n)
+    try:
+        self.guarantee(made)
+    except (InputError, ArithmeticError) as error:
+        advice = "take an epsilon further from 0, a delta further from 0 and 1"
+        raise InputError("privacy", "a budget with a guarantee", f"{privacy} ({error})", advice) from error
+    return made
 
 
-def _planned(self: Any, plan: Any) -> None:
-    """Refuses another learner's plan, and several plans at once."""
-    kind = type(self).plan.__annotations__.get("return")
+def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
+    kind, leaves = type(self).plan.__annotations__.get("return"), jax.tree.leaves(plan)
     if isinstance(kind, type):
         checks.instance("plan", plan, kind, f"make it with {type(self).__name__}.plan")
-    leaves = jax.tree.leaves(plan)
     if leaves and all(getattr(leaf, "shape", ()) for leaf in leaves):
         raise InputError("plan", "one plan", "a stack of plans", "use vmap, or a guarantee for each")
+    return method(self, plan)
 
 
-def _guaranteeing(guarantee: Callable) -> Callable:
-    @wraps(guarantee)
-    def checked(self: Any, plan: Any) -> Any:
-        _planned(self, plan)
-        return guarantee(self, plan)
-
-    return checked
-
-
-def _learning(learn: Callable) -> Callable:
-    @wraps(learn)
-    def checked(self: Any, key: Array, sample: Sample, plan: Any) -> Any:
-        _planned(self, plan)
-        if not sample.capacity:
-            sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
-        domain, x = self.concepts.domain, sample.x
-        if x.ndim < 2 or x.shape[-1] != domain.limbs:
-            raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {x.shape}", "encode them: domain.encode")
-        if isinstance(domain, Domain) and domain.size < 2 ** (32 * domain.limbs):
-            with jax.enable_x64(True):
-                x = wide.split(jnp.minimum(wide.join(x), jnp.uint64(domain.size - 1)), domain.limbs)
-        return learn(self, key, Sample(x, sample.y, sample.mask), plan)
-
-    return checked
+def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -> Any:
+    if not sample.capacity:
+        sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
+    domain, x = self.concepts.domain, sample.x
+    if x.ndim < 2 or x.shape[-1] != domain.limbs:
+        raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {x.shape}", "encode them: domain.encode")
+    if isinstance(domain, Domain) and domain.size < 2 ** (32 * domain.limbs):
+        with jax.enable_x64(True):
+            x = wide.split(jnp.minimum(wide.join(x), jnp.uint64(domain.size - 1)), domain.limbs)
+    return _guarantee(lambda self, plan: method(self, key, Sample(x, sample.y, sample.mask), plan), self, plan)
 
 
-_DOORS = {"plan": _planning, "guarantee": _guaranteeing, "learn": _learning}
+def _behind(door: Callable, method: Callable) -> Callable:
+    return wraps(method)(lambda *given, **named: door(method, *given, **named))
 
 
 class OfClass:
@@ -134,9 +116,9 @@ class OfClass:
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
-        for name, door in _DOORS.items():
+        for name, door in {"plan": _plan, "guarantee": _guarantee, "learn": _learn}.items():
             if name in vars(cls):
-                setattr(cls, name, door(vars(cls)[name]))
+                setattr(cls, name, _behind(door, vars(cls)[name]))
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""

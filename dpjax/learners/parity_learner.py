@@ -15,7 +15,7 @@ from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs, replace_one_only
 from dpjax.learners.gf2 import solve
 from dpjax.mechanisms.stability import release, stability_guarantee
@@ -112,9 +112,9 @@ class ParityLearner(OfClass):
         """m x rows. Raises InputError if given ones are too few for this budget and beta."""
         m, rows = self._sizes(privacy, accuracy)
         if self.subsamples is not None:
-            beta, d = float(accuracy.beta), self.concepts.dimension
-            delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
-            found = theory.success(m, rows, d, checks.epsilon(float(privacy.epsilon)), delta)
+            epsilon, delta, _, beta = host_numbers(privacy, accuracy)
+            checks.delta(delta, positive_for="ParityLearner")
+            found = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
             if found < 1 - beta:
                 raise InputError(
                     "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",

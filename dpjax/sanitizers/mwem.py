@@ -23,7 +23,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
-from dpjax.sanitizers.base import Sanitized, noisy_counts
+from dpjax.sanitizers.base import Sanitized, noisy_counts, rate_of
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
 from dpjax.theory import sanitizers as sizes
 
@@ -189,7 +189,7 @@ class MWEM(OfQueries):
         """T rounds of a choice and a count."""
         parts = (
             exponential_guarantee(float(plan.choice), "the query that is most wrong"),
-            laplace_mechanism_guarantee(1 / float(plan.scale), sensitivity=1, what="its count"),
+            laplace_mechanism_guarantee(rate_of(plan.scale, 1), sensitivity=1, what="its count"),
         )
         what, slack = f"MWEM, {plan.rounds} rounds", float(plan.slack)
         wholes = [basic(parts, what, rounds=plan.rounds)]
