@@ -116,7 +116,8 @@ class OfClass:
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
-        for name, door in {"plan": _plan, "guarantee": _guarantee, "learn": _learn}.items():
+        doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
+        for name, door in doors.items():
             if name in vars(cls):
                 setattr(cls, name, _behind(door, vars(cls)[name]))
 
