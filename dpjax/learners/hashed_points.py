@@ -46,8 +46,7 @@ class HashedPoints(OfColumns):
       bits: in [1, 20], a function has 2**bits buckets; by default those that need the fewest rows, at epsilon = 1.
       composition: of the k choices, as in `Independent`.
 
-    Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample: k exponential mechanisms; with
-      "basic" (epsilon, 0).
+    Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample; (epsilon, 0) with "basic".
     Utility: `theory.points.hashed`, whatever |X|. Improper, agnostic.
     Reference: Beimel, Nissim, Stemmer 2013 (probabilistic representations); Bun, Nissim, Stemmer 2016, Corollary 3.3;
       the hash family and the constants are our own.

@@ -52,11 +52,7 @@ def difference(left: Array, right: Array) -> Array:
 
 
 def lag(scores: Array, best: Array, dtype: Any) -> Array:
-    """score - best <= 0 in a float dtype; whole numbers that differ by more than their type holds saturate.
-
-    Saturation replaces a score by max(score, best - the largest number), which moves by no more than the scores do and
-    in the same direction, so sensitivity and monotonicity hold.
-    """
+    """score - best <= 0 in a float dtype; see `difference`."""
     return jnp.zeros((), dtype) - difference(best, scores).astype(dtype)
 
 

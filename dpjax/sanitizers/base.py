@@ -12,7 +12,6 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.numeric.ranges import positive
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.plans import Number, Spends
@@ -138,11 +137,6 @@ def whole_rows(rows: float, alpha: float, least: str, parts: str) -> int:
 def top_of(bits: int, size: int | None = None) -> Array:
     """The last element of {0..size - 1}, or of all 2**bits values, ``uint32[1, W]``."""
     return jnp.asarray(B.encode(2**bits - 1 if size is None else size - 1, bits))[None]
-
-
-def rate_of(scale: Number, sensitivity: int) -> float:
-    """epsilon of noise of this scale, on the host."""
-    return sensitivity / positive("scale", float(scale))
 
 
 def noisy_counts(

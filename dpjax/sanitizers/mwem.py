@@ -13,6 +13,7 @@ from jax.tree_util import register_dataclass
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import largest
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
 from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
@@ -23,7 +24,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
-from dpjax.sanitizers.base import Sanitized, noisy_counts, rate_of
+from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
 from dpjax.theory import sanitizers as sizes
 
@@ -189,7 +190,7 @@ class MWEM(OfQueries):
         """T rounds of a choice and a count."""
         parts = (
             exponential_guarantee(float(plan.choice), "the query that is most wrong"),
-            laplace_mechanism_guarantee(rate_of(plan.scale, 1), sensitivity=1, what="its count"),
+            laplace_mechanism_guarantee(1 / positive("scale", plan.scale), sensitivity=1, what="its count"),
         )
         what, slack = f"MWEM, {plan.rounds} rounds", float(plan.slack)
         wholes = [basic(parts, what, rounds=plan.rounds)]

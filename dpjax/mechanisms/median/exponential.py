@@ -191,8 +191,7 @@ def _top(bits: int, size: int | None) -> Array:
     return jnp.asarray(B.encode(size - 1, bits))
 
 
-def _spare(margins: Margins) -> list[Array]:
-    """margin - 1 of both, where others than 1 to 2**30 count as the nearest of these: scores never wrap."""
+def _spare(margins: Margins) -> list[Array]:  # margin - 1, of the nearest from 1 to 2**30: scores never wrap
     return [jnp.clip(jnp.asarray(margin, jnp.int32), 1, 1 << 30) - 1 for margin in margins]
 
 
