@@ -1,7 +1,6 @@
 """Optimal homogeneous composition: the exact privacy of k adaptive runs of any (epsilon0, delta0)-private mechanism."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from scipy.special import gammaln
@@ -10,7 +9,7 @@ from dpjax.accounting.composition import joint_delta
 from dpjax.accounting.guarantee import Guarantee, composition
 from dpjax.accounting.numeric import profile
 from dpjax.accounting.numeric.bisection import MARGIN, largest
-from dpjax.accounting.numeric.ranges import non_negative
+from dpjax.accounting.numeric.ranges import non_negative, part_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
@@ -49,6 +48,8 @@ def optimal_epsilon(epsilon0: float, rounds: int, slack: float) -> float:
     checks.epsilon(epsilon0, "epsilon0")
     checks.integer("rounds", rounds, 1)
     worst = rounds * epsilon0
+    if part_of(worst, rounds) < epsilon0:
+        worst = math.nextafter(worst, math.inf)
     if checks.delta(slack, "slack") == 0:
         return worst
     log_mass, loss = _losses(epsilon0, rounds)
@@ -76,9 +77,7 @@ def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 
     checks.delta(delta)
     checks.delta(delta0, "delta0")
     checks.integer("rounds", rounds, 1)
-    basic = epsilon / rounds
-    while Fraction(basic) * rounds > Fraction(epsilon):
-        basic = math.nextafter(basic, 0.0)
+    basic = part_of(epsilon, rounds)
     slack = -math.expm1(math.log1p(-delta) - rounds * math.log1p(-delta0))
     if slack < 0:
         raise InputError(

@@ -8,6 +8,7 @@ from dpjax.accounting.calibrate import calibrate
 from dpjax.accounting.composition import advanced, basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import largest
+from dpjax.accounting.numeric.ranges import part_of
 from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
 from dpjax.accounting.zcdp import exponential_epsilon0, pure_rho, zcdp, zcdp_rho
 from dpjax.core import checks
@@ -49,7 +50,9 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
     checks.epsilon(epsilon)
     checks.delta(delta)
     checks.integer("rounds", rounds, 1)
-    plain = Split(optimal_epsilon0(epsilon, 0.0, rounds), delta / rounds if spends == "approximate" else 0.0, 0.0)
+    plain = Split(
+        optimal_epsilon0(epsilon, 0.0, rounds), part_of(delta, rounds) if spends == "approximate" else 0.0, 0.0
+    )
     if composition == "basic" or rounds == 1 or delta == 0:
         return plain
     slack = float(down(delta / 2 if spends == "approximate" else delta))  # as a plan keeps it

@@ -1,8 +1,10 @@
 """Host-side validation with one error style: what was expected, what was given, what to do."""
 
 import difflib
-import math
+import numbers
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 
@@ -15,36 +17,41 @@ class InputError(ValueError):
 
 
 def number(name: str, value: Any) -> float:
-    """A finite real number, as a float."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """A finite real number, as a float; arrays of no dimension too, unless they are traced."""
+    plain = value
+    if getattr(value, "shape", None) == ():
+        with suppress(TypeError, AttributeError):  # traced, or only a shape: refused below
+            plain = value.item()
+    real = isinstance(plain, numbers.Real) and not isinstance(plain, bool)
+    if not real or not abs(plain) <= sys.float_info.max:
         raise InputError(name, "a finite number", repr(value), f"give {name} as a plain number")
-    return float(value)
+    return float(plain)
 
 
 def epsilon(value: Any, name: str = "epsilon") -> float:
     """epsilon in (0, inf)."""
-    if number(name, value) <= 0:
+    if (plain := number(name, value)) <= 0:
         raise InputError(name, "a number > 0", repr(value), "choose a positive budget, for example 1.0")
-    return float(value)
+    return plain
 
 
 def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> float:
     """delta in [0, 1); in (0, 1) where ``positive_for`` names what cannot do without it."""
-    if not 0 <= number(name, value) < 1:
+    if not 0 <= (plain := number(name, value)) < 1:
         raise InputError(name, "a number in [0, 1)", repr(value), "choose for example 1e-6, or 0 for pure privacy")
-    if positive_for is not None and value == 0:
+    if positive_for is not None and plain == 0:
         raise InputError(
             name, f"a number in (0, 1) for {positive_for}", "0",
             "give a positive delta such as 1e-6, or choose a learner of pure differential privacy",
         )  # fmt: skip
-    return float(value)
+    return plain
 
 
 def probability(name: str, value: Any) -> float:
     """A number in (0, 1): alpha, beta, gamma, a confidence."""
-    if not 0 < number(name, value) < 1:
+    if not 0 < (plain := number(name, value)) < 1:
         raise InputError(name, "a number in (0, 1)", repr(value), "choose for example 0.1")
-    return float(value)
+    return plain
 
 
 def integer(name: str, value: Any, low: int, high: int | None = None) -> int:

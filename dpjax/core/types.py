@@ -1,13 +1,15 @@
 """The nouns: a sample, a privacy budget, an accuracy, and the neighbouring relation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.tree_util import register_dataclass
+from jax.tree_util import GetAttrKey, register_dataclass, register_pytree_with_keys
 
 from dpjax.core import checks
 
@@ -50,39 +52,56 @@ class Sample:
         return jnp.sum(self.mask, dtype=jnp.int32)
 
 
-@register_dataclass
+def known(check: Callable[[Any], Any], value: Any) -> None:
+    """Checks a number that is known on the host; traced ones and arrays of several are not looked at."""
+    if not isinstance(value, jax.core.Tracer) and not getattr(value, "shape", ()):
+        check(value)
+
+
 @dataclass(frozen=True)
 class Privacy:
-    """A total budget: epsilon > 0 and 0 <= delta < 1. Plain numbers are checked: InputError."""
+    """A total budget: epsilon > 0 and 0 <= delta < 1. Numbers that are not traced are checked: InputError."""
 
     epsilon: Scalar
     delta: Scalar = 0.0
 
     def __post_init__(self):
-        if isinstance(self.epsilon, int | float):
-            checks.epsilon(self.epsilon)
-        if isinstance(self.delta, int | float):
-            checks.delta(self.delta)
+        known(checks.epsilon, self.epsilon)
+        known(checks.delta, self.delta)
 
 
-@register_dataclass
 @dataclass(frozen=True)
 class Accuracy:
-    """Error alpha in (0, 1) and failure probability beta in (0, 1). Plain numbers are checked: InputError."""
+    """Error alpha in (0, 1) and failure probability beta in (0, 1), checked as those of `Privacy` are: InputError."""
 
     alpha: Scalar
     beta: Scalar
 
     def __post_init__(self):
-        for name in ("alpha", "beta"):
-            if isinstance(getattr(self, name), int | float):
-                checks.probability(name, getattr(self, name))
+        known(partial(checks.probability, "alpha"), self.alpha)
+        known(partial(checks.probability, "beta"), self.beta)
+
+
+def _as_pytree(kind: type, *names: str) -> None:
+    """A pytree is rebuilt from any leaves, without the checks of the constructor."""
+
+    def rebuilt(_: None, leaves: Any) -> Any:
+        made: Any = object.__new__(kind)
+        vars(made).update(zip(names, leaves, strict=True))
+        return made
+
+    register_pytree_with_keys(kind, lambda one: ([(GetAttrKey(k), getattr(one, k)) for k in names], None), rebuilt)
+
+
+_as_pytree(Privacy, "epsilon", "delta")
+_as_pytree(Accuracy, "alpha", "beta")
 
 
 def host_numbers(privacy: Privacy, accuracy: Accuracy) -> tuple[float, float, float, float]:
     """(epsilon, delta, alpha, beta) as checked plain numbers."""
-    budget = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-    return *budget, *checks.accuracy(float(accuracy.alpha), float(accuracy.beta))
+    checks.instance("privacy", privacy, Privacy, "give Privacy(epsilon, delta)")
+    checks.instance("accuracy", accuracy, Accuracy, "give Accuracy(alpha, beta)")
+    return checks.epsilon(privacy.epsilon), checks.delta(privacy.delta), *checks.accuracy(accuracy.alpha, accuracy.beta)
 
 
 def as_float(value: Scalar, like: Array | None = None) -> Array:

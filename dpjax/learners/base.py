@@ -1,7 +1,10 @@
 """What every learner is: four faces of one algorithm that must agree."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, Protocol
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -13,10 +16,10 @@ from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.plane import Plane
-from dpjax.core import checks
+from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 
 Pairs = list[tuple[Sample, Sample]]
 
@@ -67,8 +70,56 @@ class Learner(Protocol):
         """Pairs of neighbouring samples of ``rows`` >= 1 rows that stress the guarantee."""
 
 
+def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
+    host_numbers(privacy, accuracy)
+    checks.whole_or_none("n", n, 0)
+    made = method(self, privacy, accuracy, n)
+    try:
+        self.guarantee(made)
+    except (InputError, ArithmeticError) as error:
+        advice = "take an epsilon further from 0, a delta further from 0 and 1"
+        raise InputError("privacy", "a budget with a guarantee", f"{privacy} ({error})", advice) from error
+    return made
+
+
+def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
+    kind, leaves = type(self).plan.__annotations__.get("return"), jax.tree.leaves(plan)
+    if isinstance(kind, type):
+        checks.instance("plan", plan, kind, f"make it with {type(self).__name__}.plan")
+    if leaves and all(getattr(leaf, "shape", ()) for leaf in leaves):
+        raise InputError("plan", "one plan", "a stack of plans", "use vmap, or a guarantee for each")
+    return method(self, plan)
+
+
+def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -> Any:
+    if not sample.capacity:
+        sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
+    domain, x = self.concepts.domain, sample.x
+    if x.ndim < 2 or x.shape[-1] != domain.limbs:
+        raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {x.shape}", "encode them: domain.encode")
+    if isinstance(domain, Domain) and domain.size < 2 ** (32 * domain.limbs):
+        with jax.enable_x64(True):
+            x = wide.split(jnp.minimum(wide.join(x), jnp.uint64(domain.size - 1)), domain.limbs)
+    return _guarantee(lambda self, plan: method(self, key, Sample(x, sample.y, sample.mask), plan), self, plan)
+
+
+def _behind(door: Callable, method: Callable) -> Callable:
+    return wraps(method)(lambda *given, **named: door(method, *given, **named))
+
+
 class OfClass:
-    """What learners share that predict as their class does."""
+    """What learners share that predict as their class does.
+
+    Of a subclass `plan`, `guarantee` and `learn` check what they are given, in this one place. A row beyond the domain
+    counts as the domain's last element, and an empty buffer as one with room for a row.
+    """
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
+        for name, door in doors.items():
+            if name in vars(cls):
+                setattr(cls, name, _behind(door, vars(cls)[name]))
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
@@ -108,6 +159,12 @@ class OfLearner(OfColumns):
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
         return self.learner.predict(hypothesis, x)
+
+
+def replace_one_only(neighboring: Neighboring, why: str) -> None:
+    """Refuses another relation for a learner that is private only where n is public."""
+    if neighboring is not Neighboring.REPLACE_ONE:
+        raise InputError("neighboring", "REPLACE_ONE", neighboring.name, why)
 
 
 def single_column(sample: Sample, learner: str) -> Array:

@@ -46,7 +46,7 @@ class HashedPoints(OfColumns):
       bits: in [1, 20], a function has 2**bits buckets; by default those that need the fewest rows, at epsilon = 1.
       composition: of the k choices, as in `Independent`.
 
-    Privacy: (epsilon, delta), replace-one, for every sample: k exponential mechanisms; (epsilon, 0) with "basic".
+    Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample; (epsilon, 0) with "basic".
     Utility: `theory.points.hashed`, whatever |X|. Improper, agnostic.
     Reference: Beimel, Nissim, Stemmer 2013 (probabilistic representations); Bun, Nissim, Stemmer 2016, Corollary 3.3;
       the hash family and the constants are our own.
@@ -108,7 +108,7 @@ class HashedPoints(OfColumns):
 
     def guarantee(self, plan: HashedPlan) -> Guarantee:
         """k exponential mechanisms."""
-        part = exponential_guarantee(float(plan.epsilon), f"one of {plan.tries << plan.bits} buckets")
+        part = exponential_guarantee(float(plan.epsilon), f"one of {plan.tries << plan.bits} buckets", self.neighboring)
         return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} points by hashing")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:

@@ -15,8 +15,8 @@ from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs, replace_one_only
 from dpjax.learners.gf2 import solve
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import parities as theory
@@ -59,6 +59,7 @@ class ParityLearner(OfClass):
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Parities, "use KLN for other classes")
+        replace_one_only(self.neighboring, "a row's number says which subsample it is in")
         if (self.subsamples is None) != (self.rows is None):
             raise InputError(
                 "subsamples, rows", "both or none", f"{self.subsamples}, {self.rows}", "leave both to the planner"
@@ -111,9 +112,9 @@ class ParityLearner(OfClass):
         """m x rows. Raises InputError if given ones are too few for this budget and beta."""
         m, rows = self._sizes(privacy, accuracy)
         if self.subsamples is not None:
-            beta, d = float(accuracy.beta), self.concepts.dimension
-            delta = checks.delta(float(privacy.delta), positive_for="ParityLearner")
-            found = theory.success(m, rows, d, checks.epsilon(float(privacy.epsilon)), delta)
+            epsilon, delta, _, beta = host_numbers(privacy, accuracy)
+            checks.delta(delta, positive_for="ParityLearner")
+            found = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
             if found < 1 - beta:
                 raise InputError(
                     "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",
@@ -147,8 +148,9 @@ def _dealt(table: Array, plan: ParityPlan) -> Array:
     """``[most_rows, most_subsamples, ...]``: row r m + j is number r of subsample j; zero rows where there are none."""
     own = jnp.arange(plan.most_subsamples, dtype=jnp.int32)
     number = jnp.arange(plan.most_rows, dtype=jnp.int32)[:, None]
-    place = number * plan.subsamples + own
-    there = (own < plan.subsamples) & (number < plan.rows) & (place < table.shape[0])
+    m = jnp.clip(plan.subsamples, 0, plan.most_subsamples)
+    place = number * m + own
+    there = (own < m) & (number < plan.rows) & (place < table.shape[0])
     return jnp.where(there[..., None], table[jnp.minimum(place, table.shape[0] - 1)], jnp.uint32(0))
 
 

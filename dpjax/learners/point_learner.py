@@ -15,7 +15,7 @@ from dpjax.concepts.points import Points
 from dpjax.core import checks, keys, wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs
+from dpjax.learners.base import OfClass, Pairs, flipped_label_pairs, replace_one_only
 from dpjax.mechanisms.histogram import HistogramLaw, stability_histogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import release, stability_guarantee
 from dpjax.theory import points as theory
@@ -67,6 +67,7 @@ class PointLearner(OfClass):
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
+        replace_one_only(self.neighboring, "the least count of a heavy value is a share of n")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
         """Half of epsilon and of delta for each step; InputError where delta is 0."""

@@ -15,7 +15,7 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
@@ -120,9 +120,8 @@ class ThresholdInterior(OfClass):
         return theory.interior(records, float(accuracy.alpha), float(accuracy.beta))
 
     def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:
-        beta = checks.probability("beta", float(accuracy.beta))
-        budget = checks.epsilon(float(privacy.epsilon)), checks.delta(float(privacy.delta))
-        design = _design(self.method, max(1, (self.concepts.size - 1).bit_length()), *budget, beta)
+        epsilon, delta, _, beta = host_numbers(privacy, accuracy)
+        design = _design(self.method, max(1, (self.concepts.size - 1).bit_length()), epsilon, delta, beta)
         return design, -(-design.required() // 2) if self.records is None else self.records
 
 

@@ -59,7 +59,8 @@ class ThresholdMedian(OfClass):
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
-        pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), plan.records)
+        records = jnp.clip(plan.records, 0, 1 << 30)  # depths must not wrap
+        pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), records)
         return interval_exponential(pieces, plan.epsilon, sensitivity=2)
 
     def learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:

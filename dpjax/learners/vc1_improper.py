@@ -16,7 +16,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, Pairs, database, single_column
+from dpjax.learners.base import OfClass, Pairs, database, replace_one_only, single_column
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.mechanisms.median import bits as B
@@ -88,8 +88,7 @@ class ImproperVC1(OfClass):
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, (Tree, Thresholds), "use Tree.of_class", "a Tree or Thresholds")
-        if self.neighboring is not Neighboring.REPLACE_ONE:
-            raise InputError("neighboring", "REPLACE_ONE", self.neighboring.name, "a subsample's size must be public")
+        replace_one_only(self.neighboring, "a subsample's size must be public")
         checks.choice("method", self.method, METHODS)
         checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 

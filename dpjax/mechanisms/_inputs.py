@@ -5,20 +5,20 @@ from typing import Any
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.accounting.numeric.ranges import positive as positive
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import as_float
+from dpjax.core.types import as_float, known
 
 
-def positive(name: str, value: float) -> float:
-    """A static number > 0, such as a sensitivity."""
-    if checks.number(name, value) <= 0:
-        raise InputError(name, "a number > 0", repr(value), f"state {name} under the neighbouring relation you use")
-    return value
+def epsilon_of(epsilon: Array | float) -> Array:
+    """epsilon as a scalar of its own float dtype; InputError for one that is known and not in (0, inf)."""
+    known(checks.epsilon, epsilon)
+    return as_float(epsilon)
 
 
-def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -> Array:
-    """A one-dimensional array, of whole numbers unless said otherwise, with at least ``least`` entries."""
+def vector(name: str, values: Array, *, integers: bool = True, least: int = 0, unsigned: bool = False) -> Array:
+    """A one-dimensional array, of signed whole numbers unless said otherwise, with at least ``least`` entries."""
     values = jnp.asarray(values)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
@@ -28,21 +28,35 @@ def vector(name: str, values: Array, *, integers: bool = True, least: int = 0) -
         raise InputError(
             name, "whole numbers", str(values.dtype), "multiply fractions by n: counts keep maxima and gaps exact"
         )
+    return values if unsigned else signed(name, values)
+
+
+def signed(name: str, values: Array) -> Array:
+    """Refuses unsigned whole numbers: their differences wrap where they should be negative."""
+    if jnp.issubdtype(values.dtype, jnp.unsignedinteger):
+        raise InputError(name, "signed whole numbers", str(values.dtype), "convert them, for example to int32")
     return values
 
 
-def lag(scores: Array, best: Array, dtype: Any) -> Array:
-    """score - best <= 0 in a float dtype; whole numbers that differ by more than their type holds saturate.
+def difference(left: Array, right: Array) -> Array:
+    """left - right in the type of both; a difference that their signed type does not hold saturates.
 
-    Saturation replaces a score by max(score, best - the largest number), which moves by no more than the scores do and
-    in the same direction, so sensitivity and monotonicity hold.
+    Saturation is monotone and moves no two differences further apart: sensitivity and monotonicity hold.
     """
-    gap = best - scores
-    if jnp.issubdtype(scores.dtype, jnp.signedinteger):
-        gap = jnp.where(gap < 0, jnp.asarray(jnp.iinfo(scores.dtype).max, scores.dtype), gap)  # it wrapped
-    return jnp.zeros((), dtype) - gap.astype(dtype)
+    gap = left - right
+    if not jnp.issubdtype(gap.dtype, jnp.signedinteger):
+        return gap
+    ends = jnp.iinfo(gap.dtype)
+    end = jnp.where(left < right, jnp.asarray(ends.min, gap.dtype), jnp.asarray(ends.max, gap.dtype))
+    return jnp.where((left < right) == (gap < 0), gap, end)
+
+
+def lag(scores: Array, best: Array, dtype: Any) -> Array:
+    """score - best <= 0 in a float dtype; see `difference`."""
+    return jnp.zeros((), dtype) - difference(best, scores).astype(dtype)
 
 
 def delta_like(delta: Array | float, like: Array) -> Array:
-    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN."""
+    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN; checked where known."""
+    known(checks.delta, delta)
     return jnp.clip(as_float(delta, like).astype(like.dtype), 0, 1)

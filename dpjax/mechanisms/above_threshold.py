@@ -12,9 +12,9 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
 from dpjax.core import checks
 from dpjax.core.draws import asked
-from dpjax.core.types import Neighboring, as_float
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
-from dpjax.mechanisms._inputs import positive, vector
+from dpjax.mechanisms._inputs import difference, signed, vector
 from dpjax.mechanisms.exponential import rate
 
 _REACH = 64  # distances from the threshold are clipped to 64 scales of the queries' noise
@@ -35,7 +35,7 @@ def above_threshold(
     """The exact law of the first i with queries[i] + Lap(4 D / epsilon) >= threshold + Lap(2 D / epsilon).
 
     Args:
-      queries: ``int32[m]`` (or float), in the order in which they are asked.
+      queries: ``int32[m]`` (or float), in the order in which they are asked; less a whole threshold they saturate.
       threshold: traced scalar that does not depend on the data. A query farther from it than 64 scales of its own noise
         counts as being at that distance.
       epsilon: traced scalar > 0.
@@ -81,13 +81,13 @@ def above_threshold_guarantee(
 
 def inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring) -> tuple[Array, Array, float]:
     """(queries - threshold, 1 / scale of the threshold's noise, scale of a query's noise in units of that scale)."""
+    factor = rate(epsilon, sensitivity, neighboring=neighboring)
     rate(epsilon, monotonic=monotonic, neighboring=neighboring)  # refuses monotonic under REPLACE_ONE
     queries = asked(vector("queries", queries, integers=False), "above_threshold", sensitivity)
-    threshold = jnp.asarray(threshold)
-    factor = as_float(epsilon) / (2 * positive("sensitivity", sensitivity))
+    threshold = signed("threshold", jnp.asarray(threshold))
     whole = jnp.issubdtype(queries.dtype, jnp.integer) and jnp.issubdtype(threshold.dtype, jnp.integer)
-    dtype = queries.dtype if whole else factor.dtype
-    return queries.astype(dtype) - threshold.astype(dtype), factor, 1.0 if monotonic else 2.0
+    dtype = np.promote_types(queries.dtype, threshold.dtype) if whole else factor.dtype
+    return difference(queries.astype(dtype), threshold.astype(dtype)), factor, 1.0 if monotonic else 2.0
 
 
 def clipped(meets: Array, ratio: float) -> Array:

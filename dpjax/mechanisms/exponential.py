@@ -6,9 +6,9 @@ from jax import Array
 from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
-from dpjax.core.types import Neighboring, as_float
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical, fold_max
-from dpjax.mechanisms._inputs import lag
+from dpjax.mechanisms._inputs import epsilon_of, lag, positive, vector
 
 
 def rate(
@@ -28,7 +28,7 @@ def rate(
             "monotonic", "False under REPLACE_ONE", "True",
             "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out",
         )  # fmt: skip
-    return as_float(epsilon) / (sensitivity if monotonic else 2 * sensitivity)
+    return epsilon_of(epsilon) / (positive("sensitivity", sensitivity) * (1 if monotonic else 2))
 
 
 def exponential(
@@ -59,6 +59,7 @@ def exponential(
     Reference: McSherry and Talwar 2007, Theorem 6.
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
+    scores = vector("scores", scores, integers=False, unsigned=True)
     return scaled(asked(scores, "exponential", sensitivity), factor, where, log_base)
 
 

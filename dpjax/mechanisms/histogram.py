@@ -15,7 +15,7 @@ from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import Laplace
 from dpjax.laws.base import Support, side_by_side, total
-from dpjax.mechanisms._inputs import delta_like, vector
+from dpjax.mechanisms._inputs import delta_like, epsilon_of, vector
 from dpjax.mechanisms.noise import upper_quantile
 from dpjax.mechanisms.stability import CALIBRATIONS, survival
 
@@ -189,7 +189,7 @@ def stability_histogram(
     # <= delta, because f <= exp(epsilon / 2) g. With both at once the loss is delta again. So no condition ties delta
     # to epsilon. ADD_OR_REMOVE_ONE: one cell moves, and the same lines hold with epsilon in place of epsilon / 2.
     counts = vector("counts", counts)
-    epsilon = as_float(epsilon)
+    epsilon = epsilon_of(epsilon)
     replaced = neighboring is Neighboring.REPLACE_ONE
     counts = asked(counts, "stability_histogram", 2 if replaced else 1, "sorted sum")
     rate = epsilon / 2 if replaced else epsilon

@@ -14,7 +14,7 @@ from dpjax.core.plans import Number, plan_type, up
 from dpjax.core.random import GeometricTable, geometric_table
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
-from dpjax.mechanisms._inputs import positive
+from dpjax.mechanisms._inputs import epsilon_of, positive, signed
 
 
 def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: float) -> Laplace:
@@ -32,7 +32,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Utility: a coordinate is off by more than (sensitivity / epsilon) s with probability exp(-s).
     Reference: Dwork and Roth 2014, Theorem 3.6.
     """
-    scale = positive("sensitivity", sensitivity) / as_float(epsilon)
+    scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
     value = asked(jnp.asarray(value), "laplace_mechanism", sensitivity, "sum")
     return Laplace(value.astype(scale.dtype), scale)
 
@@ -79,7 +79,8 @@ def discrete_laplace_mechanism(
     if not jnp.issubdtype(value.dtype, jnp.integer):
         raise InputError("value", "whole numbers", str(value.dtype), "use laplace_mechanism for reals")
     checks.integer("sensitivity", sensitivity, 1)
-    value = asked(value, "discrete_laplace_mechanism", sensitivity, "sum").astype(jnp.int32)
+    value = asked(signed("value", value), "discrete_laplace_mechanism", sensitivity, "sum")
+    value = (jnp.clip(value, -(2**31), 2**31 - 1) if value.dtype.itemsize > 4 else value).astype(jnp.int32)
     plan = epsilon
     if not isinstance(plan, DiscreteLaplacePlan):
         plan = discrete_laplace_plan(plan, sensitivity=sensitivity)

@@ -7,9 +7,9 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import Neighboring, as_float
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
-from dpjax.mechanisms._inputs import delta_like
+from dpjax.mechanisms._inputs import delta_like, epsilon_of
 
 
 def randomized_response(value: Array, epsilon: Array | float, *, categories: int = 2) -> Categorical:
@@ -26,7 +26,7 @@ def randomized_response(value: Array, epsilon: Array | float, *, categories: int
     Utility: truthful with probability exp(epsilon) / (exp(epsilon) + k - 1).
     Reference: Warner 1965, Section 2.
     """
-    epsilon = as_float(epsilon)
+    epsilon = epsilon_of(epsilon)
     return Categorical(jnp.where(_is_truth(value, categories), jnp.zeros_like(epsilon), -epsilon))
 
 
@@ -48,7 +48,7 @@ def revealing_randomized_response(
     Utility: truthful with probability delta + (1 - delta) exp(epsilon) / (exp(epsilon) + k - 1).
     Reference: Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016, Definition 3.1.
     """
-    epsilon = as_float(epsilon)
+    epsilon = epsilon_of(epsilon)
     delta = delta_like(delta, epsilon)
     truth = _is_truth(value, categories)
     others = jnp.log(jnp.asarray(categories - 1, epsilon.dtype))

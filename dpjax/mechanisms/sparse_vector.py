@@ -15,8 +15,9 @@ from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, random
 from dpjax.core.draws import drawn
-from dpjax.core.types import Neighboring, as_float
+from dpjax.core.types import Neighboring
 from dpjax.laws.base import Support, listed
+from dpjax.mechanisms._inputs import epsilon_of
 from dpjax.mechanisms.above_threshold import above_threshold_guarantee, clipped, inputs, stopping_law
 
 
@@ -50,7 +51,7 @@ def sparse_vector(
     Utility: as `above_threshold` at epsilon / count.
     Reference: Dwork and Roth 2014, Algorithm 2 and Theorem 3.25.
     """
-    share = as_float(epsilon) / checks.integer("count", count, 1)
+    share = epsilon_of(epsilon) / checks.integer("count", count, 1)
     lead, factor, ratio = inputs(queries, threshold, share, sensitivity, monotonic, neighboring)
     asked = jnp.ones(lead.shape, bool) if where is None else where
     return SparseVector(lead, factor, asked, ratio == 1, count).sample(key)

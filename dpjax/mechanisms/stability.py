@@ -8,9 +8,9 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
 from dpjax.core.draws import asked
-from dpjax.core.types import Neighboring, as_float
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical, Laplace
-from dpjax.mechanisms._inputs import delta_like, positive, vector
+from dpjax.mechanisms._inputs import delta_like, epsilon_of, positive, vector
 from dpjax.mechanisms.noise import upper_quantile
 
 CALIBRATIONS = ("corrected", "printed")
@@ -88,7 +88,7 @@ def release(
     # With the same object this is the Laplace mechanism on gap, cut at a threshold. With another object let p, p' be
     # the two probabilities of release. As gap, gap' <= D, both are at most P[D + noise >= threshold] = delta, whatever
     # delta is. Then max over events of P(E) - exp(epsilon) P'(E) is max(p, 1 - exp(epsilon) (1 - p')) <= delta.
-    epsilon = as_float(epsilon)
+    epsilon = epsilon_of(epsilon)
     delta = delta_like(delta, epsilon)
     spread = positive("gap_sensitivity", gap_sensitivity)
     gap = asked(jnp.asarray(gap), "release", spread).astype(epsilon.dtype)

@@ -12,6 +12,7 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -193,7 +194,9 @@ class Hierarchy(OfThresholds):
         add = Neighboring.ADD_OR_REMOVE_ONE
         median = exponential_guarantee(float(plan.median), "medians of one level", add)
         splits = basic((as_replace_one(median),), "three-way splits", plan.levels)
-        counts = laplace_mechanism_guarantee(2 / float(plan.scale), sensitivity=2, what="counts of the leaves")
+        counts = laplace_mechanism_guarantee(
+            2 / positive("scale", plan.scale), sensitivity=2, what="counts of the leaves"
+        )
         return basic((splits, counts), f"threshold sanitizer, {plan.levels} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:

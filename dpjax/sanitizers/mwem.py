@@ -13,6 +13,7 @@ from jax.tree_util import register_dataclass
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import largest
+from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
 from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
@@ -189,7 +190,7 @@ class MWEM(OfQueries):
         """T rounds of a choice and a count."""
         parts = (
             exponential_guarantee(float(plan.choice), "the query that is most wrong"),
-            laplace_mechanism_guarantee(1 / float(plan.scale), sensitivity=1, what="its count"),
+            laplace_mechanism_guarantee(1 / positive("scale", plan.scale), sensitivity=1, what="its count"),
         )
         what, slack = f"MWEM, {plan.rounds} rounds", float(plan.slack)
         wholes = [basic(parts, what, rounds=plan.rounds)]

@@ -93,7 +93,7 @@ class Slices(OfThresholds):
         of_lengths, of_points = keys.streams(key, "lengths", "points")
         rows, n = B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32)
         ends = boundaries(n, plan.size)
-        least = jnp.maximum(jnp.diff(ends) - jnp.diff(jnp.asarray(plan.means)), 1)[:-1]
+        least = jnp.clip(jnp.diff(ends) - jnp.diff(jnp.asarray(plan.means)), 1, x.shape[0])[:-1]
 
         def cut(begin: Array, slice_: tuple[Array, Array]) -> tuple[Array, Array]:
             own, length = slice_

@@ -1,6 +1,7 @@
 """Optimal composition against products of exact laws, 60-digit arithmetic, and the other composition theorems."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -103,7 +104,9 @@ def test_pure_budgets_split_evenly_and_never_over(rounds):
         epsilon0 = optimal_epsilon0(epsilon, 0.0, rounds)
         assert Decimal(epsilon0) * rounds <= Decimal(epsilon)
         assert epsilon0 == pytest.approx(epsilon / rounds, rel=1e-15)
-        assert optimal_epsilon(epsilon, rounds, 0.0) == rounds * epsilon
+        whole = optimal_epsilon(epsilon, rounds, 0.0)
+        assert rounds * epsilon <= whole <= np.nextafter(rounds * epsilon, np.inf)
+        assert Fraction(whole) >= rounds * Fraction(epsilon)
 
 
 def test_part_deltas_are_paid_first(laws):

@@ -1,6 +1,7 @@
 """Divided budgets: k runs at the split spend at most the budget, by their own composition, and hardly less."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -179,3 +180,14 @@ def test_a_whole_is_never_worse_than_adding_up():
     assert by_theorem.epsilon == advanced(approximate, 1000, 1e-6, form="tight").epsilon
     assert by_theorem.delta == joint_delta(1e-9, 1000, 1e-6)
     assert composed(part, 1000, 1e-6, "zcdp", "all").epsilon == zcdp((part,), 1e-6, 1000).epsilon
+
+
+@pytest.mark.parametrize(("delta", "rounds"), [(0.012460419726951838, 3), (1e-6, 7), (0.3, 10), (1e-300, 11)])
+def test_equal_parts_of_delta_add_up_to_no_more(delta, rounds):
+    part = split(1.0, delta, rounds, "basic", "approximate").delta
+    assert Fraction(part) * rounds <= Fraction(delta) < Fraction(np.nextafter(part, 1)) * rounds
+
+
+def test_basic_composition_is_rounded_up_where_no_delta_helps():
+    epsilon0, rounds = 3.7922145262113123, 10
+    assert Fraction(optimal_epsilon(epsilon0, rounds, 3.411145783771996e-16)) >= rounds * Fraction(epsilon0)

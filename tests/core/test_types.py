@@ -62,8 +62,9 @@ def test_as_float_keeps_what_is_explicit_and_makes_the_rest_float32():
 
 
 NOT_EPSILON = [0.0, -1.0, float("nan"), float("inf"), -1, 0, True, np.float64(-1)]
-NOT_DELTA = [-1e-9, 1.0, 2, float("nan"), float("inf"), True, np.float64(1)]
-NOT_PROBABILITY = [0.0, 1.0, -0.1, 2, float("nan"), False, np.float64(0)]
+NOT_EPSILON += [np.float32("nan"), np.float32(-1), jnp.float32(jnp.inf), np.bool_(True), "1", None, 1j]
+NOT_DELTA = [-1e-9, 1.0, 2, float("nan"), float("inf"), True, np.float64(1), np.float32(-0.1), "0", None]
+NOT_PROBABILITY = [0.0, 1.0, -0.1, 2, float("nan"), False, np.float64(0), jnp.float32(2), "0.1"]
 
 
 @pytest.mark.parametrize(("name", "attempt"), [
@@ -80,6 +81,7 @@ def test_plain_numbers_that_make_no_sense_are_refused(name, attempt):
 def test_plain_numbers_at_the_ends_of_the_ranges():
     assert Privacy(1).epsilon == 1 and Privacy(1e-300, 0).delta == 0 and Privacy(1e300, 1 - 2**-53).delta < 1
     assert Accuracy(1e-300, 1 - 2**-53).alpha == 1e-300
+    assert Privacy(np.int64(1), np.float32(0.5)).delta.dtype == np.float32  # kept as they are: leaves of plans
 
 
 def test_arrays_and_tracers_are_not_looked_at():

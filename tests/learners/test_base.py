@@ -1,12 +1,19 @@
 """Databases from host data, and the neighbours that audits begin with."""
 
+import jax
 import numpy as np
 import pytest
 
 from dpjax import learners
-from dpjax.concepts import Domain
+from dpjax.concepts import Domain, Parities, Points, Thresholds
 from dpjax.core.checks import InputError
-from dpjax.learners import base, database
+from dpjax.core.plans import stack_plans
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.learners import KLN, HashedPoints, Independent, ParityLearner, PointLearner, ThresholdMedian, base, database
+
+DOMAIN, ACCURACY, KEY = Domain(100), Accuracy(0.2, 0.2), jax.random.key(0)
+POINT, LINE = PointLearner(Points(DOMAIN)), KLN(Thresholds(DOMAIN))
+PLAN, ROW = LINE.plan(Privacy(1.0), ACCURACY), database(DOMAIN, [5], [1])
 
 
 def test_a_database_holds_what_it_was_given():
@@ -51,6 +58,60 @@ def test_hard_pairs_differ_in_exactly_one_row(size, rows, k):
         assert int(one.size) == int(other.size) == rows and one.y.shape == (rows, k)
         differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
         assert differs.sum() == 1
+
+
+@pytest.mark.parametrize("learner", [LINE, ThresholdMedian(Thresholds(DOMAIN))])
+def test_a_row_beyond_the_domain_counts_as_its_last_element(learner):
+    """All reads of rows lie behind that: the programs of both databases see the same numbers."""
+    plan = learner.plan(Privacy(1.0), ACCURACY)
+    outside, last = (database(Domain(2**32), [5, value, 7], [1, 1, 0]) for value in (2**32 - 1, 99))
+    run = jax.jit(lambda sample: jax.vmap(learner.learn, (0, None, None))(jax.random.split(KEY, 50), sample, plan))
+    found = [np.asarray(run(sample).concept) for sample in (outside, last)]
+    np.testing.assert_array_equal(*found)
+    assert found[0].max() <= 99
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, float("nan"), "5", True])
+@pytest.mark.parametrize("learner", [LINE, POINT, Independent(LINE, 2)])
+def test_a_number_of_rows_that_is_none_is_refused(learner, n):
+    with pytest.raises(InputError, match=r"^n: expected a whole number"):
+        learner.plan(Privacy(1.0, 1e-2), ACCURACY, n)
+
+
+@pytest.mark.parametrize("attempt", [
+    lambda: LINE.plan(Privacy(1e-50), ACCURACY),
+    lambda: Independent(LINE, 2).plan(Privacy(1e-45), ACCURACY),
+    lambda: POINT.plan(Privacy(1.0, 1e-300), ACCURACY),
+    lambda: Independent(POINT, 2, "optimal").plan(Privacy(1.0, 0.9), ACCURACY),
+    lambda: LINE.plan((1.0, 0.0), ACCURACY),
+    lambda: jax.jit(lambda e: LINE.plan(Privacy(e), ACCURACY).epsilon)(1.0),
+    lambda: LINE.learn(KEY, ROW, POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
+    lambda: LINE.guarantee(POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
+    lambda: LINE.guarantee(stack_plans([PLAN, PLAN])),
+    lambda: LINE.learn(KEY, ROW, stack_plans([PLAN, PLAN])),
+    lambda: LINE.learn(KEY, Sample(ROW.x[:, 0], ROW.y, ROW.mask), PLAN),
+    lambda: LINE.learn(KEY, database(Domain(2**64), [5], [1]), PLAN),
+    lambda: POINT.__class__(Points(DOMAIN), Neighboring.ADD_OR_REMOVE_ONE),
+    lambda: ParityLearner(Parities(3), neighboring=Neighboring.ADD_OR_REMOVE_ONE),
+])  # fmt: skip
+def test_what_no_learner_can_work_with_is_refused(attempt):
+    with pytest.raises(InputError):
+        attempt()
+
+
+def test_an_empty_buffer_is_one_with_room_for_a_row():
+    nothing = jax.tree.map(lambda part: part[:0], ROW)
+    empty = database(DOMAIN, [], np.zeros((0, 1)), capacity=1)
+    for learner in (POINT, Independent(LINE, 1)):
+        plan = learner.plan(Privacy(1.0, 1e-2), ACCURACY)
+        found, expected = (jax.eval_shape(learner.learn, KEY, sample, plan) for sample in (nothing, empty))
+        assert found == expected
+
+
+def test_the_relation_of_hashed_points_is_its_guarantees():
+    for relation in Neighboring:
+        learner = HashedPoints(Points(DOMAIN), 2, neighboring=relation)
+        assert learner.guarantee(learner.plan(Privacy(1.0), ACCURACY)).neighboring is relation
 
 
 def test_everything_exported_is_named():

@@ -56,7 +56,7 @@ def law_of(learner, sample, plan):
     law = learner.output_law(sample, plan)
     numbers = jnp.asarray(wide.encode(range(learner.concepts.size)))
     with jax.enable_x64(True):
-        return jax.nn.log_softmax(jax.vmap(law.log_probability)(numbers))
+        return jax.nn.log_softmax(jax.vmap(law.log_prob)(numbers))
 
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=name)

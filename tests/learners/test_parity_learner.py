@@ -22,7 +22,7 @@ from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.learners import ParityLearner, database
-from dpjax.learners.parity_learner import lead
+from dpjax.learners.parity_learner import _dealt, lead
 from dpjax.theory import parities as theory
 
 ACCURACY = Accuracy(0.1, 0.1)
@@ -52,6 +52,16 @@ def clean(concepts, k, n, seed=1):
     x = cube.draw(jax.random.key(seed), n)
     labels = jax.jit(concepts.predict)(Hypothesis.of(targets), x)
     return Sample(x, labels, jnp.ones(n, bool)), wide.unpack(targets).tolist()
+
+
+def test_no_number_of_subsamples_gives_a_row_to_several():
+    """Also one that is no planner's: it counts as the nearest of the buffer."""
+    plan = ParityLearner(Parities(2), 4, 3).plan(Privacy(1.0, 1e-6), ACCURACY)
+    rows = jnp.arange(1, 11, dtype=jnp.uint32)[:, None]
+    for m in (2**31 - 1, 2**30 + 1, 4, 0, -1, -(2**31)):
+        dealt = np.asarray(_dealt(rows, replace(plan, subsamples=np.int32(m))))
+        used = dealt[dealt > 0]
+        assert len(np.unique(used)) == len(used) and (len(used) > 0) == (m > 0)
 
 
 # --- the lead ----------------------------------------------------------------------------------------------------

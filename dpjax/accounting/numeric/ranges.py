@@ -1,4 +1,7 @@
-"""The two ranges that ``dpjax.core.checks`` does not name: at least 0, and more than 0."""
+"""The two ranges that ``dpjax.core.checks`` does not name, at least 0 and more than 0; and parts of a budget."""
+
+import math
+from fractions import Fraction
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -16,3 +19,11 @@ def positive(name: str, value: float) -> float:
     if checks.number(name, value) <= 0:
         raise InputError(name, "a number > 0", repr(value), f"choose a positive {name}")
     return float(value)
+
+
+def part_of(total: float, count: int) -> float:
+    """The largest float, ``count`` times which is at most ``total``."""
+    part = total / count
+    while Fraction(part) * count > Fraction(total):
+        part = math.nextafter(part, 0.0)
+    return part

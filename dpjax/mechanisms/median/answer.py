@@ -35,6 +35,6 @@ def trimmed(rows: Array, n: Array, low: Array, high: Array) -> tuple[Array, Arra
     most, for cuts that do not depend on the data.
     """
     capacity = rows.shape[0]
-    low, high = jnp.maximum(low, 0), jnp.maximum(high, 0)
-    place = jnp.minimum(jnp.arange(capacity, dtype=jnp.int32) + jnp.minimum(low, capacity), capacity - 1)
+    low, high = jnp.clip(low, 0, capacity), jnp.clip(high, 0, capacity)
+    place = jnp.minimum(jnp.arange(capacity, dtype=jnp.int32) + low, capacity - 1)
     return rows[place], jnp.maximum(n - low - high, 0)

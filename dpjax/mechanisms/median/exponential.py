@@ -135,7 +135,7 @@ def rank_quality(x: Array, mask: Array, z: Array, margins: Margins = (1, 1)) -> 
     margins: (low, high). A score of 1 or more says that at least ``low`` rows are at or below z and ``high`` at or
     above it; with (1, 1) that z is an interior point. Sensitivity 1 under both relations, never less with a row more.
     """
-    low, high = (jnp.asarray(margin, jnp.int32) - 1 for margin in margins)
+    low, high = _spare(margins)
     below, above = B.less_equal(x, z[..., None, :]), B.less_equal(z[..., None, :], x)
     real = jnp.broadcast_to(mask, below.shape)
     at_most = jnp.sum(real & below, axis=-1, dtype=jnp.int32)
@@ -191,10 +191,14 @@ def _top(bits: int, size: int | None) -> Array:
     return jnp.asarray(B.encode(size - 1, bits))
 
 
+def _spare(margins: Margins) -> list[Array]:  # margin - 1, of the nearest from 1 to 2**30: scores never wrap
+    return [jnp.clip(jnp.asarray(margin, jnp.int32), 1, 1 << 30) - 1 for margin in margins]
+
+
 def _pieces(rows: Array, n: Array, top: Array, margins: Margins) -> tuple[Array, Array, Array, Array]:
     """(first, last, score, alive) of gap 0, row 0, gap 1, row 1, ..., in ascending order, for sorted rows."""
     count = rows.shape[0]
-    low, high = (jnp.asarray(margin, jnp.int32) - 1 for margin in margins)
+    low, high = _spare(margins)
     place, gap = jnp.arange(count, dtype=jnp.int32), jnp.arange(count + 1, dtype=jnp.int32)
     zero = jnp.zeros_like(top)[None]
 

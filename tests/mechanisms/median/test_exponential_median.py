@@ -13,6 +13,7 @@ from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 from dpjax.mechanisms.median import bits as B
+from dpjax.mechanisms.median.answer import trimmed
 from dpjax.mechanisms.median.exponential import exponential_median, rank_quality, three_candidates
 
 from .families import FAMILIES, draw
@@ -112,6 +113,17 @@ def test_scores_count_rows():
 
 
 @lru_cache
+@pytest.mark.parametrize("extreme", [-(2**31), 2 - 2**31, 2**31 - 1])
+def test_extreme_margins_and_cuts_do_not_wrap(extreme):
+    """They may stand in an edited plan: a row still moves a score by one at most, and nothing is left of all rows."""
+    x, z = jnp.asarray(B.encode([3, 3, 3, 3], 4)), jnp.asarray(B.encode(3, 4))
+    counts = [jnp.arange(4) < n for n in range(5)]
+    scores = [int(rank_quality(x, mask, z, (1, jnp.int32(extreme)))) for mask in counts]
+    assert np.all(np.abs(np.diff(scores)) <= 1)
+    _, left = trimmed(x, jnp.int32(4), *[jnp.int32(extreme)] * 2)
+    assert int(left) == (4 if extreme < 0 else 0)
+
+
 def sampler(bits, size=None, margins=(1, 1)):
     return jax.jit(
         jax.vmap(
