@@ -44,7 +44,7 @@ def _name(equation: Any) -> str:
 
 def is_key(one: Any) -> bool:
     """Whether an array, or a shape, is one of typed keys."""
-    return jax.dtypes.issubdtype(one.dtype, jax.dtypes.prng_key)
+    return jax.dtypes.issubdtype(getattr(one, "dtype", None), jax.dtypes.prng_key)
 
 
 def on_host(one: Any) -> np.ndarray:
@@ -55,6 +55,21 @@ def on_host(one: Any) -> np.ndarray:
 def given(words: Any, like: Any) -> Any:
     """The inverse of `on_host`, in a program."""
     return jax.random.wrap_key_data(words, impl=like.dtype._impl.name) if is_key(like) else words
+
+
+def checked(code: ClosedJaxpr) -> ClosedJaxpr:
+    """Refuses a program that returns nothing, or a key: who has it knows the noise."""
+    if not code.out_avals:
+        raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
+    if any(is_key(one) for one in code.out_avals):
+        advice = "return no key, neither the given one nor a child: it tells what was drawn"
+        raise InputError("target", "outputs that are numbers", "a random key among them", advice)
+    return code
+
+
+def draws_in(jaxpr: Jaxpr) -> bool:
+    """Whether there is a draw, also inside of other equations."""
+    return any(one.primitive.name == DRAW for one, _ in _walk(jaxpr, ""))
 
 
 def random_bits_outside(run: Callable, *arguments: Any) -> list[str]:
@@ -135,6 +150,7 @@ class Pieces:
 
     def _keep(self, code: ClosedJaxpr, names: dict) -> None:
         for var, const in zip(code.jaxpr.constvars, code.consts, strict=True):
+            _check_constant(var, "")
             names[var] = fresh = Var(var.aval)
             self.constants[fresh] = const
 
@@ -178,6 +194,7 @@ class Pieces:
         parts: list[Any] = []
         run: list[Any] = []
         for one in self._equations:
+            _check_constants(one, "")
             if self._alone(one):
                 parts += [run, one] if run else [one]
                 run = []
@@ -214,14 +231,32 @@ def _check(equation: Any) -> None:
                 "declare the law that this code samples: a class with sample, log_prob and support",
             )  # fmt: skip
         if name in _OWN_KEYS:
-            raise NotListable(
-                f"{name}{where}", "keys derived from the one that the program is given", "a key of its own",
-                "split the given key",
-            )  # fmt: skip
+            _refuse_own_key(f"{name}{where}")
         if name in _HOST:
             raise NotListable(
                 f"{name}{where}", "operations on arrays", "code on the host", "take it out, or audit statistically"
             )
+
+
+def _refuse_own_key(where: str) -> NoReturn:
+    expected = "keys derived from the one that the program is given"
+    raise NotListable(where, expected, "a key of its own", "split the given key")
+
+
+def _check_constant(var: Var, where: str) -> None:
+    if is_key(var.aval):
+        _refuse_own_key(f"a constant{where}")
+
+
+def _check_constants(equation: Any, around: str) -> None:
+    """Refuses keys that were made outside of the program, wherever inside of an equation they stand."""
+    own = source_info_util.summarize(equation.source_info)
+    where = f" at {own}" if own and "unknown" not in own else around
+    for jaxpr in _inner(equation):
+        for var in jaxpr.constvars:
+            _check_constant(var, where)
+        for one in jaxpr.eqns:
+            _check_constants(one, where)
 
 
 def padded(count: int) -> int:
