@@ -104,7 +104,7 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
             "a smaller world, a law on whole numbers, or a statistical audit",
         )  # fmt: skip
     how = equation.params
-    tree = jax.tree.structure(jax.eval_shape(getattr(law, how["method"]), jax.eval_shape(lambda: keys.root(0))))
+    tree: Any = jax.tree.structure(jax.eval_shape(getattr(law, how["method"]), jax.eval_shape(lambda: keys.root(0))))
     shapes = [(found.log_mass.shape + one.shape, one.dtype) for one in how["jaxpr"].out_avals]
     drawn, listed = tree.unflatten(shapes), jax.tree.map(lambda one: (one.shape, one.dtype), found.outcomes)
     if str(drawn) != str(listed):

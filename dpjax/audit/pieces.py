@@ -24,6 +24,7 @@ _RANDOM = frozenset({
     "random_bits", "random_unwrap", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32",
 })  # fmt: skip
 _OWN_KEYS = frozenset({"random_seed", "random_wrap"})
+_ONE_KEY = "keys derived from the one that the program is given"
 _HOST = frozenset({
     "pure_callback", "io_callback", "debug_callback", "debug_print", "ffi_call", "infeed", "outfeed",
 })  # fmt: skip
@@ -58,13 +59,21 @@ def given(words: Any, like: Any) -> Any:
 
 
 def checked(code: ClosedJaxpr) -> ClosedJaxpr:
-    """Refuses a program that returns nothing, or a key: who has it knows the noise."""
+    """Refuses a program that returns nothing, or a key, which tells the noise; or that brings a key along."""
+    if any(is_key(var.aval) for var in _constants(code.jaxpr)):
+        raise NotListable("a constant of the target", _ONE_KEY, "a key of its own", "split the given key")
     if not code.out_avals:
         raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
     if any(is_key(one) for one in code.out_avals):
-        advice = "return no key, neither the given one nor a child: it tells what was drawn"
-        raise InputError("target", "outputs that are numbers", "a random key among them", advice)
+        raise InputError("target", "outputs that are numbers", "a random key among them", "return no key, nor a child")
     return code
+
+
+def _constants(jaxpr: Jaxpr) -> Iterator[Var]:
+    yield from jaxpr.constvars
+    for one in jaxpr.eqns:
+        for inner in _inner(one):
+            yield from _constants(inner)
 
 
 def draws_in(jaxpr: Jaxpr) -> bool:
@@ -150,7 +159,6 @@ class Pieces:
 
     def _keep(self, code: ClosedJaxpr, names: dict) -> None:
         for var, const in zip(code.jaxpr.constvars, code.consts, strict=True):
-            _check_constant(var, "")
             names[var] = fresh = Var(var.aval)
             self.constants[fresh] = const
 
@@ -194,7 +202,6 @@ class Pieces:
         parts: list[Any] = []
         run: list[Any] = []
         for one in self._equations:
-            _check_constants(one, "")
             if self._alone(one):
                 parts += [run, one] if run else [one]
                 run = []
@@ -231,32 +238,11 @@ def _check(equation: Any) -> None:
                 "declare the law that this code samples: a class with sample, log_prob and support",
             )  # fmt: skip
         if name in _OWN_KEYS:
-            _refuse_own_key(f"{name}{where}")
+            raise NotListable(f"{name}{where}", _ONE_KEY, "a key of its own", "split the given key")
         if name in _HOST:
             raise NotListable(
                 f"{name}{where}", "operations on arrays", "code on the host", "take it out, or audit statistically"
             )
-
-
-def _refuse_own_key(where: str) -> NoReturn:
-    expected = "keys derived from the one that the program is given"
-    raise NotListable(where, expected, "a key of its own", "split the given key")
-
-
-def _check_constant(var: Var, where: str) -> None:
-    if is_key(var.aval):
-        _refuse_own_key(f"a constant{where}")
-
-
-def _check_constants(equation: Any, around: str) -> None:
-    """Refuses keys that were made outside of the program, wherever inside of an equation they stand."""
-    own = source_info_util.summarize(equation.source_info)
-    where = f" at {own}" if own and "unknown" not in own else around
-    for jaxpr in _inner(equation):
-        for var in jaxpr.constvars:
-            _check_constant(var, where)
-        for one in jaxpr.eqns:
-            _check_constants(one, where)
 
 
 def padded(count: int) -> int:

@@ -54,6 +54,8 @@ class Target:
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
+      claims: (epsilon, delta, databases) -> claims, each with the databases ``bool[m]`` to which it is made, where an
+        exact audit is not to judge all by ``claim``, the weakest.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -71,3 +73,4 @@ class Target:
     canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
     unlisted: str = ""
+    claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None

@@ -1,10 +1,13 @@
 """Learners as targets: everything that `learn` returns, over every small sample."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax import concepts as c
@@ -13,10 +16,11 @@ from dpjax import sanitizers as s
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.exact import table_of_run
+from dpjax.audit.exact import TOLERANCE, table_of_run
 from dpjax.audit.target import Pair, Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, plan_type, same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.mechanisms.cover.lines.rejection import Performance
@@ -52,6 +56,18 @@ class World:
         return learner_target(self.learner, name, self.k, rows=self.rows, many=self.many, unlisted=self.unlisted)
 
 
+@plan_type
+class PlansByRows:
+    """Plans of one budget that differ with n; each from ``least`` rows on, the first one also for fewer."""
+
+    plans: tuple[Any, ...]
+    least: tuple[int, ...] = field(metadata=STATIC)
+
+    def way(self, n: Any) -> Any:
+        """Which plan n rows have, ``int[...]``."""
+        return sum(((n >= least) * 1 for least in self.least[1:]), 0 * n)
+
+
 def learner_names() -> list[str]:
     """Every name that `learner_world` knows: those of `dpjax list`, and further configurations."""
     return sorted(WORLDS)
@@ -69,20 +85,45 @@ def learner_target(
     """A learner of k concepts, ours or any other, as a target.
 
     Its exact audit goes through all samples of up to ``rows`` rows over its domain, which should have two to four
-    elements, and through all of ``many`` rows without regard to order. Its plans are those for one row: a plan is
-    private for any number of rows. unlisted: why there is no exact audit; empty where there is one.
+    elements, and through all of ``many`` rows without regard to order. Databases of n rows meet the plan for n rows and
+    its guarantee; the claim is the weakest of these. InputError for a guarantee above its budget, and for plans that
+    depend on n where n is not public. unlisted: why there is no exact audit; empty where there is one.
     """
+    counts = sorted({*range(1, rows + 1), many or 1, _ROWS, _HARD_ROWS})
+
+    @lru_cache(16)
+    def planned(epsilon: float, delta: float) -> PlansByRows:
+        plans = [learner.plan(Privacy(epsilon, delta), accuracy, n) for n in counts]
+        new = [i for i, own in enumerate(plans) if i == 0 or not same_plan(own, plans[i - 1])]
+        if len(new) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
+            expected, given = (
+                "one plan for all n, which is not public here",
+                f"another one from {counts[new[1]]} rows on",
+            )
+            raise InputError("plan", expected, given, f"plan without n under {learner.neighboring.value}")
+        return PlansByRows(tuple(plans[i] for i in new), tuple(counts[i] for i in new))
 
     def plan(privacy: Privacy) -> Any:
-        return learner.plan(privacy, accuracy, 1)
+        found = planned(float(privacy.epsilon), float(privacy.delta))
+        return found if len(found.plans) > 1 else found.plans[0]
+
+    def promised(epsilon: float, delta: float) -> list[Guarantee]:
+        each = [learner.guarantee(own) for own in planned(epsilon, delta).plans]
+        if None in each:
+            raise InputError("target", "a learner that claims privacy", name, "audit another one: it promises none")
+        for own in each:
+            if own.epsilon > epsilon * (1 + TOLERANCE) or own.delta > delta * (1 + TOLERANCE):
+                budget, given = f"at most the budget ({epsilon:g}, {delta:g})", f"({own.epsilon:g}, {own.delta:g})"
+                raise InputError(f"guarantee of {name}", budget, given, "plan numbers that spend no more")
+        return each
 
     def claim(epsilon: float, delta: float) -> Guarantee:
-        promised = learner.guarantee(plan(Privacy(epsilon, delta)))
-        if promised is None:
-            raise InputError(
-                "target", "a learner that claims privacy", name, "audit another one: this one promises none"
-            )
-        return promised
+        each = promised(epsilon, delta)
+        return replace(each[0], epsilon=max(one.epsilon for one in each), delta=max(one.delta for one in each))
+
+    def claims(epsilon: float, delta: float, databases: Sample) -> list[tuple[Guarantee, Any]]:
+        way = planned(epsilon, delta).way(np.sum(np.asarray(databases.mask), axis=1))
+        return [(own, way == i) for i, own in enumerate(promised(epsilon, delta))]
 
     def universes() -> list[Universe]:
         domain: Any = learner.concepts.domain
@@ -94,7 +135,10 @@ def learner_target(
         return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
 
     def run(key: Array, sample: Sample, plan: Any) -> Any:
-        return learner.learn(key, sample, plan)
+        if not isinstance(plan, PlansByRows):
+            return learner.learn(key, sample, plan)
+        ways = [partial(learner.learn, plan=own) for own in plan.plans]
+        return jax.lax.switch(plan.way(jnp.sum(sample.mask, dtype=jnp.int32)), ways, key, sample)
 
     kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
     covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]
@@ -102,8 +146,9 @@ def learner_target(
     covers += getattr(learner, "runs", ())
     table = None if unlisted else table_of_run(run)
     return Target(
-        name, claim, run, universes, pairs, table, plan, covers=tuple(covers), at_once=at_once, unlisted=unlisted
-    )
+        name, claim, run, universes, pairs, table, plan, covers=tuple(covers), at_once=at_once, unlisted=unlisted,
+        claims=claims,
+    )  # fmt: skip
 
 
 class _SmallMedian:
