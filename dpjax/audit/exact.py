@@ -36,7 +36,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
     Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
       the rounding of log masses leaves open. InputError where there is no exact law, or a universe is of another
       relation than the claim. ``details["outcomes"]``: how many outcomes have a mass of at least 1e-15 on some
-      database; with one outcome an audit shows nothing.
+      database; "vacuous" with one outcome, which shows nothing.
     """
     if not isinstance(target, Target):
         raise InputError("target", "a dpjax.audit.Target", type(target).__name__, "make a Target of it")

@@ -21,6 +21,7 @@ from dpjax.experiments.progress import Progress
 from dpjax.experiments.store import replace_file
 
 _SURE = ("exact", "replay")  # these raise no false alarm
+_TESTS = ("statistical", "sequential", "bitwise")  # these compare pairs of databases
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _SHARP = Privacy(4.0, 0.3)
@@ -59,6 +60,7 @@ def run(command: AuditCommand) -> Answer:
                 }  # fmt: skip
                 _write(answer, reports, command)  # an interruption loses the row under way only
     answer["violated"] = any(report.violated for report in reports)
+    answer["vacuous"] = all(report.vacuous for report in reports)
     _write(answer, reports, command)
     if command.out is not None:
         from dpjax.plots import plot_privacy
@@ -195,6 +197,10 @@ def _method(target: Target, command: AuditCommand) -> str:
 def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
     method, why = _method(target, command), target.unlisted
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
+    for option, usual in (("search", 0), ("distance", 1)):
+        if method not in _TESTS and not command.all and getattr(command, option) != usual:
+            got, advice = str(getattr(command, option)), "leave it out, or use --method statistical"
+            raise InputError(option, f"{usual} for method {method}", got, advice)
     if method == "exact":
         try:
             return audit.exact(target, privacy)

@@ -38,7 +38,7 @@ def drawn(sample: Sampler) -> Sampler:
     @functools.wraps(sample)
     def draw(law: Any, key: Array) -> Any:
         leaves, tree = jax.tree.flatten(law)
-        if jax.tree_util.treedef_is_leaf(tree):
+        if any(leaf is law for leaf in leaves):
             given = f"{type(law).__name__}, which is none"
             raise InputError("law", "a pytree", given, "decorate it: jax.tree_util.register_dataclass")
         leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]

@@ -63,10 +63,6 @@ class PlansByRows:
     plans: tuple[Any, ...]
     least: tuple[int, ...] = field(metadata=STATIC)
 
-    def way(self, n: Any) -> Any:
-        """Which plan n rows have, ``int[...]``."""
-        return sum(((n >= least) * 1 for least in self.least[1:]), 0 * n)
-
 
 def learner_names() -> list[str]:
     """Every name that `learner_world` knows: those of `dpjax list`, and further configurations."""
@@ -96,11 +92,8 @@ def learner_target(
         plans = [learner.plan(Privacy(epsilon, delta), accuracy, n) for n in counts]
         new = [i for i, own in enumerate(plans) if i == 0 or not same_plan(own, plans[i - 1])]
         if len(new) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
-            expected, given = (
-                "one plan for all n, which is not public here",
-                f"another one from {counts[new[1]]} rows on",
-            )
-            raise InputError("plan", expected, given, f"plan without n under {learner.neighboring.value}")
+            given, advice = f"another one from {counts[new[1]]} rows on", "plan without n under this relation"
+            raise InputError("plan", "one plan for all n, which is not public here", given, advice)
         return PlansByRows(tuple(plans[i] for i in new), tuple(counts[i] for i in new))
 
     def plan(privacy: Privacy) -> Any:
@@ -122,7 +115,8 @@ def learner_target(
         return replace(each[0], epsilon=max(one.epsilon for one in each), delta=max(one.delta for one in each))
 
     def claims(epsilon: float, delta: float, databases: Sample) -> list[tuple[Guarantee, Any]]:
-        way = planned(epsilon, delta).way(np.sum(np.asarray(databases.mask), axis=1))
+        rows = np.sum(np.asarray(databases.mask), axis=1)
+        way = np.searchsorted(planned(epsilon, delta).least[1:], rows, side="right")
         return [(own, way == i) for i, own in enumerate(promised(epsilon, delta))]
 
     def universes() -> list[Universe]:
@@ -138,7 +132,8 @@ def learner_target(
         if not isinstance(plan, PlansByRows):
             return learner.learn(key, sample, plan)
         ways = [partial(learner.learn, plan=own) for own in plan.plans]
-        return jax.lax.switch(plan.way(jnp.sum(sample.mask, dtype=jnp.int32)), ways, key, sample)
+        n, later = jnp.sum(sample.mask, dtype=jnp.int32), jnp.asarray(plan.least[1:], jnp.int32)
+        return jax.lax.switch(jnp.sum(n >= later, dtype=jnp.int32), ways, key, sample)
 
     kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
     covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]

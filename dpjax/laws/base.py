@@ -30,7 +30,10 @@ class Support:
 
 
 class Law(Protocol):
-    """A pytree. A new one is a file of its own: what is here is all that audits and mechanisms ask of it."""
+    """A pytree. A new one is a file of its own: what is here is all that audits and mechanisms ask of it.
+
+    Exact audits read `support` and never draw: that `sample` follows it is tested by `dpjax.audit.sampler`.
+    """
 
     def sample(self, key: Array) -> Any:
         """One outcome, marked `core.draws.drawn`."""
