@@ -52,8 +52,8 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
     for universe in target.universes():
         _same_relation(universe, claim)
         table = target.table(universe.databases, plan)
-        all_ = [(claim, np.ones(len(table), bool))]
-        for own, among in target.claims(*budget, universe.databases) if target.claims else all_:
+        whole = [(claim, np.ones(len(table), bool))]
+        for own, among in target.claims(*budget, universe.databases) if target.claims else whole:
             if not len(judged := universe.pairs[among[universe.pairs[:, 0]]]):
                 continue
             delta, epsilon, place = worst(table, judged, own)

@@ -103,9 +103,9 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
             "a smaller world, a law on whole numbers, or a statistical audit",
         )  # fmt: skip
-    how = equation.params
-    tree: Any = jax.tree.structure(jax.eval_shape(getattr(law, how["method"]), jax.eval_shape(lambda: keys.root(0))))
-    shapes = [(found.log_mass.shape + one.shape, one.dtype) for one in how["jaxpr"].out_avals]
+    sample = getattr(law, equation.params["method"])
+    tree: Any = jax.tree.structure(jax.eval_shape(sample, jax.eval_shape(lambda: keys.root(0))))
+    shapes = [(found.log_mass.shape + one.shape, one.dtype) for one in equation.params["jaxpr"].out_avals]
     drawn, listed = tree.unflatten(shapes), jax.tree.map(lambda one: (one.shape, one.dtype), found.outcomes)
     if str(drawn) != str(listed):
         refuse(

@@ -60,7 +60,7 @@ def given(words: Any, like: Any) -> Any:
 
 def checked(code: ClosedJaxpr) -> ClosedJaxpr:
     """Refuses a program that returns nothing, or a key, which tells the noise; or that brings a key along."""
-    if any(is_key(var.aval) for var in _constants(code.jaxpr)):
+    if _brings_key(code.jaxpr):
         raise NotListable("a constant of the target", _ONE_KEY, "a key of its own", "split the given key")
     if not code.out_avals:
         raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
@@ -69,11 +69,9 @@ def checked(code: ClosedJaxpr) -> ClosedJaxpr:
     return code
 
 
-def _constants(jaxpr: Jaxpr) -> Iterator[Var]:
-    yield from jaxpr.constvars
-    for one in jaxpr.eqns:
-        for inner in _inner(one):
-            yield from _constants(inner)
+def _brings_key(jaxpr: Jaxpr) -> bool:
+    inside = (inner for one in jaxpr.eqns for inner in _inner(one))
+    return any(is_key(var.aval) for var in jaxpr.constvars) or any(map(_brings_key, inside))
 
 
 def draws_in(jaxpr: Jaxpr) -> bool:

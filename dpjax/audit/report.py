@@ -45,14 +45,10 @@ class Report:
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def vacuous(self) -> bool:
-        """Whether an exact audit saw one outcome only, whatever the data."""
-        return not self.violated and self.details.get("outcomes") == 1
-
-    @property
     def verdict(self) -> str:
         """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence: no audit proves more."""
-        return VIOLATED if self.violated else VACUOUS if self.vacuous else CONSISTENT
+        unmoved = VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
+        return VIOLATED if self.violated else unmoved
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -16,9 +16,7 @@ Answer = tuple[dict[str, Any], Callable[[], None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its status: 0 done, 1 claim refuted, 2 bad input or an audit that tested nothing,
-    3 a fault, 130 interrupted.
-    """
+    """Runs one command: its status is 0 done, 1 refuted, 2 bad input or a vacuous audit, 3 a fault, 130 interrupted."""
     try:
         command = parse(sys.argv[1:] if arguments is None else arguments)
         answer, show = _action(command)(command)

@@ -39,8 +39,7 @@ def drawn(sample: Sampler) -> Sampler:
     def draw(law: Any, key: Array) -> Any:
         leaves, tree = jax.tree.flatten(law)
         if any(leaf is law for leaf in leaves):
-            given = f"{type(law).__name__}, which is none"
-            raise InputError("law", "a pytree", given, "decorate it: jax.tree_util.register_dataclass")
+            raise InputError("law", "a pytree", type(law).__name__, "decorate it: jax.tree_util.register_dataclass")
         leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]
         x64 = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
         jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), x64)

@@ -1,7 +1,7 @@
 """Learners as targets: everything that `learn` returns, over every small sample."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from dpjax.audit.exact import TOLERANCE, table_of_run
 from dpjax.audit.target import Pair, Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.plans import STATIC, plan_type, same_plan
+from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.mechanisms.cover.lines.rejection import Performance
@@ -56,14 +56,6 @@ class World:
         return learner_target(self.learner, name, self.k, rows=self.rows, many=self.many, unlisted=self.unlisted)
 
 
-@plan_type
-class PlansByRows:
-    """Plans of one budget that differ with n; each from ``least`` rows on, the first one also for fewer."""
-
-    plans: tuple[Any, ...]
-    least: tuple[int, ...] = field(metadata=STATIC)
-
-
 def learner_names() -> list[str]:
     """Every name that `learner_world` knows: those of `dpjax list`, and further configurations."""
     return sorted(WORLDS)
@@ -88,20 +80,20 @@ def learner_target(
     counts = sorted({*range(1, rows + 1), many or 1, _ROWS, _HARD_ROWS})
 
     @lru_cache(16)
-    def planned(epsilon: float, delta: float) -> PlansByRows:
-        plans = [learner.plan(Privacy(epsilon, delta), accuracy, n) for n in counts]
-        new = [i for i, own in enumerate(plans) if i == 0 or not same_plan(own, plans[i - 1])]
-        if len(new) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
-            given, advice = f"another one from {counts[new[1]]} rows on", "plan without n under this relation"
+    def planned(epsilon: float, delta: float) -> dict[int, Any]:
+        """The distinct plans, each by the least number of rows that it is for."""
+        found: dict[int, Any] = {}
+        for n in counts:
+            own = learner.plan(Privacy(epsilon, delta), accuracy, n)
+            if not found or not same_plan(own, [*found.values()][-1]):
+                found[n] = own
+        if len(found) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
+            given, advice = f"other ones from {[*found][1:]} rows on", "plan without n under this relation"
             raise InputError("plan", "one plan for all n, which is not public here", given, advice)
-        return PlansByRows(tuple(plans[i] for i in new), tuple(counts[i] for i in new))
-
-    def plan(privacy: Privacy) -> Any:
-        found = planned(float(privacy.epsilon), float(privacy.delta))
-        return found if len(found.plans) > 1 else found.plans[0]
+        return found
 
     def promised(epsilon: float, delta: float) -> list[Guarantee]:
-        each = [learner.guarantee(own) for own in planned(epsilon, delta).plans]
+        each = [learner.guarantee(own) for own in planned(epsilon, delta).values()]
         if None in each:
             raise InputError("target", "a learner that claims privacy", name, "audit another one: it promises none")
         for own in each:
@@ -116,7 +108,7 @@ def learner_target(
 
     def claims(epsilon: float, delta: float, databases: Sample) -> list[tuple[Guarantee, Any]]:
         rows = np.sum(np.asarray(databases.mask), axis=1)
-        way = np.searchsorted(planned(epsilon, delta).least[1:], rows, side="right")
+        way = np.searchsorted([*planned(epsilon, delta)][1:], rows, side="right")
         return [(own, way == i) for i, own in enumerate(promised(epsilon, delta))]
 
     def universes() -> list[Universe]:
@@ -129,10 +121,10 @@ def learner_target(
         return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
 
     def run(key: Array, sample: Sample, plan: Any) -> Any:
-        if not isinstance(plan, PlansByRows):
-            return learner.learn(key, sample, plan)
-        ways = [partial(learner.learn, plan=own) for own in plan.plans]
-        n, later = jnp.sum(sample.mask, dtype=jnp.int32), jnp.asarray(plan.least[1:], jnp.int32)
+        ways = [lambda key, sample, own=own: learner.learn(key, sample, own) for own in plan.values()]
+        if len(ways) == 1:
+            return ways[0](key, sample)
+        n, later = jnp.sum(sample.mask, dtype=jnp.int32), jnp.asarray([*plan][1:], jnp.int32)
         return jax.lax.switch(jnp.sum(n >= later, dtype=jnp.int32), ways, key, sample)
 
     kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
@@ -141,8 +133,8 @@ def learner_target(
     covers += getattr(learner, "runs", ())
     table = None if unlisted else table_of_run(run)
     return Target(
-        name, claim, run, universes, pairs, table, plan, covers=tuple(covers), at_once=at_once, unlisted=unlisted,
-        claims=claims,
+        name, claim, run, universes, pairs, table, lambda own: planned(float(own.epsilon), float(own.delta)),
+        covers=tuple(covers), at_once=at_once, unlisted=unlisted, claims=claims,
     )  # fmt: skip
 
 

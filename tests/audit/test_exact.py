@@ -235,11 +235,11 @@ def test_an_audit_that_shows_nothing_says_so():
     constant = found(lambda key, sample, plan: jnp.zeros(2, jnp.uint32) + choice(key, sample, plan)[0] * jnp.uint32(0))
     assert constant.details["outcomes"] == 1 and "; 1 outcome" in constant.evidence
     assert (constant.epsilon_found, constant.delta_found) == pytest.approx((0, 0), abs=1e-12)
-    assert constant.vacuous and constant.verdict.startswith("vacuous")
+    assert constant.verdict.startswith("vacuous")
     assert found(lambda key, sample, plan: jnp.zeros(0)).verdict.startswith("vacuous")
     leaks = found(lambda key, sample, plan: sample.y[0, 0])
-    assert leaks.verdict == "VIOLATED" and not leaks.vacuous
-    assert found(choice).details["outcomes"] == CONCEPTS.size and not found(choice).vacuous
+    assert leaks.verdict == "VIOLATED"
+    assert found(choice).details["outcomes"] == CONCEPTS.size and found(choice).verdict.startswith("consistent")
 
 
 @plan_type
@@ -274,7 +274,7 @@ def test_a_learner_is_audited_with_the_plan_and_the_claim_for_its_rows(larger):
     assert report.claim.epsilon == pytest.approx(1.0 if larger else 1 / len(report.witness["database"]))
     alone = evidence.learner_target(Amplified(CONCEPTS, larger=larger), "amplified", rows=1)
     assert not audit.exact(alone, Privacy(1.0, 0.0)).violated
-    assert alone.plan(Privacy(1.0, 0.0)).least == (1, 3, 24)
+    assert [*alone.plan(Privacy(1.0, 0.0))] == [1, 3, 24]
 
 
 def test_a_learner_that_spends_more_than_asked_or_plans_by_a_secret_n_is_refused():
