@@ -44,8 +44,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
         given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
         raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")
     begin, budget = time.perf_counter(), (float(privacy.epsilon), float(privacy.delta))
-    claim = target.claim(*budget)
-    plan = target.plan(privacy)
+    claim, plan = target.claim(*budget), target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
     largest, found, pairs, words, outcomes = 0.0, 0.0, 0, [], 0

@@ -167,10 +167,8 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
         raise
     except Exception as error:  # whatever a person's own code raises
         if not (wide and isinstance(error, TypeError | ValueError)):
-            raise InputError(
-                "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
-                "run it once by hand under jax.jit",
-            ) from error  # fmt: skip
+            given = f"{type(error).__name__}: {error}"
+            raise InputError("target", "a jittable function (key, data, plan)", given, "run it by hand") from error
         narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
         _traced(run, databases, like, plan, narrow, False)  # raises where the wide plan is not what is at fault
         raise InputError(

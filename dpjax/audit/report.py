@@ -47,8 +47,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence: no audit proves more."""
-        unmoved = VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
-        return VIOLATED if self.violated else unmoved
+        return VIOLATED if self.violated else VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -54,8 +54,7 @@ class Target:
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
-      claims: (epsilon, delta, databases) -> claims, each with the databases ``bool[m]`` to which it is made, where an
-        exact audit is not to judge all by ``claim``, the weakest.
+      claims: (epsilon, delta, databases) -> [(claim, for which ``bool[m]``)] where ``claim`` is the weakest of several.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 

@@ -81,8 +81,7 @@ def learner_target(
 
     @lru_cache(16)
     def planned(epsilon: float, delta: float) -> dict[int, Any]:
-        """The distinct plans, each by the least number of rows that it is for."""
-        found: dict[int, Any] = {}
+        found: dict[int, Any] = {}  # distinct plans, each by the least n that it is for
         for n in counts:
             own = learner.plan(Privacy(epsilon, delta), accuracy, n)
             if not found or not same_plan(own, [*found.values()][-1]):
