@@ -36,28 +36,36 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
     Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
       the rounding of log masses leaves open. InputError where there is no exact law, or a universe is of another
       relation than the claim. ``details["outcomes"]``: how many outcomes have a mass of at least 1e-15 on some
-      database; with one outcome an audit shows nothing.
+      database; "vacuous" with one outcome, which shows nothing.
     """
+    if not isinstance(target, Target):
+        raise InputError("target", "a dpjax.audit.Target", type(target).__name__, "make a Target of it")
     if target.table is None:
         given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
         raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")
-    begin, claim = time.perf_counter(), target.claim(float(privacy.epsilon), float(privacy.delta))
-    plan = target.plan(privacy)
+    begin, budget = time.perf_counter(), (float(privacy.epsilon), float(privacy.delta))
+    claim, plan = target.claim(*budget), target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
-    best: tuple[float, float, Any] | None = None
-    largest, pairs, words, outcomes, refuted = 0.0, 0, [], 0, False
+    best: tuple[bool, float, float, Any] | None = None
+    largest, found, pairs, words, outcomes = 0.0, 0.0, 0, [], 0
     for universe in target.universes():
         _same_relation(universe, claim)
         table = target.table(universe.databases, plan)
-        delta, epsilon, place = worst(table, universe, claim)
-        refuted = refuted or exceeds(claim, table, universe.pairs, tolerance)
-        pairs, largest = pairs + len(universe.pairs), max(largest, epsilon)
+        whole = [(claim, np.ones(len(table), bool))]
+        for own, among in target.claims(*budget, universe.databases) if target.claims else whole:
+            if not len(judged := universe.pairs[among[universe.pairs[:, 0]]]):
+                continue
+            delta, epsilon, place = worst(table, judged, own)
+            refuted = exceeds(own, table, judged, tolerance)
+            largest, found = max(largest, epsilon), max(found, delta)
+            if best is None or (refuted, delta, epsilon) > best[:3]:
+                best = (refuted, delta, epsilon, (universe, table, place, own))
+        pairs += len(universe.pairs)
         outcomes = max(outcomes, int(np.sum(table.max(axis=0) >= np.log(_SEEN))))
         words.append(universe.what)
-        if best is None or (delta, epsilon) > best[:2]:
-            best = (delta, epsilon, (universe, table, place))
-    assert best is not None
-    universe, table, (i, j) = best[2]
+    if best is None:
+        raise InputError("universes", "databases to go through", "none", "give the target a universe")
+    refuted, _, _, (universe, table, (i, j), claim) = best
     show = lambda at: universe.show(jax.tree.map(lambda part: np.asarray(part)[at], universe.databases))  # noqa: E731
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
@@ -66,7 +74,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
         "the float32 program as it runs" if as_it_runs else "", target.caveat,
     ]  # fmt: skip
     return Report(
-        target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, best[0],
+        target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, found,
         1.0, {"database": show(i), "neighbour": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
         {"outcomes": outcomes, "seconds": round(time.perf_counter() - begin, 3)},
@@ -101,12 +109,12 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
     return False
 
 
-def worst(table: np.ndarray, universe: Universe, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
+def worst(table: np.ndarray, neighbours: np.ndarray, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
     """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former)."""
     best, largest, place = -1.0, 0.0, (0, 0)
     step = max(1, _CHUNK // table.shape[1])
-    for start in range(0, len(universe.pairs), step):
-        pairs = universe.pairs[start : start + step]
+    for start in range(0, len(neighbours), step):
+        pairs = neighbours[start : start + step]
         p, q = table[pairs[:, 0]], table[pairs[:, 1]]
         deltas = hockey_stick(p, q, claim.epsilon)
         epsilons = epsilon_at(p, q, min(claim.delta * (1 + TOLERANCE), 1 - 1e-14))

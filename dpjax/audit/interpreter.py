@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from dpjax.audit.histories import Histories, codes
-from dpjax.audit.pieces import ASKED, DRAW, Pieces, Straight, atoms, filled, on_host, padded, refuse
+from dpjax.audit.pieces import ASKED, DRAW, Pieces, Straight, atoms, draws_in, filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value, joined, merged, taken
 
 _MERGED_FROM = 1024  # rows; merging fewer costs more than it saves
@@ -162,12 +162,15 @@ class Interpreter(ABC):
         how = equation.params
         tests, bodies = how["cond_nconsts"], how["body_nconsts"]
         test, body, state = args[:tests], args[tests : tests + bodies], args[tests + bodies :]
-        outer, ended = pop.lanes, []
+        draws, ended = draws_in(how["cond_jaxpr"].jaxpr), []
+        going: np.ndarray | None = None  # lanes that no draw of the condition has ended
         for turn in range(self.steps + 1):
-            (found,), fresh = self.run(how["cond_jaxpr"], [*test, *state], pop.entering())
-            pop = pop.behind(fresh)
+            entering = Population.of(pop.history, _inside(going, pop.lanes))
+            (found,), fresh = self.run(how["cond_jaxpr"], [*test, *state], entering)
+            test, body, state, pop = *(taken(part, fresh.at) for part in (test, body, state)), pop.behind(fresh)
             # under vmap there is one truth value for each lane; lanes that have ended stay as they are
             lanes = found.rows(len(pop)).reshape(len(pop), *found.x.shape[1 if found.each else 0 :])
+            lanes = lanes if going is None else lanes & going[fresh.at]
             self.turned(equation, lanes)
             alive = lanes.reshape(len(pop), -1).any(axis=1)
             out = np.flatnonzero(~alive)
@@ -185,17 +188,18 @@ class Interpreter(ABC):
                 )  # fmt: skip
             test, body, state, pop = taken(test, rows), taken(body, rows), taken(state, rows), pop.take(rows)
             lanes = lanes[rows]
-            own = lanes if lanes.ndim > 1 else outer and outer[rows]
-            entering = Population.of(pop.history, _inside(own, pop.lanes))
+            entering = Population.of(pop.history, _inside(lanes if lanes.ndim > 1 else None, pop.lanes))
             new, fresh = self.run(how["body_jaxpr"], [*body, *state], entering)
             if lanes.ndim > 1:
                 chosen = lanes[fresh.at]
                 pairs = zip(new, taken(state, fresh.at), strict=True)
                 new = [_picked(chosen, one.rows(len(fresh)), other.rows(len(fresh))) for one, other in pairs]
             test, body, state, pop = taken(test, fresh.at), taken(body, fresh.at), new, pop.behind(fresh)
-            keep, pop = merged(state, pop)
+            going = lanes[fresh.at] if draws and lanes.ndim > 1 else None
+            keep, pop = merged(state if going is None else [*state, Value(going, True)], pop)
             if keep is not None:
                 test, body, state = taken(test, keep), taken(body, keep), taken(state, keep)
+                going = going if going is None else going[keep]
         return joined(ended)
 
 

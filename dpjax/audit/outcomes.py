@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 
 from dpjax.audit.interpreter import Interpreter, in_lanes
 from dpjax.audit.pieces import NotListable as NotListable
-from dpjax.audit.pieces import filled, on_host, padded, refuse
+from dpjax.audit.pieces import checked, filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value
 from dpjax.core import keys
 from dpjax.core.checks import InputError
@@ -65,7 +65,7 @@ class Forking(Interpreter):
         self.forks += len(row)
         shapes = [var.aval for var in equation.outvars]
         made = [
-            Value(np.stack(parts, axis=1).reshape(len(row), *aval.shape).astype(aval.dtype), True)
+            Value(np.stack(parts, axis=1).reshape(len(row), *aval.shape), True)
             for parts, aval in zip(zip(*picked, strict=True), shapes, strict=True)
         ]
         lanes = None if pop.lanes is None else pop.lanes[row]
@@ -99,6 +99,15 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
         refuse(
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
             "a smaller world, a law on whole numbers, or a statistical audit",
+        )  # fmt: skip
+    sample = getattr(law, equation.params["method"])
+    tree: Any = jax.tree.structure(jax.eval_shape(sample, jax.eval_shape(lambda: keys.root(0))))
+    shapes = [(found.log_mass.shape + one.shape, one.dtype) for one in equation.params["jaxpr"].out_avals]
+    drawn, listed = tree.unflatten(shapes), jax.tree.map(lambda one: (one.shape, one.dtype), found.outcomes)
+    if str(drawn) != str(listed):
+        refuse(
+            equation, f"a support of {type(law).__name__} whose outcomes are what its sampler returns, {drawn}",
+            str(listed), "list them in the sampler's types, shapes and tree", InputError,
         )  # fmt: skip
     return found.outcomes, found.log_mass
 
@@ -150,10 +159,13 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
         with jax.enable_x64(wide):
             one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
             numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
-            return jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers), Forking()
-    except (TypeError, ValueError) as error:
-        if not wide or isinstance(error, InputError):
-            raise
+            return checked(jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers)), Forking()
+    except InputError:
+        raise
+    except Exception as error:  # whatever a person's own code raises
+        if not (wide and isinstance(error, TypeError | ValueError)):
+            given = f"{type(error).__name__}: {error}"
+            raise InputError("target", "a jittable function (key, data, plan)", given, "run it by hand") from error
         narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
         _traced(run, databases, like, plan, narrow, False)  # raises where the wide plan is not what is at fault
         raise InputError(

@@ -24,6 +24,7 @@ _RANDOM = frozenset({
     "random_bits", "random_unwrap", "random_gamma", "rng_bit_generator", "rng_uniform", "threefry2x32",
 })  # fmt: skip
 _OWN_KEYS = frozenset({"random_seed", "random_wrap"})
+_ONE_KEY = "keys derived from the one that the program is given"
 _HOST = frozenset({
     "pure_callback", "io_callback", "debug_callback", "debug_print", "ffi_call", "infeed", "outfeed",
 })  # fmt: skip
@@ -41,7 +42,7 @@ def refuse(equation: Any, expected: str, got: str, advice: str, kind: type[Input
 
 def is_key(one: Any) -> bool:
     """Whether an array, or a shape, is one of typed keys."""
-    return jax.dtypes.issubdtype(one.dtype, jax.dtypes.prng_key)
+    return jax.dtypes.issubdtype(getattr(one, "dtype", None), jax.dtypes.prng_key)
 
 
 def on_host(one: Any) -> np.ndarray:
@@ -52,6 +53,27 @@ def on_host(one: Any) -> np.ndarray:
 def given(words: Any, like: Any) -> Any:
     """The inverse of `on_host`, in a program."""
     return jax.random.wrap_key_data(words, impl=like.dtype._impl.name) if is_key(like) else words
+
+
+def checked(code: ClosedJaxpr) -> ClosedJaxpr:
+    """Refuses a program that returns nothing, or a key, which tells the noise; or that brings a key along."""
+    if _brings_key(code.jaxpr):
+        raise NotListable("a constant of the target", _ONE_KEY, "a key of its own", "split the given key")
+    if not code.out_avals:
+        raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
+    if any(is_key(one) for one in code.out_avals):
+        raise InputError("target", "outputs that are numbers", "a random key among them", "return no key, nor a child")
+    return code
+
+
+def _brings_key(jaxpr: Jaxpr) -> bool:
+    inside = (inner for one in jaxpr.eqns for inner in _inner(one))
+    return any(is_key(var.aval) for var in jaxpr.constvars) or any(map(_brings_key, inside))
+
+
+def draws_in(jaxpr: Jaxpr) -> bool:
+    """Whether there is a draw, also inside of other equations."""
+    return any(one.primitive.name == DRAW for one, _ in _walk(jaxpr, ""))
 
 
 def random_bits_outside(run: Callable, *arguments: Any) -> list[str]:
@@ -211,10 +233,7 @@ def _check(equation: Any) -> None:
                 "declare the law that this code samples: a class with sample, log_prob and support",
             )  # fmt: skip
         if name in _OWN_KEYS:
-            raise NotListable(
-                f"{name}{where}", "keys derived from the one that the program is given", "a key of its own",
-                "split the given key",
-            )  # fmt: skip
+            raise NotListable(f"{name}{where}", _ONE_KEY, "a key of its own", "split the given key")
         if name in _HOST:
             raise NotListable(
                 f"{name}{where}", "operations on arrays", "code on the host", "take it out, or audit statistically"

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from dpjax.audit.interpreter import Interpreter
-from dpjax.audit.pieces import ASKED, DRAW, given, on_host, refuse
+from dpjax.audit.pieces import ASKED, DRAW, checked, given, on_host, refuse
 from dpjax.audit.population import Population, Value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
@@ -176,7 +176,7 @@ _MOVED = {
 
 def traces(run: Callable, key: Any, first: Any, second: Any, plan: Any) -> tuple[Trace, Trace]:
     """What ``run(key, database, plan)`` meets on two databases, the draws on the second answered as on the first."""
-    code = jax.make_jaxpr(run)(key, first, plan)
+    code = checked(jax.make_jaxpr(run)(key, first, plan))
     interpreter = Replaying()
     values = lambda database: [Value(on_host(one), False) for one in jax.tree.leaves((key, database, plan))]  # noqa: E731
     found = interpreter.trace(code, values(first))

@@ -10,6 +10,7 @@ import numpy as np
 from dpjax.accounting.guarantee import Guarantee
 
 CONSISTENT, VIOLATED = "consistent with the claim", "VIOLATED"
+VACUOUS = "vacuous: one outcome on every database, nothing was tested"
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """`VIOLATED` with a witness, or consistent on this evidence: no audit proves more."""
-        return VIOLATED if self.violated else CONSISTENT
+        """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence: no audit proves more."""
+        return VIOLATED if self.violated else VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

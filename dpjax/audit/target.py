@@ -54,6 +54,7 @@ class Target:
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
+      claims: (epsilon, delta, databases) -> [(claim, for which ``bool[m]``)] where ``claim`` is the weakest of several.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -71,3 +72,4 @@ class Target:
     canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
     unlisted: str = ""
+    claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None

@@ -16,7 +16,7 @@ Answer = tuple[dict[str, Any], Callable[[], None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its status: 0 done, 1 claim refuted, 2 bad input, 3 a fault, 130 interrupted."""
+    """Runs one command: its status is 0 done, 1 refuted, 2 bad input or a vacuous audit, 3 a fault, 130 interrupted."""
     try:
         command = parse(sys.argv[1:] if arguments is None else arguments)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
@@ -36,4 +36,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             show()
         sys.stdout.flush()
-    return 1 if answer.get("violated") else 0
+    return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 0

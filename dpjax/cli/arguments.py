@@ -150,7 +150,8 @@ class AuditCommand(_Command):
     """Check a privacy claim: exactly where the output law is finite, else by a test with a stated confidence.
 
     Says what is claimed, what was found, on which evidence, and shows the two databases that tell most. Ends with
-    status 0 if the evidence is consistent with the claim, 1 if it refutes it, 2 if the target cannot be audited.
+    status 0 if the evidence is consistent with the claim, 1 if it refutes it, 2 if the target cannot be audited, or
+    only in a world where it has one outcome, which tests nothing.
 
     Example: dpjax audit stability --calibration printed
     Example: dpjax audit my_module:MyLearner --method statistical --trials 10000000

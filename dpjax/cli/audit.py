@@ -10,6 +10,7 @@ from rich.table import Table as Printed
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
+from dpjax.audit.report import VACUOUS
 from dpjax.cli import Answer
 from dpjax.cli.arguments import AuditCommand
 from dpjax.concepts import Domain
@@ -59,6 +60,7 @@ def run(command: AuditCommand) -> Answer:
                 }  # fmt: skip
                 _write(answer, reports, command)  # an interruption loses the row under way only
     answer["violated"] = any(report.violated for report in reports)
+    answer["vacuous"] = all(report.verdict == VACUOUS for report in reports)
     _write(answer, reports, command)
     if command.out is not None:
         from dpjax.plots import plot_privacy
@@ -196,6 +198,9 @@ def _method(target: Target, command: AuditCommand) -> str:
 def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
     method, why = _method(target, command), target.unlisted
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
+    for option, usual in (("search", 0), ("distance", 1)):
+        if method in (*_SURE, "one-run") and not command.all and (got := getattr(command, option)) != usual:
+            raise InputError(option, f"{usual} for method {method}", str(got), "leave it out, or --method statistical")
     if method == "exact":
         try:
             return audit.exact(target, privacy)

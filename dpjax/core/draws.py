@@ -17,6 +17,8 @@ from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
+from dpjax.core.checks import InputError
+
 Sampler = Callable[[Any, Array], Any]
 Lanes = tuple[tuple[int, tuple[bool, ...]], ...]
 """The vmaps that a draw went through, outermost first: the size of each, and which operands it batches."""
@@ -36,6 +38,8 @@ def drawn(sample: Sampler) -> Sampler:
     @functools.wraps(sample)
     def draw(law: Any, key: Array) -> Any:
         leaves, tree = jax.tree.flatten(law)
+        if any(leaf is law for leaf in leaves):
+            raise InputError("law", "a pytree", type(law).__name__, "decorate it: jax.tree_util.register_dataclass")
         leaves = [leaf if isinstance(leaf, Array) else jnp.asarray(leaf) for leaf in leaves]
         x64 = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
         jaxpr, out = _traced(sample, tree, tuple(jax.typeof(one) for one in (*leaves, key)), x64)

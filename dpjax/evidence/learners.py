@@ -1,10 +1,13 @@
 """Learners as targets: everything that `learn` returns, over every small sample."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax import concepts as c
@@ -13,10 +16,11 @@ from dpjax import sanitizers as s
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
-from dpjax.audit.exact import table_of_run
+from dpjax.audit.exact import TOLERANCE, table_of_run
 from dpjax.audit.target import Pair, Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.mechanisms.cover.lines.rejection import Performance
@@ -69,20 +73,42 @@ def learner_target(
     """A learner of k concepts, ours or any other, as a target.
 
     Its exact audit goes through all samples of up to ``rows`` rows over its domain, which should have two to four
-    elements, and through all of ``many`` rows without regard to order. Its plans are those for one row: a plan is
-    private for any number of rows. unlisted: why there is no exact audit; empty where there is one.
+    elements, and through all of ``many`` rows without regard to order. Databases of n rows meet the plan for n rows and
+    its guarantee; the claim is the weakest of these. InputError for a guarantee above its budget, and for plans that
+    depend on n where n is not public. unlisted: why there is no exact audit; empty where there is one.
     """
+    counts = sorted({*range(1, rows + 1), many or 1, _ROWS, _HARD_ROWS})
 
-    def plan(privacy: Privacy) -> Any:
-        return learner.plan(privacy, accuracy, 1)
+    @lru_cache(16)
+    def planned(epsilon: float, delta: float) -> dict[int, Any]:
+        found: dict[int, Any] = {}  # distinct plans, each by the least n that it is for
+        for n in counts:
+            own = learner.plan(Privacy(epsilon, delta), accuracy, n)
+            if not found or not same_plan(own, [*found.values()][-1]):
+                found[n] = own
+        if len(found) > 1 and learner.neighboring is not Neighboring.REPLACE_ONE:
+            given, advice = f"other ones from {[*found][1:]} rows on", "plan without n under this relation"
+            raise InputError("plan", "one plan for all n, which is not public here", given, advice)
+        return found
+
+    def promised(epsilon: float, delta: float) -> list[Guarantee]:
+        each = [learner.guarantee(own) for own in planned(epsilon, delta).values()]
+        if None in each:
+            raise InputError("target", "a learner that claims privacy", name, "audit another one: it promises none")
+        for own in each:
+            if own.epsilon > epsilon * (1 + TOLERANCE) or own.delta > delta * (1 + TOLERANCE):
+                budget, given = f"at most the budget ({epsilon:g}, {delta:g})", f"({own.epsilon:g}, {own.delta:g})"
+                raise InputError(f"guarantee of {name}", budget, given, "plan numbers that spend no more")
+        return each
 
     def claim(epsilon: float, delta: float) -> Guarantee:
-        promised = learner.guarantee(plan(Privacy(epsilon, delta)))
-        if promised is None:
-            raise InputError(
-                "target", "a learner that claims privacy", name, "audit another one: this one promises none"
-            )
-        return promised
+        each = promised(epsilon, delta)
+        return replace(each[0], epsilon=max(one.epsilon for one in each), delta=max(one.delta for one in each))
+
+    def claims(epsilon: float, delta: float, databases: Sample) -> list[tuple[Guarantee, Any]]:
+        rows = np.sum(np.asarray(databases.mask), axis=1)
+        way = np.searchsorted([*planned(epsilon, delta)][1:], rows, side="right")
+        return [(own, way == i) for i, own in enumerate(promised(epsilon, delta))]
 
     def universes() -> list[Universe]:
         domain: Any = learner.concepts.domain
@@ -94,7 +120,11 @@ def learner_target(
         return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
 
     def run(key: Array, sample: Sample, plan: Any) -> Any:
-        return learner.learn(key, sample, plan)
+        ways = [lambda key, sample, own=own: learner.learn(key, sample, own) for own in plan.values()]
+        if len(ways) == 1:
+            return ways[0](key, sample)
+        n, later = jnp.sum(sample.mask, dtype=jnp.int32), jnp.asarray([*plan][1:], jnp.int32)
+        return jax.lax.switch(jnp.sum(n >= later, dtype=jnp.int32), ways, key, sample)
 
     kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
     covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]
@@ -102,8 +132,9 @@ def learner_target(
     covers += getattr(learner, "runs", ())
     table = None if unlisted else table_of_run(run)
     return Target(
-        name, claim, run, universes, pairs, table, plan, covers=tuple(covers), at_once=at_once, unlisted=unlisted
-    )
+        name, claim, run, universes, pairs, table, lambda own: planned(float(own.epsilon), float(own.delta)),
+        covers=tuple(covers), at_once=at_once, unlisted=unlisted, claims=claims,
+    )  # fmt: skip
 
 
 class _SmallMedian:

@@ -66,6 +66,9 @@ def lines(config: Curve) -> list[Line]:
     )  # fmt: skip
     concepts = catalog.CLASSES[problem.concepts](Domain(problem.domain_size))
     found = []
+    for epsilon in sweep.epsilon:
+        if 0 < epsilon < 1.2e-38:
+            raise InputError("sweep.epsilon", "at least 1.2e-38", repr(epsilon), "float32 has no less: choose more")
     for name, k, epsilon in product(sweep.learners, sweep.k, sweep.epsilon):
         learner = catalog.learner(name, concepts, k)
         setting = Setting(learner, work, k, 1, epsilon, sweep.delta, sweep.alpha, sweep.beta)

@@ -33,7 +33,7 @@ class Law(Protocol):
     """A pytree. A new one is a file of its own: what is here is all that audits and mechanisms ask of it."""
 
     def sample(self, key: Array) -> Any:
-        """One outcome, marked `core.draws.drawn`."""
+        """One outcome, marked `core.draws.drawn`. Exact audits read `support` only: `dpjax.audit.sampler` compares."""
 
     def log_prob(self, outcome: Any) -> Array:
         """Its log mass, ``float64[]``; log density where the law is continuous."""

@@ -1,6 +1,6 @@
 """Exact audits: the known slips of print, every mechanism at its claim, planted bugs, and other people's arithmetic."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from dpjax.audit import outcomes
 from dpjax.audit.exact import exceeds
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.checks import InputError
+from dpjax.core.plans import Number, down, plan_type, whole
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import target_of
 from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
@@ -234,7 +235,61 @@ def test_an_audit_that_shows_nothing_says_so():
     constant = found(lambda key, sample, plan: jnp.zeros(2, jnp.uint32) + choice(key, sample, plan)[0] * jnp.uint32(0))
     assert constant.details["outcomes"] == 1 and "; 1 outcome" in constant.evidence
     assert (constant.epsilon_found, constant.delta_found) == pytest.approx((0, 0), abs=1e-12)
-    assert found(choice).details["outcomes"] == CONCEPTS.size
+    assert constant.verdict.startswith("vacuous")
+    assert found(lambda key, sample, plan: jnp.zeros(0)).verdict.startswith("vacuous")
+    leaks = found(lambda key, sample, plan: sample.y[0, 0])
+    assert leaks.verdict == "VIOLATED"
+    assert found(choice).details["outcomes"] == CONCEPTS.size and found(choice).verdict.startswith("consistent")
+
+
+@plan_type
+class OfRows:
+    epsilon: Number
+    n: Number
+
+
+@dataclass(frozen=True)
+class Amplified(KLN):
+    """Spends n times what it claims to."""
+
+    larger: bool = True
+    times: float = 1.0
+
+    def plan(self, privacy, accuracy, n=None):
+        return OfRows(down(self.times * privacy.epsilon * (n if self.larger else 1)), whole(n))
+
+    def learn(self, key, sample, plan):
+        return choice(key, sample, plan)
+
+    def guarantee(self, plan):
+        return Guarantee(float(plan.epsilon) / int(plan.n), 0.0, self.neighboring, "amplified")
+
+
+@pytest.mark.parametrize("larger", [True, False])
+def test_a_learner_is_audited_with_the_plan_and_the_claim_for_its_rows(larger):
+    """With two and three rows it breaks its claim, with one it keeps it."""
+    target = evidence.learner_target(Amplified(CONCEPTS, larger=larger), "amplified", rows=3)
+    report = audit.exact(target, Privacy(1.0, 0.0))
+    assert report.violated and len(report.witness["database"]) > 1 and target.claim(1.0, 0.0).epsilon == 1.0
+    assert report.claim.epsilon == pytest.approx(1.0 if larger else 1 / len(report.witness["database"]))
+    alone = evidence.learner_target(Amplified(CONCEPTS, larger=larger), "amplified", rows=1)
+    assert not audit.exact(alone, Privacy(1.0, 0.0)).violated
+    assert [*alone.plan(Privacy(1.0, 0.0))] == [1, 3, 24]
+
+
+def test_a_learner_that_spends_more_than_asked_or_plans_by_a_secret_n_is_refused():
+    greedy = evidence.learner_target(Amplified(CONCEPTS, times=5.0), "greedy", rows=1)
+    with pytest.raises(InputError, match=r"guarantee of greedy: expected at most the budget \(1, 0\), got \(5, 0\)"):
+        audit.exact(greedy, Privacy(1.0, 0.0))
+    with pytest.raises(InputError, match="one plan for all n, which is not public"):
+        audit.exact(evidence.learner_target(Amplified(CONCEPTS, ADD), "added", rows=1), Privacy(1.0, 0.0))
+
+
+def test_what_is_no_target_or_has_no_universe_is_refused():
+    with pytest.raises(InputError, match=r"expected a dpjax.audit.Target, got NoneType"):
+        audit.exact(None, Privacy(1.0, 0.0))
+    with pytest.raises(InputError, match="universes: expected databases"):
+        audit.exact(replace(of_program(choice), universes=list), Privacy(1.0, 1e-6))
 
 
 def test_the_float32_program_as_it_runs():
@@ -244,7 +299,7 @@ def test_the_float32_program_as_it_runs():
 
 
 def test_a_learner_that_casts_its_plan_is_told_not_to():
-    """Programs that mix the wide leaves with float32 have no one dtype; what fails in float32, too, fails as it did."""
+    """Programs that mix the wide leaves with float32 have no one dtype; what fails in float32, too, says so."""
 
     def cast(key, sample, plan):
         narrow = jax.lax.convert_element_type(plan.epsilon, jnp.float32)
@@ -254,7 +309,7 @@ def test_a_learner_that_casts_its_plan_is_told_not_to():
     with pytest.raises(InputError, match=r"types of its plan.*got cond branches.*do not cast.*as_it_runs=True"):
         found(cast)
     assert not found(cast, as_it_runs=True).violated
-    with pytest.raises(TypeError, match="unsupported operand"):
+    with pytest.raises(InputError, match=r"a jittable function .*TypeError: unsupported operand"):
         found(lambda key, sample, plan: plan.epsilon + "1")
 
 

@@ -1,7 +1,7 @@
 """Exact laws of programs, from their jaxprs: wherever a draw stands, it is listed, or refused by its equation."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,7 @@ from dpjax.audit.pieces import on_host
 from dpjax.audit.population import Value
 from dpjax.concepts import Domain
 from dpjax.core import random
+from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
 from dpjax.core.plans import Claim, widened
 from dpjax.core.types import Neighboring, Privacy
@@ -170,6 +171,47 @@ def test_while_and_while_under_vmap():
     check(run, {(i, j): one[i] * one[j] for i in one for j in one})
 
 
+def until_one(key, data, plan, most=2):
+    """How often, at most twice, a 0 is drawn: by the condition of a loop, from a law that depends on the data."""
+    going = lambda state: (state[0] < most) & (draw(jax.random.fold_in(key, state[0]), data, plan) == 0)  # noqa: E731
+    return jax.lax.while_loop(going, lambda state: (state[0] + 1, data[2]), (jnp.int32(0), data[2]))
+
+
+def test_draws_in_the_condition_of_a_loop():
+    p, last = probabilities()[:, 0], DATA[:, 2]
+    one = {(0,): 1 - p, (1,): p * (1 - p), (2,): p * p}
+    check(until_one, {(*i, x): np.where(last == x, q, 0.0) for i, q in one.items() for x in set(last.tolist())})
+    each = lambda key, data, plan: jax.vmap(lambda own: until_one(own, data, plan)[0])(jax.random.split(key, 2))  # noqa: E731
+    check(each, {(*i, *j): one[i] * one[j] for i in one for j in one})
+
+
+def test_rows_stay_apart_where_a_branch_in_the_condition_orders_them_anew():
+    def run(key, data, plan):
+        sure = lambda own: Categorical(jnp.zeros(1) * plan.epsilon).sample(own) == 0  # noqa: E731
+        go = lambda i: jax.lax.cond(data[0] > 0, sure, lambda _: True, jax.random.fold_in(key, i))  # noqa: E731
+        return jax.lax.while_loop(lambda s: go(s[0]) & (s[0] < 1), lambda s: (s[0] + 1, data[0]), (0, data[0]))[1:]
+
+    check(run, {(0,): np.array([1.0, 1, 0]), (3,): np.array([0.0, 0, 1])})
+
+
+def test_a_loop_inside_of_a_loop_under_vmap():
+    def one(own, turns, data, plan):
+        def inner(state):
+            return state[0] + 1, jax.random.split(state[1])[0], draw(jax.random.split(state[1])[1], data, plan)
+
+        def outer(state):
+            i, x = jnp.int32(0), jnp.int32(0)
+            i, own, x = jax.lax.while_loop(lambda s: s[0] < 1, inner, (i, state[1], x))
+            return state[0] + 1, own, x
+
+        return jax.lax.while_loop(lambda s: s[0] < turns, outer, (jnp.int32(0), own, jnp.int32(7)))[2]
+
+    def run(key, data, plan):
+        return jax.vmap(one, (0, 0, None, None))(jax.random.split(key, 2), jnp.arange(2, dtype=jnp.int32), data, plan)
+
+    check(run, {(7, i): probabilities()[:, i] for i in range(3)})
+
+
 def test_a_loop_that_need_not_end_is_refused_with_its_line():
     def run(key, data, plan):
         turn = lambda state: (jax.random.split(state[0])[0], draw(jax.random.split(state[0])[1], data, plan))  # noqa: E731
@@ -314,6 +356,77 @@ def test_keys_of_its_own_and_callbacks_are_refused():
 
     with pytest.raises(audit.NotListable, match=r"pure_callback at .*test_interpreter.py"):
         exact_table(calls, DATA, PLAN)
+
+
+OUTER = jax.random.key(3)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda key, data, plan: draw(OUTER, data, plan),
+        lambda key, data, plan: draw(jax.random.split(OUTER)[0], data, plan),
+        lambda key, data, plan: draw(jax.jit(lambda: OUTER)(), data, plan),
+        lambda key, data, plan: jax.lax.cond(data[0] > 0, lambda: draw(OUTER, data, plan), lambda: jnp.int32(0)),
+    ],
+)  # fmt: skip
+def test_keys_made_outside_are_refused(run):
+    with pytest.raises(audit.NotListable, match="given, got a key of its own"):
+        exact_table(run, DATA, PLAN)
+
+
+@pytest.mark.parametrize("which", [lambda key: key, lambda key: jax.random.split(key)])
+def test_outputs_with_a_key_are_refused(which):
+    with pytest.raises(InputError, match="outputs that are numbers, got a random key"):
+        exact_table(lambda key, data, plan: (draw(jax.random.fold_in(key, 2), data, plan), which(key)), DATA, PLAN)
+
+
+def test_programs_that_return_nothing_or_fail_are_refused():
+    with pytest.raises(InputError, match="a run that returns arrays, got nothing"):
+        exact_table(lambda key, data, plan: None, DATA, PLAN)
+    with pytest.raises(InputError, match=r"jittable function .*No batching rule"):
+        exact_table(lambda key, data, plan: jax.custom_batching.custom_vmap(draw)(key, data, plan), DATA, PLAN)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Miscast:
+    """Returns its number, and lists something else."""
+
+    x: jax.Array
+    wrong: str = field(metadata={"static": True})
+
+    @drawn
+    def sample(self, key):
+        return {"a": self.x}
+
+    def support(self, limit):
+        one, half = jnp.ones(1, jnp.int32), jnp.full(1, 0.5)
+        outcomes = {
+            "float": {"a": half},
+            "shape": {"a": one[None]},
+            "tree": one,
+            "name": {"b": one},
+            "more": {"a": one, "b": one},
+        }
+        return Support(outcomes[self.wrong], jnp.zeros(1))
+
+
+class Plain:
+    @drawn
+    def sample(self, key):
+        return jnp.int32(0)
+
+
+@pytest.mark.parametrize("wrong", ["float", "shape", "tree", "name", "more"])
+def test_a_support_is_of_what_the_sampler_returns(wrong):
+    with pytest.raises(InputError, match=r"support of Miscast .*what its sampler returns, \{'a': .*int32"):
+        exact_table(lambda key, data, plan: Miscast(data[0], wrong).sample(key), DATA, PLAN)
+
+
+def test_a_law_that_is_no_pytree_is_refused():
+    with pytest.raises(InputError, match="a pytree, got Plain"):
+        Plain().sample(jax.random.key(0))
 
 
 def test_laws_without_a_list_are_refused_with_the_line():

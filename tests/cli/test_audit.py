@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpjax import accounting, audit, cli, learners, mechanisms, sanitizers
+from dpjax import accounting, audit, cli, evidence, learners, mechanisms, sanitizers
 from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target
 from dpjax.audit.databases import show_numbers
@@ -43,6 +43,13 @@ class OwnLearner(KLN):
     pass
 
 
+def vacuous_target():
+    """Says the same whatever it is given."""
+    target = evidence.mechanism_target("stability")
+    run = lambda key, data, plan: np.zeros((), np.int32)  # noqa: E731
+    return replace(target, run=run, table=audit.table_of_run(run))
+
+
 def not_a_target():
     return 3
 
@@ -61,6 +68,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
     assert answer["claim"] == {"epsilon": 1.0, "delta": 1e-6, "relation": "replace-one"}
     expected = "target calibration claim method evidence epsilon_found delta_found confidence witness verdict"
     assert {*expected.split()} <= answer.keys()
+    status, out, _ = run(capsys, f"{__name__}:vacuous_target")
+    assert status == 2 and "vacuous: one outcome" in out
     status, out, err = run(capsys, "stabilty")
     assert status == 2 and "did you mean stability" in err and not out
 
@@ -80,6 +89,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
         (["randomized_response", "--method", "replay"], "no question"),
         (["stability", "--method", "guess"], "method"), (["stability", "--relation", "cousins"], "relation"),
         (["kln-basic", "--relation", "add-or-remove-one"], "relation"), (["no_such_module:thing"], "module:object"),
+        (["kln-points", "--search", "3"], "search: expected 0 for method exact, got 3"),
+        (["kln-points", "--distance", "2"], "distance: expected 1 for method exact, got 2"),
         ([f"{__name__}:not_a_target"], "Learner"), ([f"{__name__}:missing"], "module:object"),
         (["choosing", "--delta", "0"], "delta"), (["point", "--delta", "0"], "delta"),
     ],

@@ -169,3 +169,8 @@ def test_output_that_nobody_reads(tmp_path):
     command = f"{sys.executable} -m dpjax.cli list | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ)
     assert "Traceback" not in done.stderr
+
+
+def test_a_budget_below_float32_is_told_as_it_was_given(capsys):
+    assert cli.main(["plan", "--sweep.epsilon", "1e-50"]) == 2
+    assert "got 1e-50" in capsys.readouterr().err
