@@ -15,16 +15,20 @@ from dpjax.laws.base import Support, total
 @register_dataclass
 @dataclass(frozen=True)
 class Laplace:
-    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); loc and scale are ``float[...]``."""
+    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or whole."""
 
     loc: Array
     scale: Array
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element, tails exact (see `random.laplace`)."""
+        """One draw an element, tails exact (see `random.laplace`); what is rounded is the sum, not a whole loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
-        return self.loc + self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
+        noise = self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
+        if not jnp.issubdtype(jnp.result_type(self.loc), jnp.integer):
+            return self.loc + noise
+        with jax.enable_x64(True):
+            return (self.loc.astype(jnp.float64) + noise.astype(jnp.float64)).astype(noise.dtype)
 
     def log_prob(self, outcome: Array) -> Array:
         """The log density of all entries together, ``float64[]``."""
@@ -36,23 +40,28 @@ class Laplace:
         """None: it is continuous. `RoundedLaplace` is what a program can go on computing with."""
         return None
 
+    @property
+    def _center(self) -> Array:
+        whole = jnp.issubdtype(jnp.result_type(self.loc), jnp.integer)
+        return self.loc.astype(jnp.result_type(self.scale)) if whole else self.loc
+
     def log_density(self, value: Array) -> Array:
         """log f(value)."""
-        return -jnp.abs(value - self.loc) / self.scale - jnp.log(2 * self.scale)
+        return -jnp.abs(value - self._center) / self.scale - jnp.log(2 * self.scale)
 
     def log_survival(self, value: Array) -> Array:
         """log P(X >= value), exact in both tails."""
-        z = (value - self.loc) / self.scale
+        z = (value - self._center) / self.scale
         upper = -jnp.abs(z) - jnp.log(jnp.asarray(2.0, z.dtype))
         return jnp.where(z > 0, upper, jnp.log1p(-jnp.exp(upper)))
 
     def log_cdf(self, value: Array) -> Array:
         """log P(X <= value), exact in both tails."""
-        return Laplace(-self.loc, self.scale).log_survival(-value)
+        return Laplace(-self._center, self.scale).log_survival(-value)
 
     def log_mass(self, low: Array, high: Array) -> Array:
         """log P(low <= X <= high) for low <= high, either of which may be infinite; no digit is lost."""
-        low, high = (low - self.loc) / self.scale, (high - self.loc) / self.scale
+        low, high = (low - self._center) / self.scale, (high - self._center) / self.scale
         above = _one_sided(jnp.maximum(low, 0), jnp.maximum(high, 0))
         below = _one_sided(jnp.maximum(-high, 0), jnp.maximum(-low, 0))
         return jnp.logaddexp(above, below)

@@ -37,6 +37,8 @@ def lag(scores: Array, best: Array, dtype: Any) -> Array:
     Saturation replaces a score by max(score, best - the largest number), which moves by no more than the scores do and
     in the same direction, so sensitivity and monotonicity hold.
     """
+    if jnp.issubdtype(scores.dtype, jnp.floating):
+        return scores.astype(dtype) - best.astype(dtype)
     gap = best - scores
     if jnp.issubdtype(scores.dtype, jnp.signedinteger):
         gap = jnp.where(gap < 0, jnp.asarray(jnp.iinfo(scores.dtype).max, scores.dtype), gap)  # it wrapped
