@@ -48,9 +48,10 @@ class Categorical:
         """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
         with jax.enable_x64(True):
             weights = self.log_weights.astype(jnp.float64)
-            if self.exact is not None:
-                added = self.unit is None
-                weights = weights + self.exact.astype(jnp.float64) if added else multiples(self.exact, self.unit)
+            if self.exact is not None and self.unit is not None:
+                weights = multiples(self.exact, self.unit)
+            elif self.exact is not None:
+                weights = weights + self.exact.astype(jnp.float64)
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
@@ -93,8 +94,8 @@ class Categorical:
         stream = random.stream_of(key)
         with jax.enable_x64(True):
             weights, null = self._parts(self.log_weights, -jnp.inf)
-            exact = (None, None) if self.exact is None else self._parts(self.exact, 0)
-            table = Bounds.of(weights, self.largest, null, *exact, self.unit)
+            exact, null_rest = (None, None) if self.exact is None else self._parts(self.exact, 0)
+            table = Bounds.of(weights, self.largest, null, (exact, null_rest, self.unit))
 
             def attempt(state):  # the index, once it is found; before, -1 less the attempts so far
                 high, low = random.words_from(stream, (4,), 4 * (-1 - state).astype(jnp.uint32))
@@ -116,7 +117,7 @@ class Categorical:
     def sample_race(self, key: Array) -> Array:
         """One draw by the exponential race, an independent path: the least E_i / exp(w_i) wins.
 
-        Exact to 44 nats below the largest weight, of the rounded log-weights. Several times slower than `sample` on a CPU.
+        Of the rounded log-weights, exact to 44 nats below the largest. Several times slower than `sample` on a CPU.
         """
         weights = self.log_weights
         arrival = jnp.log(random.exponential(key, weights.shape, weights.dtype)) - weights

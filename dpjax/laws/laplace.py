@@ -25,10 +25,8 @@ class Laplace:
         """One draw an element, tails exact (see `random.laplace`); what is rounded is the sum, not a whole loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
         noise = self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
-        if not jnp.issubdtype(jnp.result_type(self.loc), jnp.integer):
-            return self.loc + noise
         with jax.enable_x64(True):
-            return (self.loc.astype(jnp.float64) + noise.astype(jnp.float64)).astype(noise.dtype)
+            return (jnp.asarray(self.loc).astype(jnp.float64) + noise.astype(jnp.float64)).astype(noise.dtype)
 
     def log_prob(self, outcome: Array) -> Array:
         """The log density of all entries together, ``float64[]``."""
@@ -42,8 +40,7 @@ class Laplace:
 
     @property
     def _center(self) -> Array:
-        whole = jnp.issubdtype(jnp.result_type(self.loc), jnp.integer)
-        return self.loc.astype(jnp.result_type(self.scale)) if whole else self.loc
+        return jnp.asarray(self.loc).astype(jnp.result_type(self.scale))
 
     def log_density(self, value: Array) -> Array:
         """log f(value)."""

@@ -43,7 +43,7 @@ class RoundedLaplace:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an entry, ``int32``, of the shape of ``count``; in float64, where counts of 32 bits stay distinct."""
+        """One draw an entry, ``int32``, of the shape of ``count``; in float64: all counts are distinct."""
         with jax.enable_x64(True):
             count, scale = (part.astype(jnp.float64) for part in (self.count, self.scale))
             low, high = (part.astype(jnp.float64) for part in (self.low, self.low + self.span))

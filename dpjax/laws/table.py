@@ -15,6 +15,8 @@ LANES = 1 << _SHIFT  # neighbouring columns whose sums a CPU makes at once
 _BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
 _EXISTS = 1 << 27  # added to the units of a candidate that exists; those of a column stay below it
+Lost = tuple[Array | None, Array | None, Array | None]
+_NOTHING: Lost = (None, None, None)
 NEVER = -(2**31)  # the lag of a candidate that does not exist
 # 2**f on [0, 1], relative error below 7.5e-5
 _POWER = (0.9999252186, 0.6958335400, 0.2260671568, 0.0780245217)
@@ -44,17 +46,13 @@ class Bounds:
 
     @staticmethod
     def of(
-        log_weights: Array,
-        known: Array | None = None,
-        null: Array | None = None,
-        exact: Array | None = None,
-        null_rest: Array | None = None,
-        unit: Array | None = None,
+        log_weights: Array, known: Array | None = None, null: Array | None = None, lost: Lost = _NOTHING
     ) -> "Bounds":
         """From ``float[m]``; ``known``: the maximum of all log-weights, if it is known; ``null``: ``float[]``.
 
-        exact, unit: see `Categorical`; the bounds are those of the rounded weights, with room for the difference.
+        lost: `Categorical.exact`, its entry of null, and its unit; the bounds have room for the difference.
         """
+        exact, null_rest, unit = lost
         if known is None:
             known = fold_max(log_weights) if null is None else jnp.maximum(fold_max(log_weights), null)
         possible = jnp.isfinite(known)

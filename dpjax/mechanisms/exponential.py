@@ -69,23 +69,22 @@ def exponential(
 def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: Array | None = None) -> Categorical:
     """The law proportional to exp(factor x score), for those who vouch for the sensitivity themselves.
 
-    A float32 factor runs `LESS` smaller, so that rounding spends nothing beyond the factor: a log-weight off by E at
-    most moves the log of a probability by 2 E, a loss by 4 E. `Categorical.of` and the float64 product are off by
-    E = (2**-48 + 2**-52) factor x lag, and whole numbers of 32 bits lag by less than 2**31: 4 E < 2**-14 factor.
+    A float32 factor runs `LESS` smaller, so that rounding spends nothing: log-weights that are off by E at most move a
+    loss by 4 E. Here E = (2**-48 + 2**-52) factor x lag, and whole numbers of 32 bits lag by less than 2**31, so that
+    4 E < 0.54 LESS factor. A base of r nats adds 2**-46 r, which the others leave room for if factor >= 2**-31 r.
     """
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
     existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))
     best = fold_max(existing)
-    narrow = factor.dtype == jnp.float32
-    factor = factor * jnp.asarray(1 - LESS, factor.dtype) if narrow else factor
-    if log_base is None and (not narrow or scores.dtype == jnp.int32):
-        lags = lag(existing, best, jnp.int32 if narrow else factor.dtype)
-        largest = factor * (best - best).astype(factor.dtype)
-        weights = factor * lags.astype(factor.dtype)
-        if where is not None:
-            weights, largest = jnp.where(where, weights, -jnp.inf), jnp.where(jnp.any(where), largest, -jnp.inf)
-            lags = jnp.where(where, lags, NEVER)
-        return Categorical(weights, False, largest, lags, factor) if narrow else Categorical(weights, largest=largest)
+    if factor.dtype == jnp.float32:
+        factor = factor * jnp.float32(1 - LESS)
+        if log_base is None and scores.dtype == jnp.int32:  # many candidates: a draw multiplies those that it looks at
+            lags, largest = lag(existing, best, jnp.int32), factor * jnp.float32(0)
+            if where is not None:
+                lags, largest = jnp.where(where, lags, NEVER), jnp.where(jnp.any(where), largest, -jnp.inf)
+            weights = factor * lags.astype(jnp.float32)
+            weights = weights if where is None else jnp.where(where, weights, -jnp.inf)
+            return Categorical(weights, False, largest, lags, factor)
     with jax.enable_x64(True):
         weights = factor.astype(jnp.float64) * lag(existing, best, jnp.float64)
         weights = weights if log_base is None else weights + log_base.astype(jnp.float64)

@@ -44,14 +44,10 @@ class HistogramLaw:
     def sample(self, key: Array) -> tuple[Array, Array]:
         """(released ``bool[m]``, noisy count ``float[m]``, 0 where not released), in float64 up to the result."""
         with jax.enable_x64(True):
-            released, noisy = self._widened()._sample(key)
-            return released, noisy.astype(self.rate.dtype)
-
-    def _sample(self, key: Array) -> tuple[Array, Array]:
-        """As `sample`, of a law in float64, where counts of 32 bits stay distinct."""
-        noise = random.laplace(key, self.counts.shape, self.rate.dtype)
-        released = self._eligible() & (noise >= self._needed())
-        return released, jnp.where(released, self.counts.astype(self.rate.dtype) + noise / self.rate, 0)
+            law, noise = self._widened(), random.laplace(key, self.counts.shape, jnp.float64)
+            released = self._eligible() & (noise >= law._needed())
+            noisy = self.counts.astype(jnp.float64) + noise / law.rate
+            return released, jnp.where(released, noisy, 0).astype(self.rate.dtype)
 
     def release_log_probs(self) -> tuple[Array, Array]:
         """(log P(released), log P(not released)), each ``float[m]``, exact in both tails."""
@@ -114,7 +110,7 @@ class RoundedHistogram:
     def sample(self, key: Array) -> Array:
         """``int32[m]``."""
         with jax.enable_x64(True):
-            released, noisy = self.histogram._widened()._sample(key)
+            released, noisy = self.histogram._widened().sample(key)
             high = self.high.astype(jnp.float64)
             return jnp.where(released, jnp.clip(jnp.rint(noisy), 0, high).astype(jnp.int32), jnp.int32(-1))
 

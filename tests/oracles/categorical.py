@@ -30,7 +30,7 @@ def sampler_probabilities(law):
     with jax.enable_x64(True):
         weights, null = law._parts(jnp.asarray(law.log_weights), -jnp.inf)
         exact = (None, None) if law.exact is None else law._parts(law.exact, 0)
-        segments = jax.device_get(_units(weights, law.largest, null, *exact, law.unit))
+        segments = jax.device_get(_units(weights, law.largest, null, (*exact, law.unit)))
     realised = []
     for part in segments:
         bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)
