@@ -11,7 +11,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
 from dpjax.laws.base import Support
-from dpjax.laws.table import Bounds, multiples, unit
+from dpjax.laws.table import Bounds, unit, whole
 
 _ATTEMPTS = 1 << 16
 
@@ -47,11 +47,7 @@ class Categorical:
     def log_probs(self) -> Array:
         """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
         with jax.enable_x64(True):
-            weights = self.log_weights.astype(jnp.float64)
-            if self.exact is not None and self.unit is not None:
-                weights = multiples(self.exact, self.unit)
-            elif self.exact is not None:
-                weights = weights + self.exact.astype(jnp.float64)
+            weights = whole(self.log_weights, self.exact, self.unit)
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
@@ -94,8 +90,8 @@ class Categorical:
         stream = random.stream_of(key)
         with jax.enable_x64(True):
             weights, null = self._parts(self.log_weights, -jnp.inf)
-            exact, null_rest = (None, None) if self.exact is None else self._parts(self.exact, 0)
-            table = Bounds.of(weights, self.largest, null, (exact, null_rest, self.unit))
+            exact = (None, None) if self.exact is None else self._parts(self.exact, 0)
+            table = Bounds.of(weights, self.largest, null, *exact, self.unit)
 
             def attempt(state):  # the index, once it is found; before, -1 less the attempts so far
                 high, low = random.words_from(stream, (4,), 4 * (-1 - state).astype(jnp.uint32))

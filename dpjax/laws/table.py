@@ -15,9 +15,7 @@ LANES = 1 << _SHIFT  # neighbouring columns whose sums a CPU makes at once
 _BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
 _EXISTS = 1 << 27  # added to the units of a candidate that exists; those of a column stay below it
-Lost = tuple[Array | None, Array | None, Array | None]
-_NOTHING: Lost = (None, None, None)
-NEVER = -(2**31)  # the lag of a candidate that does not exist
+NEVER = -(2**31)  # the entry of `Categorical.exact` of a candidate that does not exist
 # 2**f on [0, 1], relative error below 7.5e-5
 _POWER = (0.9999252186, 0.6958335400, 0.2260671568, 0.0780245217)
 
@@ -45,20 +43,18 @@ class Bounds:
     ends: Array  # int64[at most 16], running sums of the uppermost nodes
 
     @staticmethod
-    def of(
-        log_weights: Array, known: Array | None = None, null: Array | None = None, lost: Lost = _NOTHING
-    ) -> "Bounds":
+    def of(log_weights: Array, known: Array | None = None, null: Array | None = None, *lost: Array | None) -> "Bounds":
         """From ``float[m]``; ``known``: the maximum of all log-weights, if it is known; ``null``: ``float[]``.
 
-        lost: `Categorical.exact`, its entry of null, and its unit; the bounds have room for the difference.
+        lost: `Categorical.exact`, its entry of null, its unit, or none of them; bounds have room for the difference.
         """
-        exact, null_rest, unit = lost
+        exact, null_rest, unit = lost or (None, None, None)
         if known is None:
             known = fold_max(log_weights) if null is None else jnp.maximum(fold_max(log_weights), null)
         possible = jnp.isfinite(known)
         largest = jnp.where(possible, known, jnp.zeros_like(known))
         cells = _segments(log_weights, -jnp.inf)
-        parts = () if exact is None else _segments(exact, 0 if unit is None else NEVER)
+        parts = () if exact is None else _segments(exact, NEVER)
         columns = [_bounds(part, largest) for part in cells]
         bounds = columns[0] if len(columns) == 1 else jnp.concatenate(columns)
         null_bound = None if null is None else _bounds(null.reshape(1, 1, 1), largest)[0]
@@ -75,8 +71,7 @@ class Bounds:
 
     def weights(self, cells: Array, rest: Array | None = None) -> tuple[Array, Array]:
         """The least whole number above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
-        lag = cells.astype(jnp.float64) - self.largest.astype(jnp.float64)
-        exact = jnp.exp(lag if rest is None else lag + rest.astype(jnp.float64)) * 2.0**_BITS
+        exact = jnp.exp(whole(cells, rest, self.unit) - self.largest.astype(jnp.float64)) * 2.0**_BITS
         return jnp.floor(exact) + 1.0, exact
 
     def propose(self, word: Array, next_word: Array) -> tuple[Array, Array]:
@@ -103,20 +98,18 @@ class Bounds:
         for level in reversed(self.levels):
             row, target = _descend(_column(level, column).astype(jnp.int64), target)
             column = _entry(level, column, row)
-        if self.unit is None:
-            rest = _found(self.exact, column, 0) if self.exact else None
-            units, exact = self.weights(_found(self.cells, column, -jnp.inf), rest)
-        else:
-            units, exact = self.weights(multiples(_found(self.exact, column, NEVER), self.unit))
+        rest = _found(self.exact, column, NEVER) if self.exact else None
+        units, exact = self.weights(_found(self.cells, column, -jnp.inf), rest)
         row, _ = _descend(units, target.astype(jnp.float64))
         inside = jnp.minimum(row, jnp.int32(units.shape[0] - 1))
         accept = jnp.where(row < units.shape[0], _item(exact, inside) / _item(units, inside), 0.0)
         return ((column >> _SHIFT) * _CELLS + inside) * LANES + (column & (LANES - 1)), accept
 
 
-def multiples(lags: Array, unit: Array) -> Array:
-    """unit x lag, ``float64``; -inf for the lag `NEVER`."""
-    return jnp.where(lags == NEVER, -jnp.inf, unit.astype(jnp.float64) * lags.astype(jnp.float64))
+def whole(rounded: Array, exact: Array | None, unit: Array | None) -> Array:
+    """Log-weights in float64, of the fields of `Categorical`."""
+    wide, exact = rounded.astype(jnp.float64), jnp.float64(0) if exact is None else exact.astype(jnp.float64)
+    return wide + exact if unit is None else jnp.where(exact == NEVER, -jnp.inf, unit.astype(jnp.float64) * exact)
 
 
 def fold_max(values: Array) -> Array:

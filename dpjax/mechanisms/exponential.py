@@ -80,10 +80,10 @@ def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: A
         factor = factor * jnp.float32(1 - LESS)
         if log_base is None and scores.dtype == jnp.int32:  # many candidates: a draw multiplies those that it looks at
             lags, largest = lag(existing, best, jnp.int32), factor * jnp.float32(0)
+            weights = factor * lags.astype(jnp.float32)
             if where is not None:
                 lags, largest = jnp.where(where, lags, NEVER), jnp.where(jnp.any(where), largest, -jnp.inf)
-            weights = factor * lags.astype(jnp.float32)
-            weights = weights if where is None else jnp.where(where, weights, -jnp.inf)
+                weights = jnp.where(where, weights, -jnp.inf)
             return Categorical(weights, False, largest, lags, factor)
     with jax.enable_x64(True):
         weights = factor.astype(jnp.float64) * lag(existing, best, jnp.float64)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.laws.table import Bounds, multiples
+from dpjax.laws.table import Bounds
 
 
 @jax.jit
@@ -18,9 +18,7 @@ def _units(*parts):
     for i, part in enumerate(table.cells):
         blocks, _, lanes = part.shape
         bounds = table.bounds[first : first + blocks * lanes].reshape(blocks, 1, lanes)
-        exact = table.exact[i] if table.exact else None
-        pair = (part, exact) if table.unit is None else (multiples(exact, table.unit),)
-        segments.append((bounds, *table.weights(*pair)))
+        segments.append((bounds, *table.weights(part, table.exact[i] if table.exact else None)))
         first += blocks * lanes
     return segments
 
@@ -30,7 +28,7 @@ def sampler_probabilities(law):
     with jax.enable_x64(True):
         weights, null = law._parts(jnp.asarray(law.log_weights), -jnp.inf)
         exact = (None, None) if law.exact is None else law._parts(law.exact, 0)
-        segments = jax.device_get(_units(weights, law.largest, null, (*exact, law.unit)))
+        segments = jax.device_get(_units(weights, law.largest, null, *exact, law.unit))
     realised = []
     for part in segments:
         bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)
