@@ -1,7 +1,6 @@
 """A law on finitely many outcomes."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,14 +34,12 @@ class Categorical:
     unit: Array | None = None
 
     @staticmethod
-    def of(log_weights: Array, dtype: Any, no_answer: bool = False) -> "Categorical":
+    def of(log_weights: Array, dtype, no_answer: bool = False) -> "Categorical":
         """From ``float64[m]``. In float32 two parts keep each log-weight to 2**-48 of itself."""
         with jax.enable_x64(True):
             rounded = log_weights.astype(dtype)
-            if rounded.dtype == jnp.float64:
-                return Categorical(rounded, no_answer)
-            rest = (log_weights - rounded.astype(jnp.float64)).astype(dtype)
-            return Categorical(rounded, no_answer, None, jnp.where(jnp.isfinite(rounded), rest, 0))
+            rest = jnp.where(jnp.isfinite(rounded), log_weights - rounded.astype(jnp.float64), 0).astype(dtype)
+            return Categorical(rounded, no_answer, None, None if rounded.dtype == jnp.float64 else rest)
 
     def log_probs(self) -> Array:
         """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""

@@ -38,27 +38,23 @@ class Laplace:
         """None: it is continuous. `RoundedLaplace` is what a program can go on computing with."""
         return None
 
-    @property
-    def _center(self) -> Array:
-        return jnp.asarray(self.loc).astype(jnp.result_type(self.scale))
-
     def log_density(self, value: Array) -> Array:
         """log f(value)."""
-        return -jnp.abs(value - self._center) / self.scale - jnp.log(2 * self.scale)
+        return -jnp.abs(value - self.loc.astype(self.scale.dtype)) / self.scale - jnp.log(2 * self.scale)
 
     def log_survival(self, value: Array) -> Array:
         """log P(X >= value), exact in both tails."""
-        z = (value - self._center) / self.scale
+        z = (value - self.loc.astype(self.scale.dtype)) / self.scale
         upper = -jnp.abs(z) - jnp.log(jnp.asarray(2.0, z.dtype))
         return jnp.where(z > 0, upper, jnp.log1p(-jnp.exp(upper)))
 
     def log_cdf(self, value: Array) -> Array:
         """log P(X <= value), exact in both tails."""
-        return Laplace(-self._center, self.scale).log_survival(-value)
+        return Laplace(-self.loc, self.scale).log_survival(-value)
 
     def log_mass(self, low: Array, high: Array) -> Array:
         """log P(low <= X <= high) for low <= high, either of which may be infinite; no digit is lost."""
-        low, high = (low - self._center) / self.scale, (high - self._center) / self.scale
+        low, high = ((end - self.loc.astype(self.scale.dtype)) / self.scale for end in (low, high))
         above = _one_sided(jnp.maximum(low, 0), jnp.maximum(high, 0))
         below = _one_sided(jnp.maximum(-high, 0), jnp.maximum(-low, 0))
         return jnp.logaddexp(above, below)

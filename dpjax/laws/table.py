@@ -44,10 +44,8 @@ class Bounds:
 
     @staticmethod
     def of(log_weights: Array, known: Array | None = None, null: Array | None = None, *lost: Array | None) -> "Bounds":
-        """From ``float[m]``; ``known``: the maximum of all log-weights, if it is known; ``null``: ``float[]``.
-
-        lost: `Categorical.exact`, its entry of null, its unit, or none of them; bounds have room for the difference.
-        """
+        """From ``float[m]``; ``known``: their maximum, if it is known; ``null``: ``float[]``; ``lost``, for which
+        bounds have room: `Categorical.exact`, its entry of null, its unit, or none of them."""
         exact, null_rest, unit = lost or (None, None, None)
         if known is None:
             known = fold_max(log_weights) if null is None else jnp.maximum(fold_max(log_weights), null)
@@ -66,8 +64,8 @@ class Bounds:
         while top.shape[0] > _BRANCHES:
             levels.append(_blocks(top, _BRANCHES, 1))
             top = jnp.sum(levels[-1], axis=1).reshape(-1)
-        tables = tuple(levels), _running(top)
-        return Bounds(cells, parts, unit, null, null_rest, largest, possible, null_bound, bounds, *tables)
+        bounded = largest, possible, null_bound, bounds, tuple(levels), _running(top)
+        return Bounds(cells, parts, unit, null, null_rest, *bounded)
 
     def weights(self, cells: Array, rest: Array | None = None) -> tuple[Array, Array]:
         """The least whole number above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
@@ -76,13 +74,12 @@ class Bounds:
 
     def propose(self, word: Array, next_word: Array) -> tuple[Array, Array]:
         """An index and its acceptance probability, from 128 bits. With ``null``, 0 is null, 1 + i candidate i."""
-        total = self.ends[-1]
+        total = self.ends[-1].astype(jnp.uint64)
         if self.null_bound is not None:
-            total = total + self.null_bound.astype(jnp.int64)
-        factor = total.astype(jnp.uint64)
-        low = word * factor
-        carry = low + jax.lax.mulhi(next_word, factor) < low  # of 128 bits x factor, all above the 128th bit
-        target = (jax.lax.mulhi(word, factor) + carry.astype(jnp.uint64)).astype(jnp.int64)
+            total = total + self.null_bound.astype(jnp.uint64)
+        low = word * total
+        carry = low + jax.lax.mulhi(next_word, total) < low
+        target = (jax.lax.mulhi(word, total) + carry.astype(jnp.uint64)).astype(jnp.int64)  # (128 bits x total) >> 128
         if self.null is None or self.null_bound is None:
             return self._descended(target)
         left = target - self.null_bound.astype(jnp.int64)

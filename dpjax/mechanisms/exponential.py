@@ -86,8 +86,8 @@ def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: A
                 weights = jnp.where(where, weights, -jnp.inf)
             return Categorical(weights, False, largest, lags, factor)
     with jax.enable_x64(True):
-        weights = factor.astype(jnp.float64) * lag(existing, best, jnp.float64)
-        weights = weights if log_base is None else weights + log_base.astype(jnp.float64)
+        base = 0.0 if log_base is None else log_base.astype(jnp.float64)
+        weights = factor.astype(jnp.float64) * lag(existing, best, jnp.float64) + base
         weights = weights if where is None else jnp.where(where, weights, -jnp.inf)
         most = fold_max(weights)  # what is rounded is the distance from it
         return Categorical.of(weights - jnp.where(jnp.isfinite(most), most, 0), factor.dtype)

@@ -46,8 +46,8 @@ class HistogramLaw:
         with jax.enable_x64(True):
             law, noise = self._widened(), random.laplace(key, self.counts.shape, jnp.float64)
             released = self._eligible() & (noise >= law._needed())
-            noisy = self.counts.astype(jnp.float64) + noise / law.rate
-            return released, jnp.where(released, noisy, 0).astype(self.rate.dtype)
+            noisy = jnp.where(released, self.counts.astype(jnp.float64) + noise / law.rate, 0)
+            return released, noisy.astype(self.rate.dtype)
 
     def release_log_probs(self) -> tuple[Array, Array]:
         """(log P(released), log P(not released)), each ``float[m]``, exact in both tails."""
