@@ -10,7 +10,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random, wide
 from dpjax.core.draws import drawn
 from dpjax.laws.base import Support
-from dpjax.laws.table import Bounds, unit
+from dpjax.laws.table import Bounds, unit, whole
 
 _ATTEMPTS = 1 << 16
 
@@ -23,16 +23,28 @@ class Categorical:
     log_weights: ``float[m]``; any spread; -inf is an impossible outcome.
     no_answer: static; True where the last cell means "no answer", which is sampled as -1.
     largest: ``float[]``, optional precomputed maximum of ``log_weights`` (not finite if one is NaN); saves a pass.
+    exact, unit: optional, what float32 log-weights have lost: ``exact`` is ``float[m]``, to be added to them; or, with
+        ``unit: float[]``, ``int32[m]``, and the log-weights are unit x exact (-inf for `table.NEVER`).
     """
 
     log_weights: Array
     no_answer: bool = field(default=False, metadata={"static": True})
     largest: Array | None = None
+    exact: Array | None = None
+    unit: Array | None = None
+
+    @staticmethod
+    def of(log_weights: Array, dtype, no_answer: bool = False) -> "Categorical":
+        """From ``float64[m]``. In float32 two parts keep each log-weight to 2**-48 of itself."""
+        with jax.enable_x64(True):
+            rounded = log_weights.astype(dtype)
+            rest = jnp.where(jnp.isfinite(rounded), log_weights - rounded.astype(jnp.float64), 0).astype(dtype)
+            return Categorical(rounded, no_answer, None, None if rounded.dtype == jnp.float64 else rest)
 
     def log_probs(self) -> Array:
         """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
         with jax.enable_x64(True):
-            weights = self.log_weights.astype(jnp.float64)
+            weights = whole(self.log_weights, self.exact, self.unit)
             total = jax.scipy.special.logsumexp(weights)
             return weights - jnp.where(jnp.isneginf(total), 0.0, total)
 
@@ -74,31 +86,31 @@ class Categorical:
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):
-            table = Bounds.of(*self._parts())
+            weights, null = self._parts(self.log_weights, -jnp.inf)
+            exact = (None, None) if self.exact is None else self._parts(self.exact, 0)
+            table = Bounds.of(weights, self.largest, null, *exact, self.unit)
 
             def attempt(state):  # the index, once it is found; before, -1 less the attempts so far
-                high, low = random.words_from(stream, (3,), 3 * (-1 - state).astype(jnp.uint32))
-                index, accept = table.propose(wide.word(high[0], low[0]))
-                return jnp.where(unit(high[1:], low[1:]) < accept, index, state - 1)
+                high, low = random.words_from(stream, (4,), 4 * (-1 - state).astype(jnp.uint32))
+                index, accept = table.propose(wide.word(high[0], low[0]), wide.word(high[3], low[3]))
+                return jnp.where(unit(high[1:3], low[1:3]) < accept, index, state - 1)
 
             index = jax.lax.while_loop(
                 lambda state: (state < 0) & table.possible & (state >= -_ATTEMPTS), attempt, jnp.int32(-1)
             )
         return jnp.maximum(index - 1 if self.no_answer else index, -1)
 
-    def _parts(self) -> tuple[Array, Array | None, Array | None]:
-        """The candidates, the largest weight if known, and "no answer" apart: its place must not depend on padding."""
-        weights = self.log_weights
+    def _parts(self, values: Array, filler: float) -> tuple[Array, Array | None]:
+        """The candidates' entries, and that of "no answer" apart: its place must not depend on padding."""
         if not self.no_answer:
-            return weights, self.largest, None
-        candidates = weights[:-1] if weights.shape[0] > 1 else jnp.full(1, -jnp.inf, weights.dtype)
-        return candidates, self.largest, weights[-1]
+            return values, None
+        return (values[:-1] if values.shape[0] > 1 else jnp.full(1, filler, values.dtype)), values[-1]
 
     @drawn
     def sample_race(self, key: Array) -> Array:
         """One draw by the exponential race, an independent path: the least E_i / exp(w_i) wins.
 
-        Exact to 44 nats below the largest weight. Several times slower than `sample` on a CPU.
+        Of the rounded log-weights, exact to 44 nats below the largest. Several times slower than `sample` on a CPU.
         """
         weights = self.log_weights
         arrival = jnp.log(random.exponential(key, weights.shape, weights.dtype)) - weights

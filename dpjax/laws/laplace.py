@@ -15,16 +15,18 @@ from dpjax.laws.base import Support, total
 @register_dataclass
 @dataclass(frozen=True)
 class Laplace:
-    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); loc and scale are ``float[...]``."""
+    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or whole."""
 
     loc: Array
     scale: Array
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element, tails exact (see `random.laplace`)."""
+        """One draw an element, tails exact (see `random.laplace`); what is rounded is the sum, not a whole loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
-        return self.loc + self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
+        noise = self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
+        with jax.enable_x64(True):
+            return (jnp.asarray(self.loc).astype(jnp.float64) + noise.astype(jnp.float64)).astype(noise.dtype)
 
     def log_prob(self, outcome: Array) -> Array:
         """The log density of all entries together, ``float64[]``."""
@@ -38,11 +40,11 @@ class Laplace:
 
     def log_density(self, value: Array) -> Array:
         """log f(value)."""
-        return -jnp.abs(value - self.loc) / self.scale - jnp.log(2 * self.scale)
+        return -jnp.abs(value - self.loc.astype(self.scale.dtype)) / self.scale - jnp.log(2 * self.scale)
 
     def log_survival(self, value: Array) -> Array:
         """log P(X >= value), exact in both tails."""
-        z = (value - self.loc) / self.scale
+        z = (value - self.loc.astype(self.scale.dtype)) / self.scale
         upper = -jnp.abs(z) - jnp.log(jnp.asarray(2.0, z.dtype))
         return jnp.where(z > 0, upper, jnp.log1p(-jnp.exp(upper)))
 
@@ -52,7 +54,7 @@ class Laplace:
 
     def log_mass(self, low: Array, high: Array) -> Array:
         """log P(low <= X <= high) for low <= high, either of which may be infinite; no digit is lost."""
-        low, high = (low - self.loc) / self.scale, (high - self.loc) / self.scale
+        low, high = ((end - self.loc.astype(self.scale.dtype)) / self.scale for end in (low, high))
         above = _one_sided(jnp.maximum(low, 0), jnp.maximum(high, 0))
         below = _one_sided(jnp.maximum(-high, 0), jnp.maximum(-low, 0))
         return jnp.logaddexp(above, below)

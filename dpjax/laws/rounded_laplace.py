@@ -43,11 +43,11 @@ class RoundedLaplace:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an entry, ``int32``, of the shape of ``count``."""
-        dtype = self.scale.dtype
-        noisy = Laplace(self.count.astype(dtype), self.scale).sample(key)
-        high = (self.low + self.span).astype(dtype)
-        return jnp.clip(jnp.rint(noisy), self.low.astype(dtype), high).astype(jnp.int32)
+        """One draw an entry, ``int32``, of the shape of ``count``; in float64: all counts are distinct."""
+        with jax.enable_x64(True):
+            count, scale = (part.astype(jnp.float64) for part in (self.count, self.scale))
+            low, high = (part.astype(jnp.float64) for part in (self.low, self.low + self.span))
+            return jnp.clip(jnp.rint(Laplace(count, scale).sample(key)), low, high).astype(jnp.int32)
 
     def log_prob(self, outcome: Array) -> Array:
         """The log mass, ``float64[]``, of ``int32[...]`` of the shape of ``count``; the entries are independent."""

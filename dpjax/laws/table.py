@@ -15,6 +15,7 @@ LANES = 1 << _SHIFT  # neighbouring columns whose sums a CPU makes at once
 _BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
 _EXISTS = 1 << 27  # added to the units of a candidate that exists; those of a column stay below it
+NEVER = -(2**31)  # the entry of `Categorical.exact` of a candidate that does not exist
 # 2**f on [0, 1], relative error below 7.5e-5
 _POWER = (0.9999252186, 0.6958335400, 0.2260671568, 0.0780245217)
 
@@ -29,8 +30,11 @@ class Bounds:
     the end change neither a bound nor the order in which running sums visit the others.
     """
 
-    cells: tuple[Array, ...]  # log-weights, float[., 8, 8] for whole blocks, then float[1, rows, lanes] for the rest
+    cells: tuple[Array, ...]  # log-weights, float[., 8, 8] for whole blocks, then float[1, rows, lanes] for the others
+    exact: tuple[Array, ...]  # the same of `Categorical.exact`, or ()
+    unit: Array | None  # float[], see `Categorical`
     null: Array | None  # float[], the log-weight of an outcome before the candidates
+    null_rest: Array | None
     largest: Array
     possible: Array  # bool[], some weight is finite and none is NaN
     null_bound: Array | None  # uint32[]
@@ -39,13 +43,16 @@ class Bounds:
     ends: Array  # int64[at most 16], running sums of the uppermost nodes
 
     @staticmethod
-    def of(log_weights: Array, known: Array | None = None, null: Array | None = None) -> "Bounds":
-        """From ``float[m]``; ``known``: the maximum of all log-weights, if it is known; ``null``: ``float[]``."""
+    def of(log_weights: Array, known: Array | None = None, null: Array | None = None, *lost: Array | None) -> "Bounds":
+        """From ``float[m]``; ``known``: their maximum, if it is known; ``null``: ``float[]``; ``lost``, for which
+        bounds have room: `Categorical.exact`, its entry of null, its unit, or none of them."""
+        exact, null_rest, unit = lost or (None, None, None)
         if known is None:
             known = fold_max(log_weights) if null is None else jnp.maximum(fold_max(log_weights), null)
         possible = jnp.isfinite(known)
         largest = jnp.where(possible, known, jnp.zeros_like(known))
-        cells = _segments(log_weights)
+        cells = _segments(log_weights, -jnp.inf)
+        parts = () if exact is None else _segments(exact, NEVER)
         columns = [_bounds(part, largest) for part in cells]
         bounds = columns[0] if len(columns) == 1 else jnp.concatenate(columns)
         null_bound = None if null is None else _bounds(null.reshape(1, 1, 1), largest)[0]
@@ -57,24 +64,27 @@ class Bounds:
         while top.shape[0] > _BRANCHES:
             levels.append(_blocks(top, _BRANCHES, 1))
             top = jnp.sum(levels[-1], axis=1).reshape(-1)
-        return Bounds(cells, null, largest, possible, null_bound, bounds, tuple(levels), _running(top))
+        bounded = largest, possible, null_bound, bounds, tuple(levels), _running(top)
+        return Bounds(cells, parts, unit, null, null_rest, *bounded)
 
-    def weights(self, cells: Array) -> tuple[Array, Array]:
+    def weights(self, cells: Array, rest: Array | None = None) -> tuple[Array, Array]:
         """The least whole number above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
-        exact = jnp.exp(cells.astype(jnp.float64) - self.largest.astype(jnp.float64)) * 2.0**_BITS
+        exact = jnp.exp(whole(cells, rest, self.unit) - self.largest.astype(jnp.float64)) * 2.0**_BITS
         return jnp.floor(exact) + 1.0, exact
 
-    def propose(self, word: Array) -> tuple[Array, Array]:
-        """An index and its acceptance probability, from 64 random bits. With ``null``, 0 is null, 1 + i candidate i."""
-        total = self.ends[-1]
+    def propose(self, word: Array, next_word: Array) -> tuple[Array, Array]:
+        """An index and its acceptance probability, from 128 bits. With ``null``, 0 is null, 1 + i candidate i."""
+        total = self.ends[-1].astype(jnp.uint64)
         if self.null_bound is not None:
-            total = total + self.null_bound.astype(jnp.int64)
-        target = jax.lax.mulhi(word, total.astype(jnp.uint64)).astype(jnp.int64)
+            total = total + self.null_bound.astype(jnp.uint64)
+        low = word * total
+        carry = low + jax.lax.mulhi(next_word, total) < low
+        target = (jax.lax.mulhi(word, total) + carry.astype(jnp.uint64)).astype(jnp.int64)  # (128 bits x total) >> 128
         if self.null is None or self.null_bound is None:
             return self._descended(target)
         left = target - self.null_bound.astype(jnp.int64)
         index, accept = self._descended(left)
-        units, exact = self.weights(self.null)
+        units, exact = self.weights(self.null, self.null_rest)
         accept_null = jnp.where(target < units.astype(jnp.int64), exact / units, 0.0)
         return jnp.where(left < 0, jnp.int32(0), index + 1), jnp.where(left < 0, accept_null, accept)
 
@@ -85,17 +95,18 @@ class Bounds:
         for level in reversed(self.levels):
             row, target = _descend(_column(level, column).astype(jnp.int64), target)
             column = _entry(level, column, row)
-        first, found = 0, jnp.full(self.cells[0].shape[1], -jnp.inf, self.cells[0].dtype)
-        for i, part in enumerate(self.cells):
-            inside = _column(part, column - jnp.int32(first))
-            inside = jnp.concatenate([inside, jnp.full(found.shape[0] - inside.shape[0], -jnp.inf, inside.dtype)])
-            found = inside if i == 0 else jnp.where(column < first, found, inside)
-            first += part.shape[0] * part.shape[2]
-        units, exact = self.weights(found)
+        rest = _found(self.exact, column, NEVER) if self.exact else None
+        units, exact = self.weights(_found(self.cells, column, -jnp.inf), rest)
         row, _ = _descend(units, target.astype(jnp.float64))
         inside = jnp.minimum(row, jnp.int32(units.shape[0] - 1))
         accept = jnp.where(row < units.shape[0], _item(exact, inside) / _item(units, inside), 0.0)
         return ((column >> _SHIFT) * _CELLS + inside) * LANES + (column & (LANES - 1)), accept
+
+
+def whole(rounded: Array, exact: Array | None, unit: Array | None) -> Array:
+    """Log-weights in float64, of the fields of `Categorical`."""
+    wide, exact = rounded.astype(jnp.float64), jnp.float64(0) if exact is None else exact.astype(jnp.float64)
+    return wide + exact if unit is None else jnp.where(exact == NEVER, -jnp.inf, unit.astype(jnp.float64) * exact)
 
 
 def fold_max(values: Array) -> Array:
@@ -144,14 +155,25 @@ def _bounds(cells: Array, largest: Array) -> Array:
     return jnp.where(marked >= jnp.uint32(_EXISTS), bounds, jnp.uint32(0)).reshape(-1)
 
 
-def _segments(values: Array) -> tuple[Array, ...]:
+def _segments(values: Array, filler: float) -> tuple[Array, ...]:
     """Whole blocks, and the rest apart: on a CPU a copy into a padded array costs more than the arithmetic."""
     size = values.shape[0]
     whole = size - size % (_CELLS * LANES)
     parts = [values[:whole].reshape(-1, _CELLS, LANES)] if whole else []
     if size > whole:
-        parts.append(_blocks(values[whole:], _CELLS, LANES, -jnp.inf))
+        parts.append(_blocks(values[whole:], _CELLS, LANES, filler))
     return tuple(parts)
+
+
+def _found(parts: tuple[Array, ...], column: Array, filler: float) -> Array:
+    """A column of `_segments`."""
+    first, found = 0, jnp.full(parts[0].shape[1], filler, parts[0].dtype)
+    for i, part in enumerate(parts):
+        inside = _column(part, column - jnp.int32(first))
+        inside = jnp.concatenate([inside, jnp.full(found.shape[0] - inside.shape[0], filler, inside.dtype)])
+        found = inside if i == 0 else jnp.where(column < first, found, inside)
+        first += part.shape[0] * part.shape[2]
+    return found
 
 
 def _blocks(values: Array, rows: int, lanes: int, filler: float = 0) -> Array:

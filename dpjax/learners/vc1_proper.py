@@ -144,7 +144,9 @@ class ProperVC1(OfClass):
             of_test, of_choice = keys.streams(turn_key, "test", "choice")
             children = (parent == node) & (number > 0)
             fewest = asked(jnp.min(jnp.where(children, found.zeros, _NEVER)), "fewest zeros", 1)
-            quiet = fewest.astype(unit.dtype) + Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test) <= bar
+            noise = Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test)
+            with jax.enable_x64(True):  # float32 would make one of two neighbouring counts beyond 2**24
+                quiet = fewest.astype(jnp.float64) + noise.astype(jnp.float64) <= bar.astype(jnp.float64)
             best = _best_below(children, found, number < tout[node])
             scores = jnp.where(quiet, -found.zeros, -best)
             chosen = exponential(jnp.where(children, scores, 0), plan.choice, where=children).sample(of_choice)

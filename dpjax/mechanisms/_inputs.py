@@ -53,6 +53,8 @@ def difference(left: Array, right: Array) -> Array:
 
 def lag(scores: Array, best: Array, dtype: Any) -> Array:
     """score - best <= 0 in a float dtype; see `difference`."""
+    if jnp.issubdtype(scores.dtype, jnp.floating):
+        return scores.astype(dtype) - best.astype(dtype)
     return jnp.zeros((), dtype) - difference(best, scores).astype(dtype)
 
 

@@ -61,7 +61,7 @@ def above_threshold(
         asked = jnp.ones(queries.shape, bool) if where is None else where
         meets = jnp.where(asked, factor.astype(jnp.float64) * queries.astype(jnp.float64), 0.0)
         law = stopping_law(clipped(meets, ratio), asked, ratio)
-    return Categorical(law.astype(factor.dtype), no_answer=True)
+    return Categorical.of(law, factor.dtype, no_answer=True)
 
 
 def above_threshold_guarantee(

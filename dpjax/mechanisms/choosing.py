@@ -4,6 +4,7 @@ The set of candidates may be infinite: only those with a score of 1 or more are 
 heavy enough to hide that a neighbour has a few more of them.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -53,18 +54,19 @@ def choosing(
     candidate = scores >= 1 if where is None else where & (scores >= 1)
     scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
-    weights = jnp.where(candidate, factor * (scores - top).astype(factor.dtype), -jnp.inf)
 
     # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbour
     # multiplies each weight by exp(factor) at most and adds `growth` candidates of weight exp(factor), so
     # N' <= exp(factor) N iff growth <= (1 - exp(-factor)) growth / d x exp(factor), that is d <= exp(factor) - 1.
     # Then common outcomes have ratio <= exp(epsilon), and new ones total growth exp(factor) / N' <= d. A larger delta
     # buys nothing: d = min(delta, exp(factor) - 1). At delta = 0 the gate is closed.
-    log_d = jnp.minimum(jnp.log(delta_like(delta, factor)), jnp.log(jnp.expm1(factor)))
-    closed = jnp.isneginf(log_d)
-    null = factor * (1 - top).astype(factor.dtype) + jnp.asarray(np.log(growth), factor.dtype) - log_d
-    weights = jnp.where(closed, -jnp.inf, weights)
-    return Categorical(jnp.append(weights, jnp.where(closed, 0, null)), no_answer=True)
+    with jax.enable_x64(True):
+        wide = factor.astype(jnp.float64)
+        log_d = jnp.minimum(jnp.log(delta_like(delta, factor).astype(jnp.float64)), jnp.log(jnp.expm1(wide)))
+        closed = jnp.isneginf(log_d)
+        null = wide * (1 - top).astype(jnp.float64) + np.log(growth) - log_d
+        weights = jnp.where(candidate & ~closed, wide * (scores - top).astype(jnp.float64), -jnp.inf)
+        return Categorical.of(jnp.append(weights, jnp.where(closed, 0, null)), factor.dtype, no_answer=True)
 
 
 def choosing_guarantee(

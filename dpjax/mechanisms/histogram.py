@@ -42,11 +42,12 @@ class HistogramLaw:
 
     @drawn
     def sample(self, key: Array) -> tuple[Array, Array]:
-        """(released ``bool[m]``, noisy count ``float[m]``, 0 where not released)."""
-        noise = random.laplace(key, self.counts.shape, self.rate.dtype)
-        released = self._eligible() & (noise >= self._needed())
-        noisy = self.counts.astype(self.rate.dtype) + noise / self.rate
-        return released, jnp.where(released, noisy, 0)
+        """(released ``bool[m]``, noisy count ``float[m]``, 0 where not released), in float64 up to the result."""
+        with jax.enable_x64(True):
+            law, noise = self._widened(), random.laplace(key, self.counts.shape, jnp.float64)
+            released = self._eligible() & (noise >= law._needed())
+            noisy = jnp.where(released, self.counts.astype(jnp.float64) + noise / law.rate, 0)
+            return released, noisy.astype(self.rate.dtype)
 
     def release_log_probs(self) -> tuple[Array, Array]:
         """(log P(released), log P(not released)), each ``float[m]``, exact in both tails."""
@@ -108,9 +109,10 @@ class RoundedHistogram:
     @drawn
     def sample(self, key: Array) -> Array:
         """``int32[m]``."""
-        released, noisy = self.histogram.sample(key)
-        high = self.high.astype(noisy.dtype)
-        return jnp.where(released, jnp.clip(jnp.rint(noisy), 0, high).astype(jnp.int32), jnp.int32(-1))
+        with jax.enable_x64(True):
+            released, noisy = self.histogram._widened().sample(key)
+            high = self.high.astype(jnp.float64)
+            return jnp.where(released, jnp.clip(jnp.rint(noisy), 0, high).astype(jnp.int32), jnp.int32(-1))
 
     def log_prob(self, outcome: Array) -> Array:
         """The log mass, ``float64[]``, of ``int32[m]``."""

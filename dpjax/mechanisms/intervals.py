@@ -110,7 +110,7 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
     """
     factor = rate(epsilon, sensitivity)
     asked(_packed(pieces), "interval_exponential", sensitivity, "pieces")
-    return IntervalLaw(scaled(-pieces.errors, factor, pieces.alive, _log_width(pieces, factor.dtype)), pieces)
+    return IntervalLaw(scaled(-pieces.errors, factor, pieces.alive, _log_width(pieces, jnp.float64)), pieces)
 
 
 def _packed(pieces: Pieces) -> Array:

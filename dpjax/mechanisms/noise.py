@@ -21,8 +21,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     """value + Lap(sensitivity / epsilon), independently in each coordinate.
 
     Args:
-      value: ``int32[...]`` or ``float[...]``. float32 holds whole numbers up to 2**24; for larger counts pass a
-        float64 epsilon.
+      value: ``int32[...]`` or ``float[...]``. Noise is added to a whole number before anything is rounded to float32.
       epsilon: traced scalar > 0.
       sensitivity: static; the most that a neighbour moves value in L1 norm, summed over all coordinates.
 
@@ -34,7 +33,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     """
     scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
     value = asked(jnp.asarray(value), "laplace_mechanism", sensitivity, "sum")
-    return Laplace(value.astype(scale.dtype), scale)
+    return Laplace(value if jnp.issubdtype(value.dtype, jnp.integer) else value.astype(scale.dtype), scale)
 
 
 @plan_type

@@ -51,7 +51,7 @@ def permute_and_flip(
     Reference: McKenna and Sheldon 2020, Algorithm 1 and Section 4.
     """
     log_heads = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
-    return Categorical(_log_law(log_heads).astype(log_heads.dtype))
+    return Categorical.of(_log_law(log_heads), log_heads.dtype)
 
 
 def _log_law(log_heads: Array) -> Array:

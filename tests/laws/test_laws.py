@@ -142,9 +142,13 @@ def test_a_proposal_is_the_inverse_of_the_whole_number_weights(size, null):
         for column in order:
             if bounds[column] > 0:
                 visit(units[column], exact_weights[column], cells[column] + null, bounds[column])
-        words = [-(-int(target) * 2**64 // start) for target in targets]  # the least word mapped to the target
-        assert [(w * start) >> 64 for w in words] == targets
-        index, accept = (np.asarray(part) for part in jax.jit(jax.vmap(table.propose))(jnp.asarray(words, jnp.uint64)))
+        words = [-(-int(target) * 2**128 // start) for target in targets]  # the least word mapped to the target
+        assert [(w * start) >> 128 for w in words] == targets
+        halves = [
+            jnp.asarray([w >> 64 for w in words], jnp.uint64),
+            jnp.asarray([w % 2**64 for w in words], jnp.uint64),
+        ]
+        index, accept = (np.asarray(part) for part in jax.jit(jax.vmap(table.propose))(*halves))
     np.testing.assert_allclose(accept, accepts, rtol=1e-14)
     assert all(cell is None or cell == i for cell, i in zip(indices, index.tolist(), strict=True))
 

@@ -10,7 +10,8 @@ import pytest
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.mechanisms import stability_histogram, stability_histogram_guarantee
+from dpjax.laws import RoundedLaplace
+from dpjax.mechanisms import laplace_mechanism, stability_histogram, stability_histogram_guarantee
 
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 
@@ -195,3 +196,19 @@ def test_n_and_epsilon_are_traced():
     for epsilon, n in ((1.0, 100), (0.5, 1000)):
         run(jnp.array([3, 4], jnp.int32), epsilon, n)
     assert run._cache_size() == 1
+
+
+@pytest.mark.parametrize("law", ["histogram", "laplace"])
+def test_counts_beyond_24_bits_stay_apart(law):
+    """With one key the outcomes of counts c and c + 1 differ by 1, as the sensitivity says."""
+    most = 2**30
+    counts = jnp.arange(2**24 + 1, 2**24 + 5, dtype=jnp.int32)
+    made = {
+        "histogram": lambda c: stability_histogram(c[None], 0.5, 1e-6).rounded(most, most),
+        "laplace": lambda c: RoundedLaplace.of(laplace_mechanism(c[None], 0.5, sensitivity=1), most, most),
+    }[law]
+    keys = jax.random.split(jax.random.key(0), 50)
+    draw = jax.jit(jax.vmap(jax.vmap(lambda c, k: made(c).sample(k)[0], (0, None)), (None, 0)))
+    drawn = np.asarray(draw(counts, keys))
+    assert np.all(np.diff(drawn, axis=1) == 1)
+    assert len(np.unique(drawn[:, 0])) > 5

@@ -19,6 +19,8 @@ from dpjax.mechanisms import (
     stability_histogram,
 )
 from dpjax.mechanisms._inputs import difference
+from dpjax.mechanisms.exponential import LESS
+from tests.oracles.categorical import sampler_probabilities
 
 LOW, HIGH = -(2**31), 2**31 - 1
 
@@ -116,3 +118,49 @@ def test_a_sensitivity_that_is_none_is_refused(sensitivity):
 def test_scores_of_two_axes_are_refused():
     with pytest.raises(InputError, match="use vmap"):
         exponential(SCORES[None], 1.0)
+
+
+POINTS = [(1.0, 80), (1e-2, 10**4), (1e-3, 10**5), (1e-4, 10**6), (1e-5, 10**7), (1e-6, 2**26), (1e-7, 2**30 + 1)]
+
+
+@pytest.mark.parametrize("base", [None, 30.0])
+@pytest.mark.parametrize(("epsilon", "rows"), POINTS)
+def test_float32_spends_no_more_than_epsilon_and_nearly_all_of_it(epsilon, rows, base):
+    """The law that runs, at many lags. With a base the log-weights are kept in two parts."""
+    how = {} if base is None else {"log_base": jnp.asarray(np.arange(64) * base / 63, jnp.float32)}
+    epsilon, losses = np.float32(epsilon), []
+    for gap in np.random.default_rng(0).integers(rows // 2, rows, 40):
+        scores = np.zeros(64, np.int32)
+        scores[0] = -gap
+        moved = np.where(np.arange(64) > 0, scores + 1, scores - 1)
+        laws = [exponential(jnp.asarray(each), epsilon, **how) for each in (scores, moved)]
+        one, other = (np.asarray(law.log_probs()) for law in laws)
+        losses.append(np.max(np.abs(one - other)) / float(epsilon))
+    assert 1 - 2 * LESS < max(losses) <= 1
+    with jax.enable_x64(True):  # the sampler's own weights are those of log_probs
+        np.testing.assert_allclose(sampler_probabilities(laws[0]), np.exp(one), rtol=1e-11)
+
+
+@pytest.mark.parametrize("base", [None, 30.0])
+def test_log_weights_in_float32_are_products_of_float64(base):
+    """Within the error E that `scaled` claims, over lags up to 2**31."""
+    lags = np.append(np.random.default_rng(1).integers(0, 2**31 - 1, 500) >> np.arange(500) % 31, [0, 2**31 - 1])
+    how = {} if base is None else {"log_base": jnp.full(502, base, jnp.float32)}
+    factor = np.float32(0.37 / 2) * np.float32(1 - LESS)
+    found = np.asarray(exponential(jnp.asarray(-lags, jnp.int32), np.float32(0.37), **how).log_probs())
+    exact = -lags.astype(np.longdouble) * np.longdouble(factor)
+    exact -= np.logaddexp.reduce(exact)
+    assert np.max(np.abs(found - exact)) <= 2 * (2.0**-48 + 2.0**-52) * float(factor) * 2**31
+    near = -exact < 100
+    assert np.max(np.abs(found - exact)[near]) < 2e-12
+
+
+def test_the_choosing_mechanism_keeps_its_budget_in_float32():
+    epsilon, losses = np.float32(1e-5), []
+    for gap in np.random.default_rng(2).integers(10**6, 8 * 10**6, 40):
+        scores = np.full(9, 10**7)
+        scores[0] -= gap
+        moved = np.where(np.arange(9) > 0, scores + 1, scores - 1)
+        laws = [choosing(jnp.asarray(each, jnp.int32), epsilon, 1e-6) for each in (scores, moved)]
+        losses.append(np.max(np.abs(laws[0].log_probs() - laws[1].log_probs())) / float(epsilon))
+    assert 0.99 < max(losses) <= 1 + 1e-6

@@ -4,21 +4,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.laws import Categorical
 from dpjax.laws.table import Bounds
 
 
 @jax.jit
-def _units(log_weights, known, null):
+def _units(*parts):
     """For each segment, null first: bounds of columns, units and weights of cells."""
-    table = Bounds.of(log_weights, known, null)
+    table = Bounds.of(*parts)
     segments, first = [], 0
-    if null is not None:
-        segments.append((table.null_bound.reshape(1, 1, 1), *table.weights(null.reshape(1, 1, 1))))
-    for part in table.cells:
+    if table.null is not None:
+        rest = None if table.null_rest is None else table.null_rest.reshape(1, 1, 1)
+        segments.append((table.null_bound.reshape(1, 1, 1), *table.weights(table.null.reshape(1, 1, 1), rest)))
+    for i, part in enumerate(table.cells):
         blocks, _, lanes = part.shape
         bounds = table.bounds[first : first + blocks * lanes].reshape(blocks, 1, lanes)
-        segments.append((bounds, *table.weights(part)))
+        segments.append((bounds, *table.weights(part, table.exact[i] if table.exact else None)))
         first += blocks * lanes
     return segments
 
@@ -26,8 +26,9 @@ def _units(log_weights, known, null):
 def sampler_probabilities(law):
     """``float64[m]``, on the host."""
     with jax.enable_x64(True):
-        wide = Categorical(jnp.asarray(law.log_weights), law.no_answer, law.largest)
-        segments = jax.device_get(_units(*wide._parts()))
+        weights, null = law._parts(jnp.asarray(law.log_weights), -jnp.inf)
+        exact = (None, None) if law.exact is None else law._parts(law.exact, 0)
+        segments = jax.device_get(_units(weights, law.largest, null, *exact, law.unit))
     realised = []
     for part in segments:
         bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)

@@ -137,7 +137,7 @@ def log_count(last: Array, dtype=jnp.float32) -> Array:
     last = jnp.concatenate([jnp.zeros((*last.shape[:-1], short), jnp.uint32), last], axis=-1)
     latest = last.shape[-1] - 3
     nonzero = last != jnp.uint32(0)
-    first = jnp.where(jnp.any(nonzero, axis=-1), jnp.argmax(nonzero, axis=-1).astype(jnp.int32), latest)
+    first = jnp.where(jnp.any(nonzero, axis=-1), jax.lax.argmax(nonzero, nonzero.ndim - 1, jnp.int32), latest)
     first = jnp.minimum(first, latest)
     behind = latest - first  # limbs that are too small to matter
     high, mid, low = (jnp.squeeze(_take(last, (first + i)[..., None]), axis=-1).astype(dtype) for i in range(3))

@@ -106,7 +106,8 @@ def exponential_median(
     rows = B.sort_rows(jnp.where(B.less(top, x)[:, None], top[None], x), mask)
     first, last, score, alive = _pieces(rows, jnp.sum(mask, dtype=jnp.int32), top, margins)
     asked(_packed(first, last, score, alive), "exponential_median", 1, "pieces")
-    widths = B.log_count(B.subtract(last, first), factor.dtype)
+    with jax.enable_x64(True):
+        widths = B.log_count(B.subtract(last, first), jnp.float64)
     return MedianLaw(scaled(score, factor, alive, widths), first, last, alive, 2**bits if size is None else size)
 
 
