@@ -12,15 +12,16 @@ def blocks(root):
 
 def test_the_samples_run(blocks, capsys):
     space = {"__name__": "__main__"}
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     printed = []
     for number, block in enumerate(blocks):
         exec(compile(block, f"README.md, sample {number}", "exec"), space)
         printed.append(capsys.readouterr().out)
-    one, law, trees, many, covers = printed
+    one, law, trees, many, covers, audits = printed
     assert "(1, 0)-DP" in one and "exponential mechanism over 1152921504606846976 concepts" in one
     assert len(law.split()) > 3 and trees.count("(1, 1e-06)-DP") >= 2
     assert many.startswith("32 136\n") and covers.count("set cover") >= 2
+    assert audits.count("consistent with the claim") == 2 and "2 outcomes" in audits and "\nTrue\n" in audits
     assert space["hypothesis"].concept.shape == (1, 2)
 
 

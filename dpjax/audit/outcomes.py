@@ -88,7 +88,7 @@ class Forking(Interpreter):
             refuse(
                 equation, "a law whose masses add up to 1",
                 f"{type(tree.unflatten(leaves)).__name__} of log-mass {total.min():.3g} to {total.max():.3g}",
-                "look at its support: a value outside the universe can be drawn",
+                "look at its support: each outcome that can be drawn stands there once, with its mass", InputError,
             )  # fmt: skip
         return [np.asarray(one)[:rows] for one in jax.tree.leaves(outcomes)], mass
 
@@ -129,7 +129,7 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
       plan: with float64 leaves (`core.plans.widened`) the program is traced in float64; otherwise as it runs.
 
     NotListable, an InputError that names the equation: for laws without a support; for random bits outside of draws,
-    keys that are used twice, callbacks; for more than 2^20 paths of one database; and where masses do not add up to 1.
+    keys that are used twice, callbacks; for more than 2^20 paths of one database. InputError: masses do not add up.
     """
     shape, tree = jax.tree.flatten(jax.tree.map(np.asarray, plan))
     wide = any(leaf.dtype == np.float64 for leaf in shape)

@@ -241,9 +241,11 @@ def _own(name: str) -> Target:
         ) from error  # fmt: skip
     if isinstance(found, Target):
         return found
-    if not (hasattr(found, "learn") and hasattr(found, "guarantee") and hasattr(found, "hard_neighbors")):
+    missing = [face for face in ("plan", "learn", "guarantee", "hard_neighbors") if not hasattr(found, face)]
+    if missing or isinstance(found, type):
+        given = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
         raise InputError(
-            "target", "a dpjax.audit.Target or a Learner", type(found).__name__,
-            "make a Target of it: name, claim, run, universes, pairs",
+            "target", "a dpjax.audit.Target or a Learner", given + f" without {', '.join(missing)}" * bool(missing),
+            "name an instance or a function (concepts, k) -> Learner, or make a dpjax.audit.Target of it",
         )  # fmt: skip
     return evidence.learner_target(found, name, getattr(found, "k", 1))

@@ -91,7 +91,8 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
         (["kln-basic", "--relation", "add-or-remove-one"], "relation"), (["no_such_module:thing"], "module:object"),
         (["kln-points", "--search", "3"], "search: expected 0 for method exact, got 3"),
         (["kln-points", "--distance", "2"], "distance: expected 1 for method exact, got 2"),
-        ([f"{__name__}:not_a_target"], "Learner"), ([f"{__name__}:missing"], "module:object"),
+        ([f"{__name__}:not_a_target"], "without plan, learn"),
+        (["dpjax.learners:KLN"], "the class KLN"), ([f"{__name__}:missing"], "module:object"),
         (["choosing", "--delta", "0"], "delta"), (["point", "--delta", "0"], "delta"),
     ],
 )  # fmt: skip
