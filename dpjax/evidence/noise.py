@@ -52,7 +52,7 @@ class _Merged:
 def _laplace(relation: Neighboring) -> Target:
     def law(data: Array, p: Privacy) -> _Merged:
         noisy = m.laplace_mechanism(data, p.epsilon, sensitivity=1)
-        return _Merged(noisy, jnp.arange(3, dtype=noisy.loc.dtype))
+        return _Merged(noisy, jnp.arange(3, dtype=noisy.scale.dtype))
 
     return target_of(
         "laplace_mechanism", law, lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),

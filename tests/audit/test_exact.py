@@ -295,7 +295,7 @@ def test_what_is_no_target_or_has_no_universe_is_refused():
 def test_the_float32_program_as_it_runs():
     report = found(choice, as_it_runs=True)
     assert not report.violated and "as it runs" in report.evidence
-    assert report.epsilon_found == pytest.approx(found(choice).epsilon_found, rel=1e-5)
+    assert report.epsilon_found == pytest.approx(found(choice).epsilon_found, rel=1e-4)
 
 
 def test_a_learner_that_casts_its_plan_is_told_not_to():

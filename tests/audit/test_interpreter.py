@@ -28,6 +28,7 @@ from dpjax.mechanisms.cover.literals import Literals
 from dpjax.mechanisms.cover.plan import CoverPlan
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.exponential import LESS
 
 PLAN = widened(Privacy(np.float32(1.0), np.float32(1e-6)))
 DATA = np.array([[0, 1, 2], [0, 0, 0], [3, 0, 1]], np.int32)
@@ -40,7 +41,8 @@ def law_of(data, plan):
 def probabilities(data=DATA):
     """Of each outcome of one draw, ``[databases, 3]``."""
     with jax.enable_x64(True):
-        return np.exp(np.asarray(jax.vmap(lambda one: law_of(one, PLAN).log_probs())(jnp.asarray(data))))
+        plan = jax.tree.map(jnp.asarray, PLAN)
+        return np.exp(np.asarray(jax.vmap(lambda one: law_of(one, plan).log_probs())(jnp.asarray(data))))
 
 
 def table(run, data=DATA, plan=PLAN):
@@ -262,7 +264,7 @@ def test_float32_as_it_runs_is_another_row():
     run = lambda key, data, plan: draw(key, data, plan)  # noqa: E731
     narrow = exact_table(run, 37 * DATA, Privacy(np.float32(0.3), np.float32(1e-6)))
     wide = exact_table(run, 37 * DATA, widened(Privacy(np.float32(0.3), np.float32(1e-6))))
-    assert 0 < np.abs(narrow - wide).max() < 1e-5
+    assert 0 < np.abs(narrow - wide).max() < 2 * LESS * np.abs(wide).max()  # and rounding
 
 
 # ---- what is refused

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import textwrap
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -284,8 +285,11 @@ def test_what_is_wrong_with_an_experiment_is_said(machine):
     """An error inside a worker reaches the caller."""
     _, workload, where = median_problem()
     wrong = Experiment(KLN(Thresholds(Domain(1000))), 2, 32)
-    with pytest.raises(InputError, match="one concept"):
+    with pytest.raises(InputError, match="expected KLNPlan, got IndependentPlan"):
         run(machine, wrong, workload, where)
+    plan = wrong.learner.plan(Privacy(1.0), Accuracy(0.1, 0.1), 30)
+    with pytest.raises(InputError, match="one concept"):
+        run(machine, wrong, workload, replace(where, plan=plan))
 
 
 def test_tiles_can_be_given_up(machine, reference):

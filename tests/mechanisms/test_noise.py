@@ -108,7 +108,7 @@ def test_guarantees_and_refusals():
     with pytest.raises(InputError, match="sensitivity"):
         laplace_mechanism(jnp.array([1]), 1.0, sensitivity=0)
     with pytest.raises(InputError, match="epsilon"):
-        discrete_laplace_mechanism(jnp.array([1]), jnp.float32(1.0), sensitivity=1)
+        jax.jit(lambda epsilon: discrete_laplace_mechanism(jnp.array([1]), epsilon, sensitivity=1).scale)(1.0)
     for epsilon in (0, -1, math.nan, math.inf):
         with pytest.raises(InputError, match="epsilon"):
             laplace_mechanism_guarantee(epsilon, sensitivity=1)

@@ -14,7 +14,7 @@ from dpjax.audit.outcomes import exact_law
 from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.evidence import sanitizers as sanitizer_targets
+from dpjax.evidence.worlds import rows_of
 from dpjax.mechanisms.exponential import LESS
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.mwem import in_units
@@ -280,7 +280,7 @@ def test_the_exact_law_with_replays_keeps_the_claim():
 def test_the_listed_law_is_the_law_of_the_program(name, stats, key):
     """Three rows at epsilon 4: the answer after two rounds of `sanitize` against the table of the audit."""
     target, values, trials = evidence.sanitizer_target(name), [0, 2, 3], 30_000
-    data, plan = sanitizer_targets._sample(values), target.plan(Privacy(4.0, 0.0))
+    data, plan = rows_of(values, 2), target.plan(Privacy(4.0, 0.0))
     drawn = jax.jit(jax.vmap(lambda k: target.run(k, data, plan)[1]))(jax.random.split(key, trials))
     law, drawn = {}, np.asarray(drawn)
     logs, outcomes = exact_law(target.run, jax.tree.map(lambda part: part[None], data), plan)
@@ -310,7 +310,7 @@ def test_a_statistical_audit_is_consistent_and_sees_noise_that_is_skipped(monkey
     def check():
         sides = []
         for seed, values in enumerate(([0, 0, 2], [0, 2, 2])):
-            data = sanitizer_targets._sample(values)
+            data = rows_of(values, 2)
             one = lambda k, data=data: target.run(k, data, plan)[1]  # noqa: E731
             sides.append(np.asarray(jax.jit(jax.vmap(one))(jax.random.split(jax.random.key(seed), trials))))
         return audit.of_outputs(*sides, claim, confidence=SURE)

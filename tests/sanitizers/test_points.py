@@ -15,7 +15,7 @@ from dpjax.concepts import Domain
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.evidence import sanitizers as sanitizer_targets
+from dpjax.evidence.worlds import rows_of
 from dpjax.sanitizers import PointCounts, Sanitized
 from dpjax.sanitizers.points import at_most, spread_over, value_counts
 from dpjax.theory import sanitizers as sizes
@@ -250,7 +250,7 @@ def test_a_threshold_one_too_low_is_refuted(monkeypatch):
 def test_the_listed_law_is_the_law_of_the_program(stats, key):
     """Four rows at (4, 0.3): outputs of `sanitize` against the table of the audit."""
     target, values, trials = evidence.sanitizer_target("sanitizer-points"), [0, 3, 3, 3], 40_000
-    data, plan = sanitizer_targets._sample(values), target.plan(Privacy(4.0, 0.3))
+    data, plan = rows_of(values, 2), target.plan(Privacy(4.0, 0.3))
     points, weights = jax.jit(jax.vmap(lambda k: target.run(k, data, plan)))(jax.random.split(key, trials))
     drawn = np.concatenate([np.asarray(points)[:, :, 0].astype(int), np.asarray(weights)], axis=1)
     base = jax.tree.map(lambda part: part[None], data)
