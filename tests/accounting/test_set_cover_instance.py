@@ -55,6 +55,7 @@ def test_noisy_counts():
     np.testing.assert_allclose(np.exp([log_p, log_q]), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_no_bound_is_below_and_the_game_is_near():
     near = []
     for coefficient, rounds, k, scale in itertools.product((0.1, 0.5), (1, 6), (1, 4), (0.0, 40.0)):

@@ -140,6 +140,7 @@ def test_noise_has_the_deviation_that_was_asked_for(key):
     assert abs(noise.std() - 1) < 4.9 / sqrt(2 * len(noise)) and abs(noise.mean()) < 4.9 / sqrt(len(noise))
 
 
+@pytest.mark.slow
 def test_what_lies_under_a_mask_never_matters(key):
     net = DPSGD(D, (8,), 5, 20, 60)
     fit = jax.jit(lambda rows: net.fit(key, rows, Numbers(0.4, 2.0, 0.1, 0.5, 2.0, 0.5)))

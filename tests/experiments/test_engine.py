@@ -246,6 +246,7 @@ def test_new_numbers_compile_nothing(compiled):
         assert one.programs == 2
 
 
+@pytest.mark.slow
 def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compiled, monkeypatch):
     monkeypatch.setattr(engine, "_MOST_PROGRAMS", 2)
     experiment, workload, where = problem()

@@ -81,7 +81,9 @@ def test_points_that_are_all_alike(name):
         assert (says == label).all() and not outcome.any()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "generic thresholds" else name for name in ALL]
+)
 @pytest.mark.parametrize("rows", [0, 1])
 def test_one_row_and_none(name, rows):
     for epsilon, delta in ((2000.0, 0.3), (1.0, 1e-12), (1e-6, 1e-6)):

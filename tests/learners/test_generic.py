@@ -67,6 +67,7 @@ def workloads(concepts, rate=0.0):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("learner", "privacy", "accuracy"),

@@ -54,6 +54,7 @@ def test_each_run_is_the_learner_with_its_key_and_the_plan_of_one():
         chex.assert_trees_all_equal(alone, jax.tree.map(lambda part, j=j: part[j : j + 1], whole))
 
 
+@pytest.mark.slow
 def test_columns_in_turns_and_points_of_their_own_change_nothing(monkeypatch):
     """Too many columns to work on at once are taken in turns. Equal columns of points give what shared points give."""
     learner, sample = Independent(KLN(Thresholds(DOMAIN)), 5), data(5)

@@ -317,6 +317,7 @@ def test_a_sweep_of_epsilon_has_at_most_four_programs(d):
         jax.eval_shape(run, jax.random.key(0), sample, planned(learner, epsilon, 1e-6))
 
 
+@pytest.mark.slow
 def test_larger_buffers_change_nothing():
     """The votes of subsamples and rows that are there are those of exact buffers; the others have none."""
     concepts = Parities(9)

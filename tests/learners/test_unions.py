@@ -94,6 +94,7 @@ def learned(learner):
     return jax.jit(learner.learn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [SMALL, pytest.param(NOISY, marks=pytest.mark.slow)])
 def test_buffer_batch_and_64_bit_types_change_nothing(key, learner):
     plan = learner.plan(BUDGET, ACCURACY)

@@ -129,6 +129,7 @@ def test_one_row_changes_one_subsample_of_an_edited_plan(subsamples):
         assert np.any(pair[0] != pair[1], axis=1).sum() <= 1
 
 
+@pytest.mark.slow
 def test_a_bucket_and_a_mask_change_no_answer():
     """The rows of a subsample, the median and the votes are those of the exact size: a larger bucket, equal bits."""
     tree = TREES["recursive"]

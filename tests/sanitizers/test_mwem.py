@@ -124,6 +124,7 @@ def test_sizes_by_hand_and_refusals():
         )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_replays_get_more_out_of_the_same_counts(key):
     """The same questions and noise spent, and less error: medians over 24 databases of 500 rows."""

@@ -98,6 +98,7 @@ def test_a_bucket_is_no_point(small):
     assert ("hash function" in row["rule"]) != bool(hypothesis.zero[0])
 
 
+@pytest.mark.slow
 def test_trials_are_keyed_and_do_not_depend_on_how_many_follow(small):
     data = table.read(small, ["a", "b"], ["y"], table.grids(["a", "b"], ["a=0:10", "b=0:10"], 8, []))
     learner = Independent(KLN(Thresholds(Domain(2**8))), 2, "basic")

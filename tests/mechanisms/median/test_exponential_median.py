@@ -160,7 +160,9 @@ def test_an_empty_database_gives_a_uniform_element(stats):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("bits", "trials"), [(16, 60), (64, 60), pytest.param(1024, 12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("bits", "trials"), [(16, 60), *(pytest.param(*row, marks=pytest.mark.slow) for row in ((64, 60), (1024, 12)))]
+)
 def test_an_interior_point_at_the_promised_sample_size(bits, trials, stats):
     epsilon, beta = 1.0, 0.1
     n = ceil(4 / epsilon * (bits * log(2) - log(beta)))
