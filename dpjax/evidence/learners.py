@@ -38,7 +38,8 @@ class World:
       learner: whose structure is small; what it needs no theorem for costs accuracy, not privacy.
       k: concepts. rows: of the samples in every order, 1 to so many.
       many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
-      twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught.
+      twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught; None where no
+        few rows are ever answered, so that no budget shows.
       sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
       unlisted: why its law cannot be listed, so that its audits are statistical; empty where they are exact.
     """
@@ -47,7 +48,7 @@ class World:
     k: int = 1
     rows: int = _ROWS
     many: int | None = None
-    twin: float = 2.0
+    twin: float | None = 2.0
     sharp: bool = True
     unlisted: str = ""
 
@@ -187,23 +188,23 @@ WORLDS: dict[str, Callable[[], World]] = {
     "kln-tree": lambda: World(le.KLN(_tree())),
     "kln-parities": lambda: World(le.KLN(c.Parities(1))),
     "kln-conjunctions": lambda: World(le.KLN(c.Conjunctions(1))),
-    "kln-added": lambda: World(le.KLN(_LINE, _ADDED)),
+    "kln-added": lambda: World(le.KLN(_LINE, _ADDED), twin=4),
     "point": lambda: World(le.PointLearner(c.Points(c.Domain(2))), 2, rows=2, many=8),
     "median-thresholds": lambda: World(le.ThresholdMedian(_LINE)),
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
-    "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=4),
+    "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),
     "interior-treelog": lambda: World(SmallInterior(_LINE, "treelog", 2), twin=4),
     "vc1-exponential": lambda: World(le.ImproperVC1(_LINE, "exponential", 2), twin=4),
     "vc1-tree": lambda: World(le.ImproperVC1(_tree(), "exponential", 2), twin=4),
-    "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=4),
-    "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=4),
-    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=16, sharp=False, unlisted=_LAPLACE),
+    "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=8),
+    "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=8),
+    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=None, sharp=False, unlisted=_LAPLACE),
     "vc1-proper": lambda: World(
         le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
     ),
     "empirical": lambda: World(le.EmpiricalLearner(le.KLN(_POINTS), 2)),
     "empirical-independent": lambda: World(
-        le.EmpiricalLearner(le.Independent(le.KLN(c.Points(c.Domain(2))), 2, "optimal"), 2), 2, rows=2
+        le.EmpiricalLearner(le.Independent(le.KLN(c.Points(c.Domain(2))), 2, "optimal"), 2), 2, rows=2, twin=4
     ),
     "parity": lambda: World(le.ParityLearner(c.Parities(2), 3, 1)),
     "parity-two": lambda: World(le.ParityLearner(c.Parities(1), 2, 2), 2),
@@ -219,7 +220,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "conjunction-added": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2, _ADDED), rows=2),
     "conjunction-rounds": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 6), rows=2),
     "conjunction-noisy": lambda: World(
-        le.ConjunctionLearner(c.Conjunctions(1), 2, 2, noisy=True), sharp=False,
+        le.ConjunctionLearner(c.Conjunctions(1), 2, 2, noisy=True), twin=16, sharp=False,
         unlisted="its noisy counts have too many values to list",
     ),
     "disjunction": lambda: World(le.ConjunctionLearner(c.Disjunctions(1), 1, 1)),

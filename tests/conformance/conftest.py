@@ -191,6 +191,8 @@ def pytest_generate_tests(metafunc):
     for argument, quick in (("world", QUICK_WORLDS), ("twin", QUICK_TWINS), ("drawn", QUICK_TWINS)):
         if argument in metafunc.fixturenames:
             names = evidence.learner_names()
+            if argument == "twin":
+                names = [name for name in names if evidence.learner_world(name).twin is not None]
             metafunc.parametrize(
                 argument, [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in names]
             )
