@@ -86,8 +86,9 @@ def inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring) -> 
     queries = asked(vector("queries", queries, integers=False), "above_threshold", sensitivity)
     threshold = signed("threshold", jnp.asarray(threshold))
     whole = jnp.issubdtype(queries.dtype, jnp.integer) and jnp.issubdtype(threshold.dtype, jnp.integer)
-    dtype = np.promote_types(queries.dtype, threshold.dtype) if whole else factor.dtype
-    return difference(queries.astype(dtype), threshold.astype(dtype)), factor, 1.0 if monotonic else 2.0
+    dtype = np.promote_types(queries.dtype, threshold.dtype) if whole else np.dtype(np.float64)
+    with jax.enable_x64(True):
+        return difference(queries.astype(dtype), threshold.astype(dtype)), factor, 1.0 if monotonic else 2.0
 
 
 def clipped(meets: Array, ratio: float) -> Array:

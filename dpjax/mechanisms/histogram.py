@@ -146,6 +146,14 @@ class RoundedHistogram:
         return jnp.where(value == -1, no, inside)
 
 
+def _margin(delta: Array) -> Array:
+    """`upper_quantile` in the dtype of delta, rounded up: what is released must not be more likely than delta."""
+    with jax.enable_x64(True):
+        exact = upper_quantile(delta.astype(jnp.float64))
+        near = exact.astype(delta.dtype)
+        return jnp.where(near.astype(jnp.float64) < exact, jnp.nextafter(near, jnp.full_like(near, jnp.inf)), near)
+
+
 def _log_between(begin: Array, end: Array) -> Array:
     """log P(begin <= standard Laplace < end), by the smaller tails, so that no digit is lost."""
     width = jnp.log(-jnp.expm1(begin - end))  # of a piece on one side of 0, over its heavier tail
@@ -196,7 +204,7 @@ def stability_histogram(
     counts = asked(counts, "stability_histogram", 2 if replaced else 1, "sorted sum")
     rate = epsilon / 2 if replaced else epsilon
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
-        return HistogramLaw(counts, jnp.int32(1), rate, upper_quantile(delta_like(delta, epsilon)))
+        return HistogramLaw(counts, jnp.int32(1), rate, _margin(delta_like(delta, epsilon)))
     alpha, n = _printed(neighboring, alpha, n)
     share = as_float(alpha, epsilon).astype(epsilon.dtype) * jnp.asarray(n).astype(epsilon.dtype)
     least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)

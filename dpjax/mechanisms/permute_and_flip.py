@@ -6,6 +6,7 @@ It is never worse than the exponential mechanism at the same epsilon, and up to 
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, sqrt
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -50,8 +51,8 @@ def permute_and_flip(
       and its expectation is never smaller than that of `exponential`.
     Reference: McKenna and Sheldon 2020, Algorithm 1 and Section 4.
     """
-    log_heads = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
-    return Categorical.of(_log_law(log_heads), log_heads.dtype)
+    log_heads, dtype = _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)
+    return Categorical.of(_log_law(log_heads), dtype)
 
 
 def _log_law(log_heads: Array) -> Array:
@@ -72,7 +73,7 @@ def _log_law(log_heads: Array) -> Array:
 class PermuteAndFlip:
     """The law of `permute_and_flip` without a list of its probabilities: a draw is linear in m.
 
-    log_heads: ``float[m]``, log of each coin's probability of heads, the largest 0; -inf where there is no candidate.
+    log_heads: ``float64[m]``, log of each coin's probability of heads, the largest 0; -inf where there is no candidate.
     """
 
     log_heads: Array
@@ -82,7 +83,9 @@ class PermuteAndFlip:
         """One candidate, ``int32[]``; -1 if there is none. Each has a 64-bit arrival time and a coin."""
         size = self.log_heads.shape[0]
         of_time, of_coin = jax.random.split(key)
-        heads = random.exponential(of_coin, (size,), self.log_heads.dtype) >= -self.log_heads
+        with jax.enable_x64(True):
+            log_heads = self.log_heads.astype(jnp.float64)
+            heads = random.exponential(of_coin, (size,), jnp.float64) >= -log_heads
         never = jnp.uint32(2**32 - 1)
         high, low = random.words(of_time, (size,))
         heads &= jnp.isfinite(self.log_heads)
@@ -122,7 +125,7 @@ def permute_and_flip_sample(
     Privacy: (epsilon, 0) under ``neighboring``: the law is that of `permute_and_flip`.
     Reference: McKenna and Sheldon 2020, Algorithm 1.
     """
-    return PermuteAndFlip(_log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)).sample(key)
+    return PermuteAndFlip(_log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring)[0]).sample(key)
 
 
 def permute_and_flip_guarantee(
@@ -140,16 +143,20 @@ def permute_and_flip_guarantee(
     )
 
 
-def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> Array:
-    """log of each coin's probability of heads: rate x (score - max), -inf where there is no candidate."""
+def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> tuple[Array, Any]:
+    """log of each coin's probability of heads, ``float64[m]``: rate x (score - max), -inf where there is no candidate.
+
+    And the dtype of epsilon.
+    """
     scores = asked(vector("scores", scores, integers=False, least=1), "permute_and_flip", sensitivity)
     factor = rate(epsilon, positive("sensitivity", sensitivity), monotonic=monotonic, neighboring=neighboring)
     whole = jnp.issubdtype(scores.dtype, jnp.integer)
     lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)
     exists = jnp.ones(scores.shape, bool) if where is None else where
     best = jnp.max(jnp.where(exists, scores, lowest))
-    log_heads = factor * lag(jnp.where(exists, scores, best), best, factor.dtype)
-    return jnp.where(exists, log_heads, -jnp.inf)
+    with jax.enable_x64(True):
+        log_heads = factor.astype(jnp.float64) * lag(jnp.where(exists, scores, best), best, jnp.float64)
+        return jnp.where(exists, log_heads, -jnp.inf), factor.dtype
 
 
 @lru_cache(maxsize=32)

@@ -62,7 +62,8 @@ def sparse_vector(
 class SparseVector:
     """The law of all answers of `sparse_vector`.
 
-    lead: ``int32[m]`` (or float), queries less threshold. factor: ``float[]``, 1 / scale of the threshold's noise.
+    lead: ``int32[m]`` or ``float64[m]``, queries less threshold. factor: ``float[]``, 1 / scale of the threshold's
+    noise.
     asked: ``bool[m]``. monotonic, count: static; a query's noise has the threshold's scale, or twice that.
     """
 
@@ -74,13 +75,12 @@ class SparseVector:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """``bool[m]``."""
+        """``bool[m]``, from noise in float64: sums of floats are compared."""
         of_threshold, of_queries = jax.random.split(key)
-        dtype = self.factor.dtype
-        fresh = random.laplace(of_threshold, (self.count,), dtype)
-        noise = random.laplace(of_queries, self.lead.shape, dtype)
-        meets = clipped(self.factor * self.lead.astype(dtype), self._ratio)
-        return _ask(meets + self._ratio * noise, self.asked, fresh)
+        with jax.enable_x64(True):
+            fresh = random.laplace(of_threshold, (self.count,), jnp.float64)
+            noise = random.laplace(of_queries, self.lead.shape, jnp.float64)
+            return _ask(self._meets() + self._ratio * noise, self.asked, fresh)
 
     def log_prob(self, outcome: Array) -> Array:
         """The log mass of ``bool[m]``, ``float64[]``."""
@@ -102,10 +102,13 @@ class SparseVector:
     def _ratio(self) -> float:
         return 1.0 if self.monotonic else 2.0
 
+    def _meets(self) -> Array:
+        return clipped(self.factor.astype(jnp.float64) * self.lead.astype(jnp.float64), self._ratio)
+
     def _runs(self) -> Array:
         """log P(the run that begins at query b stops at i), and of no stop at m, ``float64[m + 1, m + 1]``."""
         size = self.lead.shape[0]
-        meets = clipped(self.factor.astype(jnp.float64) * self.lead.astype(jnp.float64), self._ratio)
+        meets = self._meets()
 
         def begun(begin: Array) -> Array:
             asked = self.asked & (jnp.arange(size, dtype=jnp.int32) >= begin)

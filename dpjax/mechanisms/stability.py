@@ -1,7 +1,9 @@
 """Stability: release the best candidate if its lead is clearly larger than what a neighbour can change (A_dist)."""
 
 import math
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -55,10 +57,11 @@ def stability(
     is_best = index == best
     second = jnp.max(jnp.where(is_best, 0, votes), initial=0)
     gap = jnp.max(votes) - second
-    two = release(gap, epsilon, delta, gap_sensitivity=gap_sensitivity, calibration=calibration).log_weights
-    none_exists = ~jnp.any(exists)
-    cells = jnp.where(is_best, two[0], -jnp.inf)
-    return Categorical(jnp.append(cells, jnp.where(none_exists, 0, two[1])), no_answer=True)
+    two, dtype = _tails(gap, epsilon, delta, gap_sensitivity, calibration)
+    with jax.enable_x64(True):
+        none = jnp.where(jnp.any(exists), two[1], 0.0)
+        cells = jnp.append(jnp.where(is_best, two[0], -jnp.inf), none)
+    return Categorical.of(cells, dtype, no_answer=True)
 
 
 def release(
@@ -80,25 +83,34 @@ def release(
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
 
-    Returns: Categorical on {released = 0, no answer}, exact in both tails.
+    Returns: Categorical on {released = 0, no answer}, exact in both tails, computed in float64.
 
     Privacy: (epsilon, delta), of the object together with the decision. "printed" does not satisfy it.
     Reference: as `stability`.
     """
+    two, dtype = _tails(gap, epsilon, delta, gap_sensitivity, calibration)
+    return Categorical.of(two, dtype, no_answer=True)
+
+
+def _tails(gap: Array, epsilon: Any, delta: Any, gap_sensitivity: float, calibration: str) -> tuple[Array, Any]:
+    """log P(released) and log P(no answer), ``float64[2]``, and the dtype of epsilon."""
     # With the same object this is the Laplace mechanism on gap, cut at a threshold. With another object let p, p' be
     # the two probabilities of release. As gap, gap' <= D, both are at most P[D + noise >= threshold] = delta, whatever
     # delta is. Then max over events of P(E) - exp(epsilon) P'(E) is max(p, 1 - exp(epsilon) (1 - p')) <= delta.
     epsilon = epsilon_of(epsilon)
     delta = delta_like(delta, epsilon)
     spread = positive("gap_sensitivity", gap_sensitivity)
-    gap = asked(jnp.asarray(gap), "release", spread).astype(epsilon.dtype)
-    if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
-        needed = upper_quantile(delta) - epsilon / spread * (gap - spread)
-    else:
-        needed = -jnp.log(delta) - epsilon * gap
-    standard = Laplace(jnp.zeros_like(needed), jnp.ones_like(needed))
-    cells = jnp.stack([standard.log_survival(needed), standard.log_cdf(needed)])
-    return Categorical(cells, no_answer=True)
+    gap = asked(jnp.asarray(gap), "release", spread)
+    corrected = checks.choice("calibration", calibration, CALIBRATIONS) == "corrected"
+    with jax.enable_x64(True):
+        dtype = epsilon.dtype
+        gap, epsilon, delta = (part.astype(jnp.float64) for part in (gap, epsilon, delta))
+        if corrected:
+            needed = upper_quantile(delta) - epsilon / spread * (gap - spread)
+        else:
+            needed = -jnp.log(delta) - epsilon * gap
+        standard = Laplace(jnp.zeros_like(needed), jnp.ones_like(needed))
+        return jnp.stack([standard.log_survival(needed), standard.log_cdf(needed)]), dtype
 
 
 def stability_guarantee(

@@ -15,11 +15,13 @@ from dpjax.mechanisms import (
     exponential,
     laplace_mechanism,
     permute_and_flip,
+    release,
     stability,
     stability_histogram,
 )
 from dpjax.mechanisms._inputs import difference
 from dpjax.mechanisms.exponential import LESS
+from dpjax.mechanisms.median.treelog import TreeStep, stability_test
 from tests.oracles.categorical import sampler_probabilities
 
 LOW, HIGH = -(2**31), 2**31 - 1
@@ -164,3 +166,37 @@ def test_the_choosing_mechanism_keeps_its_budget_in_float32():
         laws = [choosing(jnp.asarray(each, jnp.int32), epsilon, 1e-6) for each in (scores, moved)]
         losses.append(np.max(np.abs(laws[0].log_probs() - laws[1].log_probs())) / float(epsilon))
     assert 0.99 < max(losses) <= 1 + 1e-6
+
+
+def lead(value):
+    return jnp.asarray([value, 0], jnp.int32)
+
+
+def step(test):
+    return TreeStep(test, *(np.float32(0.5) for _ in range(6)), np.int32(4), np.int32(1), 2)
+
+
+@pytest.mark.parametrize(
+    ("law", "epsilon"),
+    [
+        (lambda far, epsilon: stability(lead(far), epsilon, 1e-6, gap_sensitivity=1), 1e-5),
+        (lambda far, epsilon: release(jnp.int32(far), epsilon, 1e-6, gap_sensitivity=1), 1e-5),
+        (lambda far, epsilon: stability_test(jnp.int32(far), step(epsilon)), 1e-5),
+        (lambda far, epsilon: permute_and_flip(lead(far), 2 * epsilon), 1e-5),
+        (
+            lambda far, epsilon: above_threshold(
+                jnp.asarray([-(far % 1024) * 2.0**-26], jnp.float32), 1.0, 4 * epsilon, sensitivity=2.0**-26
+            ),
+            4e-7,
+        ),
+    ],
+    ids=["stability", "release", "stability_test", "permute_and_flip", "above_threshold"],
+)
+def test_no_log_weight_is_rounded_to_float32(law, epsilon):
+    """Neighbours far from a threshold, where a unit of the last place of a float32 log-weight is worth many percent."""
+    epsilon, losses = np.float32(epsilon), []
+    for far in np.random.default_rng(3).integers(10**6, 8 * 10**6, 20):
+        one, other = (np.asarray(law(int(value), epsilon).log_probs()) for value in (far, far + 1))
+        possible = np.isfinite(one)
+        losses.append(np.max(np.abs(one[possible] - other[possible])) / float(epsilon))
+    assert 0.9 < max(losses) <= 1 + 1e-6

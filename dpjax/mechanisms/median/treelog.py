@@ -4,6 +4,7 @@ import math
 from dataclasses import field
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -131,9 +132,11 @@ def stability_test(gamma: Array, step: TreeStep) -> Categorical:
     """
     rate = as_float(step.test)
     above = asked(gamma, "stability test", 1) - unstable_from(step.deepest)
-    noise = Laplace(jnp.zeros_like(rate), jnp.ones_like(rate))
-    room = -as_float(step.reserve, rate) - above.astype(rate.dtype) * rate
-    return Categorical(jnp.stack([noise.log_survival(room), noise.log_cdf(room)]))
+    reserve = as_float(step.reserve, rate)
+    with jax.enable_x64(True):
+        room = -reserve.astype(jnp.float64) - above.astype(jnp.float64) * rate.astype(jnp.float64)
+        noise = Laplace(jnp.zeros_like(room), jnp.ones_like(room))
+        return Categorical.of(jnp.stack([noise.log_survival(room), noise.log_cdf(room)]), rate.dtype)
 
 
 def unstable_from(deepest: Number) -> Number:

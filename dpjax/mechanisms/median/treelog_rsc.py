@@ -3,6 +3,7 @@
 from dataclasses import field
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -115,7 +116,7 @@ def treelog_rsc(key: Array, x: Array, mask: Array, plan: RscPlan, margins: Margi
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; a reconstruction with our own tests, branch and constants.
     """
     of_threshold, of_levels = keys.streams(key, "threshold", "levels")
-    return _level(of_levels, x, mask, _noise(of_threshold, plan), plan, 0, margins)
+    return _level(of_levels, x, mask, _noise(of_threshold), plan, 0, margins)
 
 
 def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: int, margins: Margins) -> MedianAnswer:
@@ -137,8 +138,11 @@ def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: 
     middle = rows[jnp.minimum(place + jnp.sum(low, dtype=jnp.int32), x.shape[0] - 1)]  # the rest, to the front
     real = place < left
     nodes = T.trie(middle, left, step.bits)
-    above = (nodes.gamma - unstable_from(step.deepest)).astype(bar.dtype) * as_float(plan.test, bar) / 2
-    balanced = above + as_float(plan.reserve, bar) + _noise(of_test, plan) > bar
+    test, reserve = as_float(plan.test), as_float(plan.reserve)
+    with jax.enable_x64(True):
+        gamma, test, reserve = (part.astype(jnp.float64) for part in (nodes.gamma, test, reserve))
+        above = (gamma - unstable_from(jnp.asarray(step.deepest, jnp.int32)).astype(jnp.float64)) * test / 2
+        balanced = above + reserve + _noise(of_test) > bar
 
     at = choosing(nodes.light, plan.whole, plan.whole_delta, **_ONE_MORE).sample(of_split)
     split = T.split_points(middle, nodes, step.bits)[jnp.maximum(at, 0)]
@@ -160,10 +164,11 @@ def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: 
     return MedianAnswer.of(jnp.where(balanced, split, along), answered)
 
 
-def _noise(key: Array, plan: RscPlan) -> Array:
-    """Of the tests' threshold or of one weight, in units of 2 / test."""
-    unit = jnp.ones_like(as_float(plan.test))
-    return Laplace(jnp.zeros_like(unit), unit).sample(key)
+def _noise(key: Array) -> Array:
+    """Of the tests' threshold or of one weight, in units of 2 / test, ``float64[]``: sums of floats are compared."""
+    with jax.enable_x64(True):
+        unit = jnp.ones((), jnp.float64)
+        return Laplace(jnp.zeros_like(unit), unit).sample(key)
 
 
 def two_laplace_tail(value: float | np.ndarray) -> np.ndarray:
