@@ -78,13 +78,15 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     ordered: of 1 to ``rows`` rows, in every order. Otherwise of exactly ``rows`` rows (and one less under
     ADD_OR_REMOVE_ONE) without regard to order: for learners that do not see it.
     """
-    kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
-    places = range(len(kinds))
-    counts = [len(kinds) ** n if ordered else math.comb(len(kinds) + n - 1, n) for n in sizes]
+    places = range(domain.size << k)
+    counts = [len(places) ** n if ordered else math.comb(len(places) + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
-        raise InputError("rows", f"at most {_MOST >> 4} databases", f"{sum(counts)}", "take fewer rows or elements")
+        given = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {k} labels"
+        advice = "take fewer rows or elements, or audit by --method statistical"
+        raise InputError("rows", f"at most {_MOST >> 4} databases", given, advice)
+    kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
     listed = (
         itertools.product(places, repeat=n) if ordered else itertools.combinations_with_replacement(places, n)
         for n in sizes

@@ -100,6 +100,11 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
             "a smaller world, a law on whole numbers, or a statistical audit",
         )  # fmt: skip
+    if not (hasattr(found, "outcomes") and hasattr(found, "log_mass")):
+        refuse(
+            equation, f"a support of {type(law).__name__} that is a dpjax.laws.Support, or None", type(found).__name__,
+            "return dpjax.laws.Support(outcomes, log_mass)", InputError,
+        )  # fmt: skip
     sample = getattr(law, equation.params["method"])
     tree: Any = jax.tree.structure(jax.eval_shape(sample, jax.eval_shape(lambda: keys.root(0))))
     shapes = [(found.log_mass.shape + one.shape, one.dtype) for one in equation.params["jaxpr"].out_avals]

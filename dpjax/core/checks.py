@@ -86,6 +86,6 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
     names = sorted(known)
     if value not in names:
         near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else "see `dpjax list`"
+        hint = f"did you mean {' or '.join(near)}?" if near else "take one of these"
         raise InputError(name, f"one of {', '.join(names)}", repr(value), hint)
     return str(value)

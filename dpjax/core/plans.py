@@ -98,10 +98,13 @@ def bucket(size: int) -> int:
 
 def stack_plans(plans: Sequence[Any]) -> Any:
     """Plans of one structure as one plan whose leaves lead with their number, for ``vmap`` over budgets."""
+    if not isinstance(plans, Sequence) or not plans:
+        given = "none" if isinstance(plans, Sequence) else type(plans).__name__
+        raise InputError("plans", "a list of one or more plans", given, "write stack_plans([plan, another])")
     structures = {jax.tree.structure(plan) for plan in plans}
     if len(structures) != 1:
         raise InputError(
-            "plans", "one or more, of one structure", f"{len(structures)} structures",
+            "plans", "plans of one structure", f"{len(structures)} structures",
             "group them by jax.tree.structure",
         )  # fmt: skip
     return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *plans)

@@ -175,9 +175,15 @@ def _noiseless(
 def _load(path: str) -> Callable:
     module, _, name = path.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise InputError(
             "learner", "module:callable that takes (concepts, k) and returns a Learner", repr(path),
             f"put the module on the path and check the name ({error})",
         ) from error  # fmt: skip
+    if not callable(found):
+        raise InputError(
+            "learner", "module:callable that takes (concepts, k) and returns a Learner",
+            f"{path}, a {type(found).__name__}", f"write: build = lambda concepts, k: {name}",
+        )  # fmt: skip
+    return found
