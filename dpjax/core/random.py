@@ -68,13 +68,17 @@ def _hashed(stream: Array, shape: tuple[int, ...], start: Array) -> tuple[Array,
 def _sign_and_unit(key: Array, shape: tuple[int, ...], dtype) -> tuple[Array, Array]:
     """A fair bit and an independent uniform in (0, 1] with full relative precision near 0."""
     if jnp.dtype(dtype) == jnp.float32:
-        high, low = words(key, shape)
-        bit = (low & jnp.uint32(1)).astype(bool)
-        rest = (low & jnp.uint32(0xFFFFFFFE)).astype(jnp.float32) + jnp.float32(0.5)
-        return bit, high.astype(jnp.float32) * jnp.float32(2.0**-32) + rest * jnp.float32(2.0**-64)
+        return _sign_and_unit32(*words(key, shape))
     if jnp.dtype(dtype) != jnp.float64:
         raise InputError("dtype", "float32 or float64", str(dtype), "name one of the two")
     return _sign_and_unit_of(*words(key, (*shape, 2)))
+
+
+@partial(jax.jit, inline=True)
+def _sign_and_unit32(high: Array, low: Array) -> tuple[Array, Array]:
+    bit = (low & jnp.uint32(1)).astype(bool)
+    rest = (low & jnp.uint32(0xFFFFFFFE)).astype(jnp.float32) + jnp.float32(0.5)
+    return bit, high.astype(jnp.float32) * jnp.float32(2.0**-32) + rest * jnp.float32(2.0**-64)  # exact products
 
 
 def _sign_and_unit_of(high: Array, low: Array) -> tuple[Array, Array]:
