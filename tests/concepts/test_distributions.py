@@ -286,8 +286,8 @@ def test_masses_are_right_outside_of_64_bit_mode():
     elements = np.array([atom, atom + 1, 0], np.uint64)
     look = jax.jit(lambda d: [read(elements) for read in (d.mass_at, d.mass_up_to, d.reaches)])
     with jax.enable_x64(True):
-        inside = look(mixed)
+        inside = jax.device_get(look(mixed))
     with jax.enable_x64(False):
-        outside = look(mixed)
+        outside = jax.device_get(look(mixed))
     chex.assert_trees_all_equal(inside, outside)
     assert outside[0][0] > 2**32 and outside[0][1] == 1

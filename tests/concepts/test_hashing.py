@@ -1,6 +1,8 @@
 """Buckets of hash functions: how often elements collide, and what a bucket weighs, exactly."""
 
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -31,8 +33,11 @@ def masses(hypothesis, distribution):
 
 
 def errors(distribution, hypothesis, target):
+    """Repeated up to 32 hypotheses and 3 functions: distributions of one shape share a program."""
+    many = lambda count, tree: jax.tree.map(lambda part: np.resize(part, (count, *part.shape[1:])), tree)  # noqa: E731
+    ours = replace(many(32, hypothesis), functions=many(3, hypothesis.functions))
     with jax.enable_x64(True):
-        return whole(_errors(distribution, hypothesis, target))
+        return whole(_errors(distribution, ours, many(32, target)))[: len(hypothesis.zero)]
 
 
 def by_hand(columns, offset, x):
@@ -61,11 +66,16 @@ def buckets(functions, chosen, zero=None):
     return Buckets(concept, zero, np.zeros(len(concept), np.int32), functions)
 
 
+@cache
+def drawn(bits):
+    return jax.tree.map(np.asarray, jax.jit(lambda key: Hash.draw(key, 3, bits))(jax.random.key(bits)))
+
+
 @pytest.mark.parametrize("size", [2**10, 2**32, 2**32 + 1, 2**64])
 @pytest.mark.parametrize("bits", [0, 1, 5, 31])
 def test_values_and_predictions(size, bits):
     generator, domain = np.random.default_rng(bits), Domain(size)
-    functions = jax.tree.map(np.asarray, jax.jit(lambda key: Hash.draw(key, 3, bits))(jax.random.key(bits)))
+    functions = drawn(bits)
     values = [v for v in (0, 1, 2**31, 2**32 - 1, 2**32, 2**63, size - 2, size - 1) if v < size]
     values += [int(v) for v in generator.integers(0, size - 1, 8, np.uint64)]
     with jax.numpy_dtype_promotion("strict"):
@@ -155,7 +165,8 @@ def test_masses_at_the_ends_of_64_bits():
     generator = np.random.default_rng(9)
     for rank in (None, 0, 3):
         functions = hashes(generator, 2, 4, rank)
-        segments = [(0, 37, 5), (2**32 - 9, 2**32 + 20, 1), (2**63 - 3, 2**63 + 3, 2**40), (TOP - 40, TOP, 11)]
+        segments = [(0, 37, 5), (2**32 - 9, 2**32 + 20, 1), (2**63 - 3, 2**63 + 3, 2**40), (TOP - 40, TOP - 1, 11)]
+        segments.append((TOP, TOP, 11))  # as many as above
         some = make.from_segments(Domain(2**64), segments)
         chosen = [(f, b) for f in range(2) for b in range(16)]
         one = buckets(functions, chosen)
