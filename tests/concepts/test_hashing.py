@@ -35,7 +35,7 @@ def masses(hypothesis, distribution):
 def errors(distribution, hypothesis, target):
     """Repeated up to 32 hypotheses and 3 functions: distributions of one shape share a program."""
     many = lambda count, tree: jax.tree.map(lambda part: np.resize(part, (count, *part.shape[1:])), tree)  # noqa: E731
-    ours = replace(many(32, hypothesis), functions=many(3, hypothesis.functions))
+    ours = replace(many(32, hypothesis), hashes=many(3, hypothesis.hashes))
     with jax.enable_x64(True):
         return whole(_errors(distribution, ours, many(32, target)))[: len(hypothesis.zero)]
 

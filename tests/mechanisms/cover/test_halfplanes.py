@@ -154,7 +154,7 @@ def test_a_buffer_may_be_empty(n):
     family, none = HalfPlanes(4, **SMALL), np.zeros(n, bool)
     if n:
         assert brute.draws(family, np.zeros((n, 2)), none, none, 0.0, 1.0, 1, many=1)[1].shape == (1, n)
-    key, x, masks = jax.random.key(0), jnp.zeros((n, 2), jnp.int32), (jnp.asarray(none),) * 2
+    key, x, masks = jax.random.key(0), np.zeros((n, 2), np.int32), (none, none)
     cut = jax.eval_shape(lambda: family.select(key, x, *masks, Score.of(jnp.float32(0), 1, jnp.float32(1))))
     assert cut.theta.shape == (1, 2) and cut.t.dtype == jnp.uint32
 
@@ -184,7 +184,7 @@ def chosen(batch, capacity, x64=False):
         score = Score.of(jnp.float32(40), 3, jnp.float32(0.9))
         one = lambda key: family.select(key, x, t, o, score)  # noqa: E731
         many = jax.jit(jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0])))
-        parts = [words(many(keys[i : i + batch])) for i in range(0, 112, batch)]
+        parts = [words(many(part)) for part in keys.reshape(-1, batch)]
     return np.concatenate(parts)
 
 
@@ -219,12 +219,17 @@ def test_a_row_on_the_line_belongs_to_what_is_above():
     for d in (1, 8, 2**30):
         family = HalfPlanes(d, **SMALL)
         x = np.array([[0, 0], [1, 0], [0, 1], [d, d]], np.int32)
+
+        @jax.jit
+        def hits(chart, i, j, family=family, x=x):
+            theta = jnp.full(1, 1 << (family.grid.bits - 1), jnp.int64)
+            t = Rows.of(family, jnp.asarray(x), *[jnp.ones(4, bool)] * 2).values(chart, theta)[i] + j
+            return [family.hits(Cut.of(chart, theta, t, jnp.bool_(above)), x)[i] for above in (1, 0)]
+
         with jax.enable_x64(True):
             for chart in (0, 1):
-                theta = jnp.full(1, 1 << (family.grid.bits - 1), jnp.int64)
                 for i, j in ((0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (0, -1)):
-                    t = Rows.of(family, jnp.asarray(x), *[jnp.ones(4, bool)] * 2).values(jnp.int32(chart), theta)[i] + j
-                    hit = [family.hits(Cut.of(jnp.int32(chart), theta, t, jnp.bool_(above)), x)[i] for above in (1, 0)]
+                    hit = hits(np.int32(chart), np.int32(i), np.int64(j))
                     assert [bool(part) for part in hit] == [j <= 0, j > 0]
 
 
@@ -234,13 +239,13 @@ def test_the_base_measures_have_their_masses():
         family = HalfPlanes(8, measure, slabs=64)
         cells, scale = family.cells(), 2.0**-family.grid.bits
         with jax.enable_x64(True):
-            total = 0.0
+            peak = np.asarray(jax.jit(jax.vmap(family.log_peak))(cells.chart, cells.low, cells.high))
+            log_density, total = jax.jit(jax.vmap(family.log_density)), 0.0
             for i in range(32):  # midpoints inside each cell
-                theta = jnp.asarray(cells.low + ((cells.high - cells.low) // 64) * (2 * i + 1))
-                density = jax.vmap(family.log_density)(jnp.asarray(cells.chart), theta)
-                peak = jax.vmap(family.log_peak)(*(jnp.asarray(part) for part in (cells.chart, cells.low, cells.high)))
-                assert bool(jnp.all(density <= peak + 1e-12))
-                total += float(np.sum(np.exp(np.asarray(density)) * (cells.high - cells.low)[:, 0] * scale / 32))
+                theta = cells.low + ((cells.high - cells.low) // 64) * (2 * i + 1)
+                density = np.asarray(log_density(cells.chart, theta))
+                assert np.all(density <= peak + 1e-12)
+                total += float(np.sum(np.exp(density) * (cells.high - cells.low)[:, 0] * scale / 32))
         assert abs(total / mass - 1) < 2e-3, measure
         assert all(np.array_equal(a, b) for a, b in zip(*[sorted_ends(cells, c) for c in (0, 0)], strict=True))
 
@@ -264,7 +269,7 @@ def test_other_mistakes():
         Kinematic(margin=2.0)
     with pytest.raises(InputError):
         Net(directions=1)
-    for x in (jnp.zeros((3, 3), jnp.int32), jnp.zeros((3, 2), jnp.float32)):
+    for x in (np.zeros((3, 3), np.int32), np.zeros((3, 2), np.float32)):
         with pytest.raises(InputError, match="shape"):
             HalfPlanes(8).features(x)
 
