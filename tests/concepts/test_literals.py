@@ -160,7 +160,10 @@ def probability(concepts, number, ones):
     ("kind", "dimension"),
     [
         *((Conjunctions, dimension) for dimension in DIMENSIONS),
-        *(pytest.param(Disjunctions, dimension, marks=[pytest.mark.slow] * (dimension != 33)) for dimension in DIMENSIONS),
+        *(
+            pytest.param(Disjunctions, dimension, marks=[pytest.mark.slow] * (dimension != 33))
+            for dimension in DIMENSIONS
+        ),
     ],
 )
 def test_errors_are_those_of_fractions(kind, dimension):

@@ -163,7 +163,6 @@ def test_predictions_errors_and_pieces(vc1, seed):
         np.testing.assert_array_equal(error, ((expected[pair[0]] != expected[pair[1]]) * mass).sum(axis=1))
 
 
-
 @pytest.mark.parametrize("matrix", [
     [[0, 1, 0], [1, 1, 0], [0, 0, 0]], [[0, 1], [1, 1]], [[1, 0], [0, 1]], [[0, 0, 1, 0], [0, 0, 0, 1]], [[0, 0]],
     [[0, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 0]], [[1, 1, 0], [1, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

@@ -176,6 +176,7 @@ def test_the_order_of_tiles_changes_nothing(machine, reference):
     assert run(machine, *problem(), first=3, last=3) == []
 
 
+@pytest.mark.slow  # the engine runs the same program in another order above
 def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
     """Without the engine: the tile's program with its first trial as an argument, in a shuffled order."""
     experiment, workload, where = problem()

@@ -133,8 +133,8 @@ def test_degenerate_inputs(audit):
         logs, drawn = both(np.array(scores, np.int32), None if where is None else np.array(where), 1.0, 1e-6)
         assert np.asarray(logs)[-1] == 0
         assert drawn == -1
-    where = np.array([True, False, True])
-    masked = jax.jit(lambda scores: choosing(scores, 1.0, 1e-3, where=where).log_probs())(np.array([5, 50, 7], np.int32))
+    scores, where = np.array([5, 50, 7], np.int32), np.array([True, False, True])
+    masked = jax.jit(lambda scores: choosing(scores, 1.0, 1e-3, where=where).log_probs())(scores)
     plain = _jitted(np.array([5, 7], np.int32), 1.0, 1e-3)
     np.testing.assert_allclose(np.asarray(masked)[[0, 2, 3]], plain, rtol=1e-6)
     assert _jitted(np.array([10**6], np.int32), 1.0, 0.0).tolist() == [-np.inf, 0]

@@ -67,8 +67,9 @@ def check_law(measure, sizes, count, stats):
 MEASURES = [Kinematic(), Box(), Net(12, 40)]
 
 
+@pytest.mark.slow  # `test_same_law` always compares this sampler with exact laws
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", [MEASURES[0], pytest.param(MEASURES[1], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("measure", MEASURES[:2], ids=str)
 def test_the_law_of_a_draw(measure, stats):
     check_law(measure, COARSE, 8_000, stats)
 
@@ -169,19 +170,17 @@ def words(cut):
     return np.concatenate(columns, axis=1)
 
 
-def chosen(batch, capacity, x64=False):
-    """112 draws from 90 rows, in their order among others that count for nothing."""
-    family = HalfPlanes(1024, slabs=16, bins=32, spare=32, walls=8)
-    points, target = workload(90)
+def chosen(family, points, target, batch, capacity, x64):
+    """112 draws from 32 rows, in their order among others that count for nothing."""
     keys = jax.random.split(jax.random.key(8), 112)
-    place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:90])
+    place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:32])
     x = np.random.default_rng(batch).integers(-9, 2000, (capacity, 2)).astype(np.int32)
     x[place] = points
     t, o = np.zeros((2, capacity), bool)
     t[place], o[place] = target, ~target
     with jax.enable_x64(x64):
         x, t, o = jnp.asarray(x), jnp.asarray(t), jnp.asarray(o)
-        score = Score.of(jnp.float32(40), 3, jnp.float32(0.9))
+        score = Score.of(jnp.float32(16), 2, jnp.float32(0.3))
         one = lambda key: family.select(key, x, t, o, score)  # noqa: E731
         many = jax.jit(jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0])))
         parts = [words(many(part)) for part in keys.reshape(-1, batch)]
@@ -192,9 +191,12 @@ def chosen(batch, capacity, x64=False):
     ("batch", "capacity", "x64"), [(7, 200, False), pytest.param(1, 96, True, marks=pytest.mark.slow)]
 )
 def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types(batch, capacity, x64):
-    expected = chosen(16, 90)
+    """Against draws one by one, by the program of the tests around."""
+    family = HalfPlanes(2**30, **TOTAL)
+    points, target = workload(32, family.d)
+    expected = words(brute.draws(family, points, target, ~target, 8, 0.3, 112, 8, many=1)[0])
     assert len(np.unique(expected, axis=0)) == 112
-    assert np.array_equal(chosen(batch, capacity, x64), expected)
+    assert np.array_equal(chosen(family, points, target, batch, capacity, x64), expected)
 
 
 def test_hits_are_decided_by_whole_numbers():

@@ -38,8 +38,13 @@ def parts(generator, count):
     return role == 0, role == 1
 
 
-@pytest.mark.parametrize("label", [False, True])
-@pytest.mark.parametrize(("dimension", "count"), SIZES)
+@pytest.mark.parametrize(
+    ("dimension", "count", "label"),
+    [
+        *((*size, False) for size in SIZES),
+        *(pytest.param(*size, True, marks=[pytest.mark.slow] * (size != (33, 64))) for size in SIZES),
+    ],
+)
 def test_columns_counts_and_hits(dimension, count, label):
     generator, family = np.random.default_rng(dimension), Literals(dimension, label)
     bits, x = rows(generator, dimension, count)
