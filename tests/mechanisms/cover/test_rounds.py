@@ -153,14 +153,13 @@ def test_batch_and_types_change_no_bit(numbers):
 
 
 def test_every_database_and_number_has_an_answer():
-    family = Literals(5, True)
-    for count in (0, 33):
-        x, target, other = realizable(8, 5, count, 2)
+    for family, count in ((Literals(5, True), 0), (FAMILY, 60)):
+        x, target, other = realizable(8, family.dimension, count, 2)
         none = np.zeros(count, bool)
         for data in ((x, target, other), (x, none, other), (x, target, none), (x, none, none)):
             for coefficient in (0.0, 1e-30, 1e30, np.inf, np.nan, -1.0):
                 for noise in ((1e30, 1e3), (np.nan, 0.0), (1e-30, -1e30)):
-                    chosen, _ = run(data, (coefficient, *noise), 3, 4, family, 2)
+                    chosen, _ = run(data, (coefficient, *noise), family=family)
                     assert np.all((np.asarray(chosen) >= 0) & (np.asarray(chosen) < family.size))
 
 

@@ -93,9 +93,7 @@ def test_leading_axes_broadcast():
     def compared(rows, one, lengths):
         return B.less(rows, one), B.lcp(one, rows, 40), B.prefix(one, lengths, 40), B.less(rows[:, None], rows[None])
 
-    smaller, shared, prefixes, table = compared(
-        device([1, 5, 9], 40), device(5, 40), np.array([38, 39, 40], np.int32)
-    )
+    smaller, shared, prefixes, table = compared(device([1, 5, 9], 40), device(5, 40), np.array([38, 39, 40], np.int32))
     assert smaller.tolist() == [True, False, False]
     assert shared.tolist() == [37, 40, 36]
     assert B.decode(prefixes).tolist() == [4, 4, 5]
