@@ -10,6 +10,7 @@ This is a simulator. Floating-point noise is for study, never for the release of
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
+from functools import partial
 from math import ceil, isfinite, log2, prod
 
 import jax
@@ -46,10 +47,15 @@ def words_from(stream: Array, shape: tuple[int, ...] = (), start: Array | int = 
     size = prod(shape)
     if size >= 2**32:
         raise InputError("shape", "fewer than 2**32 draws from one key", str(shape), "split the key")
+    return _hashed(stream, tuple(shape), jnp.asarray(start, jnp.uint32))
+
+
+@partial(jax.jit, static_argnames="shape", inline=True)  # one program outside of jit too; inside it makes no difference
+def _hashed(stream: Array, shape: tuple[int, ...], start: Array) -> tuple[Array, Array]:
     k0, k1 = stream[0], stream[1]
     schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
     x0 = jnp.broadcast_to(k0, shape)
-    x1 = jax.lax.iota(jnp.uint32, size).reshape(shape) + (jnp.asarray(start, jnp.uint32) + k1)
+    x1 = jax.lax.iota(jnp.uint32, prod(shape)).reshape(shape) + (start + k1)
     for group in range(5):
         for rotation in _ROTATIONS[group % 2]:
             x0 = x0 + x1
@@ -62,13 +68,17 @@ def words_from(stream: Array, shape: tuple[int, ...] = (), start: Array | int = 
 def _sign_and_unit(key: Array, shape: tuple[int, ...], dtype) -> tuple[Array, Array]:
     """A fair bit and an independent uniform in (0, 1] with full relative precision near 0."""
     if jnp.dtype(dtype) == jnp.float32:
-        high, low = words(key, shape)
-        bit = (low & jnp.uint32(1)).astype(bool)
-        rest = (low & jnp.uint32(0xFFFFFFFE)).astype(jnp.float32) + jnp.float32(0.5)
-        return bit, high.astype(jnp.float32) * jnp.float32(2.0**-32) + rest * jnp.float32(2.0**-64)
+        return _sign_and_unit32(*words(key, shape))
     if jnp.dtype(dtype) != jnp.float64:
         raise InputError("dtype", "float32 or float64", str(dtype), "name one of the two")
     return _sign_and_unit_of(*words(key, (*shape, 2)))
+
+
+@partial(jax.jit, inline=True)
+def _sign_and_unit32(high: Array, low: Array) -> tuple[Array, Array]:
+    bit = (low & jnp.uint32(1)).astype(bool)
+    rest = (low & jnp.uint32(0xFFFFFFFE)).astype(jnp.float32) + jnp.float32(0.5)
+    return bit, high.astype(jnp.float32) * jnp.float32(2.0**-32) + rest * jnp.float32(2.0**-64)  # exact products
 
 
 def _sign_and_unit_of(high: Array, low: Array) -> tuple[Array, Array]:

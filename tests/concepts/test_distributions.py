@@ -38,6 +38,12 @@ def build(name):
     return make.from_segments(domain, segments), segments
 
 
+@jax.jit
+def masses(distribution, element):
+    """Of single elements, and of all up to them."""
+    return distribution.mass_at(element), distribution.mass_up_to(element)
+
+
 def mass_up_to(segments, element):
     return sum(weight * max(0, min(element, end) - start + 1) for start, end, weight in segments)
 
@@ -53,8 +59,7 @@ def test_masses_are_exact(name):
     domain = SEGMENTS[name][0]
     at = probes(domain, segments)
     with jax.enable_x64(True):
-        element = jnp.asarray(np.array(at, np.uint64))
-        single, below = jax.jit(lambda d, e: (d.mass_at(e), d.mass_up_to(e)))(distribution, element)
+        single, below = map(np.asarray, masses(distribution, np.array(at, np.uint64)))
     assert distribution.total == mass_up_to(segments, domain.size - 1)
     for x, s, b in zip(at, single, below, strict=True):
         assert int(s) == mass_up_to(segments, x) - mass_up_to(segments, x - 1), x
@@ -67,9 +72,9 @@ def test_draws_are_the_inverse_of_the_cumulated_mass(key, name):
     distribution, segments = build(name)
     domain = SEGMENTS[name][0]
     count = 200
-    drawn = jax.jit(lambda d, k: d.draw(k, count))(distribution, key)
+    drawn, (high, low) = jax.jit(lambda d, k: (d.draw(k, count), random.words(k, (count,))))(distribution, key)
     assert drawn.shape == (count, domain.limbs) and drawn.dtype == jnp.uint32
-    high, low = random.words(key, (count,))
+    high, low = np.asarray(high), np.asarray(low)
     ends = [mass_up_to(segments, end) for _, end, _ in segments]
     total = ends[-1]
     for top, rest, element in zip(high, low, domain.decode(drawn), strict=True):
@@ -82,8 +87,8 @@ def test_draws_are_the_inverse_of_the_cumulated_mass(key, name):
 
 def test_draws_are_prefix_stable(key):
     distribution, _ = build("three")
-    draw = jax.jit(lambda d, k, count: d.draw(k, count), static_argnums=2)
-    np.testing.assert_array_equal(draw(distribution, key, 300)[:77], draw(distribution, key, 77))
+    many, few = jax.jit(lambda d, k: (d.draw(k, 300), d.draw(k, 77)))(distribution, key)
+    np.testing.assert_array_equal(np.asarray(many)[:77], few)
 
 
 @pytest.mark.statistical
@@ -112,8 +117,6 @@ def any_segments(draw):
 
 
 def test_masses_of_any_segments():
-    look = jax.jit(lambda d, e: (d.mass_at(e), d.mass_up_to(e)))
-
     @settings(max_examples=60, deadline=None, derandomize=True, database=None)
     @given(any_segments())
     def check(given_segments):
@@ -121,7 +124,7 @@ def test_masses_of_any_segments():
         distribution = make.from_segments(domain, segments)
         at = (probes(domain, segments) * 40)[:40]
         with jax.enable_x64(True):
-            single, below = look(distribution, jnp.asarray(np.array(at, np.uint64)))
+            single, below = map(np.asarray, masses(distribution, np.array(at, np.uint64)))
         for x, s, b in zip(at, single, below, strict=True):
             assert int(s) == mass_up_to(segments, x) - mass_up_to(segments, x - 1)
             assert int(b) == min(mass_up_to(segments, x), 2**64 - 1)
@@ -131,7 +134,7 @@ def test_masses_of_any_segments():
 
 def share(distribution, element):
     with jax.enable_x64(True):
-        return Fraction(int(distribution.mass_at(jnp.uint64(element))), distribution.total)
+        return Fraction(int(masses(distribution, np.uint64(element))[0]), distribution.total)
 
 
 @pytest.mark.parametrize("size", [1, 2, 10, 2**32, 2**64])
@@ -281,9 +284,10 @@ def test_masses_are_right_outside_of_64_bit_mode():
     mixed = make.heavy(Domain(2**60), 4, 0.1)
     atom = make.spread(Domain(2**60), 4)[1]
     elements = np.array([atom, atom + 1, 0], np.uint64)
+    look = jax.jit(lambda d: [read(elements) for read in (d.mass_at, d.mass_up_to, d.reaches)])
     with jax.enable_x64(True):
-        inside = [np.asarray(read(elements)) for read in (mixed.mass_at, mixed.mass_up_to, mixed.reaches)]
+        inside = jax.device_get(look(mixed))
     with jax.enable_x64(False):
-        outside = [np.asarray(read(elements)) for read in (mixed.mass_at, mixed.mass_up_to, mixed.reaches)]
+        outside = jax.device_get(look(mixed))
     chex.assert_trees_all_equal(inside, outside)
     assert outside[0][0] > 2**32 and outside[0][1] == 1

@@ -1,6 +1,7 @@
 """Convex polygons: halfplanes in words and back, predictions by whole numbers, areas."""
 
 from fractions import Fraction
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +15,13 @@ from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError
 
 
+@cache
+def program(concepts):
+    return jax.jit(lambda words, x: concepts.predict(Hypothesis.of(words), x))
+
+
 def predicted(concepts, words, x):
-    return np.asarray(jax.jit(concepts.predict)(Hypothesis.of(jnp.asarray(words)), jnp.asarray(x)))
+    return np.asarray(program(concepts)(words, x))
 
 
 @pytest.mark.parametrize("d", [1, 7, 2**10, 2**30])
@@ -43,8 +49,8 @@ def test_words_and_cuts_are_inverse():
     concepts = ConvexPolygons(2**20, 5)
     words = concepts.targets(4)
     assert words.shape == (4, 25) and words.dtype == jnp.uint32
-    for row in words:
-        np.testing.assert_array_equal(concepts.of_cuts(concepts.cuts(row)), row)
+    again = jax.jit(jax.vmap(lambda row: concepts.of_cuts(concepts.cuts(row))))(words)
+    np.testing.assert_array_equal(again, words)
 
 
 @pytest.mark.parametrize("edges", [3, 4, 12])
@@ -60,8 +66,9 @@ def test_errors_count_probes():
     concepts, law = ConvexPolygons(2**10, 4), UniformPlane(2**10, 1000)
     words = concepts.targets(3)
     both = predicted(concepts, words, law.points())
+    error = jax.jit(lambda one, other: concepts.error(law, Hypothesis.of(one), Hypothesis.of(other)))
     with jax.enable_x64(True):
-        found = concepts.error(law, Hypothesis.of(words), Hypothesis.of(words[jnp.asarray([1, 1, 0])]))
+        found = error(words, np.asarray(words)[[1, 1, 0]])
         assert found.dtype == jnp.uint64
     expected = (both != both[:, [1, 1, 0]]).sum(axis=0)
     assert found.tolist() == expected.tolist() and expected[1] == 0 < expected[0]

@@ -116,7 +116,7 @@ def test_a_single_concept_is_a_root(matrix):
 def hypotheses(tree):
     nodes = np.tile(np.arange(tree.size), 2)
     zero = np.arange(2 * tree.size) >= tree.size
-    return Hypothesis(jnp.asarray(wide.encode(nodes)), jnp.asarray(zero), jnp.zeros(len(nodes), jnp.int32))
+    return Hypothesis(wide.encode(nodes), zero, np.zeros(len(nodes), np.int32))
 
 
 def labels_of(tree):
@@ -131,17 +131,29 @@ def test_predictions_errors_and_pieces(vc1, seed):
     matrix = vc1(generator)
     tree = Tree.of_class(matrix)
     width, count = tree.domain.size, 2 * tree.size
-    expected, x = labels_of(tree), jnp.asarray(tree.domain.encode(range(width)))
-    got = tree.predict(hypotheses(tree), x)
+    expected, x = labels_of(tree), tree.domain.encode(range(width))
+    value, label, mask = generator.integers(0, width, 20), generator.random(20) < 0.5, np.arange(20) < 13
+
+    @jax.jit
+    def run(one, x, *rows):
+        said = tree.predict(one, x), tree.predict(one, x[None]), tree.is_member(one)
+        return said, tree.pieces(*rows), tree.relabel(x, jnp.ones((width, 2), bool))
+
+    (got, batched, member), pieces, relabelled = run(hypotheses(tree), x, tree.domain.encode(value), label, mask)
     assert got.dtype == jnp.bool_
     np.testing.assert_array_equal(got, expected.T)
-    np.testing.assert_array_equal(tree.predict(hypotheses(tree), x[None])[0], expected.T)
+    np.testing.assert_array_equal(batched, expected.T[None])
     members = {bytes(row) for row in matrix}
-    np.testing.assert_array_equal(tree.is_member(hypotheses(tree)), [bytes(row) in members for row in expected])
+    np.testing.assert_array_equal(member, [bytes(row) in members for row in expected])
+    wrong = (expected[: tree.size, value] != label) & mask
+    np.testing.assert_array_equal(pieces.errors, wrong.sum(axis=1))
+    np.testing.assert_array_equal(pieces.alive, tree.proper)
+    assert wide.decode(pieces.first).tolist() == wide.decode(pieces.last).tolist() == list(range(tree.size))
+    np.testing.assert_array_equal(relabelled, np.tile(~tree.flip[:, None], (1, 2)))
 
     weights = generator.integers(1, 9, width)
     pair = np.divmod(np.arange(count**2), count)
-    ours, theirs = (jax.tree.map(lambda part, i=i: part[i], hypotheses(tree)) for i in map(jnp.asarray, pair))
+    ours, theirs = (jax.tree.map(lambda part, i=i: part[i], hypotheses(tree)) for i in pair)
     flat = [(0, width - 1, 3)]
     for law, mass in ((make.from_weights(tree.domain, range(width), weights), weights),
                       (make.from_segments(tree.domain, flat), np.full(width, 3))):  # fmt: skip
@@ -150,26 +162,16 @@ def test_predictions_errors_and_pieces(vc1, seed):
         assert error.dtype == jnp.uint64
         np.testing.assert_array_equal(error, ((expected[pair[0]] != expected[pair[1]]) * mass).sum(axis=1))
 
-    value, label, mask = generator.integers(0, width, 20), generator.random(20) < 0.5, np.arange(20) < 13
-    pieces = tree.pieces(jnp.asarray(tree.domain.encode(value)), jnp.asarray(label), jnp.asarray(mask))
-    wrong = (expected[: tree.size, value] != label) & mask
-    np.testing.assert_array_equal(pieces.errors, wrong.sum(axis=1))
-    np.testing.assert_array_equal(pieces.alive, tree.proper)
-    assert wide.decode(pieces.first).tolist() == wide.decode(pieces.last).tolist() == list(range(tree.size))
-    np.testing.assert_array_equal(
-        tree.relabel(x, jnp.ones((width, 2), bool)), np.tile(~tree.flip[:, None], (1, 2))
-    )  # fmt: skip
-
 
 @pytest.mark.parametrize("matrix", [
     [[0, 1, 0], [1, 1, 0], [0, 0, 0]], [[0, 1], [1, 1]], [[1, 0], [0, 1]], [[0, 0, 1, 0], [0, 0, 0, 1]], [[0, 0]],
     [[0, 1, 1], [1, 0, 1], [1, 1, 1], [1, 1, 0]], [[1, 1, 0], [1, 0, 1], [0, 0, 0]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
 ], ids=str)  # fmt: skip
 def test_whether_the_zero_function_is_a_member(matrix):
-    zero = Hypothesis(jnp.zeros((1, 2), jnp.uint32), jnp.ones(1, bool), jnp.zeros(1, jnp.int32))
-    for f in range(len(matrix)):
-        member = Tree.of_class(matrix, f).is_member(zero)
-        assert bool(member[0]) == any(not any(row) for row in matrix)
+    zero = Hypothesis(np.zeros((1, 2), np.uint32), np.ones(1, bool), np.zeros(1, np.int32))
+    trees = [Tree.of_class(matrix, f) for f in range(len(matrix))]
+    members = jax.jit(lambda zero: jnp.stack([tree.is_member(zero) for tree in trees]))(zero)
+    assert members.tolist() == [[any(not any(row) for row in matrix)]] * len(matrix)
 
 
 def test_an_error_of_the_whole_mass_does_not_wrap_to_zero():
@@ -178,15 +180,17 @@ def test_an_error_of_the_whole_mass_does_not_wrap_to_zero():
                 make.from_segments(tree.domain, [(0, 1, 2**63)])):  # fmt: skip
         with jax.enable_x64(True):
             one, other = (Hypothesis.of(jnp.asarray(wide.encode([v]))) for v in (0, 1))
-            assert int(tree.error(law, one, other)[0]) == 2**64 - 1
-            assert int(tree.error(law, one, one)[0]) == 0
+            error = jax.jit(tree.error)
+            assert error(law, one, other).tolist() == [2**64 - 1]
+            assert error(law, one, one).tolist() == [0]
 
 
 def test_numbers_and_elements_beyond_the_end_do_not_fail():
     tree = Tree.of_parents([0, 0, 1])
     far = Hypothesis.of(jnp.asarray(np.array([[0, 99]], np.uint32)))
-    np.testing.assert_array_equal(tree.predict(far, jnp.asarray([[0], [77]], jnp.uint32)), [[True], [True]])
-    assert tree.is_member(far)[0]
+    x = np.array([[0], [77]], np.uint32)
+    said, member = jax.jit(lambda far, x: (tree.predict(far, x), tree.is_member(far)))(far, x)
+    assert said.tolist() == [[True], [True]] and member.tolist() == [True]
 
 
 def test_any_order_of_the_nodes_is_the_same_tree():

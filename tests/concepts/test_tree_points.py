@@ -1,6 +1,7 @@
 """Deterministic points against enumeration of the class's concepts, and ancestors against climbing."""
 
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import jax
@@ -35,15 +36,23 @@ def strict():
         yield
 
 
-def padded(tree):
+def padded(tree, width=WIDTH):
     """The tables that the functions read, of one shape for all small trees, so that one program runs them all."""
-    tables = {name: np.zeros(WIDTH + 2, np.int32) for name in ("parent", "head", "depth", "tout", "preceding")}
+    tables = {name: np.zeros(width + 2, np.int32) for name in ("parent", "head", "depth", "tout", "preceding")}
     for name, table in tables.items():
         table[: tree.size] = getattr(tree, name)
-    tables["following"] = np.full(WIDTH + 2, WIDTH + 1, np.int32)
+    tables["following"] = np.full(width + 2, width + 1, np.int32)
     real = tree.following[:-1]
-    tables["following"][: tree.size] = np.where(real == tree.size, WIDTH + 1, real)
+    tables["following"][: tree.size] = np.where(real == tree.size, width + 1, real)
     return tables
+
+
+@partial(jax.jit, static_argnames="maximum")
+def of_family(tables, nodes, labels, mask, maximum):
+    """The points of a tree that is padded to the largest of the families."""
+    turns = max(tree.turns for tree in FAMILIES.values())
+    tree = SimpleNamespace(**tables, maximum=maximum, turns=turns, size=len(tables["parent"]) - 1)
+    return deterministic_points(tree, nodes, labels, mask)
 
 
 def random_samples(generator, tree, matrix):
@@ -88,7 +97,7 @@ def test_against_enumeration(vc1, general):
 
     none = some = 0
     for maximum, cases in groups.items():
-        arguments = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts)), *[case[:4] for case in cases])
+        arguments = jax.tree.map(lambda *parts: np.stack(parts), *[case[:4] for case in cases])
         got = jax.jit(jax.vmap(lambda *parts, maximum=maximum: run(*parts, maximum)))(*arguments)
         assert got.dtype == jnp.int32 and max(case[4].turns for case in cases) <= 4
         for node, (*_, tree, answer) in zip(np.asarray(got), cases, strict=True):
@@ -108,11 +117,11 @@ def test_ancestors_against_climbing(name):
         paths.append(([*paths[tree.parent[v]], v]) if v else [0])
     assert [len(path) - 1 for path in paths] == tree.depth.tolist() and tree.turns <= math.log2(tree.size)
     node, depth = (part.reshape(-1) for part in np.mgrid[: tree.size, -1 : tree.height + 2])
-    got = jax.jit(lambda n, d: ancestor_at_depth(tree, n, d))(*map(jnp.int32, (node, depth)))
+    got = jax.jit(lambda n, d: ancestor_at_depth(tree, n, d))(*map(np.int32, (node, depth)))
     answers = [paths[n][min(max(d, 0), len(paths[n]) - 1)] for n, d in zip(node, depth, strict=True)]
     np.testing.assert_array_equal(got, answers)
     left, right = (part.reshape(-1) for part in np.mgrid[: tree.size, : tree.size])
-    got = jax.jit(lambda a, b: lowest_common_ancestor(tree, a, b))(*map(jnp.int32, (left, right)))
+    got = jax.jit(lambda a, b: lowest_common_ancestor(tree, a, b))(*map(np.int32, (left, right)))
     answers = [max(set(paths[a]) & set(paths[b])) for a, b in zip(left, right, strict=True)]
     np.testing.assert_array_equal(got, answers)
 
@@ -150,7 +159,8 @@ def test_every_sample_of_a_small_tree(parent):
 def test_families_in_any_buffer(name):
     """Against enumeration; alone, in a batch, permuted, and with other rubbish under the mask: the same integers."""
     tree, generator, count = FAMILIES[name], np.random.default_rng(7), 60
-    run = jax.jit(lambda nodes, labels, mask: deterministic_points(tree, nodes, labels, mask))
+    tables = padded(tree, max(tree.size for tree in FAMILIES.values()))
+    run = partial(of_family, tables, maximum=tree.maximum)
     nodes = generator.integers(0, tree.size, (count, 5)).astype(np.int32)
     aim = generator.integers(0, tree.size, (count, 1))
     labels = ((nodes <= aim) & (aim < tree.tout[nodes])) ^ (generator.random((count, 5)) < 0.05)
@@ -195,8 +205,9 @@ def test_one_replaced_row_changes_one_answer():
 def test_constant_points_are_ignored():
     """Even with labels that no concept gives them."""
     tree = Tree.of_class([[0, 0, 1], [1, 0, 1], [1, 1, 1]], f=0)
-    x, y = jnp.asarray([[[2], [1]]], jnp.uint32), jnp.asarray([[False, True]])
-    got = deterministic_points(tree, tree.node_of(x), tree.relabel(x, y), jnp.ones((1, 2), bool))
+    x, y = np.array([[[2], [1]]], np.uint32), np.array([[False, True]])
+    run = jax.jit(lambda x, y, mask: deterministic_points(tree, tree.node_of(x), tree.relabel(x, y), mask))
+    got = run(x, y, np.ones((1, 2), bool))
     assert tree.depth[np.asarray(got)].tolist() == [2]
 
 

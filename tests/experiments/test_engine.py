@@ -66,6 +66,14 @@ def reference(machine):
     return run(machine, *problem())
 
 
+@pytest.fixture(scope="module")
+def trials():
+    """The trials of `problem` by their keys, as many at once as a tile has: one program for two tests."""
+    experiment, workload, where = problem()
+    batch = jax.jit(jax.vmap(experiment.trial, (0, None, None)))
+    return lambda trial_keys: np.asarray(batch(trial_keys, workload, where))
+
+
 # --- one trial ---------------------------------------------------------------------------------------------------
 
 
@@ -96,17 +104,17 @@ def test_a_trial_is_what_it_says():
     assert len(set(seen)) > 1
 
 
-def test_a_trial_depends_on_its_key_alone():
+def test_a_trial_depends_on_its_key_alone(trials):
     experiment, workload, where = problem()
-    trial_keys = jax.random.split(jax.random.key(0), 40)
-    batch = jax.jit(jax.vmap(experiment.trial, (0, None, None)))
-    together = np.asarray(batch(trial_keys, workload, where))
-    np.testing.assert_array_equal(batch(trial_keys[::-1], workload, where), together[::-1])
+    size, _ = engine.tile_shape(experiment)
+    trial_keys = jax.random.split(jax.random.key(0), size)
+    together = trials(trial_keys)
+    np.testing.assert_array_equal(trials(trial_keys[::-1]), together[::-1])
     alone = jax.jit(experiment.trial)
-    for i in (0, 17, 39):
+    for i in (0, 17, size - 1):
         np.testing.assert_array_equal(alone(trial_keys[i], workload, where), together[i])
     assert together.dtype == np.int32 and np.all(together[:, 0] == 1)
-    assert 0 < together[:, 1].sum() < 40, "mixed outcomes, so that equality means something"
+    assert 0 < together[:, 1].sum() < size, "mixed outcomes, so that equality means something"
 
 
 def test_the_limit_is_alpha_in_whole_units():
@@ -132,15 +140,17 @@ def test_experiments_are_equal_by_value():
 # --- tiles -------------------------------------------------------------------------------------------------------
 
 
-def test_a_tile_is_the_sum_of_its_trials(machine, reference):
+def test_a_tile_is_the_sum_of_its_trials(reference, trials):
     """Tile t of size B holds the trials t B, ..., t B + B - 1 of the point's key."""
-    experiment, workload, where = problem()
+    experiment, _, where = problem()
     size, _ = engine.tile_shape(experiment)
-    of_point = keys.of_point(keys.root(SEED), jnp.asarray(where.identity))
-    trials = jnp.arange(2 * size, 3 * size, dtype=jnp.uint32)
-    trial_keys = jax.vmap(keys.of_trial, (None, 0))(of_point, trials)
-    counts = jax.jit(jax.vmap(experiment.trial, (0, None, None)))(trial_keys, workload, where)
-    assert np.asarray(counts).sum(axis=0).tolist() == reference[2]
+
+    @jax.jit
+    def keys_of(root, identity, places):
+        return jax.vmap(keys.of_trial, (None, 0))(keys.of_point(root, identity), places)
+
+    trial_keys = keys_of(keys.root(SEED), where.identity, np.arange(2 * size, 3 * size, dtype=np.uint32))
+    assert trials(trial_keys).sum(axis=0).tolist() == reference[2]
     assert reference[2][0] == size
 
 
@@ -166,6 +176,7 @@ def test_the_order_of_tiles_changes_nothing(machine, reference):
     assert run(machine, *problem(), first=3, last=3) == []
 
 
+@pytest.mark.slow  # the engine runs the same program in another order above
 def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
     """Without the engine: the tile's program with its first trial as an argument, in a shuffled order."""
     experiment, workload, where = problem()

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 from types import SimpleNamespace
 
 import jax
@@ -24,9 +25,14 @@ from dpjax.mechanisms import (
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 
 
+@partial(jax.jit, static_argnames=("sensitivity", "monotonic", "neighboring"))
+def log_probs(queries, threshold, epsilon, where=None, **how):
+    return above_threshold(queries, threshold, epsilon, where=where, **how).log_probs()
+
+
 def law(queries, epsilon, threshold=0, **how):
     with jax.enable_x64(True):
-        return np.asarray(above_threshold(jnp.asarray(queries), threshold, jnp.float64(epsilon), **how).log_probs())
+        return np.asarray(log_probs(np.asarray(queries), threshold, np.float64(epsilon), **how))
 
 
 def plain(queries, epsilon):
@@ -125,13 +131,14 @@ def test_integers_are_exact_and_thresholds_shift():
 
 
 def test_masks_and_degenerate_inputs():
-    where = jnp.array([True, False, True])
+    where = np.array([True, False, True])
     masked = law([1, 500, -2], 1.0, where=where)
     np.testing.assert_allclose(masked[[0, 2, 3]], law([1, -2], 1.0))
     assert masked[1] == -np.inf
     assert law(np.zeros(0, np.int32), 1.0).tolist() == pytest.approx([0], abs=1e-12)
-    assert law([3, 4], 1.0, where=jnp.zeros(2, bool))[-1] == pytest.approx(0, abs=1e-12)
-    assert above_threshold(jnp.array([3]), 0, 1.0, where=jnp.zeros(1, bool)).sample(jax.random.key(0)) == -1
+    assert law([3, 4], 1.0, where=np.zeros(2, bool))[-1] == pytest.approx(0, abs=1e-12)
+    never = jax.jit(lambda key: above_threshold(jnp.array([3]), 0, 1.0, where=jnp.zeros(1, bool)).sample(key))
+    assert never(jax.random.key(0)) == -1
     for bad in (dict(sensitivity=0), dict(monotonic=True)):
         with pytest.raises(InputError):
             above_threshold(jnp.array([3]), 0, 1.0, **bad)
@@ -153,18 +160,18 @@ _jitted = jax.jit(lambda q, e, t: above_threshold(q, t, e).log_probs())
     st.integers(-3, 3),
 )
 def test_total(queries, epsilon, threshold):
-    found = np.asarray(_jitted(jnp.array(queries, jnp.int32), epsilon, threshold))
+    found = np.asarray(_jitted(np.array(queries, np.int32), epsilon, threshold))
     assert not np.any(np.isnan(found))
     assert np.sum(np.exp(found)) == pytest.approx(1)
 
 
 @pytest.mark.statistical
 def test_law_and_sampler_agree(audit):
-    queries = jnp.array([-2, 1, 0, 3, -1], jnp.int32)
-    exact = above_threshold(queries, 0, 1.0)
-    chances = np.exp(np.asarray(exact.log_probs()))
+    queries = np.array([-2, 1, 0, 3, -1], np.int32)
+    exact = jax.jit(lambda queries: above_threshold(queries, 0, 1.0))(queries)
+    chances = np.exp(np.asarray(_jitted(queries, 1.0, 0)))
     audit.assert_law(audit.draws(exact.sample, 100_000), chances, no_answer=True)
-    above = audit.draws(lambda key: sparse_vector(key, queries, 0, 1.0, count=1), 100_000)
+    above = audit.draws(lambda key: sparse_vector(key, jnp.asarray(queries), 0, 1.0, count=1), 100_000)
     assert above.sum(1).max() == 1
     first = np.where(above.any(1), above.argmax(1), -1)
     audit.assert_law(first, chances, no_answer=True)
@@ -210,22 +217,22 @@ def test_sparse_vector_is_private_by_enumeration(audit):
 
 
 def test_sparse_vector_masks_prefixes_and_keys():
-    queries = jnp.array([5, 500, -2, 40], jnp.int32)
-    where = jnp.array([True, False, True, True])
-    above = sparse_vector(jax.random.key(0), queries, 0, 50.0, count=3, where=where)
+    queries, ask = np.array([5, 500, -2, 40], np.int32), jax.jit(sparse_vector, static_argnames="count")
+    where = np.array([True, False, True, True])
+    above = ask(jax.random.key(0), queries, 0, 50.0, count=3, where=where)
     assert above.tolist() == [True, False, False, True]
-    assert sparse_vector(jax.random.key(0), queries, 0, 50.0, count=1).tolist() == [True, False, False, False]
-    short = sparse_vector(jax.random.key(7), queries[:3], 0, 0.1, count=2)
-    assert short.tolist() == sparse_vector(jax.random.key(7), queries, 0, 0.1, count=2)[:3].tolist()
+    assert ask(jax.random.key(0), queries, 0, 50.0, count=1).tolist() == [True, False, False, False]
+    short = ask(jax.random.key(7), queries[:3], 0, 0.1, count=2)
+    assert short.tolist() == ask(jax.random.key(7), queries, 0, 0.1, count=2).tolist()[:3]
     with jax.debug_key_reuse(True):
-        sparse_vector(jax.random.key(0), queries, 0, 1.0, count=2)
+        sparse_vector(jax.random.key(0), jnp.asarray(queries), 0, 1.0, count=2)
 
 
 def test_float32_agrees_with_float64_and_epsilon_is_traced_once():
-    queries = jnp.array([-9, -3, 1], jnp.int32)
-    np.testing.assert_allclose(above_threshold(queries, 0, 0.5).log_weights, law(np.asarray(queries), 0.5), rtol=1e-6)
+    queries = np.array([-9, -3, 1], np.int32)
     run = jax.jit(lambda q, e: above_threshold(q, 0, e).log_weights)
-    together = jax.vmap(lambda q: above_threshold(q, 0, 0.5).log_weights)(jnp.stack([queries, -queries]))
+    np.testing.assert_allclose(run(queries, 0.5), law(queries, 0.5), rtol=1e-6)
+    together = jax.jit(jax.vmap(lambda q: above_threshold(q, 0, 0.5).log_weights))(np.stack([queries, -queries]))
     np.testing.assert_allclose(together, np.stack([run(queries, 0.5), run(-queries, 0.5)]), rtol=1e-6)
     run(queries, 2.0)
     assert run._cache_size() == 1

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
@@ -95,21 +95,22 @@ def test_the_audit_catches_halved_noise_and_a_low_gate(audit):
 @pytest.mark.parametrize("delta", [1e-6, 1e-12, 1e-30])
 def test_float32_reaches_far_tails(audit, delta):
     exact = audit.log_probs(choosing, np.array([[1, 0], [40, 3], [0, 0]], np.int32), 1.0, delta)
-    single = np.stack([choosing(jnp.array(s), 1.0, delta).log_probs() for s in ([1, 0], [40, 3], [0, 0])])
+    single = np.stack([_jitted(np.array(s, np.int32), 1.0, delta) for s in ([1, 0], [40, 3], [0, 0])])
     np.testing.assert_allclose(single, exact, rtol=1e-5, atol=1e-5)
     assert exact[0, 0] == pytest.approx(math.log(delta), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
-    law = choosing(jnp.array([14, 12, 0, 15]), 0.8, 1e-3)
+    made = jax.jit(lambda *numbers: (choosing(*numbers), choosing(*numbers).log_probs()))
+    law, logs = made(np.array([14, 12, 0, 15], np.int32), 0.8, 1e-3)
     outcomes = audit.draws(law.sample, 100_000)
-    audit.assert_law(outcomes, np.exp(law.log_probs()), no_answer=True)
+    audit.assert_law(outcomes, np.exp(np.asarray(logs)), no_answer=True)
     assert np.min(outcomes) == -1
-    rare = choosing(jnp.array([1]), 1.0, 1e-10)
+    rare, _ = made(np.array([1], np.int32), 1.0, 1e-10)
     assert sampler_probabilities(rare)[0] == pytest.approx(1e-10, rel=1e-4)
-    common = choosing(jnp.array([94]), 0.5, 0.1)  # no answer about 1e-10 here
-    np.testing.assert_allclose(sampler_probabilities(common), np.exp(common.log_probs()), rtol=1e-6)
+    common, logs = made(np.array([94], np.int32), 0.5, 0.1)  # no answer about 1e-10 here
+    np.testing.assert_allclose(sampler_probabilities(common), np.exp(np.asarray(logs)), rtol=1e-6)
     assert sampler_probabilities(common)[1] < 1e-8
 
 
@@ -123,16 +124,20 @@ def test_utility_line(audit):
 
 
 def test_degenerate_inputs(audit):
+    @jax.jit
+    def both(scores, where, epsilon, delta):
+        law = choosing(scores, epsilon, delta, where=where)
+        return law.log_probs(), law.sample(jax.random.key(0))
+
     for scores, where in (([], None), ([0, 0], None), ([5, 9], [False, False]), ([-3, 0], None)):
-        where = None if where is None else jnp.array(where)
-        law = choosing(jnp.array(scores, jnp.int32), 1.0, 1e-6, where=where)
-        assert np.asarray(law.log_probs())[-1] == 0
-        assert law.sample(jax.random.key(0)) == -1
-    masked = choosing(jnp.array([5, 50, 7]), 1.0, 1e-3, where=jnp.array([True, False, True]))
-    np.testing.assert_allclose(
-        np.asarray(masked.log_probs())[[0, 2, 3]], choosing(jnp.array([5, 7]), 1.0, 1e-3).log_probs(), rtol=1e-6
-    )
-    assert np.asarray(choosing(jnp.array([10**6]), 1.0, 0.0).log_probs()).tolist() == [-np.inf, 0]
+        logs, drawn = both(np.array(scores, np.int32), None if where is None else np.array(where), 1.0, 1e-6)
+        assert np.asarray(logs)[-1] == 0
+        assert drawn == -1
+    scores, where = np.array([5, 50, 7], np.int32), np.array([True, False, True])
+    masked = jax.jit(lambda scores: choosing(scores, 1.0, 1e-3, where=where).log_probs())(scores)
+    plain = _jitted(np.array([5, 7], np.int32), 1.0, 1e-3)
+    np.testing.assert_allclose(np.asarray(masked)[[0, 2, 3]], plain, rtol=1e-6)
+    assert _jitted(np.array([10**6], np.int32), 1.0, 0.0).tolist() == [-np.inf, 0]
     for arguments in ((jnp.array([1.5]), 1.0, 0.1), (jnp.ones((2, 2), jnp.int32), 1.0, 0.1)):
         with pytest.raises(InputError):
             choosing(*arguments)
@@ -150,11 +155,11 @@ def test_degenerate_inputs(audit):
     st.sampled_from([0.0, 1e-30, 1e-12, 0.4, 0.999]),
 )
 def test_total_and_a_function_of_the_scores(scores, epsilon, delta):
-    scores = jnp.array(scores, jnp.int32)
+    scores = np.array(scores, np.int32)
     law = np.asarray(_jitted(scores, epsilon, delta))
     assert not np.any(np.isnan(law))
     assert np.sum(np.exp(law)) == pytest.approx(1)
-    assert np.all(np.isneginf(law[:-1][np.asarray(scores) < 1]))
+    assert np.all(np.isneginf(law[:-1][scores < 1]))
     turned = np.asarray(_jitted(scores[::-1], epsilon, delta))
     np.testing.assert_allclose(turned[:-1][::-1], law[:-1], rtol=1e-6)
 
@@ -163,24 +168,30 @@ _jitted = jax.jit(lambda s, e, d: choosing(s, e, d).log_probs())
 
 
 def test_vmap_is_a_loop_and_epsilon_is_traced_once():
-    scores = jnp.array([[3, 1, 0], [0, 0, 0], [9, 9, 9]], jnp.int32)
-    together = jax.vmap(lambda s: choosing(s, 0.7, 1e-4).log_weights)(scores)
-    np.testing.assert_array_equal(together, np.stack([choosing(s, 0.7, 1e-4).log_weights for s in scores]))
+    scores = np.array([[3, 1, 0], [0, 0, 0], [9, 9, 9]], np.int32)
     run = jax.jit(lambda s, e, d: choosing(s, e, d).log_weights)
+    together = jax.jit(jax.vmap(lambda s, e, d: choosing(s, e, d).log_weights, (0, None, None)))(scores, 0.7, 1e-4)
+    np.testing.assert_array_equal(together, np.stack([run(s, 0.7, 1e-4) for s in scores]))
     for epsilon, delta in ((0.1, 1e-3), (1.0, 1e-6), (2.0, 0.5)):
         run(scores[0], epsilon, delta)
     assert run._cache_size() == 1
 
 
-def test_the_buffer_changes_no_draw(key):
+@pytest.mark.parametrize("capacity", [101, pytest.param(256, marks=pytest.mark.slow), 300])
+def test_the_buffer_changes_no_draw(key, capacity):
     """Also where "no answer" is as likely as the candidates."""
-
-    @partial(jax.jit, static_argnums=0)
-    def draw(capacity):
-        scores = jnp.zeros(capacity, jnp.int32).at[:4].set(jnp.array([3, 5, 2, 4], jnp.int32))
-        return jax.vmap(choosing(scores, 1.0, 0.1).sample)(jax.random.split(key, 200))
-
-    first = np.asarray(draw(100))
+    keys = jax.random.split(key, 200)
+    first = draws_in_a_buffer(100, keys)
     assert 20 < np.sum(first == -1) < 180
-    for capacity in (101, 256, 300):
-        np.testing.assert_array_equal(first, draw(capacity))
+    np.testing.assert_array_equal(first, draws_in_a_buffer(capacity, keys))
+
+
+@lru_cache
+def sampler(capacity):
+    return jax.jit(jax.vmap(lambda key, scores: choosing(scores, 1.0, 0.1).sample(key), (0, None)))
+
+
+def draws_in_a_buffer(capacity, keys):
+    scores = np.zeros(capacity, np.int32)
+    scores[:4] = [3, 5, 2, 4]
+    return np.asarray(sampler(capacity)(keys, scores))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -16,10 +17,17 @@ from dpjax.mechanisms import laplace_mechanism, stability_histogram, stability_h
 ADD = Neighboring.ADD_OR_REMOVE_ONE
 
 
+@partial(jax.jit, static_argnames=("neighboring", "calibration", "alpha"))
+def law_and_log_probs(counts, epsilon, delta, **how):
+    """The law, its threshold, and log P[released] and log P[not released] of each cell."""
+    law = stability_histogram(counts, epsilon, delta, **how)
+    return law, law.threshold, law.release_log_probs()
+
+
 def laws(counts, epsilon, delta, **how):
-    """The law of one cell for each count, in float64."""
+    """The same of one cell for each count, in float64."""
     with jax.enable_x64(True):
-        return stability_histogram(jnp.asarray(counts, jnp.int32), jnp.float64(epsilon), jnp.float64(delta), **how)
+        return law_and_log_probs(np.asarray(counts, np.int32), np.float64(epsilon), np.float64(delta), **how)
 
 
 def table(counts, epsilon, delta, bins=16, **how):
@@ -28,10 +36,9 @@ def table(counts, epsilon, delta, bins=16, **how):
     The values are cut at every whole number and ``bins`` times between, so the likelihood ratio of two counts that
     differ by 1 moves by at most exp(rate / bins) in a cell: what is lost by not looking closer is below that.
     """
-    with jax.enable_x64(True):
-        law = laws(counts, epsilon, delta, **how)
-        cut, rate = float(law.threshold), float(law.rate)
-        yes, no = (np.exp(np.asarray(x)) for x in law.release_log_probs())
+    law, threshold, logs = laws(counts, epsilon, delta, **how)
+    cut, rate = float(threshold), float(law.rate)
+    yes, no = (np.exp(np.asarray(x)) for x in logs)
     edges = np.arange(0, (max(counts) + 1) * bins + 1) / bins  # beyond them likelihood ratios are constant
     edges = np.concatenate([[cut], edges[edges > cut], [np.inf]])
     counts = np.asarray(counts)[:, None]
@@ -84,10 +91,9 @@ def test_add_or_remove_one_is_attained_for_every_delta(epsilon, delta):
 
 
 def test_constants_are_the_stated_ones():
-    with jax.enable_x64(True):
-        assert float(laws([1], 0.5, 1e-6).threshold) == pytest.approx(1 + 4 * math.log(1 / 2e-6))
-        assert float(laws([1], 0.5, 1e-6, neighboring=ADD).threshold) == pytest.approx(1 + 2 * math.log(1 / 2e-6))
-        assert float(jnp.exp(laws([1], 0.5, 0.8).release_log_probs()[0][0])) == pytest.approx(0.8)
+    assert float(laws([1], 0.5, 1e-6)[1]) == pytest.approx(1 + 4 * math.log(1 / 2e-6))
+    assert float(laws([1], 0.5, 1e-6, neighboring=ADD)[1]) == pytest.approx(1 + 2 * math.log(1 / 2e-6))
+    assert np.exp(np.asarray(laws([1], 0.5, 0.8)[2][0])[0]) == pytest.approx(0.8)
 
 
 def printed_leak(epsilon, alpha, n):
@@ -121,56 +127,58 @@ def test_the_audit_catches_broken_twins():
 
 @pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
-    counts = jnp.array([0, 1, 5, 9, 30], jnp.int32)
-    law = stability_histogram(counts, 1.0, 1e-2)
+    law, threshold, logs = law_and_log_probs(np.array([0, 1, 5, 9, 30], np.int32), 1.0, 1e-2)
     trials = 100_000
     run = jax.jit(jax.vmap(law.sample))
     released, noisy = (np.asarray(x) for x in run(jax.random.split(jax.random.key(3), trials)))
-    chance = np.exp(np.asarray(law.release_log_probs()[0], np.float64))
+    chance = np.exp(np.asarray(logs[0], np.float64))
     for cell in range(5):
         audit.assert_frequency(int(released[:, cell].sum()), trials, chance[cell])
     assert np.all(noisy[~released] == 0)
-    assert np.all(noisy[released] >= float(law.threshold) - 1e-4)
+    assert np.all(noisy[released] >= float(threshold) - 1e-4)
     above = int((noisy[:, 4] > 32).sum())
     audit.assert_frequency(above, trials, math.exp(-1) / 2)
 
 
 def test_far_tails_and_float32():
     for delta in (1e-6, 1e-12, 1e-30):
-        yes, no = stability_histogram(jnp.array([1, 200], jnp.int32), 1.0, delta).release_log_probs()
+        yes, no = map(np.asarray, law_and_log_probs(np.array([1, 200], np.int32), 1.0, delta)[2])
         assert float(yes[0]) == pytest.approx(math.log(delta), rel=1e-6)
         miss = math.log(0.5) - (199 / 2 - math.log(1 / (2 * delta)))
         assert float(no[1]) == pytest.approx(miss, rel=1e-5)
     # a cell of count 1 at delta = 1e-10 needs 22.3 scales of noise, which plain float32 samplers never reach
-    law = stability_histogram(jnp.array([1], jnp.int32), 1.0, 1e-10)
+    law, *_ = law_and_log_probs(np.array([1], np.int32), 1.0, 1e-10)
     assert float(law.margin) == pytest.approx(22.33, abs=0.01)
 
 
 def test_density_matches_the_release_probability():
+    law, threshold, logs = laws([3, 12], 1.0, 0.01)
+    edges = np.linspace(float(threshold), 80, 400_001)
+    middle = (edges[1:] + edges[:-1]) / 2
     with jax.enable_x64(True):
-        law = laws([3, 12], 1.0, 0.01)
-        edges = np.linspace(float(law.threshold), 80, 400_001)
-        middle = jnp.asarray((edges[1:] + edges[:-1]) / 2)
-        density = np.exp(np.asarray(jax.vmap(lambda y: law.log_density(jnp.stack([y, y])))(middle)))
+        log_density = jax.jit(lambda law, y: jax.vmap(law.log_density)(y))
+        density = np.exp(np.asarray(log_density(law, np.stack([middle, middle], axis=1))))
         mass = density.sum(0) * (edges[1] - edges[0])
-        np.testing.assert_allclose(mass, np.exp(law.release_log_probs()[0]), rtol=1e-6)
-        assert np.all(np.isneginf(law.log_density(jnp.array([0.0, 1.0]))))
+        np.testing.assert_allclose(mass, np.exp(np.asarray(logs[0])), rtol=1e-6)
+        assert np.all(np.isneginf(log_density(law, np.array([[0.0, 1.0]]))))
 
 
 def test_total_and_padding():
+    @jax.jit
+    def both(key, counts, epsilon, delta):
+        law = stability_histogram(counts, epsilon, delta)
+        return *law.sample(key), *law.release_log_probs()
+
+    zero, one = jax.random.key(0), jax.random.key(1)
     for epsilon, delta in itertools.product((1e-6, 1.0, 1e4), (0.0, 1e-30, 0.5, 0.999)):
-        law = stability_histogram(jnp.array([0, 0, 1, 10**6], jnp.int32), epsilon, delta)
-        released, noisy = law.sample(jax.random.key(0))
-        yes, no = law.release_log_probs()
+        released, noisy, yes, no = map(np.asarray, both(zero, np.array([0, 0, 1, 10**6], np.int32), epsilon, delta))
         assert not np.any(np.isnan(np.concatenate([noisy, yes, no])))
         assert (bool(released[0]), float(noisy[0]), float(yes[0]), float(no[0])) == (False, 0, -np.inf, 0)
-    empty = stability_histogram(jnp.zeros((0,), jnp.int32), 1.0, 1e-6)
-    assert empty.sample(jax.random.key(0))[0].shape == (0,)
-    counts = jnp.array([4, 40, 7], jnp.int32)
-    long = stability_histogram(jnp.concatenate([counts, jnp.zeros(5, jnp.int32)]), 1.0, 0.01).sample(jax.random.key(1))
-    short = stability_histogram(counts, 1.0, 0.01).sample(jax.random.key(1))
-    np.testing.assert_array_equal(long[0][:3], short[0])
-    np.testing.assert_array_equal(long[1][:3], short[1])
+    assert both(zero, np.zeros(0, np.int32), 1.0, 1e-6)[0].shape == (0,)
+    long = both(one, np.array([4, 40, 7, 0, 0, 0, 0, 0], np.int32), 1.0, 0.01)
+    short = both(one, np.array([4, 40, 7], np.int32), 1.0, 0.01)
+    np.testing.assert_array_equal(np.asarray(long[0])[:3], short[0])
+    np.testing.assert_array_equal(np.asarray(long[1])[:3], short[1])
 
 
 def test_refusals():
@@ -194,7 +202,7 @@ def test_n_and_epsilon_are_traced():
         lambda c, e, n: stability_histogram(c, e, 1e-6, calibration="printed", alpha=0.1, n=n).release_log_probs()
     )
     for epsilon, n in ((1.0, 100), (0.5, 1000)):
-        run(jnp.array([3, 4], jnp.int32), epsilon, n)
+        run(np.array([3, 4], np.int32), epsilon, n)
     assert run._cache_size() == 1
 
 
@@ -202,7 +210,7 @@ def test_n_and_epsilon_are_traced():
 def test_counts_beyond_24_bits_stay_apart(law):
     """With one key the outcomes of counts c and c + 1 differ by 1, as the sensitivity says."""
     most = 2**30
-    counts = jnp.arange(2**24 + 1, 2**24 + 5, dtype=jnp.int32)
+    counts = np.arange(2**24 + 1, 2**24 + 5, dtype=np.int32)
     made = {
         "histogram": lambda c: stability_histogram(c[None], 0.5, 1e-6).rounded(most, most),
         "laplace": lambda c: RoundedLaplace.of(laplace_mechanism(c[None], 0.5, sensitivity=1), most, most),

@@ -29,10 +29,15 @@ LOW, HIGH = -(2**31), 2**31 - 1
 
 @pytest.mark.parametrize("mechanism", [exponential, permute_and_flip])
 def test_scores_that_span_more_than_their_type_holds(mechanism):
-    scores = jnp.array([LOW, -5, 0, HIGH - 3, HIGH], jnp.int32)
-    found = np.asarray(mechanism(scores, 1.0).log_probs())
+    @jax.jit
+    def both(scores, key):
+        law = mechanism(scores, 1.0)
+        return law.log_probs(), law.sample(key)
+
+    found, drawn = both(np.array([LOW, -5, 0, HIGH - 3, HIGH], np.int32), jax.random.key(0))
+    found = np.asarray(found)
     assert np.all(found[:3] < -(2**28)) and found[4] > found[3] > -3
-    assert int(mechanism(scores, 1.0).sample(jax.random.key(0))) in (3, 4)
+    assert int(drawn) in (3, 4)
 
 
 @pytest.mark.parametrize("mechanism", [exponential, permute_and_flip])
@@ -40,18 +45,18 @@ def test_saturated_differences_are_private(mechanism):
     """At a small epsilon the farthest candidates have mass, and one step moves no log-ratio by more than epsilon."""
     epsilon, moves = 1e-8, np.array([[-1, 1, 1, 0, -1], [0, 1, -1, 1, -1], [1, 0, 0, 0, -1]])
     base = np.array([LOW + 1, LOW + 2, -1, 0, HIGH - 1])
+    law = jax.jit(lambda row, epsilon: mechanism(row, epsilon).log_probs())
     with jax.enable_x64(True):
-        laws = [
-            mechanism(jnp.asarray(row, jnp.int32), jnp.float64(epsilon)).log_probs() for row in (base, *base + moves)
-        ]
-    for law in laws[1:]:
-        assert np.max(np.abs(np.asarray(law) - np.asarray(laws[0]))) <= epsilon * (1 + 1e-6)
+        first, *laws = (np.asarray(law(row.astype(np.int32), np.float64(epsilon))) for row in (base, *base + moves))
+    for law in laws:
+        assert np.max(np.abs(law - first)) <= epsilon * (1 + 1e-6)
 
 
 def test_unsigned_scores():
     how = {"monotonic": True, "neighboring": Neighboring.ADD_OR_REMOVE_ONE}
-    found = exponential(jnp.array([1, 3, 2], jnp.uint32), 1.0, **how).log_probs()
-    chex.assert_trees_all_close(found, exponential(jnp.array([1, 3, 2], jnp.int32), 1.0, **how).log_probs())
+    law = jax.jit(lambda scores: exponential(scores, 1.0, **how).log_probs())
+    scores = np.array([1, 3, 2])
+    chex.assert_trees_all_close(law(scores.astype(np.uint32)), law(scores.astype(np.int32)))
 
 
 @pytest.mark.parametrize(
@@ -73,19 +78,20 @@ def test_unsigned_counts_are_refused_where_differences_may_be_negative(call):
 def test_differences_saturate_and_move_by_no_more_than_their_terms():
     grid = np.concatenate([np.arange(LOW, LOW + 9), np.arange(-9, 9), np.arange(HIGH - 8, HIGH + 1)])
     left, right = (part.astype(np.int64) for part in np.meshgrid(grid, grid, indexing="ij"))
-    found = difference(jnp.asarray(left, jnp.int32), jnp.asarray(right, jnp.int32))
+    found = jax.jit(difference)(left.astype(np.int32), right.astype(np.int32))
     np.testing.assert_array_equal(found, np.clip(left - right, LOW, HIGH))
 
 
 def test_queries_far_from_the_threshold_keep_their_side():
     """Also where the types differ: a threshold of 300 is above every int8."""
-    laws = [above_threshold(jnp.array([count], jnp.int32), -5, 1.0) for count in (HIGH - 6, HIGH)]
-    laws.append(above_threshold(jnp.array([100], jnp.int8), 300, 1.0))
-    found = np.exp([np.asarray(law.log_probs())[0] for law in laws])
+    law = jax.jit(lambda count, threshold: above_threshold(count, threshold, 1.0).log_probs())
+    laws = [law(np.array([count], np.int32), -5) for count in (HIGH - 6, HIGH)]
+    laws.append(law(np.array([100], np.int8), 300))
+    found = np.exp([np.asarray(law)[0] for law in laws])
     assert found[0] == found[1] == 1 and found[2] < 1e-15
 
 
-SCORES = jnp.array([3, 1, 0], jnp.int32)
+SCORES = jnp.asarray(np.array([3, 1, 0], np.int32))
 
 
 @pytest.mark.parametrize("epsilon", [-1.0, 0.0, float("nan"), float("inf"), "1", None, True, np.float32(-1)], ids=repr)
@@ -122,6 +128,12 @@ def test_scores_of_two_axes_are_refused():
         exponential(SCORES[None], 1.0)
 
 
+@jax.jit
+def exponential_and_log_probs(scores, epsilon, log_base):
+    law = exponential(scores, epsilon, log_base=log_base)
+    return law, law.log_probs()
+
+
 POINTS = [(1.0, 80), (1e-2, 10**4), (1e-3, 10**5), (1e-4, 10**6), (1e-5, 10**7), (1e-6, 2**26), (1e-7, 2**30 + 1)]
 
 
@@ -129,27 +141,27 @@ POINTS = [(1.0, 80), (1e-2, 10**4), (1e-3, 10**5), (1e-4, 10**6), (1e-5, 10**7),
 @pytest.mark.parametrize(("epsilon", "rows"), POINTS)
 def test_float32_spends_no_more_than_epsilon_and_nearly_all_of_it(epsilon, rows, base):
     """The law that runs, at many lags. With a base the log-weights are kept in two parts."""
-    how = {} if base is None else {"log_base": jnp.asarray(np.arange(64) * base / 63, jnp.float32)}
+    log_base = None if base is None else (np.arange(64) * base / 63).astype(np.float32)
     epsilon, losses = np.float32(epsilon), []
     for gap in np.random.default_rng(0).integers(rows // 2, rows, 40):
         scores = np.zeros(64, np.int32)
         scores[0] = -gap
         moved = np.where(np.arange(64) > 0, scores + 1, scores - 1)
-        laws = [exponential(jnp.asarray(each), epsilon, **how) for each in (scores, moved)]
-        one, other = (np.asarray(law.log_probs()) for law in laws)
+        (law, one), (_, other) = (exponential_and_log_probs(each, epsilon, log_base) for each in (scores, moved))
+        one, other = np.asarray(one), np.asarray(other)
         losses.append(np.max(np.abs(one - other)) / float(epsilon))
     assert 1 - 2 * LESS < max(losses) <= 1
     with jax.enable_x64(True):  # the sampler's own weights are those of log_probs
-        np.testing.assert_allclose(sampler_probabilities(laws[0]), np.exp(one), rtol=1e-11)
+        np.testing.assert_allclose(sampler_probabilities(law), np.exp(one), rtol=1e-11)
 
 
 @pytest.mark.parametrize("base", [None, 30.0])
 def test_log_weights_in_float32_are_products_of_float64(base):
     """Within the error E that `scaled` claims, over lags up to 2**31."""
     lags = np.append(np.random.default_rng(1).integers(0, 2**31 - 1, 500) >> np.arange(500) % 31, [0, 2**31 - 1])
-    how = {} if base is None else {"log_base": jnp.full(502, base, jnp.float32)}
+    log_base = None if base is None else np.full(502, base, np.float32)
     factor = np.float32(0.37 / 2) * np.float32(1 - LESS)
-    found = np.asarray(exponential(jnp.asarray(-lags, jnp.int32), np.float32(0.37), **how).log_probs())
+    found = np.asarray(exponential_and_log_probs((-lags).astype(np.int32), np.float32(0.37), log_base)[1])
     exact = -lags.astype(np.longdouble) * np.longdouble(factor)
     exact -= np.logaddexp.reduce(exact)
     assert np.max(np.abs(found - exact)) <= 2 * (2.0**-48 + 2.0**-52) * float(factor) * 2**31
@@ -159,12 +171,13 @@ def test_log_weights_in_float32_are_products_of_float64(base):
 
 def test_the_choosing_mechanism_keeps_its_budget_in_float32():
     epsilon, losses = np.float32(1e-5), []
+    law = jax.jit(lambda scores: choosing(scores, epsilon, 1e-6).log_probs())
     for gap in np.random.default_rng(2).integers(10**6, 8 * 10**6, 40):
         scores = np.full(9, 10**7)
         scores[0] -= gap
         moved = np.where(np.arange(9) > 0, scores + 1, scores - 1)
-        laws = [choosing(jnp.asarray(each, jnp.int32), epsilon, 1e-6) for each in (scores, moved)]
-        losses.append(np.max(np.abs(laws[0].log_probs() - laws[1].log_probs())) / float(epsilon))
+        one, other = (np.asarray(law(each.astype(np.int32))) for each in (scores, moved))
+        losses.append(np.max(np.abs(one - other)) / float(epsilon))
     assert 0.99 < max(losses) <= 1 + 1e-6
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -102,51 +103,64 @@ def test_the_audit_catches_broken_twins(audit, eighty):
         assert audit.delta(broken, eighty, 1.0, 1.0, 1e-6)[0] > 1.5e-6
 
 
+@partial(jax.jit, static_argnames="gap_sensitivity")
+def released(gap, epsilon, delta, **how):
+    law = release(gap, epsilon, delta, **how)
+    return law, law.log_probs()
+
+
+@jax.jit
+def chosen(scores, epsilon, delta, where=None):
+    law = stability(scores, epsilon, delta, where=where)
+    return law, law.log_probs()
+
+
 def test_both_tails_are_exact_in_float32():
     for gap, epsilon, delta in ((0, 1.0, 1e-12), (2, 1.0, 1e-30), (100, 1.0, 1e-6), (75, 1.0, 1e-6), (-50, 0.5, 1e-9)):
         needed = math.log(1 / (2 * delta)) - epsilon / 2 * (gap - 2)
         upper = -abs(needed) - math.log(2)
         lower = math.log1p(-math.exp(upper))
         expected = (upper, lower) if needed > 0 else (lower, upper)
-        np.testing.assert_allclose(release(jnp.int32(gap), epsilon, delta).log_weights, expected, rtol=3e-6)
+        np.testing.assert_allclose(released(np.int32(gap), epsilon, delta)[0].log_weights, expected, rtol=3e-6)
     gap = 2 + 2 * (math.log(1 / 2e-6) + math.log(1 / 2e-10))
-    law = release(jnp.float32(gap), 1.0, 1e-6)
+    law, _ = released(np.float32(gap), 1.0, 1e-6)
     assert sampler_probabilities(law)[1] == pytest.approx(1e-10, rel=1e-4)
-    law = release(jnp.int32(2), 1.0, 1e-10)
+    law, _ = released(np.int32(2), 1.0, 1e-10)
     assert sampler_probabilities(law)[0] == pytest.approx(1e-10, rel=1e-4)
-    votes = stability(jnp.array([2, 0, 0], jnp.int32), 1.0, 1e-10)
+    votes, _ = chosen(np.array([2, 0, 0], np.int32), 1.0, 1e-10)
     assert sampler_probabilities(votes)[0] == pytest.approx(1e-10, rel=1e-4)
 
 
 @pytest.mark.statistical
 def test_what_is_sampled_is_the_law(audit):
-    law = stability(jnp.array([3, 41, 12], jnp.int32), 1.0, 1e-6)
+    law, logs = chosen(np.array([3, 41, 12], np.int32), 1.0, 1e-6)
     outcomes = audit.draws(law.sample, 100_000)
     assert set(outcomes.tolist()) == {-1, 1}
-    audit.assert_law(outcomes, np.exp(law.log_probs()), no_answer=True)
+    audit.assert_law(outcomes, np.exp(np.asarray(logs)), no_answer=True)
 
 
 def test_best_second_ties_and_masks():
     def best(scores, where=None):
-        where = None if where is None else jnp.array(where)
-        return np.asarray(stability(jnp.array(scores, jnp.int32), 1.0, 0.1, where=where).log_probs())
+        where = None if where is None else np.array(where)
+        return np.asarray(chosen(np.array(scores, np.int32), 1.0, 0.1, where)[1])
 
     assert np.isfinite(best([4, 9, 9])[:-1]).tolist() == [False, True, False]
-    np.testing.assert_array_equal(best([4, 9, 9])[[1, 3]], np.asarray(release(jnp.int32(0), 1.0, 0.1).log_probs()))
-    np.testing.assert_array_equal(best([7]), np.asarray(release(jnp.int32(7), 1.0, 0.1).log_probs()))
+    np.testing.assert_array_equal(best([4, 9, 9])[[1, 3]], released(np.int32(0), 1.0, 0.1)[1])
+    np.testing.assert_array_equal(best([7]), released(np.int32(7), 1.0, 0.1)[1])
     np.testing.assert_array_equal(best([7, 9], [True, False])[[0, 2]], best([7]))
     np.testing.assert_array_equal(best([9, 7, 9], [False, True, False])[[1, 3]], best([7]))
     assert np.isfinite(best([0, 0])[0])
     assert best([5, 5], [False, False]).tolist() == [-np.inf, -np.inf, 0]
-    assert stability(jnp.array([5]), 1.0, 0.1, where=jnp.array([False])).sample(jax.random.key(0)) == -1
-    assert stability(jnp.array([50, 0]), 10.0, 0.1).sample(jax.random.key(0)) == 0
+    draw = jax.jit(lambda law: law.sample(jax.random.key(0)))
+    assert draw(chosen(np.array([5], np.int32), 1.0, 0.1, np.array([False]))[0]) == -1
+    assert draw(chosen(np.array([50, 0], np.int32), 10.0, 0.1)[0]) == 0
 
 
 def test_utility_line():
     for delta, beta, epsilon, spread in ((1e-6, 0.1, 1.0, 2), (1e-9, 1e-3, 0.3, 1)):
         gap = spread * (1 + math.log(1 / (4 * delta * beta)) / epsilon)
-        law = release(jnp.float32(gap), epsilon, delta, gap_sensitivity=spread)
-        assert np.exp(law.log_probs()[0]) == pytest.approx(1 - beta, rel=1e-5)
+        _, logs = released(np.float32(gap), epsilon, delta, gap_sensitivity=spread)
+        assert np.exp(np.asarray(logs)[0]) == pytest.approx(1 - beta, rel=1e-5)
 
 
 def test_refusals():
@@ -173,7 +187,7 @@ _jitted = jax.jit(lambda s, w, e, d: stability(s, e, d, where=w).log_probs())
     st.sampled_from([0.0, 1e-30, 1e-12, 0.5, 0.999]),
 )
 def test_total(scores, where, epsilon, delta):
-    law = np.asarray(_jitted(jnp.array(scores, jnp.int32), jnp.array(where), epsilon, delta))
+    law = np.asarray(_jitted(np.array(scores, np.int32), np.array(where), epsilon, delta))
     assert not np.any(np.isnan(law))
     assert np.sum(np.exp(law)) == pytest.approx(1)
     assert np.sum(np.isfinite(law[:-1])) <= 1

@@ -8,9 +8,11 @@ from dpjax.laws.table import Bounds
 
 
 @jax.jit
-def _units(*parts):
+def _units(law):
     """For each segment, null first: bounds of columns, units and weights of cells."""
-    table = Bounds.of(*parts)
+    weights, null = law._parts(jnp.asarray(law.log_weights), -jnp.inf)
+    exact = (None, None) if law.exact is None else law._parts(law.exact, 0)
+    table = Bounds.of(weights, law.largest, null, *exact, law.unit)
     segments, first = [], 0
     if table.null is not None:
         rest = None if table.null_rest is None else table.null_rest.reshape(1, 1, 1)
@@ -26,9 +28,7 @@ def _units(*parts):
 def sampler_probabilities(law):
     """``float64[m]``, on the host."""
     with jax.enable_x64(True):
-        weights, null = law._parts(jnp.asarray(law.log_weights), -jnp.inf)
-        exact = (None, None) if law.exact is None else law._parts(law.exact, 0)
-        segments = jax.device_get(_units(weights, law.largest, null, *exact, law.unit))
+        segments = jax.device_get(_units(law))
     realised = []
     for part in segments:
         bounds, units, weights = (np.asarray(array, np.longdouble) for array in part)

@@ -67,8 +67,9 @@ def check_law(measure, sizes, count, stats):
 MEASURES = [Kinematic(), Box(), Net(12, 40)]
 
 
+@pytest.mark.slow  # `test_same_law` always compares this sampler with exact laws
 @pytest.mark.statistical
-@pytest.mark.parametrize("measure", [MEASURES[0], pytest.param(MEASURES[1], marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("measure", MEASURES[:2], ids=str)
 def test_the_law_of_a_draw(measure, stats):
     check_law(measure, COARSE, 8_000, stats)
 
@@ -154,7 +155,7 @@ def test_a_buffer_may_be_empty(n):
     family, none = HalfPlanes(4, **SMALL), np.zeros(n, bool)
     if n:
         assert brute.draws(family, np.zeros((n, 2)), none, none, 0.0, 1.0, 1, many=1)[1].shape == (1, n)
-    key, x, masks = jax.random.key(0), jnp.zeros((n, 2), jnp.int32), (jnp.asarray(none),) * 2
+    key, x, masks = jax.random.key(0), np.zeros((n, 2), np.int32), (none, none)
     cut = jax.eval_shape(lambda: family.select(key, x, *masks, Score.of(jnp.float32(0), 1, jnp.float32(1))))
     assert cut.theta.shape == (1, 2) and cut.t.dtype == jnp.uint32
 
@@ -169,22 +170,20 @@ def words(cut):
     return np.concatenate(columns, axis=1)
 
 
-def chosen(batch, capacity, x64=False):
-    """112 draws from 90 rows, in their order among others that count for nothing."""
-    family = HalfPlanes(1024, slabs=16, bins=32, spare=32, walls=8)
-    points, target = workload(90)
+def chosen(family, points, target, batch, capacity, x64):
+    """112 draws from 32 rows, in their order among others that count for nothing."""
     keys = jax.random.split(jax.random.key(8), 112)
-    place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:90])
+    place = np.sort(np.random.default_rng(capacity).permutation(capacity)[:32])
     x = np.random.default_rng(batch).integers(-9, 2000, (capacity, 2)).astype(np.int32)
     x[place] = points
     t, o = np.zeros((2, capacity), bool)
     t[place], o[place] = target, ~target
     with jax.enable_x64(x64):
         x, t, o = jnp.asarray(x), jnp.asarray(t), jnp.asarray(o)
-        score = Score.of(jnp.float32(40), 3, jnp.float32(0.9))
+        score = Score.of(jnp.float32(16), 2, jnp.float32(0.3))
         one = lambda key: family.select(key, x, t, o, score)  # noqa: E731
         many = jax.jit(jax.vmap(one) if batch > 1 else lambda key: jax.tree.map(lambda leaf: leaf[None], one(key[0])))
-        parts = [words(many(keys[i : i + batch])) for i in range(0, 112, batch)]
+        parts = [words(many(part)) for part in keys.reshape(-1, batch)]
     return np.concatenate(parts)
 
 
@@ -192,9 +191,12 @@ def chosen(batch, capacity, x64=False):
     ("batch", "capacity", "x64"), [(7, 200, False), pytest.param(1, 96, True, marks=pytest.mark.slow)]
 )
 def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types(batch, capacity, x64):
-    expected = chosen(16, 90)
+    """Against draws one by one, by the program of the tests around."""
+    family = HalfPlanes(2**30, **TOTAL)
+    points, target = workload(32, family.d)
+    expected = words(brute.draws(family, points, target, ~target, 8, 0.3, 112, 8, many=1)[0])
     assert len(np.unique(expected, axis=0)) == 112
-    assert np.array_equal(chosen(batch, capacity, x64), expected)
+    assert np.array_equal(chosen(family, points, target, batch, capacity, x64), expected)
 
 
 def test_hits_are_decided_by_whole_numbers():
@@ -219,12 +221,17 @@ def test_a_row_on_the_line_belongs_to_what_is_above():
     for d in (1, 8, 2**30):
         family = HalfPlanes(d, **SMALL)
         x = np.array([[0, 0], [1, 0], [0, 1], [d, d]], np.int32)
+
+        @jax.jit
+        def hits(chart, i, j, family=family, x=x):
+            theta = jnp.full(1, 1 << (family.grid.bits - 1), jnp.int64)
+            t = Rows.of(family, jnp.asarray(x), *[jnp.ones(4, bool)] * 2).values(chart, theta)[i] + j
+            return [family.hits(Cut.of(chart, theta, t, jnp.bool_(above)), x)[i] for above in (1, 0)]
+
         with jax.enable_x64(True):
             for chart in (0, 1):
-                theta = jnp.full(1, 1 << (family.grid.bits - 1), jnp.int64)
                 for i, j in ((0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (0, -1)):
-                    t = Rows.of(family, jnp.asarray(x), *[jnp.ones(4, bool)] * 2).values(jnp.int32(chart), theta)[i] + j
-                    hit = [family.hits(Cut.of(jnp.int32(chart), theta, t, jnp.bool_(above)), x)[i] for above in (1, 0)]
+                    hit = hits(np.int32(chart), np.int32(i), np.int64(j))
                     assert [bool(part) for part in hit] == [j <= 0, j > 0]
 
 
@@ -234,13 +241,13 @@ def test_the_base_measures_have_their_masses():
         family = HalfPlanes(8, measure, slabs=64)
         cells, scale = family.cells(), 2.0**-family.grid.bits
         with jax.enable_x64(True):
-            total = 0.0
+            peak = np.asarray(jax.jit(jax.vmap(family.log_peak))(cells.chart, cells.low, cells.high))
+            log_density, total = jax.jit(jax.vmap(family.log_density)), 0.0
             for i in range(32):  # midpoints inside each cell
-                theta = jnp.asarray(cells.low + ((cells.high - cells.low) // 64) * (2 * i + 1))
-                density = jax.vmap(family.log_density)(jnp.asarray(cells.chart), theta)
-                peak = jax.vmap(family.log_peak)(*(jnp.asarray(part) for part in (cells.chart, cells.low, cells.high)))
-                assert bool(jnp.all(density <= peak + 1e-12))
-                total += float(np.sum(np.exp(np.asarray(density)) * (cells.high - cells.low)[:, 0] * scale / 32))
+                theta = cells.low + ((cells.high - cells.low) // 64) * (2 * i + 1)
+                density = np.asarray(log_density(cells.chart, theta))
+                assert np.all(density <= peak + 1e-12)
+                total += float(np.sum(np.exp(density) * (cells.high - cells.low)[:, 0] * scale / 32))
         assert abs(total / mass - 1) < 2e-3, measure
         assert all(np.array_equal(a, b) for a, b in zip(*[sorted_ends(cells, c) for c in (0, 0)], strict=True))
 
@@ -264,7 +271,7 @@ def test_other_mistakes():
         Kinematic(margin=2.0)
     with pytest.raises(InputError):
         Net(directions=1)
-    for x in (jnp.zeros((3, 3), jnp.int32), jnp.zeros((3, 2), jnp.float32)):
+    for x in (np.zeros((3, 3), np.int32), np.zeros((3, 2), np.float32)):
         with pytest.raises(InputError, match="shape"):
             HalfPlanes(8).features(x)
 

@@ -20,7 +20,7 @@ VARIANTS = ("noise_free", "noisy")
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("neighboring", list(Neighboring))
-@pytest.mark.parametrize("budgets", [6, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("budgets", [4, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_budget_is_spent_off_every_grid(neighboring, variant, budgets):
     """Random budgets: the confirmed claim is at least .999 of the budget, and so is what the numbers spend."""
     draw = np.random.default_rng([len(variant), neighboring is Neighboring.REPLACE_ONE])

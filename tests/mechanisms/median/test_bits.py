@@ -32,7 +32,7 @@ def pairs(bits):
 
 
 def device(values, bits):
-    return jnp.asarray(B.encode(values, bits))
+    return B.encode(values, bits)
 
 
 def common(a, b, bits):
@@ -68,7 +68,7 @@ def test_order_prefixes_and_arithmetic(bits):
             B.add_one(x), B.subtract_one(x), B.add(x, y), B.subtract(x, y),
         )  # fmt: skip
 
-    got = [np.asarray(part) for part in everything(x, y, jnp.asarray(length))]
+    got = [np.asarray(part) for part in everything(x, y, length)]
     pairs_ = list(zip(a, b, strict=True))
     for part, wanted in zip(got[:4], [
         [p < q for p, q in pairs_], [p <= q for p, q in pairs_], [p == q for p, q in pairs_],
@@ -93,9 +93,7 @@ def test_leading_axes_broadcast():
     def compared(rows, one, lengths):
         return B.less(rows, one), B.lcp(one, rows, 40), B.prefix(one, lengths, 40), B.less(rows[:, None], rows[None])
 
-    smaller, shared, prefixes, table = compared(
-        device([1, 5, 9], 40), device(5, 40), jnp.array([38, 39, 40], jnp.int32)
-    )
+    smaller, shared, prefixes, table = compared(device([1, 5, 9], 40), device(5, 40), np.array([38, 39, 40], np.int32))
     assert smaller.tolist() == [True, False, False]
     assert shared.tolist() == [37, 40, 36]
     assert B.decode(prefixes).tolist() == [4, 4, 5]
@@ -109,14 +107,14 @@ def test_sort_puts_real_rows_first_in_order(bits):
     values[60:] = [values[int(i)] for i in generator.integers(0, 60, COUNT - 60)]  # ties
     real = generator.random(COUNT) < 0.7
     x = device(values, bits)
-    got = jax.jit(B.sort_rows)(x, jnp.asarray(real))
+    got = np.asarray(jax.jit(B.sort_rows)(x, real))
     n = int(real.sum())
     assert B.decode(got[:n]).tolist() == sorted(v for v, r in zip(values, real, strict=True) if r)
-    assert np.all(np.asarray(got[n:]) == 0xFFFFFFFF)
+    assert np.all(got[n:] == 0xFFFFFFFF)
     # what lies in the padding, and how much of it there is, never matters
-    rubbish = jnp.where(jnp.asarray(real)[:, None], x, jnp.uint32(77))
-    more = jnp.concatenate([rubbish, rubbish]), jnp.concatenate([jnp.asarray(real), jnp.zeros(COUNT, bool)])
-    np.testing.assert_array_equal(jax.jit(B.sort_rows)(*more)[:n], got[:n])
+    rubbish = np.where(real[:, None], x, np.uint32(77))
+    more = np.concatenate([rubbish, rubbish]), np.concatenate([real, np.zeros(COUNT, bool)])
+    np.testing.assert_array_equal(np.asarray(jax.jit(B.sort_rows)(*more))[:n], got[:n])
 
 
 @pytest.mark.parametrize("bits", WIDTHS)
@@ -129,7 +127,8 @@ def test_log_count(bits):
     np.testing.assert_allclose(small, wanted, rtol=4e-7)
     assert small[0] == 0
     with jax.enable_x64(True):
-        np.testing.assert_allclose(B.log_count(x, jnp.float64), wanted, rtol=1e-15)
+        exact = jax.jit(B.log_count, static_argnums=1)(x, jnp.float64)
+        np.testing.assert_allclose(exact, wanted, rtol=1e-15)
 
 
 def _big_log(value):
@@ -164,4 +163,4 @@ def test_uniform_draws_do_not_depend_on_the_batch(bits, key):
     with jax.enable_x64(True):
         one = jax.jit(B.uniform_up_to)
         alone = [one(keys[i], limits[i]) for i in range(40)]
-    np.testing.assert_array_equal(together, jnp.stack(alone))
+    np.testing.assert_array_equal(together, jax.device_get(alone))

@@ -24,7 +24,7 @@ ADD = Neighboring.ADD_OR_REMOVE_ONE
 @lru_cache
 def element_law(bits, size, monotonic=False):
     """log P of each of the ``size`` elements, in float64, for a batch of databases and margins."""
-    elements = jnp.asarray(B.encode(list(range(size)), bits))
+    elements = B.encode(list(range(size)), bits)
 
     def law(x, mask, epsilon, low, high):
         made = exponential_median(
@@ -40,9 +40,8 @@ def log_probs(x, n, epsilon, low, high, bits, size, monotonic=False):
     """The law of each database ``x[i, :n[i]]``, ``float64[count, size]``."""
     mask = np.arange(x.shape[1]) < np.asarray(n)[:, None]
     with jax.enable_x64(True):
-        arguments = (jnp.asarray(x[..., None]), jnp.asarray(mask), jnp.float64(epsilon))
-        margins = (jnp.asarray(margin, jnp.int32) for margin in (low, high))
-        return np.asarray(element_law(bits, size, monotonic)(*arguments, *margins))
+        margins = (np.asarray(margin, np.int32) for margin in (low, high))
+        return np.asarray(element_law(bits, size, monotonic)(x[..., None], mask, np.float64(epsilon), *margins))
 
 
 def quality(values, size, low, high):
@@ -64,10 +63,13 @@ def databases(bits, size, count, seed, capacity=7):
     return x.astype(np.uint32), n, low, high
 
 
-DOMAINS = [(1, 1), (1, 2), (3, 8), (5, 27), (6, 64)]  # bits, size
+DOMAINS = [(1, 1), (1, 2), (3, 8), (5, 27)]  # bits, size
 
 
-@pytest.mark.parametrize(("bits", "size", "monotonic"), [(*domain, False) for domain in DOMAINS] + [(5, 27, True)])
+@pytest.mark.parametrize(
+    ("bits", "size", "monotonic"),
+    [*((*domain, False) for domain in DOMAINS), (5, 27, True), pytest.param(6, 64, False, marks=pytest.mark.slow)],
+)
 def test_the_law_is_the_exponential_mechanism_over_all_elements(bits, size, monotonic):
     x, n, low, high = databases(bits, size, 400, 0)
     epsilon = 1.3
@@ -104,35 +106,37 @@ def test_neighbours_have_close_laws(bits, size, relation):
 
 def test_scores_count_rows():
     x, n, low, high = databases(5, 27, 30, 2)
-    elements = jnp.asarray(B.encode(list(range(27)), 5))
+    elements = B.encode(list(range(27)), 5)
     score = jax.jit(jax.vmap(lambda x, mask, low, high: rank_quality(x, mask, elements, (low, high))))
     mask = np.arange(7) < n[:, None]
-    got = score(jnp.asarray(x[..., None]), jnp.asarray(mask), *(jnp.asarray(m, jnp.int32) for m in (low, high)))
+    got = np.asarray(score(x[..., None], mask, *(margin.astype(np.int32) for margin in (low, high))))
     for i in range(30):
-        assert np.asarray(got[i]).tolist() == quality(x[i, : n[i]].tolist(), 27, low[i], high[i]).tolist()
+        assert got[i].tolist() == quality(x[i, : n[i]].tolist(), 27, low[i], high[i]).tolist()
 
 
-@lru_cache
 @pytest.mark.parametrize("extreme", [-(2**31), 2 - 2**31, 2**31 - 1])
 def test_extreme_margins_and_cuts_do_not_wrap(extreme):
     """They may stand in an edited plan: a row still moves a score by one at most, and nothing is left of all rows."""
-    x, z = jnp.asarray(B.encode([3, 3, 3, 3], 4)), jnp.asarray(B.encode(3, 4))
-    counts = [jnp.arange(4) < n for n in range(5)]
-    scores = [int(rank_quality(x, mask, z, (1, jnp.int32(extreme)))) for mask in counts]
+    scores, left = scores_and_left(np.int32(extreme))
     assert np.all(np.abs(np.diff(scores)) <= 1)
-    _, left = trimmed(x, jnp.int32(4), *[jnp.int32(extreme)] * 2)
-    assert int(left) == (4 if extreme < 0 else 0)
+    assert left == (4 if extreme < 0 else 0)
 
 
-def sampler(bits, size=None, margins=(1, 1)):
-    return jax.jit(
-        jax.vmap(
-            lambda key, x, mask, epsilon: exponential_median(
-                x, mask, epsilon, bits=bits, size=size, margins=margins
-            ).sample(key),
-            (0, None, None, None),
-        )
-    )
+@jax.jit
+def scores_and_left(extreme):
+    """Of the first 0, 1, ..., 4 of four equal rows the score of their value; what is left of all four."""
+    x, z = jnp.asarray(B.encode([3, 3, 3, 3], 4)), jnp.asarray(B.encode(3, 4))
+    counts = np.arange(4) < np.arange(5)[:, None]
+    scores = jax.vmap(lambda mask: rank_quality(x, mask, z, (1, extreme)))(counts)
+    return scores, trimmed(x, jnp.int32(4), extreme, extreme)[1]
+
+
+@lru_cache
+def sampler(bits, size=None):
+    def run(key, x, mask, epsilon):
+        return exponential_median(x, mask, epsilon, bits=bits, size=size).sample(key)
+
+    return jax.jit(jax.vmap(run, (0, None, None, None)))
 
 
 @pytest.mark.statistical
@@ -142,8 +146,7 @@ def test_samples_follow_the_law(stats):
     laws = np.exp(log_probs(x, n, 0.9, [1] * 3, [1] * 3, bits, size))
     keys = jax.random.split(jax.random.key(bits), 20000)
     for i in range(3):
-        mask = jnp.arange(7) < n[i]
-        got = B.decode(sampler(bits, size)(keys, jnp.asarray(x[i, :, None]), mask, jnp.float32(0.9)))
+        got = B.decode(sampler(bits, size)(keys, x[i, :, None], np.arange(7) < n[i], np.float32(0.9)))
         stats.chi_square(np.bincount(got.astype(int), minlength=size), laws[i])
 
 
@@ -151,7 +154,7 @@ def test_samples_follow_the_law(stats):
 def test_an_empty_database_gives_a_uniform_element(stats):
     bits, top = 65, 3 << 63
     keys = jax.random.split(jax.random.key(4), 20000)
-    got = B.decode(sampler(bits, top)(keys, jnp.zeros((2, 3), jnp.uint32), jnp.zeros(2, bool), jnp.float32(1)))
+    got = B.decode(sampler(bits, top)(keys, np.zeros((2, 3), np.uint32), np.zeros(2, bool), np.float32(1)))
     counts = [sum(top * i // 6 <= int(v) < top * (i + 1) // 6 for v in got) for i in range(6)]
     stats.chi_square(counts, np.full(6, 1 / 6))
 
@@ -167,20 +170,20 @@ def test_an_interior_point_at_the_promised_sample_size(bits, trials, stats):
     epsilon, beta = 1.0, 0.1
     n = ceil(4 / epsilon * (bits * log(2) - log(beta)))
     assert n == {16: 54, 64: 187, 1024: 2849}[bits]
-    mask = jnp.ones(n, bool)
+    mask = np.ones(n, bool)
     quality = jax.jit(rank_quality)
     for number, name in enumerate(FAMILIES):
         successes = 0
         for again in range(3):
             x = draw(name, np.random.default_rng([bits, number, again]), n, bits)
             keys = jax.random.split(jax.random.key(100 * number + again), trials // 3)
-            got = sampler(bits)(keys, jnp.asarray(x), mask, jnp.float32(epsilon))
-            successes += int((np.asarray(quality(jnp.asarray(x), mask, got)) >= 1).sum())
+            got = sampler(bits)(keys, x, mask, np.float32(epsilon))
+            successes += int((np.asarray(quality(x, mask, got)) >= 1).sum())
         stats.mostly(successes, trials, beta)
-    few = jnp.arange(n, dtype=jnp.int32) < n // 10
-    x = jnp.asarray(draw("constant", np.random.default_rng(0), n, bits))
-    got = sampler(bits)(keys, x, few, jnp.float32(epsilon))
-    assert int((quality(x, few, got) >= 1).sum()) < trials / 6  # the assertion above can fail
+    few = np.arange(n) < n // 10
+    x = draw("constant", np.random.default_rng(0), n, bits)
+    got = sampler(bits)(keys, x, few, np.float32(epsilon))
+    assert int((np.asarray(quality(x, few, got)) >= 1).sum()) < trials / 6  # the assertion above can fail
 
 
 # --- invariance
@@ -192,7 +195,7 @@ def test_results_do_not_depend_on_buffer_order_batch_or_types(bits):
     n = 21
     x = draw("nested and filled", generator, n, bits)
     keys = jax.random.split(jax.random.key(bits), 200)
-    wanted = np.asarray(sampler(bits)(keys, jnp.asarray(x), jnp.ones(n, bool), jnp.float32(1.7)))
+    wanted = np.asarray(sampler(bits)(keys, x, np.ones(n, bool), np.float32(1.7)))
     assert len({tuple(row) for row in wanted.tolist()}) > 20
 
     def elsewhere(capacity):
@@ -200,15 +203,15 @@ def test_results_do_not_depend_on_buffer_order_batch_or_types(bits):
         place = generator.permutation(capacity)[:n]
         rows, mask = generator.integers(0, 2**32, (capacity, B.limbs(bits)), np.uint32), np.zeros(capacity, bool)
         rows[place], mask[place] = x, True
-        return jnp.asarray(rows), jnp.asarray(mask)
+        return rows, mask
 
     if bits > 32:
-        np.testing.assert_array_equal(sampler(bits)(keys[:7], *elsewhere(200), jnp.float32(1.7)), wanted[:7])
+        np.testing.assert_array_equal(sampler(bits)(keys[:7], *elsewhere(200), np.float32(1.7)), wanted[:7])
     with jax.enable_x64(True):
         one = jax.jit(lambda key, x, mask, epsilon: exponential_median(x, mask, epsilon, bits=bits).sample(key))
         rows, mask = elsewhere(64)
-        got = [one(keys[i], rows, mask, jnp.float32(1.7)) for i in range(200)]
-        np.testing.assert_array_equal(jnp.stack(got), wanted)
+        got = [one(keys[i], rows, mask, np.float32(1.7)) for i in range(200)]
+        np.testing.assert_array_equal(jax.device_get(got), wanted)
 
 
 def test_one_program_for_all_numbers():
@@ -220,8 +223,8 @@ def test_one_program_for_all_numbers():
         return exponential_median(x, mask, epsilon, bits=40, margins=(low, low)).choice.log_weights
 
     for i in range(4):
-        x = jnp.asarray(draw("uniform", np.random.default_rng(i), 9, 40))
-        run(x, jnp.asarray(np.arange(9) < i), jnp.float32(i + 1), jnp.int32(i + 1))
+        x = draw("uniform", np.random.default_rng(i), 9, 40)
+        run(x, np.arange(9) < i, np.float32(i + 1), np.int32(i + 1))
     assert len(traced) == 1
 
 
@@ -244,9 +247,10 @@ def test_three_candidates_are_the_exponential_mechanism_over_three_points(bits):
     length[:6] = [0, bits, bits - 1] * 2
     with jax.enable_x64(True):
         points, logs = run(
-            jnp.asarray(x[..., None]), jnp.asarray(np.arange(7) < n[:, None]),
-            jnp.asarray(prefix[:, None].astype(np.uint32)), jnp.asarray(length, jnp.int32), jnp.float64(epsilon),
+            x[..., None], np.arange(7) < n[:, None],
+            prefix[:, None].astype(np.uint32), length.astype(np.int32), np.float64(epsilon),
         )  # fmt: skip
+    points, logs = np.asarray(points), np.asarray(logs)
     for i in range(60):
         free = bits - int(length[i])
         start = int(prefix[i]) >> free << free
@@ -254,7 +258,7 @@ def test_three_candidates_are_the_exponential_mechanism_over_three_points(bits):
         score = quality(x[i, : n[i]].tolist(), size, 1, 2)
         weight = {z: np.exp(epsilon / 2 * score[z]) for z in wanted}
         got = {}
-        for point, value in zip(B.decode(points[i]).tolist(), np.exp(np.asarray(logs[i])), strict=True):
+        for point, value in zip(B.decode(points[i]).tolist(), np.exp(logs[i]), strict=True):
             got[point] = got.get(point, 0) + value
         assert set(got) == wanted
         for z in wanted:
@@ -265,7 +269,7 @@ def test_three_candidates_are_the_exponential_mechanism_over_three_points(bits):
 
 
 def test_bad_input_is_refused():
-    x, mask = jnp.zeros((3, 2), jnp.uint32), jnp.ones(3, bool)
+    x, mask = np.zeros((3, 2), np.uint32), np.ones(3, bool)
     for wrong in ({"bits": 20}, {"bits": 65}, {"bits": 0}, {"bits": 33, "size": 2**33 + 1}, {"bits": 33, "size": 0}):
         with pytest.raises(InputError):
             exponential_median(x, mask, 1.0, **wrong)
@@ -291,7 +295,7 @@ def test_the_pieces_on_which_privacy_rests(bits, monkeypatch):
         return [questions.pop()]
 
     for values in ([1, 3, 3, 90], [0, 0, 1, top - 1], [top, top, 0, 5], [top - 1] * 4):
-        (pieces,) = asked(jnp.asarray(B.encode(values, bits)), jnp.ones(4, bool))
+        (pieces,) = asked(B.encode(values, bits), np.ones(4, bool))
         pieces = np.asarray(pieces)
         half = (pieces.shape[1] - 2) // 2
         assert half == max(2, B.limbs(bits))
