@@ -43,9 +43,7 @@ def test_a_dist_as_printed_breaks_its_claim(epsilon, leak):
 
 def test_the_point_sanitizer_as_printed_breaks_its_claim_up_to_a_last_n():
     def of_rows(n):
-        return audit.exact(
-            mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(1.0, 1e-6)
-        )
+        return audit.exact(mechanism_target("stability_histogram", calibration="printed", n=n), Privacy(1.0, 1e-6))
 
     assert of_rows(100).delta_found == pytest.approx(0.184, abs=5e-4)
     assert of_rows(1084).violated and not of_rows(1085).violated

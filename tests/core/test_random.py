@@ -90,7 +90,6 @@ def draws_of_everything(key, count):
 def test_nothing_leans_on_the_promotion_of_ranks_or_types(key):
     table = random.geometric_table(3.7)
 
-
     def draws(k):
         matrix = [draw(k, table, (2, 3)) for draw in (random.geometric, random.discrete_laplace)]
         return draws_of_everything(k, 5), matrix
