@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import show_numbers
-from dpjax.audit.events import choose, features
+from dpjax.audit.events import choose, contains, features
 from dpjax.audit.report import Report
 from dpjax.audit.statistical import tested
 from dpjax.audit.target import Pair, Target
@@ -73,13 +73,14 @@ def of_outputs(
         raise InputError("outputs", "equally many of one shape, at least 500", shapes, "run both sides alike")
     level, begin = (1 - checks.probability("confidence", confidence)) / 2, time.perf_counter()
     cut_at = int(checks.probability("training", training) * len(sides[0]))
-    seen = [jax.jit(jax.vmap(features))(jnp.asarray(side)) for side in sides]
+    read = jax.jit(jax.vmap(features))
+    seen = [jax.tree.map(np.asarray, read(side)) for side in sides]
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
                    for cut in (slice(cut_at), slice(cut_at, None)))  # fmt: skip
     fresh = len(sides[0]) - cut_at
     found = []
     for chosen in choose(learn[0], learn[1], claim.epsilon, claim.delta, fresh, 1 - level):
-        x, y = (int(chosen.event.contains(side).sum()) for side in (test[::-1] if chosen.swapped else test))
+        x, y = (int(np.sum(contains(chosen.event, side))) for side in (test[::-1] if chosen.swapped else test))
         found.append((tested(x, y, fresh, claim, level), chosen))
     result, chosen = min(found, key=lambda entry: entry[0].rank)
     words = ["the first outputs", "the second outputs"][:: -1 if chosen.swapped else 1]

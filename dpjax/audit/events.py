@@ -126,7 +126,7 @@ def choose(
     is fitted on one half and its threshold chosen on the other.
     """
     sides = [jax.tree.map(np.asarray, part) for part in (first, second)]
-    numbers = [jnp.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence))]
+    numbers: Any = [np.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence))]
     half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
     halves = slice(half), slice(half, None)
     fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)
@@ -144,12 +144,15 @@ def choose(
 
 def _best(event: Event, sides: list[Features], numbers: list[Array]) -> tuple[Chosen, Chosen]:
     """The best thresholds of an event's score, either tail, either direction."""
-    scores = (jnp.asarray(event.score(side), jnp.float32) for side in sides)
+    scores = (_score(event, side) for side in sides)
     found = []
     for one in _best_thresholds(*scores, *numbers):
         chosen = replace(event, threshold=one.value, complement=one.complement)
         found.append(Chosen(chosen, bool(one.swapped), float(one.merit)))
     return found[0], found[1]
+
+
+contains, _score = jax.jit(Event.contains), jax.jit(Event.score)
 
 
 @jax.jit
@@ -165,9 +168,9 @@ def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None
     count = len(weights)
     shift = np.zeros(count, np.float32) if shift is None else shift
     scale = np.ones(count, np.float32) if scale is None else scale
-    none = jnp.zeros(0, jnp.uint32), jnp.zeros(0, jnp.float32)
-    return Event(*none, jnp.asarray(weights), jnp.asarray(shift), jnp.asarray(scale), jnp.float32(0), jnp.bool_(False),
-                 kind)  # fmt: skip
+    none: Any = np.zeros(0, np.uint32), np.zeros(0, np.float32)
+    numbers: Any = weights, shift, scale, np.float32(0), np.bool_(False)
+    return Event(*none, *numbers, kind)
 
 
 def _fit_cells(sides: list[Features]) -> Event | None:
@@ -185,7 +188,7 @@ def _fit_cells(sides: list[Features]) -> Event | None:
     scores = np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
     count = sides[0].numbers.shape[-1]
     blank = _linear(np.zeros((count, 3), np.float32), "cells")
-    return replace(blank, codes=jnp.asarray(codes), scores=jnp.asarray(scores))
+    return replace(blank, codes=codes, scores=scores)
 
 
 def _fit_classifier(sides: list[Features]) -> Event:

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.numeric.profile import epsilon_at, hockey_stick, two_laws
+from dpjax.accounting.numeric.profile import hockey_stick, log_ratio, loss_delta, loss_epsilon, two_laws
 from dpjax.audit.databases import Universe
 from dpjax.audit.outcomes import NotListable, Run, exact_table
 from dpjax.audit.report import Report
@@ -90,13 +90,12 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
 
     table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbours.
     """
+    two_laws(table, table)
     step = max(1, _CHUNK // table.shape[1])
     for start in range(0, len(pairs), step):
         p, q = (table[pairs[start : start + step, side]] for side in range(2))
-        two_laws(p, q)
-        with np.errstate(invalid="ignore"):
-            off = _ROUNDING * (2 + np.abs(p) + np.where(np.isneginf(q), 0.0, np.abs(q)))
-            loss = np.where(np.isneginf(p), -np.inf, p - q)
+        off = _ROUNDING * (2 + np.abs(p) + np.where(np.isneginf(q), 0.0, np.abs(q)))
+        loss = log_ratio(p, q)
         loss = np.where(np.isneginf(q) & (p < _LEAST), -np.inf, loss)
         excess = loss - np.where(np.isfinite(loss), off, 0.0) - claim.epsilon * (1 + tolerance)
         if claim.delta == 0:
@@ -112,12 +111,14 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
 def worst(table: np.ndarray, neighbours: np.ndarray, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
     """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former)."""
     best, largest, place = -1.0, 0.0, (0, 0)
+    two_laws(table, table)
     step = max(1, _CHUNK // table.shape[1])
     for start in range(0, len(neighbours), step):
         pairs = neighbours[start : start + step]
-        p, q = table[pairs[:, 0]], table[pairs[:, 1]]
-        deltas = hockey_stick(p, q, claim.epsilon)
-        epsilons = epsilon_at(p, q, min(claim.delta * (1 + TOLERANCE), 1 - 1e-14))
+        p = table[pairs[:, 0]]
+        loss = log_ratio(p, table[pairs[:, 1]])
+        deltas = loss_delta(p, loss, claim.epsilon)
+        epsilons = loss_epsilon(p, loss, min(claim.delta * (1 + TOLERANCE), 1 - 1e-14))
         largest = max(largest, float(epsilons.max()))
         at = int(np.lexsort((epsilons, deltas))[-1])
         if deltas[at] > best or (deltas[at] == best == 0 and epsilons[at] >= largest):

@@ -14,7 +14,7 @@ from jax import Array
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.events import Chosen, Event, Features, choose, features
+from dpjax.audit.events import Chosen, Features, choose, contains, features
 from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
@@ -210,7 +210,6 @@ def _traced(
 
 _STATIC = ("run", "bitwise", "batch", "count")
 _program = jax.jit(_traced, static_argnames=_STATIC)
-_contains = jax.jit(Event.contains)
 
 
 class _Machine:
@@ -271,7 +270,7 @@ class _Machine:
         for first in range(0, trials, self.tile):
             stop = min(trials, first + self.tile)
             with jax.default_device(next(devices)):
-                happened = [[_contains(chosen.event, seen) for seen, _ in self._chunks(_program, *side, first, stop)]
+                happened = [[contains(chosen.event, seen) for seen, _ in self._chunks(_program, *side, first, stop)]
                             for side in sides]  # fmt: skip
             waiting.append((stop - first, happened))
             if len(waiting) > 2 * len(jax.local_devices()):

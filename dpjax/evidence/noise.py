@@ -140,6 +140,14 @@ def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
     replaced = relation is Neighboring.REPLACE_ONE
     moves = [(-1, 1), (1, -1)] if replaced else [(0, 1), (1, 0)]
 
+    def law(data: Array, p: Any) -> m.HistogramLaw:
+        return m.stability_histogram(data, p.epsilon, p.delta, **how)
+
+    @jax.jit
+    def released(data: Array, p: Any) -> tuple[Array, ...]:
+        of_data = law(data, p)
+        return *of_data.release_log_probs(), of_data.threshold, of_data.rate
+
     def universes() -> list[Universe]:
         few = vectors(counts, 2, moves, relation)
         more = _LARGE + 1 if replaced else _LARGE
@@ -148,31 +156,36 @@ def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
 
     def table(databases: Any, privacy: Privacy) -> np.ndarray:
         different, place = np.unique(np.maximum(databases, 0), return_inverse=True)
-        one, other = _histogram_cells(different, privacy, how)[place.reshape(-1, 2)].transpose(1, 0, 2)
+        one, other = _histogram_cells(different, privacy, released)[place.reshape(-1, 2)].transpose(1, 0, 2)
         return (one[:, :, None] + other[:, None, :]).reshape(len(databases), -1)
 
     edge = max(counts[-1], 2)
     return target_of(
-        "stability_histogram", lambda data, p: m.stability_histogram(data, p.epsilon, p.delta, **how),
+        "stability_histogram", law,
         lambda e, d: m.stability_histogram_guarantee(e, d, neighboring=relation),
         universes, [([edge, 0], [edge - 1, 1]) if replaced else ([1, 0], [0, 0])],
         table=table, caveat=_MERGED, calibration=calibration,
     )  # fmt: skip
 
 
-def _histogram_cells(counts: np.ndarray, privacy: Privacy, how: dict[str, Any]) -> np.ndarray:
+def _histogram_cells(counts: np.ndarray, privacy: Privacy, released: Callable[..., tuple]) -> np.ndarray:
     """Log-probabilities of one cell of the histogram for each count: not released, or its noisy count in a cell."""
     with jax.enable_x64(True):
-        epsilon, delta = jnp.float64(privacy.epsilon), jnp.float64(privacy.delta)
-        law = m.stability_histogram(jnp.asarray(counts, jnp.int32), epsilon, delta, **how)
-        yes, no = (np.asarray(part) for part in law.release_log_probs())
-        threshold, rate = float(law.threshold), float(law.rate)
+        wide = Privacy(np.float64(privacy.epsilon), np.float64(privacy.delta))
+        yes, no, threshold, rate = map(np.asarray, released(counts.astype(np.int32), wide))
         edges = np.unique(counts[:, None] + np.arange(_CELLS + 1) / _CELLS)  # likelihood ratios are constant beyond
-        noisy = Laplace(jnp.asarray(counts, jnp.float64)[:, None], jnp.float64(1 / rate))
-        edges = np.concatenate([[threshold], edges[edges > threshold + 1e-9], [np.inf]])
-        inside = np.asarray(noisy.log_mass(jnp.asarray(edges[None, :-1]), jnp.asarray(edges[None, 1:])))
+        edges = np.append(threshold, edges[edges > threshold + 1e-9])
+        ends = np.full(-(-(len(edges) + 1) // 64) * 64, np.inf)  # of few lengths, so that few programs are compiled
+        ends[: len(edges)] = edges
+        inside = np.asarray(_masses(counts.astype(np.float64), 1 / rate, ends))[:, : len(edges)]
         inside = np.where(np.isneginf(yes)[:, None], -np.inf, inside)
     return np.concatenate([no[:, None], inside], axis=1)
+
+
+@jax.jit
+def _masses(counts: Array, scale: Array, ends: Array) -> Array:
+    """log P(end i <= count + noise <= end i + 1), ``float64[counts, ends - 1]``."""
+    return Laplace(counts[:, None], scale).log_mass(ends[None, :-1], ends[None, 1:])
 
 
 NOISE: dict[str, Callable[[Neighboring], Target]] = {

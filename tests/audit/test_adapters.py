@@ -19,7 +19,7 @@ def laplace(scale):
 @pytest.mark.parametrize(("scale", "violated"), [(1.0, False), pytest.param(0.5, True, marks=pytest.mark.slow)])
 def test_a_host_function(scale, violated):
     target = audit.from_function(laplace(scale), CLAIM, [(0, 1)])
-    report = audit.statistical(target, PRIVACY, trials=2_500, confidence=0.999)
+    report = audit.statistical(target, PRIVACY, trials=2500, confidence=0.999)
     assert report.violated is violated, str(report)
     assert report.epsilon_found > 0.5 and report.details["seed"] == 0
 
@@ -35,9 +35,9 @@ def test_randomness_of_its_own_is_refused_or_declared():
     own = np.random.default_rng(0)
     function = lambda data, _: int(own.random() < 0.5) + 2 * data  # noqa: E731
     with pytest.raises(InputError, match="pure function"):
-        audit.statistical(audit.from_function(function, CLAIM, [(0, 1)]), PRIVACY, trials=2000)
+        audit.statistical(audit.from_function(function, CLAIM, [(0, 1)]), PRIVACY, trials=2500)
     target = audit.from_function(function, CLAIM, [(0, 1)], repeatable=False)
-    report = audit.statistical(target, PRIVACY, trials=2000)
+    report = audit.statistical(target, PRIVACY, trials=2500)
     assert report.violated and report.details["seed"] is None
 
 

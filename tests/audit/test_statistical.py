@@ -60,7 +60,9 @@ def choosing(key, side, n):
     return jax.vmap(law.sample)(jax.random.split(key, n)).astype(jnp.float32)
 
 
-@pytest.mark.parametrize(("n", "runs", "least"), [(1000, 300, 0.80), (10**4, 100, 0.93)])
+@pytest.mark.parametrize(
+    ("n", "runs", "least"), [(1000, 300, 0.80), pytest.param(10**4, 100, 0.93, marks=pytest.mark.slow)]
+)
 def test_power_without_being_told_the_event(n, runs, least):
     """Mean bound on Laplace at epsilon 1; a mean of bounds spreads by less than 0.004 here."""
     found = bounds(laplace, n, runs)
@@ -77,7 +79,11 @@ def test_power_long(n, least):
 TIGHT = [(laplace, 0.0), (randomized, 0.0), (exponential, 0.0), (choosing, 0.1)]
 
 
-@pytest.mark.parametrize(("draw", "delta"), TIGHT, ids=lambda part: getattr(part, "__name__", ""))
+@pytest.mark.parametrize(
+    ("draw", "delta"),
+    [pytest.param(*case, marks=pytest.mark.slow if case[0] is exponential else []) for case in TIGHT],
+    ids=lambda part: getattr(part, "__name__", ""),
+)
 def test_false_alarms(draw, delta):
     """At most 5%: rejected only if the number of alarms has probability below 1e-6."""
     alarms = np.sum(bounds(draw, 400, 200, delta=delta) > 1 + 1e-6)
@@ -173,7 +179,7 @@ def test_a_report_is_whole_and_repeats_itself():
 
 def test_how_many_trials_are_worked_on_at_once_changes_nothing():
     found = evidence.mechanism_target("exponential")
-    reports = [audit.statistical(replace(found, at_once=many), PRIVACY, trials=1000).to_dict() for many in (1024, 7)]
+    reports = [audit.statistical(replace(found, at_once=many), PRIVACY, trials=5000).to_dict() for many in (1024, 7)]
     assert all(report.pop("seconds") > 0 for report in reports)
     assert reports[0] == reports[1]
 
@@ -273,7 +279,7 @@ def test_a_target_is_traced_once_for_all_pairs_of_a_shape_and_once_anew():
 
     scalars = target(counting).pairs()
     found = replace(target(counting), pairs=lambda: [*scalars, *scalars])
-    audit.statistical(found, Privacy(1.0, 0.0), trials=3_000)
+    audit.statistical(found, Privacy(1.0, 0.0), trials=10_000)
     assert len(traced) == 2 * 2 + 1 + 1
 
 

@@ -15,6 +15,7 @@ from dpjax.core.checks import InputError
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed
 SAMPLERS = ("uniform", "exponential", "laplace")
+words = jax.jit(random.words, static_argnums=1)
 
 
 def join(high, low):
@@ -24,36 +25,49 @@ def join(high, low):
 # --- the words ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (1,), (63,), (64,), (65,), (7, 9), (4, 5, 7)], ids=str)
-def test_words_are_the_bits_of_jax_random(key, shape):
+SHAPES = [(), (0,), (1,), (63,), (64,), (65,), (7, 9), (4, 5, 7)]
+EAGER = [pytest.param(shape, marks=[] if shape in ((), (7, 9)) else pytest.mark.slow) for shape in SHAPES]
+
+
+def assert_bits_of_jax_random(key, shape, draw):
     with jax.enable_x64(True):
         expected = np.asarray(jax.random.bits(key, shape, "uint64"))
-    for draw in (random.words, jax.jit(random.words, static_argnums=1)):
-        high, low = draw(key, shape)
-        assert high.dtype == low.dtype == jnp.uint32 and high.shape == low.shape == shape
-        np.testing.assert_array_equal(join(high, low), expected)
+    high, low = draw(key, shape)
+    assert high.dtype == low.dtype == jnp.uint32 and high.shape == low.shape == shape
+    np.testing.assert_array_equal(join(high, low), expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_words_are_the_bits_of_jax_random(key, shape):
+    assert_bits_of_jax_random(key, shape, words)
+
+
+@pytest.mark.parametrize("shape", EAGER, ids=str)
+def test_words_one_operation_at_a_time_are_the_same(key, shape):
+    assert_bits_of_jax_random(key, shape, random.words)
 
 
 def test_words_are_threefry_by_its_published_vectors():
     """Random123's known answers, counter (0, 0) and key 0; and the key of ones at counter (0, 0xffffffff)."""
-    high, low = random.words(jax.random.wrap_key_data(jnp.zeros(2, jnp.uint32)))
+    high, low = random.words(jax.random.wrap_key_data(np.zeros(2, np.uint32)))
     assert (int(high), int(low)) == (0x6B200159, 0x99BA4EFE)
 
 
 @pytest.mark.parametrize("count", [2, 63, 64])
 def test_start_reads_on_in_the_same_stream(key, count):
-    whole = join(*random.words(key, (1100,)))
+    whole = join(*words(key, (1100,)))
     traced = jax.jit(lambda k, s: random.words_from(random.stream_of(k), (count,), s))
     for start in (0, 1, 2, 63, 64, 1000):
         np.testing.assert_array_equal(join(*traced(key, jnp.uint32(start))), whole[start : start + count])
-    np.testing.assert_array_equal(join(*random.words_from(random.stream_of(key), (count,), 5)), whole[5 : 5 + count])
+    plain = jax.jit(lambda k: random.words_from(random.stream_of(k), (count,), 5))
+    np.testing.assert_array_equal(join(*plain(key)), whole[5 : 5 + count])
 
 
 def test_words_under_vmap_are_those_of_each_key(key):
     keys = jax.random.split(key, 5)
     for shape in ((3,), (70,)):
-        batched = join(*jax.vmap(lambda k, s=shape: random.words(k, s))(keys))
-        np.testing.assert_array_equal(batched, [join(*random.words(k, shape)) for k in keys])
+        batched = join(*jax.jit(jax.vmap(lambda k, s=shape: random.words(k, s)))(keys))
+        np.testing.assert_array_equal(batched, [join(*words(k, shape)) for k in keys])
 
 
 def test_too_many_words_are_refused(key):
@@ -75,10 +89,14 @@ def draws_of_everything(key, count):
 
 def test_nothing_leans_on_the_promotion_of_ranks_or_types(key):
     table = random.geometric_table(3.7)
+
+    def draws(k):
+        matrix = [draw(k, table, (2, 3)) for draw in (random.geometric, random.discrete_laplace)]
+        return draws_of_everything(k, 5), matrix
+
     with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
-        strict = draws_of_everything(key, 5)
-        matrix = [draw(key, table, (2, 3)) for draw in (random.geometric, random.discrete_laplace)]
-    jax.tree.map(np.testing.assert_array_equal, strict, draws_of_everything(key, 5))
+        strict, matrix = jax.jit(draws)(key)
+    jax.tree.map(np.testing.assert_array_equal, strict, jax.jit(lambda k: draws_of_everything(k, 5))(key))
     assert all(draw.shape == (2, 3) and draw.dtype == jnp.int32 for draw in matrix)
 
 
@@ -325,7 +343,8 @@ def places(scale, reach):
 def assert_geometric(scale, reach, tolerance):
     table = random.geometric_table(scale)
     digits = digit_probabilities(table)
-    nonzero = Fraction((int(table.nonzero[0]) << 32) | int(table.nonzero[1]), 2**64)
+    high, low = np.asarray(table.nonzero).tolist()
+    nonzero = Fraction((high << 32) | low, 2**64)
     with mpmath.workdps(60):
         q = mpmath.exp(-1 / mpmath.mpf(scale))
         worst = 0.0
@@ -367,28 +386,31 @@ def test_integer_samplers_read_their_words_as_the_law_says(key):
     table = random.geometric_table(5.0)
     levels = table.digits.shape[0]
     thresholds = [int(p * 2**64) for p in digit_probabilities(table)]
-    nonzero = (int(table.nonzero[0]) << 32) | int(table.nonzero[1])
-    rows = join(*random.words(key, (300, levels)))
+    high, low = np.asarray(table.nonzero).tolist()
+    nonzero = (high << 32) | low
+    rows = join(*words(key, (300, levels)))
     expected = [sum((int(w) < t) << i for i, (w, t) in enumerate(zip(row, thresholds, strict=True))) for row in rows]
-    got = random.geometric(key, table, (300,))
+    geometric, two_sided = (jax.jit(f, static_argnums=2) for f in (random.geometric, random.discrete_laplace))
+    got = geometric(key, table, (300,))
     assert got.dtype == jnp.int32 and np.asarray(got).tolist() == expected
     expected = []
-    for row in join(*random.words(key, (300, levels + 2))):
+    for row in join(*words(key, (300, levels + 2))):
         magnitude = 1 + sum((int(w) < t) << i for i, (w, t) in enumerate(zip(row[:levels], thresholds, strict=True)))
         expected.append((-magnitude if (int(row[-1]) >> 32) & 1 else magnitude) if int(row[levels]) < nonzero else 0)
-    got = random.discrete_laplace(key, table, (300,))
+    got = two_sided(key, table, (300,))
     assert got.dtype == jnp.int32 and np.asarray(got).tolist() == expected
 
 
 def test_words_at_the_threshold_fall_on_the_right_side():
     table = random.geometric_table(2.0)
-    for i, p in enumerate(digit_probabilities(table)):
+    is_below = jax.jit(random._below)
+    for p, digit in zip(digit_probabilities(table), np.asarray(table.digits), strict=True):
         t = int(p * 2**64)
         if t == 0:
             continue
-        words = np.array([t - 1, t, t + 1], np.uint64)
-        high, low = (words >> np.uint64(32)).astype(np.uint32), words.astype(np.uint32)
-        below = random._below(jnp.asarray(high), jnp.asarray(low), table.digits[i])
+        near = np.array([t - 1, t, t + 1], np.uint64)
+        high, low = (near >> np.uint64(32)).astype(np.uint32), near.astype(np.uint32)
+        below = is_below(high, low, digit)
         assert np.asarray(below).tolist() == [True, False, False]
 
 
@@ -441,15 +463,17 @@ BOUNDS = [1, 2, 3, 10, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**63, 2**64 - 1, 2**
 BOUNDS.append(2**128 - 1)
 
 
+randint_below = jax.jit(random.randint_below, static_argnums=2)
+
+
 @pytest.mark.parametrize("limbs", [1, 2, 3, 4])
 def test_randint_is_the_top_of_word_times_bound(key, limbs):
     bounds = [b for b in BOUNDS if b < 2 ** (32 * limbs)]
     pairs = (limbs + 3) // 2
-    bound = jnp.asarray([limbs_of(b, limbs) for b in bounds], jnp.uint32)
-    compiled = jax.jit(random.randint_below, static_argnums=2)
+    bound = np.array([limbs_of(b, limbs) for b in bounds], np.uint32)
     for i, part in enumerate(jax.random.split(key, 20)):
-        high, low = random.words(part, (len(bounds), pairs))
-        got = compiled(part, bound, (len(bounds),))
+        high, low = map(np.asarray, words(part, (len(bounds), pairs)))
+        got = np.asarray(randint_below(part, bound, (len(bounds),)))
         assert got.shape == (len(bounds), limbs) and got.dtype == jnp.uint32
         for j, b in enumerate(bounds):
             halves = [int(h) for pair in zip(high[j], low[j], strict=True) for h in pair][: limbs + 2]
@@ -459,28 +483,29 @@ def test_randint_is_the_top_of_word_times_bound(key, limbs):
 
 def test_multiplication_carries():
     """All ones times all ones, and other products whose carries run through."""
+    multiply = jax.jit(random._multiply)
     for a_limbs, b_limbs in ((3, 1), (4, 2), (6, 4)):
         a_top, b_top = 2 ** (32 * a_limbs) - 1, 2 ** (32 * b_limbs) - 1
         cases = [(a_top, b_top), (a_top // 2 + 2, b_top), (a_top - 2**32 + 1, 2**32 - 1), (0, 5), (1, 1)]
         for a, b in cases:
-            left = [jnp.uint32(v) for v in limbs_of(a, a_limbs)]
-            right = [jnp.uint32(v) for v in limbs_of(b, b_limbs)]
-            assert integer_of([int(v) for v in random._multiply(left, right)]) == a * b
+            left = [np.uint32(v) for v in limbs_of(a, a_limbs)]
+            right = [np.uint32(v) for v in limbs_of(b, b_limbs)]
+            assert integer_of([int(v) for v in multiply(left, right)]) == a * b
 
 
 def test_randint_with_one_bound_is_prefix_stable_and_never_reaches_it(key):
-    bound = jnp.asarray([0, 7], jnp.uint32)
-    long = np.asarray(random.randint_below(key, bound, (1000,)))
-    np.testing.assert_array_equal(random.randint_below(key, bound, (100,)), long[:100])
+    bound = np.array([0, 7], np.uint32)
+    long = np.asarray(randint_below(key, bound, (1000,)))
+    np.testing.assert_array_equal(randint_below(key, bound, (100,)), long[:100])
     assert long[:, 0].max() == 0 and set(long[:, 1].tolist()) == set(range(7))
-    assert not np.asarray(random.randint_below(key, jnp.asarray([1], jnp.uint32), (50,))).any()
+    assert not np.asarray(randint_below(key, np.array([1], np.uint32), (50,))).any()
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("bound", [6, 3 * 2**62, 5 * 2**120])
 def test_randint_is_uniform(key, stats, bound):
     limbs, count, cells = 4, 30_000, 6
-    drawn = np.asarray(random.randint_below(key, jnp.asarray(limbs_of(bound, limbs), jnp.uint32), (count,)))
+    drawn = np.asarray(randint_below(key, np.array(limbs_of(bound, limbs), np.uint32), (count,)))
     values = [integer_of(row) for row in drawn]
     stats.chi_square(np.bincount([v * cells // bound for v in values], minlength=cells), np.full(cells, 1 / cells))
     if bound > 2**40:  # the low bits too

@@ -1,5 +1,7 @@
 """Every law keeps the protocol: its samples follow its support, and its support is its log_prob."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -64,7 +66,7 @@ FINITE = {
     "hash": lambda: HashLaw(1, 1, 2),
 }  # fmt: skip
 CONTINUOUS = {
-    "laplace": (lambda: Laplace(jnp.float32(2), jnp.float32(3)), lambda law, v: np.exp(law.log_cdf(jnp.asarray(v)))),
+    "laplace": (lambda: Laplace(jnp.float32(2), jnp.float32(3)), lambda law, v: np.exp(jax.jit(law.log_cdf)(v))),
 }
 UNBOUNDED = {
     "discrete laplace": (lambda: DiscreteLaplace.of(jnp.int32(2), 1.5), range(-8, 13)),
@@ -72,8 +74,16 @@ UNBOUNDED = {
 }
 
 
+@functools.partial(jax.jit, static_argnums=1)
 def samples(law, trials=TRIALS):
-    return jax.jit(jax.vmap(law.sample))(jax.random.split(jax.random.key(5), trials))
+    return jax.vmap(law.sample)(jax.random.split(jax.random.key(5), trials))
+
+
+@jax.jit
+def listed(law):
+    """Its support, and `log_prob` of what is listed there."""
+    support = law.support(LIMIT)
+    return support, jax.vmap(law.log_prob)(support.outcomes)
 
 
 def rows_of(outcomes, count):
@@ -100,23 +110,22 @@ SHORT = [pytest.param(name, marks=pytest.mark.slow) if name in ALIKE else name f
 
 @pytest.mark.parametrize("name", SHORT)
 def test_samples_follow_the_support(name):
-    law = FINITE[name]()
-    support = law.support(LIMIT)
-    mass = np.asarray(support.log_mass)
+    law = jax.jit(FINITE[name])()
+    support, again = jax.tree.map(np.asarray, listed(law))
+    mass = support.log_mass
     assert mass.dtype == np.float64 and abs(logsumexp(mass)) < 1e-9
     rows = rows_of(support.outcomes, support.size)
     alive = np.flatnonzero(mass > -np.inf)
     assert len({rows[i] for i in alive}) == len(alive), "an outcome stands twice"
     shapes = jax.eval_shape(law.sample, jax.random.key(0))
-    for listed, drawn in zip(jax.tree.leaves(support.outcomes), jax.tree.leaves(shapes), strict=True):
-        assert listed.shape[1:] == drawn.shape and listed.dtype == drawn.dtype
+    for one, drawn in zip(jax.tree.leaves(support.outcomes), jax.tree.leaves(shapes), strict=True):
+        assert one.shape[1:] == drawn.shape and one.dtype == drawn.dtype
     place = {rows[i]: i for i in alive}
     counts = np.bincount([place[row] for row in rows_of(samples(law), TRIALS)], minlength=support.size)
     assert goodness(counts, np.exp(mass)) > 1e-4
-    again = jax.vmap(law.log_prob)(jax.tree.map(lambda leaf: leaf[alive], support.outcomes))
     assert again.dtype == np.float64
-    np.testing.assert_allclose(again, mass[alive], atol=1e-12)
-    assert law.support(1) is None or support.size <= 1
+    np.testing.assert_allclose(again[alive], mass[alive], atol=1e-12)
+    assert jax.eval_shape(lambda law: law.support(1), law) is None or support.size <= 1
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
@@ -126,8 +135,8 @@ def test_samples_of_continuous_laws_follow_the_distribution(name):
     drawn = np.asarray(samples(law, 4096))
     assert kstest(drawn, lambda v: np.asarray(cdf(law, v))).pvalue > 1e-4
     at = np.linspace(-3.3, 7, 20)
-    steps = np.array([float(law.log_prob(jnp.asarray(v))) for v in at])
-    slope = [(np.asarray(cdf(law, v + 0.01)) - np.asarray(cdf(law, v - 0.01))) / 0.02 for v in at]
+    steps = np.asarray(jax.jit(jax.vmap(law.log_prob))(at))
+    slope = (np.asarray(cdf(law, at + 0.01)) - np.asarray(cdf(law, at - 0.01))) / 0.02
     np.testing.assert_allclose(np.exp(steps), slope, rtol=1e-2)
 
 
@@ -135,7 +144,7 @@ def test_samples_of_continuous_laws_follow_the_distribution(name):
 def test_samples_of_unbounded_laws_follow_their_masses(name):
     law, values = UNBOUNDED[name][0](), np.array(UNBOUNDED[name][1], np.int32)
     assert law.support(LIMIT) is None
-    chances = np.exp([float(law.log_prob(jnp.int32(value))) for value in values])
+    chances = np.exp(jax.jit(jax.vmap(law.log_prob))(values))
     drawn = np.asarray(samples(law))
     counts = np.array([np.sum(drawn == value) for value in values])
     rest = TRIALS - counts.sum()
@@ -143,10 +152,10 @@ def test_samples_of_unbounded_laws_follow_their_masses(name):
 
 
 def test_a_histogram_with_its_noise_has_a_density_and_no_support():
-    law = stability_histogram(jnp.asarray([0, 5], jnp.int32), 1.0, 0.3)
+    law = jax.jit(lambda: stability_histogram(jnp.asarray([0, 5], jnp.int32), 1.0, 0.3))()
     assert law.support(LIMIT) is None
     released, noisy = samples(law, 4096)
-    log_p = np.asarray(jax.vmap(law.log_prob)((released, noisy)))
+    log_p = np.asarray(jax.jit(jax.vmap(law.log_prob))((released, noisy)))
     assert np.all(np.isfinite(log_p))
-    no = float(law.release_log_probs()[1][1])
+    no = float(np.asarray(jax.jit(law.release_log_probs)()[1])[1])
     np.testing.assert_allclose(log_p[~np.asarray(released)[:, 1]], no, atol=1e-6)

@@ -52,14 +52,14 @@ def test_files_are_named_and_returned(small, tmp_path):
     assert [path.read_bytes()[:4] for path in paths] == [b"\x89PNG", b"<?xm", b"%PDF"]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_equal_results_give_equal_bytes(format, small, tmp_path):
-    (first,) = plot_curve(copy.deepcopy(small), tmp_path / "first", format)
-    others = plot_curve(small, tmp_path / "second", FORMATS)
+def test_equal_results_give_equal_bytes(small, tmp_path):
+    """One format or all, in whatever style the process draws."""
+    alone = [plot_curve(copy.deepcopy(small), tmp_path / "alone", format)[0] for format in FORMATS]
+    together = plot_curve(small, tmp_path / "together", FORMATS)
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": None, "savefig.dpi": 10}):
-        (third,) = plot_curve(small, tmp_path / "third", (format,))
-    second = others[FORMATS.index(format)]
-    assert first.read_bytes() == second.read_bytes() == third.read_bytes()
+        styled = plot_curve(small, tmp_path / "styled", FORMATS)
+    for paths in zip(alone, together, styled, strict=True):
+        assert len({path.read_bytes() for path in paths}) == 1 and len({path.suffix for path in paths}) == 1
 
 
 def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path):
@@ -96,16 +96,22 @@ def test_one_epsilon_shows_ratios(small):
     assert axes_titles(drawn(small))[-1] == "slack of the theorems"
 
 
-@pytest.mark.parametrize(
-    ("ks", "epsilons"),
-    [((1, 4, 16), (0.5, 1.0)), ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0)), *(
-        pytest.param(*row, marks=pytest.mark.slow) for row in (
-            ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)), ((1, 10_000), (0.001, 0.002)))
-    )],
-)  # fmt: skip
-@pytest.mark.parametrize("learners", [("point",), ("point", "kln-basic", "erm", "other"), tuple(_KNOWN)])
-def test_letters_are_large_enough_and_nothing_overlaps(learners, ks, epsilons, make):
-    figure = drawn(make(learners, ks, epsilons))
+def cases(all_of, *short):
+    """All combinations, slow but for those among ``short``."""
+    return [
+        case if case in short else pytest.param(*case, marks=pytest.mark.slow) for case in itertools.product(*all_of)
+    ]
+
+
+LEARNERS = [("point",), ("point", "kln-basic", "erm", "other"), tuple(_KNOWN)]
+FEW, MANY = ((1, 4, 16), (0.5, 1.0)), ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0))
+GRIDS = [FEW, MANY, ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)), ((1, 10_000), (0.001, 0.002))]
+SHOWN = (LEARNERS[0], FEW), (LEARNERS[1], MANY), (LEARNERS[2], FEW), (LEARNERS[2], MANY)
+
+
+@pytest.mark.parametrize(("learners", "grid"), cases([LEARNERS, GRIDS], *SHOWN))
+def test_letters_are_large_enough_and_nothing_overlaps(learners, grid, make):
+    figure = drawn(make(learners, *grid))
     renderer = FigureCanvasAgg(figure).get_renderer()
     written = texts(figure)
     assert min(t.get_fontsize() for t in written) >= 8
@@ -183,14 +189,19 @@ CHANGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("change", CHANGES)
+ONE, FOUR = ((4,), (1.0,)), ((1, 4), (0.5, 1.0))
+OF_FOUR = _no_brackets, _no_points, _mixed, _odd_names, _unfitted, _twice
+
+
 @pytest.mark.parametrize(
-    ("ks", "epsilons"),
-    [((4,), (1.0,)), ((1, 4), (0.5, 1.0)), *(
-        pytest.param(*row, marks=pytest.mark.slow) for row in (((4,), (0.5, 1.0)), ((1, 4), (1.0,)))
-    )],
+    ("change", "grid"),
+    cases(
+        [CHANGES, [ONE, FOUR, ((4,), (0.5, 1.0)), ((1, 4), (1.0,))]],
+        *[(change, ONE) for change in CHANGES], *[(change, FOUR) for change in OF_FOUR],
+    ),
 )  # fmt: skip
-def test_partial_results(change, ks, epsilons, make):
+def test_partial_results(change, grid, make):
+    ks, epsilons = grid
     result = make(("point", "erm"), ks, epsilons)
     if change is _mixed:
         result = make(("point", "erm", "kln-basic"), (1, 4), epsilons)

@@ -24,7 +24,7 @@ def hockey_stick(log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> Floa
       **One direction only: privacy needs the other one as well.**
     """
     log_p, log_q = two_laws(log_p, log_q)
-    return loss_delta(log_p, _loss(log_p, log_q), epsilon)
+    return loss_delta(log_p, log_ratio(log_p, log_q), epsilon)
 
 
 def epsilon_at(log_p: ArrayLike, log_q: ArrayLike, delta: ArrayLike) -> Floats:
@@ -39,7 +39,7 @@ def epsilon_at(log_p: ArrayLike, log_q: ArrayLike, delta: ArrayLike) -> Floats:
       ``float64[...]``. **One direction only.**
     """
     log_p, log_q = two_laws(log_p, log_q)
-    return loss_epsilon(log_p, _loss(log_p, log_q), delta)
+    return loss_epsilon(log_p, log_ratio(log_p, log_q), delta)
 
 
 def loss_delta(log_mass: ArrayLike, loss: ArrayLike, epsilon: ArrayLike) -> Floats:
@@ -74,7 +74,8 @@ def loss_epsilon(log_mass: ArrayLike, loss: ArrayLike, delta: ArrayLike) -> Floa
     return np.where(delta == 0, top, np.minimum(best, top))
 
 
-def _loss(log_p: Floats, log_q: Floats) -> Floats:
+def log_ratio(log_p: Floats, log_q: Floats) -> Floats:
+    """The privacy loss ln(P/Q) of each outcome; -inf where P is 0."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isneginf(log_p), -np.inf, log_p - log_q)
 

@@ -43,7 +43,7 @@ def equal(a: Array, b: Array) -> Array:
 def less(a: Array, b: Array) -> Array:
     """a < b, ``bool[...]``; leading axes broadcast."""
     a, b, differ = _differ(a, b)
-    place = jnp.argmax(differ, axis=-1, keepdims=True)
+    place = _first(differ)
     return jnp.squeeze(_take(a, place) < _take(b, place), axis=-1)
 
 
@@ -79,7 +79,7 @@ def sort_rows(x: Array, real: Array) -> Array:
 def lcp(a: Array, b: Array, bits: int) -> Array:
     """The length of the longest common prefix, ``int32[...]`` in [0, bits]; leading axes broadcast."""
     a, b, differ = _differ(a, b)
-    place = jnp.argmax(differ, axis=-1, keepdims=True)
+    place = _first(differ)
     zeros = jax.lax.clz(_take(a, place) ^ _take(b, place)).astype(jnp.int32)
     length = jnp.squeeze(32 * place.astype(jnp.int32) + zeros, axis=-1) - jnp.int32(_unused(bits))
     return jnp.where(jnp.any(differ, axis=-1), jnp.clip(length, 0, bits), jnp.int32(bits))
@@ -137,7 +137,7 @@ def log_count(last: Array, dtype=jnp.float32) -> Array:
     last = jnp.concatenate([jnp.zeros((*last.shape[:-1], short), jnp.uint32), last], axis=-1)
     latest = last.shape[-1] - 3
     nonzero = last != jnp.uint32(0)
-    first = jnp.where(jnp.any(nonzero, axis=-1), jax.lax.argmax(nonzero, nonzero.ndim - 1, jnp.int32), latest)
+    first = jnp.where(jnp.any(nonzero, axis=-1), jnp.squeeze(_first(nonzero), axis=-1), latest)
     first = jnp.minimum(first, latest)
     behind = latest - first  # limbs that are too small to matter
     high, mid, low = (jnp.squeeze(_take(last, (first + i)[..., None]), axis=-1).astype(dtype) for i in range(3))
@@ -174,6 +174,11 @@ def _unused(bits: int) -> int:
 def _differ(a: Array, b: Array) -> tuple[Array, Array, Array]:
     a, b = jnp.broadcast_arrays(a, b)
     return a, b, a != b
+
+
+def _first(found: Array) -> Array:
+    """The first place along the last axis, ``int32[..., 1]``; 0 if there is none."""
+    return jax.lax.argmax(found, found.ndim - 1, jnp.int32)[..., None]
 
 
 def _take(x: Array, place: Array) -> Array:
