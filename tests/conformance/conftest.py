@@ -155,12 +155,15 @@ LONG = {  # with very many programs or outcomes: up to a minute each
     ("case", UnionLearner),
     *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
     *(("simple", kind) for kind in INSTANCES if kind is not ERM),
+    ("alone", Independent),  # its runs are those of KLN, which is there
 }
 QUICK_WORLDS = (
     "conjunction", "disjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-basic",
     "kln-optimal", "kln-points", "kln-tree", "median-thresholds", "parity", "point", "union", "vc1-exponential",
 )  # fmt: skip
 QUICK_TWINS = ("generic-blr", "hashed-basic", "kln-points", "median-thresholds")
+QUICK_DRAWN = ("generic-blr", "kln-points")  # those of the others are drawn by the same samplers
+QUICK_SANITIZERS = ("sanitizer-blocks", "sanitizer-hierarchy")  # tests/sanitizers audit the others in short too
 
 
 def exported():
@@ -180,17 +183,22 @@ def kinds_of(learner):
 def pytest_generate_tests(metafunc):
     """The first instance of each kind always; the others, which take most of the time, among the slow tests."""
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
-    for argument, table in (("case", INSTANCES), ("first", of_each_kind), ("simple", of_each_kind)):
+    tables = ("case", INSTANCES), ("alone", INSTANCES), ("first", of_each_kind), ("simple", of_each_kind)
+    for argument, table in tables:
         if argument in metafunc.fixturenames:
+            long = {kind for of, kind in LONG if of == argument or (of, argument) == ("case", "alone")}
             marked = [
-                pytest.param(case, marks=pytest.mark.slow if i or (argument, kind) in LONG else (), id=case.name)
+                pytest.param(case, marks=pytest.mark.slow if i or kind in long else (), id=case.name)
                 for kind, group in table.items()
                 for i, case in enumerate(group)
             ]
             metafunc.parametrize(argument, marked)
-    for argument, quick in (("world", QUICK_WORLDS), ("twin", QUICK_TWINS), ("drawn", QUICK_TWINS)):
+    learners, sanitizers = evidence.learner_names(), evidence.sanitizer_names()
+    for argument, names, quick in (
+        ("world", learners, QUICK_WORLDS), ("twin", learners, QUICK_TWINS), ("drawn", learners, QUICK_DRAWN),
+        ("sanitizer", sanitizers, QUICK_SANITIZERS),
+    ):  # fmt: skip
         if argument in metafunc.fixturenames:
-            names = evidence.learner_names()
             metafunc.parametrize(
                 argument, [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in names]
             )
