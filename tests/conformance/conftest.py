@@ -150,12 +150,16 @@ INSTANCES = {
 }  # fmt: skip
 
 
-LONG = {  # with very many programs or outcomes: up to a minute each
-    ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
-    ("case", UnionLearner),
-    *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
-    *(("simple", kind) for kind in INSTANCES if kind is not ERM),
-    ("alone", Independent),  # its runs are those of KLN, which is there
+# with very many programs or outcomes: up to a minute each
+LONG_CASES = (
+    PolygonLearner, UnionLearner,  # tests/learners/test_polygons.py and test_unions.py have the same in short
+    EmpiricalLearner, ProperVC1, ThresholdInterior,
+)  # fmt: skip
+LONG = {
+    "case": LONG_CASES,
+    "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
+    "first": (),
+    "simple": tuple(kind for kind in INSTANCES if kind is not ERM),
 }
 QUICK_WORLDS = (
     "conjunction", "disjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-basic",
@@ -183,10 +187,9 @@ def kinds_of(learner):
 def pytest_generate_tests(metafunc):
     """The first instance of each kind always; the others, which take most of the time, among the slow tests."""
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
-    tables = ("case", INSTANCES), ("alone", INSTANCES), ("first", of_each_kind), ("simple", of_each_kind)
-    for argument, table in tables:
+    for argument, long in LONG.items():
         if argument in metafunc.fixturenames:
-            long = {kind for of, kind in LONG if of == argument or (of, argument) == ("case", "alone")}
+            table = INSTANCES if argument in ("case", "twofold") else of_each_kind
             marked = [
                 pytest.param(case, marks=pytest.mark.slow if i or kind in long else (), id=case.name)
                 for kind, group in table.items()

@@ -231,16 +231,15 @@ def test_jit_changes_no_decision(simple):
     assert_same(learn_one(key, sample, plan), jax.jit(learn_one)(key, sample, plan))
 
 
-def test_batch_capacity_and_64_bit_types_together_change_nothing(alone):
+def test_batch_capacity_and_64_bit_types_together_change_nothing(twofold):
     """Nor does vmap over keys. Each of these alone among the slow tests."""
-    case = alone
     with jax.enable_x64(True):
-        large = data(case, 40, 2 * CAPACITY, realizable=False)
-        runs = [learn(case, large, epsilon, batch=7, how=one_by_one) for epsilon in MIXED]
+        large = data(twofold, 40, 2 * CAPACITY, realizable=False)
+        runs = [learn(twofold, large, epsilon, batch=7, how=one_by_one) for epsilon in MIXED]
         found = [jax.tree.map(np.asarray, run) for run in runs]
-    small = data(case, realizable=False)
+    small = data(twofold, realizable=False)
     for epsilon, other in zip(MIXED, found, strict=True):
-        one = jax.tree.map(lambda part: np.asarray(part)[:7], learn(case, small, epsilon))
+        one = jax.tree.map(lambda part: np.asarray(part)[:7], learn(twofold, small, epsilon))
         assert jax.tree.map(lambda part: part.dtype, one) == jax.tree.map(lambda part: part.dtype, other)
         assert_same(one, other)
 
