@@ -6,6 +6,7 @@ A mechanism is rho-zCDP if its Renyi divergence of every order alpha > 1 is at m
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from dpjax.accounting.guarantee import Guarantee, composition
 from dpjax.accounting.numeric.bisection import MARGIN, largest, smallest
@@ -95,7 +96,10 @@ def zcdp_delta(rho: float, epsilon: float, form: str = "optimal") -> float:
     low, high = -(3 * rho + 1), max(0.0, math.log(epsilon + 1) - math.log(2 * rho))
     for _ in range(100):
         middle = 0.5 * (low + high)
+        settled = middle in (low, high)  # no float lies between them
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+        if settled:
+            break
     above = math.exp(high)
     exponent = above * ((1 + above) * rho - epsilon - softplus(-high)) - math.log1p(above)
     return math.exp(min(0.0, exponent))
@@ -113,6 +117,11 @@ def zcdp_epsilon(rho: float, delta: float, form: str = "optimal") -> float:
     closed = rho + 2 * math.sqrt(rho * math.log(1 / delta))
     if form == "closed":
         return closed
+    return _optimal_epsilon(float(rho), float(delta), closed)
+
+
+@lru_cache(4096)  # a plan, and then its guarantee, ask for the same
+def _optimal_epsilon(rho: float, delta: float, closed: float) -> float:
     return smallest(lambda epsilon: zcdp_delta(rho, epsilon) <= delta * (1 - MARGIN), closed * (1 + MARGIN))
 
 

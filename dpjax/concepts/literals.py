@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -95,9 +96,10 @@ class OfLiterals(OnCube):
         """
         checks.integer("literals", literals, 0, self.dimension)
         rank, sign = keys.streams(keys.root(seed), "coordinates", "signs")
-        words = np.stack([np.asarray(part) for part in random.words(rank, (count, self.dimension))], axis=-1)
+        drawn = jax.jit(random.words, static_argnums=1)
+        words = np.stack([np.asarray(part) for part in drawn(rank, (count, self.dimension))], axis=-1)
         chosen = np.argsort(wide.decode(words), axis=1, kind="stable")[:, :literals]
-        high, _ = random.words(sign, (count, literals))
+        high, _ = drawn(sign, (count, literals))
         negated = (np.asarray(high) & 1).astype(bool) & signs
         bits = np.where(negated, chosen, chosen + self.dimension)
         return jnp.asarray(wide.pack([sum(1 << int(bit) for bit in row) for row in bits], self.limbs))

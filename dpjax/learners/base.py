@@ -191,7 +191,7 @@ def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None
     x = np.zeros((capacity, domain.limbs), np.uint32)
     y = np.zeros((capacity, labels.shape[1]), bool)
     x[:rows], y[:rows] = domain.encode(values).reshape(rows, domain.limbs), labels.astype(bool)
-    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < rows))
 
 
 def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1) -> Pairs:

@@ -89,8 +89,9 @@ def test_batches_are_hardly_ever_too_large(size, expected):
 
 @pytest.mark.statistical
 def test_every_real_row_is_in_a_batch_with_the_rate(key, stats):
-    mask, rate, draws = jnp.arange(100) < 60, 0.3, 2000
-    index, there = jax.vmap(lambda own: poisson_batch(own, mask, rate, 60))(jax.random.split(key, draws))
+    mask, rate, draws = jnp.asarray(np.arange(100) < 60), 0.3, 2000
+    batches = jax.jit(jax.vmap(lambda own: poisson_batch(own, mask, rate, 60)))
+    index, there = batches(jax.random.split(key, draws))
     rows = np.asarray(index)[np.asarray(there)]
     assert rows.max() < 60
     stats.frequency(len(rows), 60 * draws, rate)
@@ -99,8 +100,8 @@ def test_every_real_row_is_in_a_batch_with_the_rate(key, stats):
 
 
 def test_a_batch_has_no_more_rows_than_it_has_room(key):
-    index, there = poisson_batch(key, jnp.ones(100, bool), 1.0, 7)
-    assert index.tolist() == list(range(7)) and there.all()
+    index, there = jax.jit(lambda key: poisson_batch(key, jnp.ones(100, bool), 1.0, 7))(key)
+    assert index.tolist() == list(range(7)) and np.asarray(there).all()
 
 
 # --- one row ---------------------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ def sample(n, room, garbage=0):
     y = generator.random((room, 1)) < 0.5
     own = np.random.default_rng(5).integers(0, D + 1, (n, 2))
     x[:n], y[:n, 0] = own, own @ [2, 1] > 1.4 * D
-    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(room) < n)
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(room) < n))
 
 
 def flat(layers):
@@ -150,11 +151,16 @@ def test_what_lies_under_a_mask_never_matters(key):
 
 
 def test_gradients_are_those_of_rows_that_are_there(key):
-    layers = DPSGD(D, (4,), 1, 1, 1)._start(key, 1.0)
     x, y = jnp.array([[0.1, 0.2], [jnp.nan, 1.0], [0.3, -0.4]]), jnp.array([1.0, 0.0, 1.0])
-    found = gradients(layers, x, y, jnp.array([True, True, False]))
+
+    @jax.jit
+    def both(key):
+        layers = DPSGD(D, (4,), 1, 1, 1)._start(key, 1.0)
+        found = gradients(layers, x, y, jnp.array([True, True, False]))
+        return found, jax.grad(lambda own: -jax.nn.log_sigmoid(score(own, x[0])))(layers)
+
+    found, expected = jax.tree.map(np.asarray, both(key))
     assert all(np.isfinite(part).all() and not np.any(part[1:]) for part in jax.tree.leaves(found))
-    expected = jax.grad(lambda own: -jax.nn.log_sigmoid(score(own, x[0])))(layers)
     for part, right in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(part[0], right, rtol=1e-5, atol=1e-7)
 
@@ -165,13 +171,13 @@ def test_gradients_are_those_of_rows_that_are_there(key):
 @pytest.mark.parametrize(("optimizer", "rate"), [("adam", 0.03), ("momentum", 1.0)])
 def test_a_halfplane_is_learned_without_noise(key, optimizer, rate):
     net, rows = DPSGD(D, (16,), 200, 64, 150, optimizer), sample(1000, 1000)
-    fit = jax.jit(net.fit)
+    fit, predict = jax.jit(net.fit), jax.jit(net.predict)
     layers = fit(key, rows, Numbers(0.064, 0.0, rate, 1.0, 1.0, 0.25))
     fresh = np.random.default_rng(9).integers(0, D + 1, (4000, 2))
-    wrong = np.asarray(net.predict(layers, jnp.asarray(fresh, jnp.uint32)))[:, 0] != (fresh @ [2, 1] > 1.4 * D)
+    wrong = np.asarray(predict(layers, jnp.asarray(fresh, jnp.uint32)))[:, 0] != (fresh @ [2, 1] > 1.4 * D)
     assert wrong.mean() < 0.02
     drowned = fit(key, rows, Numbers(0.064, 1e4, rate, 1.0, 1.0, 0.25))
-    other = np.asarray(net.predict(drowned, jnp.asarray(fresh, jnp.uint32)))[:, 0] != (fresh @ [2, 1] > 1.4 * D)
+    other = np.asarray(predict(drowned, jnp.asarray(fresh, jnp.uint32)))[:, 0] != (fresh @ [2, 1] > 1.4 * D)
     assert other.mean() > 0.1
 
 
@@ -184,7 +190,7 @@ def test_other_numbers_need_no_other_program(key):
 
     run = jax.jit(fit)
     for numbers in (Numbers(0.5, 1.0, 0.1, 1.0), Numbers(0.2, 0.0, 0.2, 2.0, 3.0, 0.5)):
-        run(rows, numbers)
+        jax.eval_shape(run, rows, numbers)
     assert len(traces) == 1
 
 

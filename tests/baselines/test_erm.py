@@ -62,7 +62,7 @@ def test_columns_may_have_points_of_their_own():
     concepts = Thresholds(Domain(100))
     x = jnp.asarray(concepts.domain.encode([[10, 60], [20, 70], [30, 80]]))
     y = jnp.asarray([[1, 1], [1, 1], [0, 0]], bool)
-    sample = Sample(x, y, jnp.ones(3, bool))
+    sample = Sample(x, y, np.ones(3, bool))
     found = jax.jit(ERM(concepts).learn)(jax.random.key(0), sample, None)
     numbers = wide.decode(found.concept).astype(int)
     assert 20 <= numbers[0] < 30 and 70 <= numbers[1] < 80

@@ -150,17 +150,24 @@ INSTANCES = {
 }  # fmt: skip
 
 
-LONG = {  # with very many programs or outcomes: up to a minute each
-    ("case", PolygonLearner),  # tests/learners/test_polygons.py and test_unions.py have the same in short
-    ("case", UnionLearner),
-    *(("case", kind) for kind in (EmpiricalLearner, ProperVC1, ThresholdInterior)),
-    *(("simple", kind) for kind in INSTANCES if kind is not ERM),
+# with very many programs or outcomes: up to a minute each
+LONG_CASES = (
+    PolygonLearner, UnionLearner,  # tests/learners/test_polygons.py and test_unions.py have the same in short
+    EmpiricalLearner, ProperVC1, ThresholdInterior,
+)  # fmt: skip
+LONG = {
+    "case": LONG_CASES,
+    "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
+    "first": (),
+    "simple": tuple(kind for kind in INSTANCES if kind is not ERM),
 }
 QUICK_WORLDS = (
     "conjunction", "disjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-basic",
     "kln-optimal", "kln-points", "kln-tree", "median-thresholds", "parity", "point", "union", "vc1-exponential",
 )  # fmt: skip
 QUICK_TWINS = ("generic-blr", "hashed-basic", "kln-points", "median-thresholds")
+QUICK_DRAWN = ("generic-blr", "kln-points")  # those of the others are drawn by the same samplers
+QUICK_SANITIZERS = ("sanitizer-blocks", "sanitizer-hierarchy")  # tests/sanitizers audit the others in short too
 
 
 def exported():
@@ -180,19 +187,22 @@ def kinds_of(learner):
 def pytest_generate_tests(metafunc):
     """The first instance of each kind always; the others, which take most of the time, among the slow tests."""
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
-    for argument, table in (("case", INSTANCES), ("first", of_each_kind), ("simple", of_each_kind)):
+    for argument, long in LONG.items():
         if argument in metafunc.fixturenames:
+            table = INSTANCES if argument in ("case", "twofold") else of_each_kind
             marked = [
-                pytest.param(case, marks=pytest.mark.slow if i or (argument, kind) in LONG else (), id=case.name)
+                pytest.param(case, marks=pytest.mark.slow if i or kind in long else (), id=case.name)
                 for kind, group in table.items()
                 for i, case in enumerate(group)
             ]
             metafunc.parametrize(argument, marked)
-    for argument, quick in (("world", QUICK_WORLDS), ("twin", QUICK_TWINS), ("drawn", QUICK_TWINS)):
+    learners, sanitizers = evidence.learner_names(), evidence.sanitizer_names()
+    twins = [name for name in learners if evidence.learner_world(name).twin is not None]
+    for argument, names, quick in (
+        ("world", learners, QUICK_WORLDS), ("twin", twins, QUICK_TWINS), ("drawn", learners, QUICK_DRAWN),
+        ("sanitizer", sanitizers, QUICK_SANITIZERS),
+    ):  # fmt: skip
         if argument in metafunc.fixturenames:
-            names = evidence.learner_names()
-            if argument == "twin":
-                names = [name for name in names if evidence.learner_world(name).twin is not None]
             metafunc.parametrize(
                 argument, [pytest.param(name, marks=() if name in quick else pytest.mark.slow) for name in names]
             )

@@ -23,26 +23,34 @@ CAPACITY, BATCH = 64, 64
 MIXED = (0.3, 1.0, 4.0, 9.0, 40.0)  # budgets between pure noise and certainty: every learner has likely rivals at one
 
 
+@cache
+def labels_of(concepts):
+    """Of targets and points; one program for each class and number of targets."""
+    return jax.jit(lambda targets, x: concepts.predict(Hypothesis.of(targets), x))
+
+
 def data(case, n=40, capacity=CAPACITY, seed=0, realizable=True, garbage=True):
     """n rows over a few values of the domain, so that points are heavy; garbage in the padding."""
     generator = np.random.default_rng(seed)
     size, domain = case.learner.concepts.domain.size, case.learner.concepts.domain
     pool = [0, size - 1, size // 3, *(int(v) for v in generator.integers(0, size, 3, np.uint64))]
     values = [pool[i] for i in generator.integers(0, len(pool), n)]
-    if realizable and case.words is not None:
-        target = Hypothesis.of(case.learner.concepts.targets(case.k, seed))
-        labels = np.asarray(case.learner.concepts.predict(target, jnp.asarray(domain.encode(values))))
-    elif realizable:
-        numbers = wide.encode([pool[i] % case.learner.concepts.size for i in generator.integers(0, len(pool), case.k)])
-        target = Hypothesis.of(jnp.asarray(numbers))
-        labels = np.asarray(case.learner.concepts.predict(target, jnp.asarray(domain.encode(values))))
+    points = domain.encode(values).reshape(n, domain.limbs)
+    if realizable:
+        if case.words is None:
+            drawn = [pool[i] % case.learner.concepts.size for i in generator.integers(0, len(pool), case.k)]
+            targets = wide.encode(drawn)
+        else:
+            targets = case.learner.concepts.targets(case.k, seed)
+        padded = np.pad(points, ((0, 2 * CAPACITY - n), (0, 0)))
+        labels = np.asarray(labels_of(case.learner.concepts)(targets, padded))[:n]
     else:
         labels = generator.random((n, case.k)) < 0.5
     noise = np.random.default_rng(seed + capacity)
     x = noise.integers(0, 2**32 if garbage else 1, (capacity, domain.limbs)).astype(np.uint32)
     y = noise.random((capacity, case.k)) < (0.5 if garbage else 0)
-    x[:n], y[:n] = domain.encode(values).reshape(n, domain.limbs), labels.reshape(n, case.k)
-    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < n)
+    x[:n], y[:n] = points, labels.reshape(n, case.k)
+    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < n))
 
 
 @cache
@@ -52,14 +60,20 @@ def program(case):
 
 
 @cache
+def one_by_one(case):
+    """The same, one key after the other."""
+    return jax.jit(lambda keys, sample, plan: jax.lax.map(lambda key: case.learner.learn(key, sample, plan), keys))
+
+
+@cache
 def planned(case, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1):
     """The plan of the learner as it is used: with its small static numbers, and for any number of rows."""
     return case.learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), 1)
 
 
-def learn(case, sample, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1, batch=BATCH, seed=1):
+def learn(case, sample, epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1, batch=BATCH, seed=1, how=program):
     plan = planned(case, epsilon, delta, alpha, beta)
-    return program(case)(jax.random.split(jax.random.key(seed), batch), sample, plan)
+    return how(case)(jax.random.split(jax.random.key(seed), batch), sample, plan)
 
 
 def assert_same(left, right):
@@ -217,14 +231,15 @@ def test_jit_changes_no_decision(simple):
     assert_same(learn_one(key, sample, plan), jax.jit(learn_one)(key, sample, plan))
 
 
-def test_batch_capacity_and_64_bit_types_together_change_nothing(case):
-    """One by one among the slow tests."""
+def test_batch_capacity_and_64_bit_types_together_change_nothing(twofold):
+    """Nor does vmap over keys. Each of these alone among the slow tests."""
     with jax.enable_x64(True):
-        large = data(case, 40, 2 * CAPACITY, realizable=False)
-        found = [jax.tree.map(np.asarray, learn(case, large, epsilon, batch=7)) for epsilon in MIXED]
-    small = data(case, realizable=False)
+        large = data(twofold, 40, 2 * CAPACITY, realizable=False)
+        runs = [learn(twofold, large, epsilon, batch=7, how=one_by_one) for epsilon in MIXED]
+        found = [jax.tree.map(np.asarray, run) for run in runs]
+    small = data(twofold, realizable=False)
     for epsilon, other in zip(MIXED, found, strict=True):
-        one = jax.tree.map(lambda part: np.asarray(part)[:7], learn(case, small, epsilon))
+        one = jax.tree.map(lambda part: np.asarray(part)[:7], learn(twofold, small, epsilon))
         assert jax.tree.map(lambda part: part.dtype, one) == jax.tree.map(lambda part: part.dtype, other)
         assert_same(one, other)
 
@@ -241,7 +256,7 @@ def test_what_lies_in_the_padding_does_not_matter(case):
     for n, epsilon in [(0, 1.0), (5, 4.0), *((40, e) for e in MIXED)]:
         clean, dirty = (data(case, n, realizable=n < 40, garbage=garbage) for garbage in (False, True))
         order = np.concatenate([np.arange(n), n + np.random.default_rng(n).permutation(CAPACITY - n)])
-        mixed = Sample(dirty.x[order], dirty.y[order], dirty.mask)
+        mixed = Sample(jnp.asarray(np.asarray(dirty.x)[order]), jnp.asarray(np.asarray(dirty.y)[order]), dirty.mask)
         found = learn(case, clean, epsilon)
         assert_same(found, learn(case, dirty, epsilon))
         assert_same(found, learn(case, mixed, epsilon))
@@ -299,9 +314,10 @@ def test_the_first_concepts_do_not_depend_on_how_many_follow(first):
     one, k = first.learner.learner, 2
     few, many = (type(first)(Independent(one, j, "basic"), j) for j in (k, 2 * k))
     sample = data(many)
-    columns = Sample(sample.x, sample.y[:, :k], sample.mask)
-    found = learn(few, columns, epsilon=float(k), delta=0.0, batch=7)
-    assert_same(found, jax.tree.map(lambda part: part[:, :k], learn(many, sample, epsilon=2.0 * k, delta=0.0, batch=7)))
+    columns = Sample(sample.x, jnp.asarray(np.asarray(sample.y)[:, :k]), sample.mask)
+    found = learn(few, columns, epsilon=float(k), delta=0.0)
+    more = learn(many, sample, epsilon=2.0 * k, delta=0.0)
+    assert_same(found, jax.tree.map(lambda part: np.asarray(part)[:, :k], more))
 
 
 # --- total: an answer or a stated silence for every database and every budget ------------------------------------
@@ -348,7 +364,7 @@ def test_with_a_huge_budget_clean_data_are_learned(case):
     sample = data(case, 60)
     few = case.few  # so few records that some have not seen what matters, and delta for group privacy
     found = learn(case, sample, *((60.0, 0.5) if few else (1e4, 0.01)), beta=0.5)
-    predicted = jax.vmap(case.learner.predict, (0, None))(found, sample.x)
+    predicted = jax.jit(jax.vmap(case.learner.predict, (0, None)))(found, sample.x)
     wrong = np.sum((np.asarray(predicted) != np.asarray(sample.y)) & np.asarray(sample.mask)[:, None], axis=1)
     assert (np.mean(wrong <= 1) > 0.2) if few else (wrong.max() <= 1)
 
@@ -388,7 +404,8 @@ def test_hard_neighbors_are_neighbors_that_can_be_learned_from(case, rows):
     pairs = case.learner.hard_neighbors(rows)
     assert pairs
     for one, other in pairs:
-        differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
+        one, other = (jax.tree.map(np.asarray, part) for part in (one, other))
+        differs = np.any(one.x != other.x, axis=1) | np.any(one.y != other.y, axis=1)
         np.testing.assert_array_equal(one.mask, other.mask)
-        assert int(one.size) == rows and np.sum(differs & np.asarray(one.mask)) == 1
+        assert int(one.size) == rows and np.sum(differs & one.mask) == 1
         jax.eval_shape(case.learner.learn, jax.random.key(0), one, planned(case))

@@ -36,16 +36,22 @@ ALL = AGNOSTIC | VOTING
 
 
 @functools.cache
-def run(learner):
-    return jax.jit(learner.learn)
+def program(learner):
+    """(predictions at the rows of the sample, outcomes)."""
+
+    def run(key, sample, plan):
+        found = learner.learn(key, sample, plan)
+        return learner.predict(found, sample.x), found.outcome
+
+    return jax.jit(run)
 
 
 def learned(name, values, labels, privacy=RICH):
     """(predictions at the rows ``bool[n, K]``, outcomes ``[K]``)."""
     learner = ALL[name]
     sample = database(learner.concepts.domain, values, np.asarray(labels).reshape(len(values), K), CAPACITY)
-    found = run(learner)(jax.random.key(3), sample, learner.plan(privacy, ACCURACY, 1))
-    return np.asarray(learner.predict(found, sample.x))[: len(values)], np.asarray(found.outcome)
+    says, outcome = program(learner)(jax.random.key(3), sample, learner.plan(privacy, ACCURACY, 1))
+    return np.asarray(says)[: len(values)], np.asarray(outcome)
 
 
 def contradictory():

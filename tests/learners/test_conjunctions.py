@@ -87,8 +87,9 @@ def test_neighbors_under_both_relations():
         for neighboring in Neighboring:
             learner = ConjunctionLearner(kind(3), 2, 2, neighboring)
             for one, other in learner.hard_neighbors(4):
-                differs = np.any(np.asarray(one.x != other.x), axis=1) | np.any(np.asarray(one.y != other.y), axis=1)
-                differs |= np.asarray(one.mask != other.mask)
+                one, other = (jax.tree.map(np.asarray, part) for part in (one, other))
+                differs = np.any(one.x != other.x, axis=1) | np.any(one.y != other.y, axis=1)
+                differs |= one.mask != other.mask
                 assert differs.sum() == 1
                 assert int(other.size) == 4 - (neighboring is ADD)
 
@@ -122,14 +123,14 @@ def learn(learner, sample, epsilon=1.0, delta=1e-6, count=16, seed=0):
 def test_clean_data_are_learned_with_a_huge_budget(kind):
     concepts = kind(40)
     learner = ConjunctionLearner(concepts, 2, 6)
-    targets = Hypothesis.of(concepts.targets(3, 2, 5))
     x = jax.jit(lambda: ProductCube.balanced(40, 2, kind is Conjunctions).draw(jax.random.key(1), 200))()
     predict = jax.jit(jax.vmap(concepts.predict, (0, None)))
-    labels = np.asarray(predict(jax.tree.map(lambda part: part[None], targets), x))[0]
+    labels = np.asarray(jax.jit(lambda t, x: concepts.predict(Hypothesis.of(t), x))(concepts.targets(3, 2, 5), x))
     for column in labels.T:
-        sample = Sample(x, jnp.asarray(column[:, None]), jnp.ones(200, bool))
+        sample = Sample(x, column[:, None], np.ones(200, bool))
         found = learn(learner, sample, 1e4)
-        assert found.concept.shape == (16, 1, concepts.limbs) and not found.outcome.any() and not found.zero.any()
+        assert found.concept.shape == (16, 1, concepts.limbs)
+        assert not np.any(found.outcome) and not np.any(found.zero)
         predicted = np.asarray(predict(found, x))[:, :, 0]
         assert np.abs(predicted != column).sum(axis=1).max() <= 2  # 2^-6 of 100 may be left
 

@@ -107,7 +107,7 @@ def test_the_choices_follow_the_exponential_mechanism(stats):
     keys = jax.random.split(jax.random.key(3), count)
     plan = learner.plan(Privacy(epsilon, 0.5), ACCURACY)
     found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, plan)))(keys)
-    assert not found.zero.any() and not found.outcome.any()
+    assert not np.any(found.zero) and not np.any(found.outcome)
     sanitize = lambda key: learner.sanitizer.sanitize(key, sample.x, sample.mask, plan.sanitizer)  # noqa: E731
     synthetic = jax.jit(jax.vmap(sanitize))(keys)
     kept = set(np.asarray(synthetic.points)[..., 0].ravel().tolist())
@@ -192,7 +192,7 @@ def test_a_sanitizer_from_outside():
     learner = GenericLearner(Thresholds(Domain(8)), 1, Halves())
     plan = learner.plan(Privacy(2.0), ACCURACY)
     sample = database(Domain(8), [0, 7], [1, 0])
-    found = learner.learn(jax.random.key(0), sample, plan)
+    found = jax.jit(learner.learn)(jax.random.key(0), sample, plan)
     assert wide.decode(found.concept).tolist()[0] in (0, 7) and learner.spends == "pure"
     assert 1.999 < learner.guarantee(plan).epsilon <= 2
     assert learner.sample_size(Privacy(2.0), ACCURACY) > 1

@@ -28,7 +28,7 @@ def rows(domain, k, n, capacity, seed=0):
     generator = np.random.default_rng(seed)
     pool = np.array([0, 5, 2**20, domain.size - 1], np.uint64)
     x = domain.encode(generator.choice(pool, capacity))
-    return Sample(jnp.asarray(x), jnp.asarray(generator.random((capacity, k)) < 0.5), jnp.arange(capacity) < n)
+    return Sample(x, generator.random((capacity, k)) < 0.5, np.arange(capacity) < n)
 
 
 @cache
@@ -64,12 +64,12 @@ def test_errors_are_counted(k):
     """Of every bucket of every function and of the all-zero function, against predictions."""
     domain = Domain(2**40)
     learner = HashedPoints(Points(domain), k, 3, 2)
-    hashes = Hash.draw(jax.random.key(1), 3, 2)
+    hashes, errors = jax.jit(lambda: Hash.draw(jax.random.key(1), 3, 2))(), jax.jit(learner.errors, static_argnums=2)
     for n in (0, 1, 7, 20):
         sample = rows(domain, k, n, 20, seed=n)
         with jax.numpy_dtype_promotion("strict"):
-            found = np.asarray(jax.jit(lambda *data: learner.errors(*data, 2))(hashes, sample))
-        bucket, y = np.asarray(hashes(sample.x))[:n], np.asarray(sample.y)[:n]
+            found = np.asarray(errors(hashes, sample, 2))
+        bucket, y = np.asarray(jax.jit(Hash.__call__)(hashes, sample.x))[:n], np.asarray(sample.y)[:n]
         expected = [[np.sum((bucket[:, f] == b) != y[:, j]) for f in range(3) for b in range(4)] + [np.sum(y[:, j])]
                     for j in range(k)]  # fmt: skip
         assert found.dtype == np.int32 and found.tolist() == np.array(expected).tolist()
@@ -98,13 +98,19 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
     sample = rows(domain, 1, 9, 16, seed=3)
     keys = jax.random.split(jax.random.key(3), count)
     plan = learner.plan(Privacy(epsilon, 0.0), ACCURACY)
-    found = jax.jit(jax.vmap(lambda key: learner.learn(key, sample, plan)))(keys)
-    errors = jax.jit(jax.vmap(lambda hashes: learner.errors(hashes, sample, 2)))(found.hashes)[:, 0]
-    weights = np.exp(-epsilon / 2 * np.asarray(errors, np.float64))
-    chosen = np.where(found.zero[:, 0], 4, np.asarray(found.concept)[:, 0, 1])
-    observed = np.bincount(np.asarray(errors)[np.arange(count), chosen], minlength=10)
+
+    @jax.jit
+    @jax.vmap
+    def run(key):
+        found = learner.learn(key, sample, plan)
+        return found.zero[0], found.concept[0, 1], learner.errors(found.hashes, sample, 2)[0]
+
+    zero, bucket, errors = (np.asarray(part) for part in run(keys))
+    weights = np.exp(-epsilon / 2 * errors.astype(np.float64))
+    chosen = np.where(zero, 4, bucket)
+    observed = np.bincount(errors[np.arange(count), chosen], minlength=10)
     share = weights / weights.sum(axis=1, keepdims=True)
-    expected = [np.sum(share[np.asarray(errors) == e]) for e in range(len(observed))]
+    expected = [np.sum(share[errors == e]) for e in range(len(observed))]
     # sums of independent draws of different laws: each count is within Bernstein of its mean
     for seen, mean in zip(observed, expected, strict=True):
         assert abs(seen - mean) <= np.sqrt(2 * mean * np.log(20 / stats.false_alarm)) + np.log(20 / stats.false_alarm)

@@ -28,7 +28,7 @@ def data(k, n=20, capacity=32):
     values = generator.integers(0, 2**40, capacity, dtype=np.uint64)
     targets = generator.integers(0, 2**40, 64, dtype=np.uint64)[:k]
     labels = values[:, None] <= targets[None, :]
-    return Sample(jnp.asarray(DOMAIN.encode(values)), jnp.asarray(labels), jnp.arange(capacity) < n)
+    return Sample(jnp.asarray(DOMAIN.encode(values)), jnp.asarray(labels), jnp.asarray(np.arange(capacity) < n))
 
 
 def learn(learner, sample, epsilon, delta=1e-6, seed=3):
@@ -47,9 +47,9 @@ def test_each_run_is_the_learner_with_its_key_and_the_plan_of_one():
     part = split(2.0, 1e-6, 3, "optimal", "bounded range")
     assert same_plan(plan.one, one.plan(Privacy(part.epsilon), Accuracy(0.1, 0.1 / 3)))
     part_keys = keys.per_index(jax.random.key(3), 3)
-    run = jax.jit(one.learn)
+    run, whole = jax.jit(one.learn), jax.tree.map(np.asarray, whole)
     for j in range(3):
-        own = Sample(sample.x, sample.y[:, j : j + 1], sample.mask)
+        own = Sample(sample.x, np.asarray(sample.y)[:, j : j + 1], sample.mask)
         alone = run(part_keys[j], own, plan.one)
         chex.assert_trees_all_equal(alone, jax.tree.map(lambda part, j=j: part[j : j + 1], whole))
 
@@ -148,7 +148,7 @@ def test_a_learner_that_spends_delta_answers_in_each_run(key):
     domain = Domain(2**20)
     learner = Independent(PointLearner(Points(domain)), 2, "optimal")
     values, labels = [5] * 300 + [9] * 300, np.array([[1, 0]] * 300 + [[0, 1]] * 300, bool)
-    sample = Sample(jnp.asarray(domain.encode(values)), jnp.asarray(labels), jnp.ones(600, bool))
+    sample = Sample(jnp.asarray(domain.encode(values)), jnp.asarray(labels), np.ones(600, bool))
     plan = learner.plan(Privacy(6.0, 1e-6), Accuracy(0.5, 0.1))
     found = jax.jit(jax.vmap(learner.learn, (0, None, None)))(jax.random.split(key, 20), sample, plan)
     assert not np.any(found.outcome) and not np.any(found.zero)

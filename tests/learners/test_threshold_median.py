@@ -81,7 +81,7 @@ def test_depths_against_brute_force(size):
     cases = [(random_rows(generator, size, n), m) for m in (1, 2, 3, 6, 40) for n in range(CAPACITY + 1)]
     cases += [([(size - 1, True)] * 5 + [(0, False)] * 5, m) for m in (1, 3, 5)]  # no threshold agrees with these
     cases += [([(0, False)] * 4, 2), ([(size - 1, True)] * 4, 2), ([(0, True)] * 3, 5)]
-    samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, generator) for rows, _ in cases))
+    samples = jax.tree.map(lambda *parts: np.stack(parts), *(buffer(size, rows, generator) for rows, _ in cases))
     pieces = pieces_of(size)(samples, jnp.asarray([m for _, m in cases], jnp.int32))
     for i, (rows, m) in enumerate(cases):
         assert_depths(pieces, i, rows, m, size)
@@ -119,7 +119,7 @@ def test_the_law_is_the_exponential_mechanism_on_depths(size, epsilon, beta):
     learner = ThresholdMedian(Thresholds(Domain(size)))
     generator = np.random.default_rng(size)
     cases = [random_rows(generator, size, n) for n in range(CAPACITY + 1)]
-    samples = jax.tree.map(lambda *parts: jnp.stack(parts), *(buffer(size, rows, generator) for rows in cases))
+    samples = jax.tree.map(lambda *parts: np.stack(parts), *(buffer(size, rows, generator) for rows in cases))
     elements = jnp.asarray(wide.encode(range(size)))
 
     def law(sample, plan):

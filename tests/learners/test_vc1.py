@@ -1,6 +1,7 @@
 """Learners of classes of VC dimension 1: their parts against brute force, and what one row can change."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import chex
@@ -37,14 +38,28 @@ def proper(tree, t, share, rounds):
     return ProperVC1(tree, "exponential", t, share, rounds, 0.5)
 
 
+@cache
+def program(tree):
+    """Labels by a concept, (x, y) as (places, what the path says of them)."""
+    labels = jax.jit(lambda target, x: tree.predict(Hypothesis.of(target), x))
+    return labels, jax.jit(lambda x, y: (tree.node_of(x), tree.relabel(x, y)))
+
+
 def random_sample(tree, generator, rows, capacity=None, noise=0.3):
     """Rows labelled by a concept, a share of the labels turned round."""
     capacity = capacity or rows
     x = np.zeros((capacity, 1), np.uint32)
     x[:rows, 0] = generator.integers(0, tree.domain.size, rows)
-    target = Hypothesis.of(jnp.asarray(tree.targets(1000))[int(generator.integers(tree.proper.sum()))][None])
-    y = np.asarray(tree.predict(target, jnp.asarray(x))) ^ (generator.random((capacity, 1)) < noise)
-    return Sample(jnp.asarray(x), jnp.asarray(y), jnp.arange(capacity) < rows)
+    target = tree.targets(1000)[int(generator.integers(tree.proper.sum()))][None]
+    y = np.asarray(program(tree)[0](target, x)) ^ (generator.random((capacity, 1)) < noise)
+    return Sample(x, y, np.arange(capacity) < rows)
+
+
+def changed(sample, row, x, y):
+    """With this element and label in this row."""
+    other = Sample(sample.x.copy(), sample.y.copy(), sample.mask)
+    other.x[row, 0], other.y[row, 0] = x, y
+    return other
 
 
 # --- theory -----------------------------------------------------------------------------------------------------------
@@ -107,10 +122,9 @@ def test_one_row_changes_one_subsample(name):
         rows = int(generator.integers(1, 31))
         sample = random_sample(tree, generator, rows, 30)
         row = int(generator.integers(rows))
-        x = sample.x.at[row, 0].set(int(generator.integers(tree.domain.size)))
-        y = sample.y.at[row, 0].set(bool(generator.integers(2)))
+        other = changed(sample, row, generator.integers(tree.domain.size), generator.integers(2))
         key = jax.random.key(trial)
-        moved = np.any(np.asarray(nodes(key, sample)) != np.asarray(nodes(key, Sample(x, y, sample.mask))), axis=1)
+        moved = np.any(np.asarray(nodes(key, sample)) != np.asarray(nodes(key, other)), axis=1)
         assert moved.sum() <= 1 and not moved[6:].any()
 
 
@@ -123,8 +137,7 @@ def test_one_row_changes_one_subsample_of_an_edited_plan(subsamples):
     nodes = jax.jit(learner.deterministic)
     for trial in range(10):
         sample = random_sample(tree, generator, 40)
-        x = sample.x.at[trial, 0].set(int(generator.integers(tree.domain.size)))
-        other = Sample(x, sample.y.at[trial, 0].set(~sample.y[trial, 0]), sample.mask)
+        other = changed(sample, trial, generator.integers(tree.domain.size), ~sample.y[trial, 0])
         pair = [np.asarray(nodes(jax.random.key(trial), data, plan)) for data in (sample, other)]
         assert np.any(pair[0] != pair[1], axis=1).sum() <= 1
 
@@ -151,12 +164,12 @@ def test_implicit_thresholds_are_the_path():
     x = generator.integers(1, 13, (500, 5)).astype(np.uint32)
     y, mask = generator.random((500, 5)) < 0.5, generator.random((500, 5)) < 0.8
     y[::2] = x[::2] <= generator.integers(0, 13, (250, 1))  # half of them consistent
-    ours = implicit.deterministic(jnp.asarray(x)[..., None], jnp.asarray(y), jnp.asarray(mask))
-    theirs = path.deterministic(jnp.asarray(x - 1)[..., None], jnp.asarray(y), jnp.asarray(mask))
+    ours = jax.jit(implicit.deterministic)(x[..., None], y, mask)
+    theirs = jax.jit(path.deterministic)(x[..., None] - 1, y, mask)
     np.testing.assert_array_equal(ours, theirs)
     assert len(np.unique(np.asarray(ours)[:, 1])) == 13
-    depth = jnp.asarray([4], jnp.uint32)
-    np.testing.assert_array_equal(implicit.ancestor(ours, depth), path.ancestor(ours, depth))
+    depth = np.asarray([4], np.uint32)
+    np.testing.assert_array_equal(jax.jit(implicit.ancestor)(ours, depth), jax.jit(path.ancestor)(ours, depth))
     assert implicit.height == path.height == 12
 
 
@@ -167,13 +180,18 @@ def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
     """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""
     tree, generator = TREES[name], np.random.default_rng(7)
     learner = improper(tree, 8)
-    run, plan = jax.jit(learner.learn), learner.plan(Privacy(1e3, 0.5), ACCURACY)
+    plan = learner.plan(Privacy(1e3, 0.5), ACCURACY)
+
+    @jax.jit
+    def run(key, sample):
+        found = learner.learn(key, sample, plan)
+        return tree.predict(found, sample.x) != sample.y, found.outcome
+
     for trial in range(20):
         sample = random_sample(tree, generator, 60, noise=0.0)
-        found = run(jax.random.key(trial), sample, plan)
-        wrong = np.asarray(tree.predict(found, sample.x) != sample.y)
-        labels = np.asarray(tree.relabel(sample.x, sample.y))[:, 0]
-        assert int(found.outcome[0]) == 0
+        wrong, outcome = (np.asarray(part) for part in run(jax.random.key(trial), sample))
+        labels = np.asarray(program(tree)[1](sample.x, sample.y)[1])[:, 0]
+        assert int(outcome[0]) == 0
         assert not np.any(wrong[:, 0] & ~labels), "a node off the target's path labels a zero with 1"
 
 
@@ -204,10 +222,8 @@ def test_counts_are_what_they_say(name):
     tree, generator = TREES[name], np.random.default_rng(8)
     learner = proper(tree, 3, 0.1, 2)
     sample = random_sample(tree, generator, 50)
-    places = np.asarray(tree.node_of(sample.x))
-    zeros = [
-        p for p, one in zip(places, np.asarray(tree.relabel(sample.x, sample.y))[:, 0], strict=True) if not one and p
-    ]
+    places, labels = (np.asarray(part) for part in program(tree)[1](sample.x, sample.y))
+    zeros = [p for p, one in zip(places, labels[:, 0], strict=True) if not one and p]
     parents = tree.parent
 
     def path(node):
@@ -251,14 +267,13 @@ def test_one_row_moves_every_count_by_one(name):
     learner = proper(tree, 3, 0.1, 2)
     counts = jax.jit(learner.counts)
     for _ in range(30):
-        sample, start = random_sample(tree, generator, 20), jnp.int32(generator.integers(tree.size))
-        x = sample.x.at[7, 0].set(int(generator.integers(tree.domain.size)))
-        y = sample.y.at[7, 0].set(bool(generator.integers(2)))
-        one, other = counts(start, sample), counts(start, Sample(x, y, sample.mask))
-        inside = np.arange(tree.size) >= int(start)
-        inside &= np.arange(tree.size) < int(tree.tout[int(start)])
-        assert np.abs(np.asarray(one.zeros - other.zeros)).max() <= 1
-        assert np.abs(np.asarray(one.path - other.path))[inside].max(initial=0) <= 1
+        sample, start = random_sample(tree, generator, 20), np.int32(generator.integers(tree.size))
+        moved = changed(sample, 7, generator.integers(tree.domain.size), generator.integers(2))
+        one, other = (jax.tree.map(np.asarray, counts(start, rows)) for rows in (sample, moved))
+        inside = np.arange(tree.size) >= start
+        inside &= np.arange(tree.size) < tree.tout[start]
+        assert np.abs(one.zeros - other.zeros).max() <= 1
+        assert np.abs(one.path - other.path)[inside].max(initial=0) <= 1
         np.testing.assert_array_equal(one.leaf, other.leaf)
 
 
@@ -268,15 +283,18 @@ def test_without_noise_the_descent_finds_the_target():
     learner = proper(tree, 4, 0.001, tree.longest_improper)
     plan = learner.plan(Privacy(1e3, 0.1), ACCURACY)
     loud = replace(plan, test=np.float32(1e5), choice=np.float32(1e5))
-    run = jax.jit(lambda key, s: learner.descend(key, jnp.int32(1), s, loud))
+
+    @jax.jit
+    def run(key, sample):
+        leaf = learner.descend(key, jnp.int32(1), sample, loud)
+        return learner.counts(jnp.int32(1), sample).path[leaf]
+
     inside = np.flatnonzero(tree.proper & (np.arange(tree.size) > 1) & (np.arange(tree.size) < tree.tout[1]))
     for trial in range(20):
         target = int(generator.choice(inside))
         x = generator.integers(0, tree.domain.size, (300, 1)).astype(np.uint32)
-        hypothesis = Hypothesis.of(jnp.asarray([[0, target]], jnp.uint32))
-        sample = Sample(jnp.asarray(x), tree.predict(hypothesis, jnp.asarray(x)), jnp.ones(300, bool))
-        leaf = run(jax.random.key(trial), sample)
-        assert int(learner.counts(jnp.int32(1), sample).path[leaf]) == 0
+        labels = program(tree)[0](np.array([[0, target]], np.uint32), x)
+        assert int(run(jax.random.key(trial), Sample(x, labels, np.ones(300, bool)))) == 0
 
 
 def test_a_maximum_class_needs_no_descent():
@@ -335,8 +353,7 @@ def test_one_row_replaces_two_records():
         row = int(generator.integers(rows))
         other_x[row], other_y[row] = generator.integers(20), generator.integers(2)
         one, other = (
-            np.bincount(records_of(selected(Sample(jnp.asarray(a), jnp.asarray(b), jnp.asarray(mask)))), minlength=20)
-            for a, b in ((x, y), (other_x, other_y))
+            np.bincount(records_of(selected(Sample(a, b, mask))), minlength=20) for a, b in ((x, y), (other_x, other_y))
         )
         assert one.sum() == other.sum() == 8 and np.abs(one - other).sum() <= 4
 
@@ -346,14 +363,13 @@ def test_an_interior_point_makes_few_errors():
     domain, m = Domain(30), 5
     learner = ThresholdInterior(Thresholds(domain), "exponential", m)
     plan = learner.plan(Privacy(1.0), ACCURACY)
+    selected = jax.jit(lambda sample: learner.selected(sample, plan))
     generator = np.random.default_rng(13)
     for _ in range(100):
         x = generator.integers(0, 30, (60, 1)).astype(np.uint32)
         target = int(generator.integers(30))
         y = x <= target
-        records = np.sort(
-            records_of(learner.selected(Sample(jnp.asarray(x), jnp.asarray(y), jnp.ones(60, bool)), plan))
-        )
+        records = np.sort(records_of(selected(Sample(x, y, np.ones(60, bool)))))
         for z in range(int(records[0]), int(records[-1]) + 1):
             if min(np.sum(records <= z), np.sum(records >= z)) >= 1:
                 assert np.sum((x <= z) != y) <= m - 1

@@ -120,7 +120,8 @@ def test_numbering_equal_rows_keeps_neighbours(ties, world):
     x, _, _ = world(4, 4)
     found = []
     for n in (3, 4):
-        rows, _ = jax.vmap(lambda r: numbered(B.sort_rows(r, jnp.arange(5) < n), jnp.int32(n), 2, ties))(x)  # noqa: B023
+        of_rows = lambda r: numbered(B.sort_rows(r, jnp.arange(5) < n), jnp.int32(n), 2, ties)  # noqa: B023, E731
+        rows, _ = jax.jit(jax.vmap(of_rows))(x)
         found.append(np.asarray(rows)[..., 0])
         assert np.all(np.diff(found[-1][:, :n].astype(int), axis=1) >= (1 if ties == 3 else 0))
         np.testing.assert_array_equal(found[-1][:, :n] >> ties, np.sort(x[:, :n, 0], axis=1))

@@ -93,7 +93,7 @@ def test_without_noise_the_mean_error_keeps_its_bound(key):
     for rounds in (1, 160):
         sanitizer = MWEM(queries, rounds)
         plan = sanitizer.plan(Privacy(1e6), ACCURACY)
-        made = jax.jit(sanitizer.sanitize)(key, jnp.asarray(x), jnp.ones(4000, bool), plan)
+        made = jax.jit(sanitizer.sanitize)(key, jnp.asarray(x), np.ones(4000, bool), plan)
         found.append(float(error(queries, made, x, np.ones(4000, bool))))
         assert found[-1] <= 2 * math.sqrt(math.log(64) / (rounds + 1)) + 2 / 4000
     assert found[1] < 0.5 * found[0]
@@ -157,7 +157,7 @@ def test_planned_rounds_need_the_fewest_rows():
         MWEM(Finite.of(np.ones((1, 2**14)))).plan(PRIVACY, Accuracy(0.005, 0.1))
 
 
-@pytest.mark.parametrize("replays", [0, 3])
+@pytest.mark.parametrize("replays", [pytest.param(0, marks=pytest.mark.slow), 3])
 def test_total_on_every_database_in_one_trace(replays, run, key):
     plan = MWEM(Finite.of(thresholds(5)), 6, replays)
     for n in (0, 1, 2, 9):
@@ -229,7 +229,7 @@ def test_units_are_the_distribution_whatever_the_length():
             share = np.exp2(-below / 2**22)
             share /= share.sum(axis=1, keepdims=True)
             assert np.max(np.abs(found - 2**23 * share)) < 1.5
-        assert np.asarray(in_units(jnp.asarray([0, 2**22, 2**60]))).tolist() == [5592405, 2796203, 0]
+        assert np.asarray(jax.jit(in_units)(jnp.asarray([0, 2**22, 2**60]))).tolist() == [5592405, 2796203, 0]
 
 
 @pytest.mark.statistical
@@ -241,7 +241,7 @@ def test_better_than_a_noisy_count_of_every_query(name, key):
     x = generator.choice(256, (n, 1), p=generator.dirichlet(np.full(256, 0.05))).astype(np.uint32)
     privacy = Privacy(1.0, 0.0 if name == "basic" else 1e-6)
     sanitizer = MWEM(queries, 40)
-    made = jax.jit(sanitizer.sanitize)(key, jnp.asarray(x), jnp.ones(n, bool), sanitizer.plan(privacy, ACCURACY))
+    made = jax.jit(sanitizer.sanitize)(key, jnp.asarray(x), np.ones(n, bool), sanitizer.plan(privacy, ACCURACY))
     ours = float(error(queries, made, x, np.ones(n, bool)))
     part = best_split(1.0, privacy.delta, queries.size, "pure")[0].epsilon
     noise = np.abs(generator.laplace(0, 1 / part, (50, queries.size))).max(axis=1) / n
@@ -277,7 +277,7 @@ def test_the_exact_law_with_replays_keeps_the_claim():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("name", ["sanitizer-mwem", "sanitizer-mwem-replays"])
+@pytest.mark.parametrize("name", [pytest.param("sanitizer-mwem", marks=pytest.mark.slow), "sanitizer-mwem-replays"])
 def test_the_listed_law_is_the_law_of_the_program(name, stats, key):
     """Three rows at epsilon 4: the answer after two rounds of `sanitize` against the table of the audit."""
     target, values, trials = evidence.sanitizer_target(name), [0, 2, 3], 30_000

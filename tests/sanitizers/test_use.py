@@ -50,7 +50,7 @@ def planned():
 def test_the_error_is_at_most_alpha_from_the_proved_number_on(name, planned, families, stats, key):
     sanitizer, n = planned[name]
     capacity = 1 << (n - 1).bit_length()
-    mask, total, worst = jnp.arange(capacity) < n, 0, {}
+    mask, total, worst = jnp.asarray(np.arange(capacity) < n), 0, {}
     plan = sanitizer.plan(PRIVACY, Accuracy(ALPHA, BETA))
 
     @jax.jit
@@ -79,7 +79,7 @@ def test_published_recursion_fails_on_atoms(run, key):
     assert error(run(RecursiveQuantiles(16, levels=2, ties=0))(key, x, mask, 4.0), x, mask) > 0.3
 
 
-@pytest.mark.parametrize("name", short("blocks, recprefix", "joint"))
+@pytest.mark.parametrize("name", short("blocks, recprefix"))
 def test_total_on_every_database_in_one_trace(name, run, key):
     sanitizer, mask = SMALL[name], np.arange(CAPACITY)
     for n in (0, 1, 2, 7):
@@ -117,6 +117,7 @@ def test_a_batch_changes_nothing(name, run, key):
     batch = jax.jit(jax.vmap(lambda k, mask: sanitizer.sanitize(k, jnp.asarray(x), mask, plan)))(
         keys, jnp.asarray(np.arange(CAPACITY) < n[:, None])
     )
+    batch = jax.tree.map(np.asarray, batch)
     for at, one in enumerate(alone):
         jax.tree.map(lambda a, b: np.testing.assert_array_equal(a, b[at]), one, batch)  # noqa: B023
 
