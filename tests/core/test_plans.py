@@ -247,7 +247,8 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["points", pytest.param("parities", marks=pytest.mark.slow)])  # the conformance suite has the others
+# the conformance suite has the other learners
+@pytest.mark.parametrize("name", ["points", pytest.param("parities", marks=pytest.mark.slow)])
 def test_stacked_plans_run_as_single_ones_bit_for_bit(name):
     learner = LEARNERS[name]
     values = [value % learner.concepts.domain.size for value in VALUES]
