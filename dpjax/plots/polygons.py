@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -84,7 +84,7 @@ def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometr
 
 def _region(of: Concept, grid: np.ndarray) -> np.ndarray:
     concepts, hypothesis = of
-    return np.asarray(concepts.predict(hypothesis, jnp.asarray(grid)))[:, 0].reshape(_PIXELS, _PIXELS).astype(float)
+    return np.asarray(jax.jit(concepts.predict)(hypothesis, grid))[:, 0].reshape(_PIXELS, _PIXELS).astype(float)
 
 
 def _rounds(learned: Concept) -> list[tuple[int, list[tuple[float, float]]]]:

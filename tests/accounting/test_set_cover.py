@@ -52,7 +52,7 @@ def test_known_closed_forms(rounds):
         assert zcdp_coefficient(1.0, 1e-6, rounds, REPLACE) == pytest.approx(replaced_zcdp, **near)
 
 
-@pytest.mark.parametrize("rounds", [4, 8, 14, 24, 48])
+@pytest.mark.parametrize("rounds", [4, 8, 14, 24, pytest.param(48, marks=pytest.mark.slow)])
 def test_the_game_beats_what_was_known(rounds):
     """The tabulated games were solved more coarsely: they are lower bounds, by at most 12%."""
     _, closed, zcdp, _, _, game, _, _, replaced = TABLE[rounds]
@@ -76,7 +76,9 @@ def _certified(found):
     return set_cover_delta(found.epsilon, found.coefficient, found.rounds, found.k, found.neighboring, found.scale)
 
 
-@pytest.mark.parametrize(("k", "epsilon"), [(1, 1.113), (2, 1.046), (4, 0.811), (8, 0.597)])
+@pytest.mark.parametrize(
+    ("k", "epsilon"), [(1, 1.113), (2, 1.046), (4, 0.811), pytest.param(8, 0.597, marks=pytest.mark.slow)]
+)
 def test_printed_constants(k, epsilon):
     """Claim 3.4 at epsilon = 1, delta = 1e-6, alpha = .1 under ADD_OR_REMOVE_ONE: false for k <= 2, loose beyond.
 
@@ -102,8 +104,13 @@ def test_closed_forms_are_certified(relation):
             assert set_cover_delta(epsilon, coefficient, rounds, 1, relation, scale) <= delta * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("relation", list(Neighboring))
-@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.slow), 12])
+@pytest.mark.parametrize(
+    ("rounds", "relation"),
+    [
+        (1, ADD), (1, REPLACE), (12, ADD),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((3, ADD), (3, REPLACE), (12, REPLACE))),
+    ],
+)  # fmt: skip
 def test_zcdp_and_pure_are_certified(rounds, relation):
     for epsilon, delta in itertools.product((0.1, 1.0, 4.0), (1e-9, 1e-3, 0.3)):
         for share in (0.0, 0.2):
@@ -207,12 +214,21 @@ def test_guarantees():
     assert set_cover_guarantee(0.1, 24, 1e-6, 4, REPLACE, what="conjunctions", claim=0.5) == whole
 
 
-def test_epsilon_inverts_delta():
-    for relation, scale, coefficient in ((ADD, 0.0, 0.5), (ADD, 30.0, 0.1), (REPLACE, 30.0, 0.5), (REPLACE, 0.0, 0.1)):
-        for delta in (1e-9, 1e-3):
-            epsilon = set_cover_epsilon(delta, coefficient, 3, 2, relation, scale)
-            assert set_cover_delta(epsilon, coefficient, 3, 2, relation, scale) <= delta
-            assert set_cover_delta(epsilon * (1 - 1e-4), coefficient, 3, 2, relation, scale) > delta
+@pytest.mark.parametrize(
+    ("relation", "scale", "coefficient"),
+    [
+        (ADD, 0.0, 0.5), (REPLACE, 30.0, 0.5),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((ADD, 30.0, 0.1), (REPLACE, 0.0, 0.1))),
+    ],
+)  # fmt: skip
+def test_epsilon_inverts_delta(relation, scale, coefficient):
+    for delta in (1e-9, 1e-3):
+        epsilon = set_cover_epsilon(delta, coefficient, 3, 2, relation, scale)
+        assert set_cover_delta(epsilon, coefficient, 3, 2, relation, scale) <= delta
+        assert set_cover_delta(epsilon * (1 - 1e-4), coefficient, 3, 2, relation, scale) > delta
+
+
+def test_no_epsilon_is_needed_at_a_large_delta():
     assert set_cover_epsilon(0.9, 0.01, 2, 2, ADD) == 0
 
 

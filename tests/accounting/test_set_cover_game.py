@@ -137,8 +137,13 @@ def test_many_rounds_approach_the_limit(epsilon, coefficient):
     assert 0.9 * limit < values[-1] < 1.1 * limit
 
 
-@pytest.mark.parametrize("relation", list(Neighboring))
-@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize(
+    ("relation", "k"),
+    [
+        (ADD, None), (REPLACE, 2),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((ADD, 2), (REPLACE, None))),
+    ],
+)  # fmt: skip
 def test_monotone(relation, k):
     rate = 0.0 if k else 0.05
     by_epsilon = [game_delta(e, 0.2, 5, rate, k, relation) for e in np.linspace(0, 1.5, 12)]
@@ -165,7 +170,9 @@ def test_a_smaller_k_only_costs(relation):
     assert game_delta(0.6, 0.2, 6, 0.0, 10**6, relation) == game_delta(0.6, 0.2, 6, 0.0, 128, relation)
 
 
-@pytest.mark.parametrize(("rounds", "k", "coefficient"), [(6, 2, 0.15), (13, 4, 0.11), (4, 8, 0.2)])
+@pytest.mark.parametrize(
+    ("rounds", "k", "coefficient"), [(6, 2, 0.15), pytest.param(13, 4, 0.11, marks=pytest.mark.slow), (4, 8, 0.2)]
+)
 def test_replacement_beats_two_steps_of_one(rounds, k, coefficient):
     """delta1 + e^{epsilon1} delta2 at the best split of epsilon, and the equal split of `group_delta`."""
 

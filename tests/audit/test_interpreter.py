@@ -38,11 +38,15 @@ def law_of(data, plan):
     return m.exponential(data, plan.epsilon)
 
 
+@jax.jit
+def log_probs(data, plan):
+    return jax.vmap(lambda one: law_of(one, plan).log_probs())(data)
+
+
 def probabilities(data=DATA):
     """Of each outcome of one draw, ``[databases, 3]``."""
     with jax.enable_x64(True):
-        plan = jax.tree.map(jnp.asarray, PLAN)
-        return np.exp(np.asarray(jax.vmap(lambda one: law_of(one, plan).log_probs())(jnp.asarray(data))))
+        return np.exp(np.asarray(log_probs(data.astype(np.int32), PLAN)))
 
 
 def table(run, data=DATA, plan=PLAN):

@@ -247,7 +247,8 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["points", "parities"])  # the conformance suite has the others
+# the conformance suite has the other learners
+@pytest.mark.parametrize("name", ["points", pytest.param("parities", marks=pytest.mark.slow)])
 def test_stacked_plans_run_as_single_ones_bit_for_bit(name):
     learner = LEARNERS[name]
     values = [value % learner.concepts.domain.size for value in VALUES]
@@ -261,7 +262,7 @@ def test_stacked_plans_run_as_single_ones_bit_for_bit(name):
         chex.assert_trees_all_equal(jax.tree.map(lambda part, i=i: part[i], together), single(keys, sample, plan))
 
 
-@pytest.mark.parametrize("name", ["median", "points"])
+@pytest.mark.parametrize("name", ["median", pytest.param("points", marks=pytest.mark.slow)])
 def test_a_plan_closed_over_is_a_plan_passed(name):
     learner = LEARNERS[name]
     values = [value % learner.concepts.domain.size for value in VALUES]

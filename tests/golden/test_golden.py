@@ -19,32 +19,30 @@ from dpjax.core import keys, random
 STORE = Path(__file__).with_name("random.json")
 
 
-def integers(array):
-    return np.asarray(array).tolist()
-
-
-def key_data(key):
-    return integers(jax.random.key_data(key))
+def stored(part):
+    """All arrays of a part, from one program, as they stand in the file."""
+    return jax.tree.map(lambda array: np.asarray(array).tolist(), jax.jit(PARTS[part])())
 
 
 def words():
     key = keys.root(1)
-    out = {str(shape): [integers(part) for part in random.words(key, shape)] for shape in ((), (5,), (2, 3))}
-    out["(70,)[60:]"] = [integers(part[60:]) for part in random.words(key, (70,))]
-    out["(3,) from 1000"] = [integers(part) for part in random.words_from(random.stream_of(key), (3,), 1000)]
+    out = {str(shape): [*random.words(key, shape)] for shape in ((), (5,), (2, 3))}
+    out["(70,)[60:]"] = [part[60:] for part in random.words(key, (70,))]
+    out["(3,) from 1000"] = [*random.words_from(random.stream_of(key), (3,), 1000)]
     return out
 
 
 def key_derivation():
     root = keys.root(20261120)
     point = keys.of_point(root, jnp.asarray([0xDEADBEEF, 7], jnp.uint32))
-    return {
-        "root": key_data(root),
-        "streams": {name: key_data(keys.stream(root, name)) for name in ("target", "sample", "learn", "probe")},
-        "per_index": key_data(keys.per_index(root, 4)),
-        "point": key_data(point),
-        "trials": [key_data(keys.of_trial(point, jnp.uint32(i))) for i in (0, 1, 2**32 - 1)],
+    found = {
+        "root": root,
+        "streams": {name: keys.stream(root, name) for name in ("target", "sample", "learn", "probe")},
+        "per_index": keys.per_index(root, 4),
+        "point": point,
+        "trials": [keys.of_trial(point, jnp.uint32(i)) for i in (0, 1, 2**32 - 1)],
     }
+    return jax.tree.map(jax.random.key_data, found)
 
 
 def uniform_integers():
@@ -52,7 +50,7 @@ def uniform_integers():
     bounds = {"6": [6], "2**32 - 1": [2**32 - 1], "2**63": [2**31, 0], "2**64": [1, 0, 0]}
     bounds["5 * 2**120"] = [5 << 24, 0, 0, 0]
     limbs = {name: jnp.asarray(bound, jnp.uint32) for name, bound in bounds.items()}
-    return {name: integers(random.randint_below(key, bound, (6,))) for name, bound in limbs.items()}
+    return {name: random.randint_below(key, bound, (6,)) for name, bound in limbs.items()}
 
 
 def integer_noise():
@@ -61,9 +59,9 @@ def integer_noise():
     whole = {str(scale): random.geometric_table(scale) for scale in scales}
     tables = {str(scale): random.geometric_table(scale, 17) for scale in scales}
     return {
-        "tables": {name: [integers(t.digits), integers(t.nonzero)] for name, t in whole.items()},
-        "geometric": {name: integers(random.geometric(key, t, (12,))) for name, t in tables.items()},
-        "discrete_laplace": {name: integers(random.discrete_laplace(key, t, (12,))) for name, t in tables.items()},
+        "tables": {name: [t.digits, t.nonzero] for name, t in whole.items()},
+        "geometric": {name: random.geometric(key, t, (12,)) for name, t in tables.items()},
+        "discrete_laplace": {name: random.discrete_laplace(key, t, (12,)) for name, t in tables.items()},
     }
 
 
@@ -76,7 +74,7 @@ def draws():
         "zipf": make.zipf(Domain(2**33), 20),
         "thresholds": make.adversarial_thresholds(Domain(2**64), 0.1),
     }
-    return {name: integers(d.draw(key, 8)) for name, d in distributions.items()}
+    return {name: d.draw(key, 8) for name, d in distributions.items()}
 
 
 PARTS = {
@@ -92,7 +90,7 @@ PARTS = {
 @pytest.mark.parametrize("part", PARTS)
 def test_the_stored_integers(part, wide):
     with jax.enable_x64(wide):
-        assert PARTS[part]() == json.loads(STORE.read_text())[part]
+        assert stored(part) == json.loads(STORE.read_text())[part]
 
 
 def test_only_integers_are_stored():
@@ -107,4 +105,4 @@ def test_only_integers_are_stored():
 
 
 if __name__ == "__main__":
-    STORE.write_text(json.dumps({name: part() for name, part in PARTS.items()}, indent=1) + "\n")
+    STORE.write_text(json.dumps({name: stored(name) for name in PARTS}, indent=1) + "\n")

@@ -1,5 +1,6 @@
 """The figure of a shape: files with what made them, lines and triangles of the rounds, true shapes, other units."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -24,12 +25,17 @@ def test_lines_across_the_square(line, ends):
     assert set(found) == (ends if len(ends) == 2 else set())
 
 
+def labelled(concepts, target, plane, key, rows, real):
+    """So many rows, the first of which are real, with the labels of the target."""
+    x = jax.jit(lambda key: plane.draw(key, rows))(key)
+    return Sample(x, jax.jit(concepts.predict)(target, x), np.arange(rows) < real)
+
+
 @pytest.mark.parametrize("d", [pytest.param(2**12, marks=pytest.mark.slow), 2**64 - 1])
 def test_a_figure_carries_what_made_it(tmp_path, key, d):
     concepts, truth = ConvexPolygons(d, 6), ConvexPolygons(d, 4)
     hypothesis, target = Hypothesis.of(concepts.targets(1)), Hypothesis.of(truth.targets(1, seed=2))
-    x = UniformPlane(d).draw(key, 300)
-    sample = Sample(x, truth.predict(target, x), jnp.arange(300) < 250)
+    sample = labelled(truth, target, UniformPlane(d), key, 300, 250)
     about = {"seed": 3, "versions": {"dpjax": "0"}}
     paths = plot_polygon((concepts, hypothesis), sample, tmp_path / "p", about, "A polygon", truth=(truth, target))
     assert [path.suffix for path in paths] == [".png", ".svg"]
@@ -51,8 +57,7 @@ def test_triangles_of_a_union_are_numbered_and_empty_ones_left_out(key):
     words = concepts.of_polygons([[(10, 10), (60, 10), (10, 60)], [(100, 90), (100, 91), (99, 90)], [(50, 50), (90, 50),
                                                                                              (90, 90)]])  # fmt: skip
     learned = concepts, Hypothesis.of(jnp.asarray(words)[None])
-    x = UniformPlane(100).draw(key, 50)
-    sample = Sample(x, concepts.predict(learned[1], x), jnp.ones(50, bool))
+    sample = labelled(*learned, UniformPlane(100), key, 50, 50)
     hole = shapely.box(20, 20, 80, 80).difference(shapely.box(40, 40, 60, 60))
     axes, numbers, lines = drawn(learned, sample, hole, (-10.0, 0.0, 10.0, 50.0))
     assert numbers == ["1", "3"]
