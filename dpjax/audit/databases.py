@@ -80,13 +80,14 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     """
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
-    places = range(domain.size << k)
-    counts = [len(places) ** n if ordered else math.comb(len(places) + n - 1, n) for n in sizes]
+    different = domain.size << k
+    counts = [different**n if ordered else math.comb(different + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
         given = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {k} labels"
         advice = "take fewer rows or elements, or audit by --method statistical"
         raise InputError("rows", f"at most {_MOST >> 4} databases", given, advice)
     kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
+    places = range(len(kinds))
     listed = (
         itertools.product(places, repeat=n) if ordered else itertools.combinations_with_replacement(places, n)
         for n in sizes

@@ -407,6 +407,8 @@ class Miscast:
         return {"a": self.x}
 
     def support(self, limit):
+        if self.wrong == "pair":
+            return {"a": jnp.ones(1, jnp.int32)}, jnp.zeros(1)
         one, half = jnp.ones(1, jnp.int32), jnp.full(1, 0.5)
         outcomes = {
             "float": {"a": half},
@@ -428,6 +430,11 @@ class Plain:
 def test_a_support_is_of_what_the_sampler_returns(wrong):
     with pytest.raises(InputError, match=r"support of Miscast .*what its sampler returns, \{'a': .*int32"):
         exact_table(lambda key, data, plan: Miscast(data[0], wrong).sample(key), DATA, PLAN)
+
+
+def test_a_support_is_a_support():
+    with pytest.raises(InputError, match=r"Miscast that is a dpjax.laws.Support, or None, got tuple"):
+        exact_table(lambda key, data, plan: Miscast(data[0], "pair").sample(key), DATA, PLAN)
 
 
 def test_a_law_that_is_no_pytree_is_refused():

@@ -223,8 +223,11 @@ def test_stacked_plans_lead_with_their_number():
     assert together.rate.shape == (3,) and together.rate.dtype == np.float32 and together.rounds == 3
     for i, plan in enumerate(plans):
         assert same_plan(plan, jax.tree.map(lambda leaf, i=i: leaf[i], together))
-    for wrong in ([], [toy(), toy(rounds=4)], [toy(), Claim(down(1.0), down(0.0))]):
+    for wrong in ([toy(), toy(rounds=4)], [toy(), Claim(down(1.0), down(0.0))]):
         with pytest.raises(InputError, match="one structure"):
+            stack_plans(wrong)
+    for wrong, given in (([], "none"), (toy(), "Toy")):
+        with pytest.raises(InputError, match=f"a list of one or more plans, got {given}"):
             stack_plans(wrong)
 
 

@@ -53,6 +53,7 @@ def test_plans_of_set_covers(name, capsys):
           "--sweep.k", "4"], "k: expected 1 for polygon"),
         (["--problem.concepts", "conjunctions", "--problem.distribution", "uniform", "--sweep.learners", "vc1-auto"],
          "a tree for vc1-auto"),
+        (["--sweep.learners", "math:pi"], "got math:pi, a float; write: build = lambda concepts, k: pi"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said(flags, words, capsys):
