@@ -162,10 +162,10 @@ LONG = {
     "simple": tuple(kind for kind in INSTANCES if kind is not ERM),
 }
 QUICK_WORLDS = (
-    "conjunction", "disjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-basic",
-    "kln-optimal", "kln-points", "kln-tree", "median-thresholds", "parity", "point", "union", "vc1-exponential",
+    "conjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-optimal", "kln-points",
+    "kln-tree", "median-thresholds", "parity", "point", "union", "vc1-exponential",
 )  # fmt: skip
-QUICK_TWINS = ("generic-blr", "hashed-basic", "kln-points", "median-thresholds")
+QUICK_TWINS = ("generic-blr", "kln-points", "median-thresholds")
 QUICK_DRAWN = ("generic-blr", "kln-points")  # those of the others are drawn by the same samplers
 QUICK_SANITIZERS = ("sanitizer-blocks", "sanitizer-hierarchy")  # tests/sanitizers audit the others in short too
 

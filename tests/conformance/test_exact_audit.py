@@ -73,7 +73,7 @@ def test_no_guarantee_is_exceeded_at_more_budgets(world):
         assert not report.violated, str(report)
 
 
-@pytest.mark.parametrize("name", ["conjunction", "kln-points", "parity"])
+@pytest.mark.parametrize("name", ["conjunction", "kln-points", pytest.param("parity", marks=pytest.mark.slow)])
 def test_the_program_as_it_runs_keeps_its_claim(name):
     """In float32, at a tolerance of 1e-5; so do all others."""
     for budget in BUDGETS:

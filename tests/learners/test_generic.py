@@ -130,13 +130,13 @@ SANITIZED = {
 }
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])
 @pytest.mark.parametrize("name", SANITIZED)
-def test_random_budgets_are_spent_and_not_exceeded(name, k, composition):
-    """200 budgets of each sanitizer and composition."""
+def test_random_budgets_are_spent_and_not_exceeded(name, k, composition, count):
     learner, generator = SANITIZED[name](k, composition), np.random.default_rng(k)
-    for _ in range(100):
+    for _ in range(count):
         epsilon, delta = np.exp(generator.uniform(np.log(1e-3), np.log(20))), 10 ** generator.uniform(-12, -2)
         whole = learner.guarantee(learner.plan(Privacy(float(epsilon), float(delta)), Accuracy(0.5, 0.1)))
         assert 0.999 * epsilon <= whole.epsilon <= epsilon and 0 <= whole.delta <= delta

@@ -151,11 +151,12 @@ def test_the_domain_does_not_matter_and_more_concepts_do():
     assert 5 < sizes[1] / sizes[0] < 15 and 5 < sizes[2] / sizes[1] < 15
 
 
+@pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])
-def test_random_budgets_are_spent_and_not_exceeded(composition, k):
+def test_random_budgets_are_spent_and_not_exceeded(composition, k, count):
     generator, learner = np.random.default_rng(k), HashedPoints(Points(Domain(9)), k, 2, 3, composition)
-    for _ in range(200):
+    for _ in range(count):
         epsilon, delta = np.exp(generator.uniform(np.log(1e-3), np.log(20))), 10 ** generator.uniform(-12, -2)
         whole = learner.guarantee(learner.plan(Privacy(float(epsilon), float(delta)), ACCURACY))
         assert 0.999 * epsilon <= whole.epsilon <= epsilon and 0 <= whole.delta <= delta

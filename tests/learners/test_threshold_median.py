@@ -75,7 +75,9 @@ def assert_depths(pieces, i, rows, m, size):
             assert lost == m - depth(rows, m, size, z), (z, start, end)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [pytest.param(size, marks=pytest.mark.slow) if size in (2, 9, 2**63) else size for size in SIZES]
+)
 def test_depths_against_brute_force(size):
     generator = np.random.default_rng(size % 997)
     cases = [(random_rows(generator, size, n), m) for m in (1, 2, 3, 6, 40) for n in range(CAPACITY + 1)]

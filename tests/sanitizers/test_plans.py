@@ -52,10 +52,11 @@ def budgets(count):
         )
 
 
+@pytest.mark.parametrize("count", [40, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SANITIZERS)
-def test_random_budgets_are_spent_and_not_exceeded(name):
+def test_random_budgets_are_spent_and_not_exceeded(name, count):
     sanitizer = SANITIZERS[name]
-    for privacy in budgets(200):
+    for privacy in budgets(count):
         spent = sanitizer.guarantee(sanitizer.plan(privacy, ACCURACY))
         assert 0.999 * privacy.epsilon <= spent.epsilon <= privacy.epsilon, privacy
         assert spent.delta <= privacy.delta and (spent.delta == 0 or sanitizer.spends == "approximate"), privacy

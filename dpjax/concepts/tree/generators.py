@@ -4,6 +4,7 @@
 which ones depends on ``seed`` in [0, 2**32) only. Paths and stars have no such node.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -49,7 +50,7 @@ def recursive(nodes: int, seed: int, improper: float = 0.0) -> Tree:
     if count:
         bound = np.arange(1, count + 1, dtype=np.uint32)[:, None]
         key = keys.stream(keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), "parents")
-        drawn = random.randint_below(key, jnp.asarray(bound), (count,))
+        drawn = jax.jit(random.randint_below, static_argnums=2)(key, jnp.asarray(bound), (count,))
         parent[1:] = np.asarray(drawn)[:, 0]
     return _thinned(parent, improper, seed)
 
@@ -81,7 +82,7 @@ def _thinned(parent: np.ndarray, improper: float, seed: int) -> Tree:
     chosen = np.flatnonzero(may)
     count = round(improper * len(chosen))
     if 0 < count < len(chosen):
-        high, low = random.words(key, (len(chosen),))
+        high, low = jax.jit(random.words, static_argnums=1)(key, (len(chosen),))
         words = wide.decode(np.stack([high, low], axis=-1))
         chosen = chosen[np.argsort(words, kind="stable")]
     proper = np.ones(len(parent), bool)
