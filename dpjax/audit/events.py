@@ -168,9 +168,10 @@ def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None
     count = len(weights)
     shift = np.zeros(count, np.float32) if shift is None else shift
     scale = np.ones(count, np.float32) if scale is None else scale
-    none: Any = np.zeros(0, np.uint32), np.zeros(0, np.float32)
-    numbers: Any = weights, shift, scale, np.float32(0), np.bool_(False)
-    return Event(*none, *numbers, kind)
+    codes: Any = np.zeros(0, np.uint32)
+    scores: Any = np.zeros(0, np.float32)
+    unit: Any = weights
+    return Event(codes, scores, unit, shift, scale, jnp.float32(0), jnp.bool_(False), kind)
 
 
 def _fit_cells(sides: list[Features]) -> Event | None:
@@ -184,11 +185,11 @@ def _fit_cells(sides: list[Features]) -> Event | None:
     keep = keep[seen[keep] > 1]
     if not len(keep):
         return None
-    codes, x, y = codes[keep], x[keep], y[keep]
-    scores = np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
+    x, y = x[keep], y[keep]
+    found: Any = codes[keep], np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
     count = sides[0].numbers.shape[-1]
     blank = _linear(np.zeros((count, 3), np.float32), "cells")
-    return replace(blank, codes=codes, scores=scores)
+    return replace(blank, codes=found[0], scores=found[1])
 
 
 def _fit_classifier(sides: list[Features]) -> Event:

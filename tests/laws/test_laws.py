@@ -426,7 +426,7 @@ SIZES = [5, 63, 1, 8, 64, 65, 200, 1024, 1500]
 def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
     """The same key names the same candidate under any padding, in programs of every width and depth."""
     weights = (np.random.default_rng(size).random(size) * 3).astype(np.float32)
-    last = np.full(int(no_answer), 2.0, np.float32)
+    last = np.full(int(no_answer), 2 + np.log(size), np.float32)  # as likely at every size
     drawn = []
     for padding in (0, 1, 64, 3000):
         padded = np.concatenate([weights, np.full(padding, -np.inf, np.float32), last])
