@@ -65,7 +65,7 @@ def test_choices_suggest_the_nearest_names():
     assert checks.choice("learner", "kln", ["kln", "points"]) == "kln"
     with pytest.raises(InputError, match="did you mean points"):
         checks.choice("learner", "point", ["kln", "points"])
-    with pytest.raises(InputError, match="dpjax list"):
+    with pytest.raises(InputError, match="take one of these"):
         checks.choice("learner", "zzzzzz", ["kln", "points"])
     with pytest.raises(InputError, match="one of kln, points"):
         checks.choice("learner", 3, ["points", "kln"])
