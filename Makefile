@@ -42,7 +42,7 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
-	touch $@
+	touch $@ $(VENV)/.test
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[bench]"

@@ -81,7 +81,7 @@ TIGHT = [(laplace, 0.0), (randomized, 0.0), (exponential, 0.0), (choosing, 0.1)]
 
 @pytest.mark.parametrize(
     ("draw", "delta"),
-    [pytest.param(*case, marks=pytest.mark.slow if case[0] is exponential else []) for case in TIGHT],
+    [pytest.param(*case, marks=pytest.mark.slow if case[0] in (exponential, choosing) else []) for case in TIGHT],
     ids=lambda part: getattr(part, "__name__", ""),
 )
 def test_false_alarms(draw, delta):

@@ -168,7 +168,7 @@ def test_gradients_are_those_of_rows_that_are_there(key):
 # --- learning --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("optimizer", "rate"), [("adam", 0.03), ("momentum", 1.0)])
+@pytest.mark.parametrize(("optimizer", "rate"), [pytest.param("adam", 0.03, marks=pytest.mark.slow), ("momentum", 1.0)])
 def test_a_halfplane_is_learned_without_noise(key, optimizer, rate):
     net, rows = DPSGD(D, (16,), 200, 64, 150, optimizer), sample(1000, 1000)
     fit, predict = jax.jit(net.fit), jax.jit(net.predict)

@@ -114,7 +114,10 @@ def hard_literals():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("world", [lambda: hard_siblings(0.1), hard_literals], ids=["tree", "conjunctions"])
+@pytest.mark.parametrize("world", [
+    pytest.param(lambda: hard_siblings(0.1), id="tree"),
+    pytest.param(hard_literals, id="conjunctions", marks=pytest.mark.slow),
+])  # fmt: skip
 def test_success_at_the_sample_size_where_many_concepts_are_bad(world, stats, key):
     """At the size for an ordered class it is about .68 on the tree and .75 on the conjunctions."""
     concepts, law, number, alpha = world()

@@ -66,6 +66,7 @@ def test_memory_does_not_grow_with_the_trials():
     assert quick("memory")["passed"] and quick("memory-tile")["passed"]
 
 
+@pytest.mark.slow
 def test_rows_against_opendp(monkeypatch):
     pytest.importorskip("opendp")
     rows = benchmarks.run(["thresholds-opendp", "thresholds-opendp-array"], quick=True)

@@ -159,7 +159,7 @@ LONG = {
     "case": LONG_CASES,
     "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
     "first": (),
-    "simple": tuple(kind for kind in INSTANCES if kind is not ERM),
+    "simple": tuple(kind for kind in INSTANCES if kind is not KLN),
 }
 QUICK_WORLDS = (
     "conjunction", "empirical", "generic-blr", "hashed-basic", "interior-exponential", "kln-optimal", "kln-points",

@@ -224,6 +224,7 @@ def test_the_answer_depends_on_the_key(case):
 # --- results do not depend on how they are computed --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_jit_changes_no_decision(simple):
     """In a small buffer, because without jit every operation is compiled by itself."""
     sample, key, learn_one = data(simple, 12, capacity=16), jax.random.key(1), simple.learner.learn

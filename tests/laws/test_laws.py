@@ -422,7 +422,7 @@ def cases(short, *values):
 SIZES = [5, 63, 1, 8, 64, 65, 200, 1024, 1500]
 
 
-@pytest.mark.parametrize(("size", "no_answer"), cases([(5, False), (63, True)], SIZES, [False, True]))
+@pytest.mark.parametrize(("size", "no_answer"), cases([(63, True)], SIZES, [False, True]))
 def test_impossible_candidates_at_the_end_change_no_draw(size, no_answer):
     """The same key names the same candidate under any padding, in programs of every width and depth."""
     weights = (np.random.default_rng(size).random(size) * 3).astype(np.float32)

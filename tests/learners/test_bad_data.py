@@ -61,7 +61,11 @@ def contradictory():
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "generic thresholds" else name for name in AGNOSTIC]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("generic thresholds", "resample") else name
+        for name in AGNOSTIC
+    ],
 )
 def test_contradictions_are_learned_as_well_as_they_can_be(name):
     values, labels = contradictory()

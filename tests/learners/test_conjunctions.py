@@ -119,7 +119,8 @@ def learn(learner, sample, epsilon=1.0, delta=1e-6, count=16, seed=0):
     return program(learner)(jax.random.split(jax.random.key(seed), count), sample, plan)
 
 
-@pytest.mark.parametrize("kind", [Conjunctions, pytest.param(Disjunctions, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [Conjunctions, Disjunctions])
 def test_clean_data_are_learned_with_a_huge_budget(kind):
     concepts = kind(40)
     learner = ConjunctionLearner(concepts, 2, 6)

@@ -97,6 +97,7 @@ def test_flipped_labels(learner, privacy, accuracy, stats):
     assert measured(learner, noisy, n // 200, privacy, accuracy, n) < TRIALS / 2
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_the_choices_follow_the_exponential_mechanism(stats):
     """With B known, as all values are kept: each column's concept is drawn as its errors say, column by column."""

@@ -116,6 +116,7 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
         assert abs(seen - mean) <= np.sqrt(2 * mean * np.log(20 / stats.false_alarm)) + np.log(20 / stats.false_alarm)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_success_at_the_planned_size(stats):
     """Also with a tenth of the labels flipped, from more rows."""

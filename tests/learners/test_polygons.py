@@ -48,6 +48,7 @@ def successes(learner, n, trials, epsilon=1.0):
     return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_four_edges_are_learned_from_1600_rows(stats):
     """Nine of ten trials are right; with a quarter of the rows hardly any."""

@@ -175,6 +175,7 @@ class Sharp:
         return Triangles(self.d, 3, 4).hits(h, x)
 
 
+@pytest.mark.slow
 def test_a_family_from_outside_is_the_same_as_the_same_from_inside(key):
     rows = sample(100, 100)
     ours, theirs = UnionLearner(STARS, 2, directions=3, bins=4), UnionLearner(STARS, 2, family=Sharp(D))

@@ -174,7 +174,7 @@ def test_implicit_thresholds_are_the_path():
 
 
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=() if name in ("recursive", "path") else pytest.mark.slow) for name in TREES
+    pytest.param(name, marks=() if name == "recursive" else pytest.mark.slow) for name in TREES
 ])  # fmt: skip
 def test_without_noise_the_answer_is_an_ancestor_of_the_target(name):
     """Clean data, a huge budget: the node lies on the target's path, and no subsample is less deep than its fewest."""

@@ -19,7 +19,10 @@ LEARNERS = {
     "proper, recprefix": ProperVC1(trees.figure_one(), "recprefix"),
     **{f"interior, {method}": ThresholdInterior(Thresholds(Domain(2**20)), method) for method in METHODS},
 }  # fmt: skip
-SLOW = ("improper, treelog", "improper, rsc", "interior, treelog", "interior, rsc", "interior, auto")
+SLOW = (
+    "improper, treelog", "improper, rsc", "improper, tree", "proper, recprefix", "interior, treelog", "interior, rsc",
+    "interior, recprefix", "interior, auto",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("share", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])

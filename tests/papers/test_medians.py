@@ -52,7 +52,7 @@ def test_padding_trials_and_another_plan():
 
 
 @pytest.mark.parametrize("method", ["recprefix", "treelog", "rsc"])
-@pytest.mark.parametrize("n", [300, 700])
+@pytest.mark.parametrize("n", [pytest.param(300, marks=pytest.mark.slow), 700])
 def test_plans_near_n(method, n):
     plan = plan_near(method, 64, 1.0, 1e-6, n)
     assert plan.bits == 64 and turning_weight(plan) > 1

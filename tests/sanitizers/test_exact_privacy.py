@@ -56,7 +56,7 @@ PURE = {  # with the least share of the claim that the worst pair is known to re
     "joint": (JointQuantiles(BITS, count=2, ties=0), 0.5),
     "joint, ties told apart": (JointQuantiles(BITS, count=2, ties=1), 0.5),
 }
-LONG = ("recursive", "joint, ties told apart")
+LONG = ("recursive", "joint", "joint, ties told apart")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ def test_no_bound_is_below_the_two_databases(few):
     assert max(lines["instance"].values()) > 1e-2
 
 
+@pytest.mark.slow
 def test_a_figure_of_rules_carries_what_made_it(tmp_path, few):
     files = [plot_set_cover(tmp_path / name, ABOUT, (3, 6), 2, 1.0, 1e-6, 6, "Rules") for name in ("one", "two")]
     assert [path.suffix for path in files[0]] == [".png", ".svg"] and read_metadata(files[0][0]) == ABOUT

@@ -22,6 +22,7 @@ def rows(page, start):
     return [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith(f"| {start}")]
 
 
+@pytest.mark.slow
 def test_median_domains(scripts, tmp_path):
     scripts("median_domains").main(tmp_path, 3, 16, (("exponential", 16),))
     page = check(tmp_path, "median-domains", "median_domains")

@@ -195,10 +195,9 @@ def program(experiment):
     return jax.jit(run)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize("formula", [
-    pytest.param(kln.realizable, marks=pytest.mark.slow), kln.realizable_printed
-], ids=lambda f: f.__name__)  # fmt: skip
+@pytest.mark.parametrize("formula", [kln.realizable, kln.realizable_printed], ids=lambda f: f.__name__)
 def test_kln_learns_at_either_sample_size(formula, stats):
     """The packing: every other concept is bad."""
     epsilon, alpha, beta = 1.0, 0.1, 0.1
@@ -246,7 +245,10 @@ def test_kln_learns_noisy_labels_at_the_agnostic_sample_size(stats):
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("concepts", [Finite.of(MATRIX), Points(Domain(2**20))], ids=lambda c: type(c).__name__)
+@pytest.mark.parametrize(
+    "concepts", [Finite.of(MATRIX), pytest.param(Points(Domain(2**20)), marks=pytest.mark.slow)],
+    ids=lambda c: type(c).__name__,
+)  # fmt: skip
 def test_erm_learns_at_its_sample_size(concepts, stats):
     alpha, beta = 0.1, 0.1
     learner = ERM(concepts)

@@ -139,6 +139,7 @@ def check_total(family):
     brute.draws(family, points.astype(np.int32), both, both, 3, 1.0, 1, many=1)
 
 
+@pytest.mark.slow
 def test_every_database_has_a_law():
     check_total(HalfPlanes(2**30, **TOTAL))
 
@@ -187,9 +188,8 @@ def chosen(family, points, target, batch, capacity, x64):
     return np.concatenate(parts)
 
 
-@pytest.mark.parametrize(
-    ("batch", "capacity", "x64"), [(7, 200, False), pytest.param(1, 96, True, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("batch", "capacity", "x64"), [(7, 200, False), (1, 96, True)])
 def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types(batch, capacity, x64):
     """Against draws one by one, by the program of the tests around."""
     family = HalfPlanes(2**30, **TOTAL)

@@ -168,7 +168,8 @@ def cover(key, data, plan):
     return set_cover(key, Literals(5, False), *data, plan)
 
 
-@pytest.mark.parametrize("variant", [pytest.param("noise_free", marks=pytest.mark.slow), "noisy"])
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["noise_free", "noisy"])
 def test_one_program_for_all_budgets(variant, key):
     """Eight epsilons, and plans stacked for vmap give the same bits."""
     chex.clear_trace_counter()
@@ -192,7 +193,8 @@ class Targets(Score):
         return jnp.minimum(hit.astype(jnp.float64) - self.share, jnp.zeros_like(wrong.astype(jnp.float64)))
 
 
-@pytest.mark.parametrize("score", [Targets, pytest.param(Score, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("score", [Targets, Score])
 def test_a_family_and_a_score_from_outside(key, score):
     """Discs, a family of cuts that the package does not have."""
     x = np.random.default_rng(1).integers(0, 65, (40, 2)).astype(np.int32)

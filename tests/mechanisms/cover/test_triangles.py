@@ -184,6 +184,7 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))
 
 
+@pytest.mark.slow
 def test_buffer_order_batch_and_64_bit_types_change_nothing(key):
     family, generator = Triangles(2**10, 5, 6), np.random.default_rng(7)
     x = generator.integers(0, 1025, (90, 2)).astype(np.int32)

@@ -64,7 +64,7 @@ def successes(plan, name, n, trials, alpha=None, seed=0, capacity=None):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    "method", [pytest.param(m, marks=pytest.mark.slow) if m in ("rsc", "treelog") else m for m in METHODS]
+    "method", [m if m == "recprefix" else pytest.param(m, marks=pytest.mark.slow) for m in METHODS]
 )
 def test_success_at_the_proved_n(method, stats):
     plan = m.plan_for(method, BITS, EPSILON, DELTA, BETA)
@@ -224,7 +224,8 @@ def test_eight_budgets_are_traced_once(method):
         run.trace(jax.random.key(1), rows, mask, plan)
 
 
-@pytest.mark.parametrize("method", ["exponential", *(pytest.param(m, marks=pytest.mark.slow) for m in METHODS[1:])])
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
 def test_budgets_at_once_answer_as_one_by_one(method):
     plans = [m.plan_for(method, 20, float(epsilon), DELTA, BETA).plan() for epsilon in np.geomspace(0.25, 4, 8)]
     rows, mask = draw("nested", np.random.default_rng(3), 500, 20), np.ones(500, bool)
