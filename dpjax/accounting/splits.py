@@ -83,15 +83,17 @@ def best_split(epsilon: float, delta: float, rounds: int, spends: Spends) -> tup
 
 def composed(part: Guarantee, rounds: int, slack: float, composition: str, what: str) -> Guarantee:
     """``rounds`` runs of ``part``: by the named theorem with ``slack`` or, where that is less, by adding up."""
-    plain = basic((part,), what, rounds=rounds)
     if composition == "basic" or rounds == 1 or slack == 0:
-        return plain
+        return basic((part,), what, rounds=rounds)
     if composition == "advanced":
         whole = advanced(part, rounds, slack, form="tight", what=what)
     elif composition == "optimal":
         whole = optimal(part, rounds, slack, what=what)
     else:
         whole = zcdp((part,), slack, rounds, what=what)
+    if rounds * part.delta > whole.delta:  # deltas that add up to 1 say nothing
+        return whole
+    plain = basic((part,), what, rounds=rounds)
     return plain if plain.epsilon <= whole.epsilon and plain.delta <= whole.delta else whole
 
 

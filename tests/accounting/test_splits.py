@@ -191,3 +191,9 @@ def test_equal_parts_of_delta_add_up_to_no_more(delta, rounds):
 def test_basic_composition_is_rounded_up_where_no_delta_helps():
     epsilon0, rounds = 3.7922145262113123, 10
     assert Fraction(optimal_epsilon(epsilon0, rounds, 3.411145783771996e-16)) >= rounds * Fraction(epsilon0)
+
+
+def test_deltas_that_add_up_to_more_than_one_compose():
+    """Optimal composition of two parts of (.1, .9) has delta below 1; adding up would say nothing."""
+    whole = composed(Guarantee(0.1, 0.9, Neighboring.REPLACE_ONE, "part"), 2, 1e-3, "optimal", "two")
+    assert 1 - 0.1**2 <= whole.delta < 1
