@@ -168,10 +168,9 @@ def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None
     count = len(weights)
     shift = np.zeros(count, np.float32) if shift is None else shift
     scale = np.ones(count, np.float32) if scale is None else scale
-    codes: Any = np.zeros(0, np.uint32)
-    scores: Any = np.zeros(0, np.float32)
-    unit: Any = weights
-    return Event(codes, scores, unit, shift, scale, jnp.float32(0), jnp.bool_(False), kind)
+    none = jnp.asarray(np.zeros(0, np.uint32)), jnp.asarray(np.zeros(0, np.float32))
+    return Event(*none, jnp.asarray(weights), jnp.asarray(shift), jnp.asarray(scale), jnp.float32(0), jnp.bool_(False),
+                 kind)  # fmt: skip
 
 
 def _fit_cells(sides: list[Features]) -> Event | None:
@@ -185,11 +184,11 @@ def _fit_cells(sides: list[Features]) -> Event | None:
     keep = keep[seen[keep] > 1]
     if not len(keep):
         return None
-    x, y = x[keep], y[keep]
-    found: Any = codes[keep], np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
+    codes, x, y = codes[keep], x[keep], y[keep]
+    scores = np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
     count = sides[0].numbers.shape[-1]
     blank = _linear(np.zeros((count, 3), np.float32), "cells")
-    return replace(blank, codes=found[0], scores=found[1])
+    return replace(blank, codes=jnp.asarray(codes), scores=jnp.asarray(scores))
 
 
 def _fit_classifier(sides: list[Features]) -> Event:
