@@ -82,7 +82,6 @@ def test_a_number_of_rows_that_is_none_is_refused(learner, n):
     lambda: LINE.plan(Privacy(1e-50), ACCURACY),
     lambda: Independent(LINE, 2).plan(Privacy(1e-45), ACCURACY),
     lambda: POINT.plan(Privacy(1.0, 1e-300), ACCURACY),
-    lambda: Independent(POINT, 2, "optimal").plan(Privacy(1.0, 0.9), ACCURACY),
     lambda: LINE.plan((1.0, 0.0), ACCURACY),
     lambda: jax.jit(lambda e: LINE.plan(Privacy(e), ACCURACY).epsilon)(1.0),
     lambda: LINE.learn(KEY, ROW, POINT.plan(Privacy(1.0, 1e-2), ACCURACY)),
