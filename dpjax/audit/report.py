@@ -28,7 +28,8 @@ class Report:
       witness: the two databases with the largest delta, in words; the first is the likelier one for the event.
       violated: whether the claim is refuted.
       curve: [(epsilon, delta)] of the witness.
-      details: trials on each side, event, direction, corrections, key, seconds: what the method has to say.
+      details: trials on each side, event, direction, corrections, outcomes that were seen, key, seconds: what the
+        method has to say.
     """
 
     target: str

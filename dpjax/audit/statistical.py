@@ -36,7 +36,8 @@ def statistical(
 
     A fifth of the trials chooses a pair and two events with their directions: the one that promises the largest bound,
     and the one that speaks most against the claim. The rest, fresh and with independent keys on the two sides, tests
-    each once at half of 1 - confidence; so a correct claim is refuted with probability at most 1 - confidence.
+    each once at half of 1 - confidence; so a correct claim is refuted with probability at most 1 - confidence. With one
+    outcome in all trials, which shows nothing, the verdict is "vacuous".
 
     Args:
       trials: on each side, 1000 to 2**32 in all.
@@ -72,9 +73,10 @@ def statistical(
     training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * len(pairs)) // len(pairs))
     fresh = max(trials - training * len(pairs) - rows * compared, 100)
     machine = _Machine(target, privacy, seed, fresh, training, bitwise, "training")
-    options = []
+    options, outcomes = [], np.zeros(0, np.uint32)
     for number, pair in enumerate(pairs):
         sides = machine.outputs(pair, number)
+        outcomes = np.unique(np.concatenate([outcomes, *(side.code for side in sides)]))
         options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), pair))
     of_bound, of_claim = (max(options, key=lambda option: option[0][which].merit) for which in range(2))
     results = []
@@ -85,8 +87,10 @@ def statistical(
     result, chosen, pair = min(results, key=lambda entry: entry[0].rank)
     evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
     x, y = result.counts
+    silent = len(outcomes) == 1 and x == y and x in (0, result.trials)  # of fresh trials, too
     details = {
         "event": chosen.event.words(machine.numbers), "trials": result.trials, "successes": [x, y],
+        "outcomes": 1 if silent else max(2, len(outcomes)),
         "p_value": min(1.0, 2 * result.p_value),
         "direction": "second over first" if chosen.swapped else "first over second",
         "corrections": "two events, each tested once at half the level" + (" by a bet, valid at any time" * sequential),

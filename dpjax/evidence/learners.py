@@ -38,8 +38,8 @@ class World:
       learner: whose structure is small; what it needs no theorem for costs accuracy, not privacy.
       k: concepts. rows: of the samples in every order, 1 to so many.
       many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
-      twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught; None where no
-        few rows are ever answered, so that no budget shows.
+      twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught; None where a few
+        rows are answered too rarely at any budget.
       sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
       unlisted: why its law cannot be listed, so that its audits are statistical; empty where they are exact.
     """
@@ -198,7 +198,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-tree": lambda: World(le.ImproperVC1(_tree(), "exponential", 2), twin=4),
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=8),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=8),
-    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 2), twin=None, sharp=False, unlisted=_LAPLACE),
+    "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 24), twin=None, unlisted=_LAPLACE),
     "vc1-proper": lambda: World(
         le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
     ),

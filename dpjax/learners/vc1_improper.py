@@ -163,14 +163,18 @@ class ImproperVC1(OfClass):
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another."""
+        """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another.
+
+        Half of the rows are on the other path, or a third: a median is a node of either then.
+        """
         pairs = super().hard_neighbors(rows)
         deep = _two_paths(self.concepts)
         if deep and rows > 1:
             one, other = deep
-            balanced = [(one, 1) if i % 2 else (other, 1) for i in range(rows - 1)]
-            samples = [sample_at(self.concepts, [*balanced, (last, 1)]) for last in (one, other)]
-            pairs.append((samples[0], samples[1]))
+            for share in (2, 3):
+                most = [(one, 1) if i % share else (other, 1) for i in range(rows - 1)]
+                samples = [sample_at(self.concepts, [*most, (last, 1)]) for last in (one, other)]
+                pairs.append((samples[0], samples[1]))
         return pairs
 
 

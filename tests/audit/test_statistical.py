@@ -130,6 +130,17 @@ def test_the_right_sparse_vector_is_not_accused(pair):
     assert not report.violated
 
 
+@pytest.mark.parametrize(
+    ("run", "verdict"),
+    [(lambda key, data, p: jnp.int32(-1), "vacuous"),
+     (lambda key, data, p: jax.random.bernoulli(key, 0.01), "consistent with the claim")],
+)  # fmt: skip
+def test_an_audit_that_saw_one_outcome_says_so(run, verdict):
+    report = audit.statistical(target(run), PRIVACY, trials=2000)
+    assert report.verdict.partition(":")[0] == verdict
+    assert (report.details["outcomes"] == 1) == (verdict == "vacuous")
+
+
 # --- everything else --------------------------------------------------------------------------------------------------
 
 
