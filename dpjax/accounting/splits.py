@@ -44,7 +44,7 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
       composition: "basic"; "advanced" (tight Dwork, Rothblum, Vadhan); "optimal" (Kairouz, Oh, Viswanath); "zcdp".
       spends: of one run. Runs that spend delta get half of it, in equal parts, where the composition takes the rest.
 
-    Returns: basic composition's division where the composition leaves less, and where delta is 0.
+    Returns: basic composition's division where the composition leaves less, and where delta is 0 in float32.
     """
     require_composition(composition, spends)
     checks.epsilon(epsilon)
@@ -53,9 +53,9 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
     plain = Split(
         optimal_epsilon0(epsilon, 0.0, rounds), part_of(delta, rounds) if spends == "approximate" else 0.0, 0.0
     )
-    if composition == "basic" or rounds == 1 or delta == 0:
+    slack = float(down(delta / 2 if spends == "approximate" else delta))  # as a plan keeps it: 1e-46 is 0
+    if composition == "basic" or rounds == 1 or slack == 0:
         return plain
-    slack = float(down(delta / 2 if spends == "approximate" else delta))  # as a plan keeps it
     if composition == "advanced":
         most = calibrate(epsilon, slack, "advanced", rounds)
     elif composition == "optimal":

@@ -102,9 +102,11 @@ def test_one_run_has_everything(composition):
 
 
 @pytest.mark.parametrize(("composition", "spends"), ALLOWED)
-def test_without_delta_epsilons_just_add_up(composition, spends):
+@pytest.mark.parametrize("delta", [0.0, 1e-46])
+def test_without_delta_epsilons_just_add_up(composition, spends, delta):
+    """A delta that float32 takes for 0 is none."""
     for epsilon in EPSILONS:
-        assert split(epsilon, 0.0, 8, composition, spends) == split(epsilon, 0.0, 8, "basic", spends)
+        assert split(epsilon, delta, 8, composition, spends) == split(epsilon, delta, 8, "basic", spends)
 
 
 @pytest.mark.parametrize("composition", SLACKS)
