@@ -134,9 +134,11 @@ def test_without_privacy_the_triangle_is_found(key):
 def test_no_database_exceeds_the_guarantee_and_more_would():
     """Exactly, all samples of up to three rows over four points; a learner with 1.6 times its epsilon is caught."""
     sound = learner_target(UnionLearner(Unions(1, 1), 1, directions=3, bins=2), "union", 1)
-    louder = lambda rows, plan: sound.table(rows, replace(plan, coefficient=1.6 * plan.coefficient))  # noqa: E731
+    louder = lambda privacy: {  # noqa: E731
+        least: replace(plan, coefficient=1.6 * plan.coefficient) for least, plan in sound.plan(privacy).items()
+    }
     assert not exact(sound, Privacy(4.0, 1e-6)).violated
-    assert exact(replace(sound, table=louder), Privacy(4.0, 1e-6)).violated
+    assert exact(replace(sound, plan=louder), Privacy(4.0, 1e-6)).violated
 
 
 def test_rows_that_the_theorem_needs():

@@ -403,7 +403,7 @@ def test_working_memory_is_a_few_words_a_row_whatever_the_tree(nodes, subsamples
     words = []
     for n in (2**12, 2**14):
         sample = Sample(*(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in (
-            ((n, 2), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))))  # fmt: skip
+            ((n, tree.domain.limbs), jnp.uint32), ((n, 1), jnp.bool_), ((n,), jnp.bool_))))  # fmt: skip
         run = jax.jit(learner.learn)
         used = run.lower(jax.random.key(0), sample, plan).compile().memory_analysis().temp_size_in_bytes
         words.append(used / 4 / n)
