@@ -9,7 +9,7 @@ from typing import Any
 from dpjax.accounting.numeric.ranges import non_negative
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Neighboring, require_relation
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,6 @@ class Guarantee:
             lines.append(("└─ " if last else "├─ ") + first)
             lines += [("   " if last else "│  ") + line for line in rest]
         return lines
-
-
-def require_relation(neighboring: Neighboring) -> None:
-    """Refuses what is no member of `Neighboring`."""
-    if not isinstance(neighboring, Neighboring):
-        raise InputError(
-            "neighboring", "a member of dpjax.core.types.Neighboring", repr(neighboring),
-            "say under which relation the guarantee holds, for example Neighboring.REPLACE_ONE",
-        )  # fmt: skip
 
 
 def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:

@@ -73,6 +73,8 @@ def of_outputs(
         raise InputError("outputs", "equally many of one shape, at least 500", shapes, "run both sides alike")
     level, begin = (1 - checks.probability("confidence", confidence)) / 2, time.perf_counter()
     cut_at = int(checks.probability("training", training) * len(sides[0]))
+    if not 100 <= cut_at <= len(sides[0]) - 100:
+        raise InputError("training", "at least 100 outputs a side to choose and to test", f"{cut_at}", "take 0.2")
     read = jax.jit(jax.vmap(features))
     seen = [jax.tree.map(np.asarray, read(side)) for side in sides]
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
@@ -85,6 +87,7 @@ def of_outputs(
     result, chosen = min(found, key=lambda entry: entry[0].rank)
     words = ["the first outputs", "the second outputs"][:: -1 if chosen.swapped else 1]
     details = {"event": chosen.event.words(sides[0][0].size), "trials": fresh, "successes": list(result.counts),
+               "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
                "corrections": "two events, each tested once at half the level",
                "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
     return Report(

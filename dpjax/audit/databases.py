@@ -13,7 +13,7 @@ from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import Neighboring, Sample
+from dpjax.core.types import Neighboring, Sample, require_relation
 
 Pairs = np.ndarray
 _MOST = 1 << 24  # databases, or pairs in one direction
@@ -41,6 +41,7 @@ def histograms(votes: int, cells: int, relation: Neighboring, least: int = 0) ->
 
     For mechanisms that do not see the order of rows.
     """
+    require_relation(relation)
     checks.integer("cells", cells, 1, 8)
     checks.integer("votes", votes, max(least, 1))
     if math.comb(votes + cells, cells) > _MOST:
@@ -78,6 +79,8 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     ordered: of 1 to ``rows`` rows, in every order. Otherwise of exactly ``rows`` rows (and one less under
     ADD_OR_REMOVE_ONE) without regard to order: for learners that do not see it.
     """
+    require_relation(relation)
+    checks.integer("rows", rows, 1)
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
     different = domain.size << k

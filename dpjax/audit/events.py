@@ -123,11 +123,16 @@ def choose(
 
     The first promises the largest bound on epsilon, the second exceeds the claim (epsilon, delta) by most standard
     errors. Thresholds of single numbers are chosen on all trials. What is fitted, a table of outputs and a classifier,
-    is fitted on one half and its threshold chosen on the other.
+    is fitted on one half and its threshold chosen on the other. Where all trials agree, any other output is the event,
+    in both directions.
     """
     sides = [jax.tree.map(np.asarray, part) for part in (first, second)]
     numbers: Any = [np.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence))]
     half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
+    if len(only := np.unique(np.concatenate([side.code for side in sides]))) == 1:  # any other output tells
+        known = replace(_linear(np.zeros((count, 3), np.float32), "cells"), codes=jnp.asarray(only))
+        other = replace(known, scores=jnp.ones(1), threshold=jnp.float32(0.5), complement=jnp.bool_(True))
+        return Chosen(other, False, -np.inf), Chosen(other, True, -np.inf)
     halves = slice(half), slice(half, None)
     fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)
     units = np.eye(count, dtype=np.float32)[:, :, None] * np.array([0, 1, 0], np.float32)

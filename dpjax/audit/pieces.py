@@ -230,7 +230,7 @@ def _check(equation: Any) -> None:
         if name in _RANDOM:
             raise NotListable(
                 f"{name}{where}", "randomness from laws only", "random bits outside of a draw",
-                "declare the law that this code samples: a class with sample, log_prob and support",
+                "declare the law that this code samples: a class with log_prob, support and a sample marked @drawn",
             )  # fmt: skip
         if name in _OWN_KEYS:
             raise NotListable(f"{name}{where}", _ONE_KEY, "a key of its own", "split the given key")

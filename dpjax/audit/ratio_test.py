@@ -42,7 +42,7 @@ def p_value(
     """
     x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, epsilon, delta = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float), np.asarray(delta, float))
-    border = Line(np.exp(epsilon)[..., None], delta[..., None])
+    border = Line(np.exp(np.minimum(epsilon, 700.0))[..., None], delta[..., None])  # no trials refute such an epsilon
     return p_value_of_border(x, n, y, m, border, significance=significance, cells=cells)
 
 

@@ -42,7 +42,8 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
 
     Args:
       law: with ``sample(key)`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one where the law
-        has "no answer"), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a support.
+        has "no answer"), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a support with
+        the masses of its ``log_prob``.
       trials: 1000 to 2**31 - 1; counted in tiles and never held. Noise is compared at 40 thresholds in each tail, the
         farthest with an expected 20 exceedances.
       false_alarm: the probability at which a correct sampler is said to disagree, at most.
@@ -91,6 +92,12 @@ def _outcomes(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, 
 def _listed(law: Any, support: Support, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
     """By the places of the support; a draw that is at none of them is one that the law does not have."""
     chances = np.exp(np.asarray(support.log_mass, np.float64))
+    with jax.enable_x64(True):
+        told = np.exp(np.asarray(jax.vmap(law.log_prob)(support.outcomes), np.float64))
+    if not np.allclose(told, chances, rtol=0, atol=1e-6):
+        at = int(np.argmax(~np.isclose(told, chances, rtol=0, atol=1e-6)))
+        masses = f"{told[at]:g} and {chances[at]:g} for outcome {at}"
+        raise InputError("law", "one log_prob and support with the same masses", masses, "give both from one formula")
     real, outcomes = jnp.asarray(chances > 0), jax.tree.leaves(support.outcomes)
 
     def place(drawn: list[Array]) -> Array:

@@ -87,7 +87,7 @@ def statistical(
     result, chosen, pair = min(results, key=lambda entry: entry[0].rank)
     evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
     x, y = result.counts
-    silent = len(outcomes) == 1 and x == y and x in (0, result.trials)  # of fresh trials, too
+    silent = len(outcomes) == 1 and all(whole.counts == (0, 0) for whole, _, _ in results)  # fresh trials, too
     details = {
         "event": chosen.event.words(machine.numbers), "trials": result.trials, "successes": [x, y],
         "outcomes": 1 if silent else max(2, len(outcomes)),
@@ -173,7 +173,7 @@ def _counts_of(*tiles: np.ndarray) -> tuple[int, int, int]:
 def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> Result:
     """The bet prod(1 + lambda (X - e^epsilon Y - delta)) grows only if the claim is wrong; lambda is from the past."""
     joint, log_wealth, highest = np.zeros(4, np.int64), 0.0, 0.0
-    scale = math.exp(claim.epsilon)
+    scale = math.exp(min(claim.epsilon, 700.0))  # no number of trials refutes such a claim
     gains = np.array([-claim.delta, -scale - claim.delta, 1 - claim.delta, 1 - scale - claim.delta])
     for tile in counts:
         share = _kelly(joint, gains, 0.99 / (scale + claim.delta))

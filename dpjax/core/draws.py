@@ -83,7 +83,9 @@ def _compiled(**how: Any) -> Callable:
 
 def _draw_now(*operands: Any, **how: Any) -> Any:
     with jax.enable_x64(True):
-        return _compiled(**how)(*operands)
+        by_hand = jax.config.jax_disable_jit  # jit would bind this again
+        run = sampler_of(how["jaxpr"], how["lanes"]) if by_hand else _compiled(**how)
+        return run(*operands)
 
 
 def _shapes(*_: Any, jaxpr: ClosedJaxpr, lanes: Lanes, **__: Any) -> list:

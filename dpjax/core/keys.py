@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 
@@ -37,6 +38,7 @@ def require_typed(key: Array) -> None:
 
 def root(seed: int) -> Array:
     """The key of a whole experiment, from a seed in [0, 2**32)."""
+    checks.integer("seed", seed, 0, 2**32 - 1)
     return jax.random.key(seed, impl="threefry2x32")
 
 

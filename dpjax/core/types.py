@@ -26,6 +26,12 @@ class Neighboring(Enum):
     ADD_OR_REMOVE_ONE = "add-or-remove-one"
 
 
+def require_relation(neighboring: Neighboring) -> None:
+    """Refuses what is no member of `Neighboring`, for example its name."""
+    advice = "say under which relation neighbours differ, for example Neighboring.REPLACE_ONE"
+    checks.instance("neighboring", neighboring, Neighboring, advice, "a member of dpjax.core.types.Neighboring")
+
+
 @register_dataclass
 @dataclass(frozen=True)
 class Sample:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Protocol
+from typing import Any, Protocol, get_type_hints
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from dpjax.concepts.plane import Plane
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
 
 Pairs = list[tuple[Sample, Sample]]
 
@@ -71,6 +71,7 @@ class Learner(Protocol):
 
 
 def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
+    require_relation(self.neighboring)
     host_numbers(privacy, accuracy)
     checks.whole_or_none("n", n, 0)
     made = method(self, privacy, accuracy, n)
@@ -82,8 +83,14 @@ def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: 
     return made
 
 
+def _kind_of_plan(cls: Any) -> Any:
+    """What the annotation of `plan` says that it returns, its own or else inherited; None without one."""
+    hints = (get_type_hints(vars(base)["plan"]) for base in cls.__mro__ if "plan" in vars(base))
+    return next((found["return"] for found in hints if "return" in found), None)
+
+
 def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
-    kind, leaves = type(self).plan.__annotations__.get("return"), jax.tree.leaves(plan)
+    kind, leaves = _kind_of_plan(type(self)), jax.tree.leaves(plan)
     if isinstance(kind, type):
         checks.instance("plan", plan, kind, f"make it with {type(self).__name__}.plan")
     if leaves and all(getattr(leaf, "shape", ()) for leaf in leaves):
@@ -92,15 +99,32 @@ def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
 
 
 def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -> Any:
+    if getattr(key, "shape", None) != ():
+        raise InputError("key", "one key, jax.random.key(seed)", f"{key!r}", "vmap over a batch of keys")
+    checks.instance("sample", sample, Sample, "make it with dpjax.learners.database")
+    like = {"x": (jnp.uint32, 2), "y": (jnp.bool_, 2), "mask": (jnp.bool_, 1)}
+    for name, (dtype, axes) in like.items():
+        part = getattr(sample, name)
+        shape = np.shape(part)
+        if getattr(part, "dtype", None) != dtype or len(shape) != axes or shape[0] != np.shape(sample.mask)[0]:
+            wanted = f"{dtype.__name__}[capacity{', ...' * (axes - 1)}], one capacity for all parts"
+            given = f"{getattr(part, 'dtype', type(part).__name__)}{shape}"
+            raise InputError(f"sample.{name}", wanted, given, "make samples with dpjax.learners.database")
     if not sample.capacity:
         sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
     domain, x = self.concepts.domain, sample.x
-    if x.ndim < 2 or x.shape[-1] != domain.limbs:
-        raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {x.shape}", "encode them: domain.encode")
+    limbs_of(x, domain)
     if isinstance(domain, Domain) and domain.size < 2 ** (32 * domain.limbs):
         with jax.enable_x64(True):
             x = wide.split(jnp.minimum(wide.join(x), jnp.uint64(domain.size - 1)), domain.limbs)
     return _guarantee(lambda self, plan: method(self, key, Sample(x, sample.y, sample.mask), plan), self, plan)
+
+
+def limbs_of(x: Any, domain: Any) -> None:
+    """Refuses elements that are not encoded: ``uint32[..., limbs]``."""
+    if np.ndim(x) < 1 or np.shape(x)[-1] != domain.limbs:
+        advice = "encode them: domain.encode"
+        raise InputError("x", f"encoded elements, of {domain.limbs} limbs each", f"shape {np.shape(x)}", advice)
 
 
 def _behind(door: Callable, method: Callable) -> Callable:
@@ -117,12 +141,16 @@ class OfClass:
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
+        if "plan" in vars(cls) and _kind_of_plan(cls) is None:
+            advice = "write its class, -> MyPlan: learn and guarantee refuse other plans by it"
+            raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", advice)
         for name, door in doors.items():
             if name in vars(cls):
                 setattr(cls, name, _behind(door, vars(cls)[name]))
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
+        """``bool[..., k]`` of ``uint32[..., limbs]``."""
+        limbs_of(x, self.concepts.domain)
         return self.concepts.predict(hypothesis, x)
 
     def hard_neighbors(self: Any, rows: int) -> Pairs:
@@ -157,14 +185,15 @@ class OfLearner(OfColumns):
         return self.learner.concepts
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]``."""
+        """As the learner does."""
         return self.learner.predict(hypothesis, x)
 
 
 def replace_one_only(neighboring: Neighboring, why: str) -> None:
     """Refuses another relation for a learner that is private only where n is public."""
+    require_relation(neighboring)
     if neighboring is not Neighboring.REPLACE_ONE:
-        raise InputError("neighboring", "REPLACE_ONE", neighboring.name, why)
+        raise InputError("neighboring", "REPLACE_ONE", neighboring.value, why)
 
 
 def single_column(sample: Sample, learner: str) -> Array:

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.accounting.numeric.ranges import positive as positive
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.plans import down
 from dpjax.core.types import as_float, known
 
 
@@ -17,9 +20,35 @@ def epsilon_of(epsilon: Array | float) -> Array:
     return as_float(epsilon)
 
 
-def vector(name: str, values: Array, *, integers: bool = True, least: int = 0, unsigned: bool = False) -> Array:
+def held(name: str, values: Any, sensitivity: float = 1.0) -> Array:
+    """Host numbers as an array. InputError for whole ones that its type does not hold: they would wrap.
+
+    Fractions may be rounded by 2**-20 of the sensitivity, which the contract "ideal" allows for, and by no more.
+    """
+    if any(isinstance(part, jax.Array) for part in jax.tree.leaves(values)):
+        return jnp.asarray(values)
+    host = np.asarray(values)
+    if host.dtype.kind not in "biuf":
+        raise InputError(name, "numbers", str(host.dtype), "give an array of numbers")
+    with np.errstate(over="ignore"):
+        found = host.astype(jax.dtypes.canonicalize_dtype(host.dtype))
+    moved = host != found
+    if host.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # inf - inf
+            moved &= np.abs(host - found) > sensitivity * 2.0**-20
+    if np.any(moved):
+        raise InputError(
+            name, f"numbers that {found.dtype} holds", f"{host.dtype} up to {np.max(np.abs(host)):g}",
+            "subtract a public number, or enable 64-bit types",
+        )  # fmt: skip
+    return jnp.asarray(found)
+
+
+def vector(
+    name: str, values: Any, *, integers: bool = True, least: int = 0, unsigned: bool = False, sensitivity: float = 1.0
+) -> Array:
     """A one-dimensional array, of signed whole numbers unless said otherwise, with at least ``least`` entries."""
-    values = jnp.asarray(values)
+    values = held(name, values, sensitivity)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
             name, f"a vector of {least} or more entries", f"shape {values.shape}", "use vmap over leading axes"
@@ -59,6 +88,10 @@ def lag(scores: Array, best: Array, dtype: Any) -> Array:
 
 
 def delta_like(delta: Array | float, like: Array) -> Array:
-    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN; checked where known."""
+    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN; checked where known.
+
+    The host's numbers are rounded down to float32.
+    """
     known(checks.delta, delta)
-    return jnp.clip(as_float(delta, like).astype(like.dtype), 0, 1)
+    rounded = delta if isinstance(delta, jax.Array) or like.dtype != jnp.float32 else down(float(delta))
+    return jnp.clip(as_float(rounded, like).astype(like.dtype), 0, 1)

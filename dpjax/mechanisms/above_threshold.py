@@ -1,5 +1,6 @@
 """AboveThreshold: the index of the first query in a list whose noisy answer reaches a noisy threshold."""
 
+import math
 from functools import partial
 
 import jax
@@ -14,7 +15,7 @@ from dpjax.core import checks
 from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
-from dpjax.mechanisms._inputs import difference, signed, vector
+from dpjax.mechanisms._inputs import difference, held, signed, vector
 from dpjax.mechanisms.exponential import rate
 
 _REACH = 64  # distances from the threshold are clipped to 64 scales of the queries' noise
@@ -83,8 +84,8 @@ def inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring) -> 
     """(queries - threshold, 1 / scale of the threshold's noise, scale of a query's noise in units of that scale)."""
     factor = rate(epsilon, sensitivity, neighboring=neighboring)
     rate(epsilon, monotonic=monotonic, neighboring=neighboring)  # refuses monotonic under REPLACE_ONE
-    queries = asked(vector("queries", queries, integers=False), "above_threshold", sensitivity)
-    threshold = signed("threshold", jnp.asarray(threshold))
+    queries = asked(vector("queries", queries, integers=False, sensitivity=sensitivity), "above_threshold", sensitivity)
+    threshold = signed("threshold", held("threshold", threshold, math.inf))  # public: a fraction may be rounded
     whole = jnp.issubdtype(queries.dtype, jnp.integer) and jnp.issubdtype(threshold.dtype, jnp.integer)
     dtype = np.promote_types(queries.dtype, threshold.dtype) if whole else np.dtype(np.float64)
     with jax.enable_x64(True):

@@ -7,7 +7,7 @@ from jax import Array
 from dpjax.accounting.zcdp import exponential_guarantee as exponential_guarantee
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Neighboring, require_relation
 from dpjax.laws import Categorical, fold_max
 from dpjax.laws.table import NEVER
 from dpjax.mechanisms._inputs import epsilon_of, lag, positive, vector
@@ -27,6 +27,7 @@ def rate(
     monotonic: static; all scores move the same way when a row is added. Refused under REPLACE_ONE, where a
         replaced row moves some up and others down and the doubled rate would cost 2 epsilon.
     """
+    require_relation(neighboring)
     if monotonic and neighboring is Neighboring.REPLACE_ONE:
         raise InputError(
             "monotonic", "False under REPLACE_ONE", "True",
@@ -63,7 +64,7 @@ def exponential(
     Reference: McSherry and Talwar 2007, Theorem 6.
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
-    scores = vector("scores", scores, integers=False, unsigned=True)
+    scores = vector("scores", scores, integers=False, unsigned=True, sensitivity=sensitivity)
     return scaled(asked(scores, "exponential", sensitivity), factor, where, log_base)
 
 

@@ -2,7 +2,6 @@
 
 import math
 
-import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.gaussian import gaussian_delta, gaussian_guarantee
@@ -13,7 +12,7 @@ from dpjax.core.draws import asked
 from dpjax.core.plans import Claim, Number, down, plan_type, up
 from dpjax.core.types import Neighboring, Privacy, as_float
 from dpjax.laws import Gaussian
-from dpjax.mechanisms._inputs import positive
+from dpjax.mechanisms._inputs import held, positive
 
 
 @plan_type
@@ -58,7 +57,8 @@ def gaussian_mechanism(value: Array, plan: GaussianPlan, *, sensitivity: float) 
     Reference: Balle and Wang 2018, Theorem 8.
     """
     sigma = as_float(plan.sigma)
-    value = asked(jnp.asarray(value), "gaussian_mechanism", positive("sensitivity", sensitivity), "euclidean")
+    value = held("value", value, positive("sensitivity", sensitivity))
+    value = asked(value, "gaussian_mechanism", sensitivity, "euclidean")
     return Gaussian(value.astype(sigma.dtype), sigma)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, random
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked, drawn
-from dpjax.core.types import Neighboring, as_float
+from dpjax.core.types import Neighboring, require_relation
 from dpjax.laws import Laplace
 from dpjax.laws.base import Support, side_by_side, total
 from dpjax.mechanisms._inputs import delta_like, epsilon_of, vector
@@ -47,7 +48,7 @@ class HistogramLaw:
             law, noise = self._widened(), random.laplace(key, self.counts.shape, jnp.float64)
             released = self._eligible() & (noise >= law._needed())
             noisy = jnp.where(released, self.counts.astype(jnp.float64) + noise / law.rate, 0)
-            return released, noisy.astype(self.rate.dtype)
+            return released, _not_below(noisy, self.rate.dtype)  # what is released is at the threshold or above
 
     def release_log_probs(self) -> tuple[Array, Array]:
         """(log P(released), log P(not released)), each ``float[m]``, exact in both tails."""
@@ -149,9 +150,13 @@ class RoundedHistogram:
 def _margin(delta: Array) -> Array:
     """`upper_quantile` in the dtype of delta, rounded up: what is released must not be more likely than delta."""
     with jax.enable_x64(True):
-        exact = upper_quantile(delta.astype(jnp.float64))
-        near = exact.astype(delta.dtype)
-        return jnp.where(near.astype(jnp.float64) < exact, jnp.nextafter(near, jnp.full_like(near, jnp.inf)), near)
+        return _not_below(upper_quantile(delta.astype(jnp.float64)), delta.dtype)
+
+
+def _not_below(exact: Array, dtype: Any) -> Array:
+    """The least number of the dtype that is not below a float64 one."""
+    near = exact.astype(dtype)
+    return jnp.where(near.astype(jnp.float64) < exact, jnp.nextafter(near, jnp.full_like(near, jnp.inf)), near)
 
 
 def _log_between(begin: Array, end: Array) -> Array:
@@ -200,15 +205,19 @@ def stability_histogram(
     # to epsilon. ADD_OR_REMOVE_ONE: one cell moves, and the same lines hold with epsilon in place of epsilon / 2.
     counts = vector("counts", counts)
     epsilon = epsilon_of(epsilon)
+    require_relation(neighboring)
     replaced = neighboring is Neighboring.REPLACE_ONE
     counts = asked(counts, "stability_histogram", 2 if replaced else 1, "sorted sum")
     rate = epsilon / 2 if replaced else epsilon
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
         return HistogramLaw(counts, jnp.int32(1), rate, _margin(delta_like(delta, epsilon)))
     alpha, n = _printed(neighboring, alpha, n)
-    share = as_float(alpha, epsilon).astype(epsilon.dtype) * jnp.asarray(n).astype(epsilon.dtype)
-    least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)
-    return HistogramLaw(counts, least, rate, rate * (share / 2 - least.astype(epsilon.dtype)))
+    with jax.enable_x64(True):  # as the guarantee computes it
+        share = jnp.asarray(alpha, jnp.float64) * jnp.asarray(n).astype(jnp.float64)
+        least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)
+        margin = rate.astype(jnp.float64) * (share / 2 - least.astype(jnp.float64))
+        margin = _not_below(margin, epsilon.dtype)
+    return HistogramLaw(counts, least, rate, margin)
 
 
 def stability_histogram_guarantee(
@@ -241,6 +250,7 @@ def stability_histogram_guarantee(
 
 def _printed(neighboring: Neighboring, alpha, n) -> tuple:
     """alpha and n, which the printed thresholds need."""
+    require_relation(neighboring)
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError(
             "neighboring", "REPLACE_ONE for calibration='printed'", neighboring.value,

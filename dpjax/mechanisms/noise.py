@@ -14,7 +14,7 @@ from dpjax.core.plans import Number, plan_type, up
 from dpjax.core.random import GeometricTable, geometric_table
 from dpjax.core.types import Neighboring, as_float
 from dpjax.laws import DiscreteLaplace, Laplace
-from dpjax.mechanisms._inputs import epsilon_of, positive, signed
+from dpjax.mechanisms._inputs import epsilon_of, held, positive, signed
 
 
 def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: float) -> Laplace:
@@ -32,7 +32,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Reference: Dwork and Roth 2014, Theorem 3.6.
     """
     scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
-    value = asked(jnp.asarray(value), "laplace_mechanism", sensitivity, "sum")
+    value = asked(held("value", value, sensitivity), "laplace_mechanism", sensitivity, "sum")
     return Laplace(value if jnp.issubdtype(value.dtype, jnp.integer) else value.astype(scale.dtype), scale)
 
 
@@ -74,7 +74,7 @@ def discrete_laplace_mechanism(
     Utility: P(|noise| >= t) = 2 q**t / (1 + q) for t >= 1, with q = exp(-epsilon / sensitivity).
     Reference: Ghosh, Roughgarden and Sundararajan 2009, Section 2.
     """
-    value = jnp.asarray(value)
+    value = held("value", value)
     if not jnp.issubdtype(value.dtype, jnp.integer):
         raise InputError("value", "whole numbers", str(value.dtype), "use laplace_mechanism for reals")
     checks.integer("sensitivity", sensitivity, 1)

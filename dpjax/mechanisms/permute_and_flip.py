@@ -148,8 +148,9 @@ def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> t
 
     And the dtype of epsilon.
     """
-    scores = asked(vector("scores", scores, integers=False, least=1), "permute_and_flip", sensitivity)
-    factor = rate(epsilon, positive("sensitivity", sensitivity), monotonic=monotonic, neighboring=neighboring)
+    scores = vector("scores", scores, integers=False, least=1, sensitivity=positive("sensitivity", sensitivity))
+    scores = asked(scores, "permute_and_flip", sensitivity)
+    factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
     whole = jnp.issubdtype(scores.dtype, jnp.integer)
     lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)
     exists = jnp.ones(scores.shape, bool) if where is None else where

@@ -92,8 +92,8 @@ class SparseVector:
         size = self.lead.shape[0]
         if sum(math.comb(size, found) for found in range(min(self.count, size) + 1)) > limit:
             return None
-        stops = itertools.chain(*(itertools.combinations(range(size), c) for c in range(min(self.count, size) + 1)))
-        answers = np.array([np.isin(np.arange(size), stop) for stop in stops]).reshape(-1, size)
+        stops = [stop for c in range(min(self.count, size) + 1) for stop in itertools.combinations(range(size), c)]
+        answers = np.array([np.isin(np.arange(size), stop) for stop in stops]).reshape(len(stops), size)
         with jax.enable_x64(True):
             runs = self._runs()
             return listed(answers, lambda answer: self._of_answers(runs, answer))

@@ -12,7 +12,7 @@ from dpjax.core import checks
 from dpjax.core.draws import asked
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical, Laplace
-from dpjax.mechanisms._inputs import delta_like, epsilon_of, positive, vector
+from dpjax.mechanisms._inputs import delta_like, epsilon_of, held, positive, vector
 from dpjax.mechanisms.noise import upper_quantile
 
 CALIBRATIONS = ("corrected", "printed")
@@ -100,7 +100,7 @@ def _tails(gap: Array, epsilon: Any, delta: Any, gap_sensitivity: float, calibra
     epsilon = epsilon_of(epsilon)
     delta = delta_like(delta, epsilon)
     spread = positive("gap_sensitivity", gap_sensitivity)
-    gap = asked(jnp.asarray(gap), "release", spread)
+    gap = asked(held("gap", gap, spread), "release", spread)
     corrected = checks.choice("calibration", calibration, CALIBRATIONS) == "corrected"
     with jax.enable_x64(True):
         dtype = epsilon.dtype

@@ -5,13 +5,13 @@ A row that is hit is gone, so it is exposed to the round that removes it and to 
 
 from dpjax.accounting.cover.game import game_delta
 from dpjax.accounting.cover.states import largest_loss
-from dpjax.accounting.guarantee import Guarantee, require_relation
+from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.accounting.numeric.ranges import non_negative
 from dpjax.accounting.numeric.secant import crossing
 from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp_epsilon
 from dpjax.core import checks
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Neighboring, require_relation
 
 _SOURCE = "Kaplan, Mansour, Matias, Stemmer, Claim 3.4; game and constants our own"
 _TOLERANCE = 1e-6
