@@ -240,9 +240,12 @@ def parse(arguments: Sequence[str]) -> Any:
         own = {"default": default} if default is not None and known == name else {}
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
-        return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
     except ValueError as error:  # a flag that the model refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+    if (config := getattr(command, "config", None)) is not None and config.suffix != ".toml":
+        raise InputError("config", "a file whose name ends in .toml", repr(str(config)), "rename it, or check the name")
+    return command
 
 
 def _learn_values(data: dict[str, Any]) -> dict[str, Any]:

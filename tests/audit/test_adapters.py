@@ -79,5 +79,9 @@ def test_outputs_that_are_there_already():
     assert report.violated and report.epsilon_found > 3 and "outputs seen" in report.details["event"]
     same = [generator.laplace(size=20_000) for _ in range(2)]
     assert not audit.of_outputs(*np.float32(same), CLAIM).violated
+    silent = audit.of_outputs(np.zeros(1000), np.zeros(1000), CLAIM)
+    assert silent.verdict.startswith("vacuous") and report.details["outcomes"] > 2
+    with pytest.raises(InputError, match="training"):
+        audit.of_outputs(first, second, CLAIM, training=0.001)
     with pytest.raises(InputError, match="equally many"):
         audit.of_outputs(first[:600], second, CLAIM)

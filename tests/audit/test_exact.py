@@ -264,7 +264,7 @@ class Amplified(KLN):
     larger: bool = True
     times: float = 1.0
 
-    def plan(self, privacy, accuracy, n=None):
+    def plan(self, privacy, accuracy, n=None) -> OfRows:
         return OfRows(down(self.times * privacy.epsilon * (n if self.larger else 1)), whole(n))
 
     def learn(self, key, sample, plan):

@@ -84,8 +84,22 @@ def test_laws_with_a_support_of_any_shape():
     law = Shuffle(jnp.int32(4), 4)
     report = audit.sampler(law, trials=20_000)
     assert report.agrees and report.events == 25
+    with pytest.raises(InputError, match="same masses"):
+        audit.sampler(Boastful(jnp.int32(4), 4), trials=20_000)
 
     assert not audit.sampler(Lazy(jnp.int32(4), 4), trials=20_000).agrees
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Boastful(Shuffle):
+    """Whose log_prob is not what its support says."""
+
+    def log_prob(self, order):
+        return jnp.float64(0.0)
+
+    def support(self, limit):
+        return Shuffle(jnp.int32(4), 4).support(limit)
 
 
 @register_dataclass

@@ -12,6 +12,7 @@ from dpjax import audit, evidence, laws
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.databases import show_numbers
+from dpjax.audit.events import choose, contains, features
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
@@ -139,6 +140,28 @@ def test_an_audit_that_saw_one_outcome_says_so(run, verdict):
     report = audit.statistical(target(run), PRIVACY, trials=2000)
     assert report.verdict.partition(":")[0] == verdict
     assert (report.details["outcomes"] == 1) == (verdict == "vacuous")
+
+
+def test_one_outcome_in_training_is_tested_by_any_other():
+    """In both directions, and fresh trials with another outcome are no vacuous audit."""
+    seen = jax.vmap(features)(jnp.full((200, 2), 7, jnp.int32))
+    other = jax.vmap(features)(jnp.array([[7, 8], [7, 7]], jnp.int32))
+    events = choose(seen, seen, 1.0, 0.0, 800, 0.9)
+    assert [chosen.swapped for chosen in events] == [False, True]
+    assert [contains(chosen.event, other).tolist() for chosen in events] == [[True, False]] * 2
+
+    def run(key, data, p):
+        return jnp.stack([jnp.int32(7), (jax.random.bernoulli(key, 0.004) & (data[0] == 1)).astype(jnp.int32)])
+
+    for seed in range(4):
+        report = audit.statistical(target(run, ([1], [0])), PRIVACY, trials=1000, seed=seed)
+        assert (report.verdict, report.details["outcomes"]) == ("consistent with the claim", 2)
+
+
+def test_a_huge_epsilon_is_never_refuted():
+    for sequential in (False, True):
+        huge = target(lambda key, data, p: data[0], ([0], [1]), epsilon=1000.0)
+        assert not audit.statistical(huge, PRIVACY, trials=1000, sequential=sequential).violated
 
 
 # --- everything else --------------------------------------------------------------------------------------------------

@@ -111,6 +111,9 @@ def test_misspelt_key_in_toml(tmp_path, capsys):
     path.write_text("[sweep\n")
     assert cli.main(["curve", str(path)]) == 2
     assert "valid TOML" in capsys.readouterr().err
+    for command in ("curve", "plan"):
+        assert cli.main([command, "bad.tml"]) == 2
+        assert "ends in .toml" in capsys.readouterr().err
     path.write_text("epsilo = 1.0\n")
     assert cli.main(["learn", "table.csv", str(path)]) == 2
     assert "did you mean epsilon" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Databases from host data, and the neighbours that audits begin with."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -92,10 +93,38 @@ def test_a_number_of_rows_that_is_none_is_refused(learner, n):
     lambda: LINE.learn(KEY, database(Domain(2**64), [5], [1]), PLAN),
     lambda: POINT.__class__(Points(DOMAIN), Neighboring.ADD_OR_REMOVE_ONE),
     lambda: ParityLearner(Parities(3), neighboring=Neighboring.ADD_OR_REMOVE_ONE),
+    lambda: ParityLearner(Parities(3), neighboring="add-or-remove-one"),
+    lambda: LINE.__class__(Thresholds(DOMAIN), "replace-one").plan(Privacy(1.0), ACCURACY),
+    lambda: LINE.learn(KEY, ROW.x, PLAN),
+    lambda: LINE.learn(KEY, None, PLAN),
+    lambda: LINE.learn(0, ROW, PLAN),
+    lambda: LINE.learn(jax.random.split(KEY, 2), ROW, PLAN),
+    lambda: LINE.learn(KEY, Sample(ROW.x, 2 * ROW.y.astype(jnp.int32) - 1, ROW.mask), PLAN),
+    lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y[:, 0], ROW.mask), PLAN),
+    lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y, 100 * ROW.mask.astype(jnp.int32)), PLAN),
+    lambda: LINE.learn(KEY, Sample(ROW.x, ROW.y, jnp.ones(7, bool)), PLAN),
+    lambda: LINE.learn(KEY, Sample(ROW.x.astype(jnp.float32), ROW.y, ROW.mask), PLAN),
+    lambda: LINE.predict(LINE.learn(KEY, ROW, PLAN), np.arange(8)),
+    lambda: LINE.predict(LINE.learn(KEY, ROW, PLAN), 3),
 ])  # fmt: skip
 def test_what_no_learner_can_work_with_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
+
+
+def test_a_plan_s_class_is_known_by_its_annotation():
+    with pytest.raises(InputError, match="return annotation"):
+
+        class Loose(base.OfClass):
+            def plan(self, privacy, accuracy, n=None):
+                return privacy
+
+    class Kept(type(LINE)):
+        def plan(self, privacy, accuracy, n=None):
+            return POINT.plan(Privacy(1.0, 1e-2), ACCURACY)
+
+    with pytest.raises(InputError, match="KLNPlan"):
+        Kept(Thresholds(DOMAIN)).plan(Privacy(1.0), ACCURACY)
 
 
 def test_an_empty_buffer_is_one_with_room_for_a_row():
