@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from median_plans import plan_near
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -21,7 +22,6 @@ from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, RecPrefixDesign, plan_for, private_median, rank_quality
-from dpjax.papers.medians import plan_near
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.search import smallest
 
@@ -51,7 +51,7 @@ TAIL = """
 
 The exponential median pays (4/epsilon) ln 2 = 2.8 rows for each bit of the domain; the others pay for ln(1/delta), and
 hardly for the domain. RecPrefix needs fewer rows than the exponential median from about {measured} bits on in practice,
-and from {proved} bits on by proof. Plans in practice are those of `papers.medians.plan_near`: RecPrefix does
+and from {proved} bits on by proof. Plans in practice are those of `scripts/median_plans.py`: RecPrefix does
 without trims there and with less margin than its proof needs, TreeLog and RSC follow their planners at a smaller slack.
 They are as private as proved ones. Other data than these 15 families may need more rows; the proved n is for all.
 """

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from median_plans import plan_near
+
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
@@ -19,7 +21,6 @@ from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_improper import subsamples_and_median
 from dpjax.mechanisms.median import MedianDesign, MedianPlan
-from dpjax.papers.medians import plan_near
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import vc1 as theory
 from dpjax.theory.search import smallest
@@ -49,7 +50,7 @@ Measured: {measured}
 
 Planned: {planned}
 
-Plans in practice are those of `papers.medians.plan_near`; on this distribution most subsamples agree, other ones
+Plans in practice are those of `scripts/median_plans.py`; on this distribution most subsamples agree, other ones
 may need more examples. The planned numbers hold for all.
 """
 
@@ -95,7 +96,7 @@ def planned_rows(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -
 
 @dataclass(frozen=True)
 class PracticalVC1(ImproperVC1):
-    """An `ImproperVC1` whose median is that of `medians.plan_near` for 2 t / 3 rows: as private, without a proof."""
+    """An `ImproperVC1` with the median of `median_plans.plan_near` for 2 t / 3 rows: as private, without a proof."""
 
     def median(self, design: MedianDesign, t: int) -> MedianPlan:
         """At the design's budget."""

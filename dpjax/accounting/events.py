@@ -200,7 +200,7 @@ class RandomizedResponse(_Atoms):
         checks.integer("outcomes", self.outcomes, 2)
         if self.neighboring is not Neighboring.REPLACE_ONE:
             raise InputError(
-                "neighboring", "REPLACE_ONE for randomized response", self.neighboring.name,
+                "neighboring", "REPLACE_ONE for randomized response", str(self.neighboring),
                 "the number of reports changes with the number of rows",
             )  # fmt: skip
 

@@ -102,14 +102,12 @@ def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -
     if getattr(key, "shape", None) != ():
         raise InputError("key", "one key, jax.random.key(seed)", f"{key!r}", "vmap over a batch of keys")
     checks.instance("sample", sample, Sample, "make it with dpjax.learners.database")
-    like = {"x": (jnp.uint32, 2), "y": (jnp.bool_, 2), "mask": (jnp.bool_, 1)}
-    for name, (dtype, axes) in like.items():
-        part = getattr(sample, name)
-        shape = np.shape(part)
-        if getattr(part, "dtype", None) != dtype or len(shape) != axes or shape[0] != np.shape(sample.mask)[0]:
-            wanted = f"{dtype.__name__}[capacity{', ...' * (axes - 1)}], one capacity for all parts"
-            given = f"{getattr(part, 'dtype', type(part).__name__)}{shape}"
-            raise InputError(f"sample.{name}", wanted, given, "make samples with dpjax.learners.database")
+    for name, like in (("x", "uint32[capacity, limbs]"), ("y", "bool[capacity, k]"), ("mask", "bool[capacity]")):
+        part, dtype = getattr(sample, name), like.partition("[")[0]
+        given, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
+        if given != dtype or len(shape) != like.count(",") + 1 or shape[:1] != np.shape(sample.mask)[:1]:
+            advice = "make samples with dpjax.learners.database"
+            raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{given}{shape}", advice)
     if not sample.capacity:
         sample = jax.tree.map(lambda part: jnp.zeros((1, *part.shape[1:]), part.dtype), sample)
     domain, x = self.concepts.domain, sample.x
@@ -191,9 +189,8 @@ class OfLearner(OfColumns):
 
 def replace_one_only(neighboring: Neighboring, why: str) -> None:
     """Refuses another relation for a learner that is private only where n is public."""
-    require_relation(neighboring)
     if neighboring is not Neighboring.REPLACE_ONE:
-        raise InputError("neighboring", "REPLACE_ONE", neighboring.value, why)
+        raise InputError("neighboring", "Neighboring.REPLACE_ONE", str(neighboring), why)
 
 
 def single_column(sample: Sample, learner: str) -> Array:

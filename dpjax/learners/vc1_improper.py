@@ -163,10 +163,7 @@ class ImproperVC1(OfClass):
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled (then its subsample is inconsistent); one path against another.
-
-        Half of the rows are on the other path, or a third: a median is a node of either then.
-        """
+        """All rows alike, one moved or relabelled (an inconsistent subsample then); half or a third on another path."""
         pairs = super().hard_neighbors(rows)
         deep = _two_paths(self.concepts)
         if deep and rows > 1:

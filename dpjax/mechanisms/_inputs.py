@@ -20,23 +20,20 @@ def epsilon_of(epsilon: Array | float) -> Array:
     return as_float(epsilon)
 
 
-def held(name: str, values: Any, sensitivity: float = 1.0) -> Array:
-    """Host numbers as an array. InputError for whole ones that its type does not hold: they would wrap.
+def held(name: str, values: Any, spread: float = 1.0) -> Array:
+    """Host numbers as an array. InputError for NaN, and for whole numbers that its type does not hold: they would wrap.
 
-    Fractions may be rounded by 2**-20 of the sensitivity, which the contract "ideal" allows for, and by no more.
+    Fractions may be rounded by 2**-20 of the sensitivity ``spread``, which the contract "ideal" allows for.
     """
     if any(isinstance(part, jax.Array) for part in jax.tree.leaves(values)):
         return jnp.asarray(values)
     host = np.asarray(values)
     if host.dtype.kind not in "biuf":
         raise InputError(name, "numbers", str(host.dtype), "give an array of numbers")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # inf - inf
         found = host.astype(jax.dtypes.canonicalize_dtype(host.dtype))
-    moved = host != found
-    if host.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):  # inf - inf
-            moved &= np.abs(host - found) > sensitivity * 2.0**-20
-    if np.any(moved):
+        near = host.dtype.kind == "f" and np.abs(host - found) <= spread * 2.0**-20
+    if np.any((host != found) & np.logical_not(near)):
         raise InputError(
             name, f"numbers that {found.dtype} holds", f"{host.dtype} up to {np.max(np.abs(host)):g}",
             "subtract a public number, or enable 64-bit types",
@@ -45,10 +42,10 @@ def held(name: str, values: Any, sensitivity: float = 1.0) -> Array:
 
 
 def vector(
-    name: str, values: Any, *, integers: bool = True, least: int = 0, unsigned: bool = False, sensitivity: float = 1.0
+    name: str, values: Any, *, integers: bool = True, least: int = 0, unsigned: bool = False, spread: float = 1.0
 ) -> Array:
     """A one-dimensional array, of signed whole numbers unless said otherwise, with at least ``least`` entries."""
-    values = held(name, values, sensitivity)
+    values = held(name, values, spread)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
             name, f"a vector of {least} or more entries", f"shape {values.shape}", "use vmap over leading axes"

@@ -84,7 +84,7 @@ def inputs(queries, threshold, epsilon, sensitivity, monotonic, neighboring) -> 
     """(queries - threshold, 1 / scale of the threshold's noise, scale of a query's noise in units of that scale)."""
     factor = rate(epsilon, sensitivity, neighboring=neighboring)
     rate(epsilon, monotonic=monotonic, neighboring=neighboring)  # refuses monotonic under REPLACE_ONE
-    queries = asked(vector("queries", queries, integers=False, sensitivity=sensitivity), "above_threshold", sensitivity)
+    queries = asked(vector("queries", queries, integers=False, spread=sensitivity), "above_threshold", sensitivity)
     threshold = signed("threshold", held("threshold", threshold, math.inf))  # public: a fraction may be rounded
     whole = jnp.issubdtype(queries.dtype, jnp.integer) and jnp.issubdtype(threshold.dtype, jnp.integer)
     dtype = np.promote_types(queries.dtype, threshold.dtype) if whole else np.dtype(np.float64)

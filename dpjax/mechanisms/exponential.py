@@ -64,7 +64,7 @@ def exponential(
     Reference: McSherry and Talwar 2007, Theorem 6.
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
-    scores = vector("scores", scores, integers=False, unsigned=True, sensitivity=sensitivity)
+    scores = vector("scores", scores, integers=False, unsigned=True, spread=sensitivity)
     return scaled(asked(scores, "exponential", sensitivity), factor, where, log_base)
 
 

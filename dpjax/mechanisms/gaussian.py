@@ -57,8 +57,8 @@ def gaussian_mechanism(value: Array, plan: GaussianPlan, *, sensitivity: float) 
     Reference: Balle and Wang 2018, Theorem 8.
     """
     sigma = as_float(plan.sigma)
-    value = held("value", value, positive("sensitivity", sensitivity))
-    value = asked(value, "gaussian_mechanism", sensitivity, "euclidean")
+    spread = positive("sensitivity", sensitivity)
+    value = asked(held("value", value, spread), "gaussian_mechanism", spread, "euclidean")
     return Gaussian(value.astype(sigma.dtype), sigma)
 
 

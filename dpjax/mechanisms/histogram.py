@@ -215,8 +215,7 @@ def stability_histogram(
     with jax.enable_x64(True):  # as the guarantee computes it
         share = jnp.asarray(alpha, jnp.float64) * jnp.asarray(n).astype(jnp.float64)
         least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)
-        margin = rate.astype(jnp.float64) * (share / 2 - least.astype(jnp.float64))
-        margin = _not_below(margin, epsilon.dtype)
+        margin = _not_below(rate.astype(jnp.float64) * (share / 2 - least.astype(jnp.float64)), epsilon.dtype)
     return HistogramLaw(counts, least, rate, margin)
 
 
@@ -250,10 +249,9 @@ def stability_histogram_guarantee(
 
 def _printed(neighboring: Neighboring, alpha, n) -> tuple:
     """alpha and n, which the printed thresholds need."""
-    require_relation(neighboring)
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError(
-            "neighboring", "REPLACE_ONE for calibration='printed'", neighboring.value,
+            "neighboring", "REPLACE_ONE for calibration='printed'", str(neighboring),
             "the printed thresholds are multiples of n, which is public only under REPLACE_ONE",
         )  # fmt: skip
     if alpha is None or n is None:

@@ -22,7 +22,7 @@ from dpjax.core.draws import asked, drawn
 from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.laws.base import Support
-from dpjax.mechanisms._inputs import lag, positive, vector
+from dpjax.mechanisms._inputs import lag, vector
 from dpjax.mechanisms.exponential import rate
 
 
@@ -148,9 +148,10 @@ def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> t
 
     And the dtype of epsilon.
     """
-    scores = vector("scores", scores, integers=False, least=1, sensitivity=positive("sensitivity", sensitivity))
-    scores = asked(scores, "permute_and_flip", sensitivity)
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
+    scores = asked(
+        vector("scores", scores, integers=False, least=1, spread=sensitivity), "permute_and_flip", sensitivity
+    )
     whole = jnp.issubdtype(scores.dtype, jnp.integer)
     lowest = jnp.asarray(jnp.iinfo(scores.dtype).min if whole else -jnp.inf, scores.dtype)
     exists = jnp.ones(scores.shape, bool) if where is None else where

@@ -7,7 +7,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.zcdp import pure_rho
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import Neighboring, require_relation
+from dpjax.core.types import Neighboring
 from dpjax.laws import Categorical
 from dpjax.mechanisms._inputs import delta_like, epsilon_of
 
@@ -77,10 +77,9 @@ def revealing_randomized_response_guarantee(
 
 
 def _guarantee(epsilon, delta, neighboring, what, why, source) -> Guarantee:
-    require_relation(neighboring)
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError(
-            "neighboring", "REPLACE_ONE", neighboring.value, "there is one record, and it is always reported"
+            "neighboring", "Neighboring.REPLACE_ONE", str(neighboring), "there is one record, and it is always reported"
         )
     rho = pure_rho(checks.epsilon(epsilon)) if delta == 0 else None
     return Guarantee(epsilon, delta, neighboring, what, why=why, source=source, rho=rho)

@@ -4,7 +4,7 @@ Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import jax.numpy as jnp
@@ -121,6 +121,7 @@ class OfThresholds(OfElements):
     """What sanitizers of all thresholds share; an interval takes two. A row has ``bits`` in [1, 2**30]."""
 
     bits: int
+    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     kind: ClassVar[str] = "thresholds"
 
     def __post_init__(self):

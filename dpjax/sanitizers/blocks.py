@@ -14,7 +14,7 @@ from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized
@@ -55,7 +55,6 @@ class RankBlocks(OfThresholds):
     blocks: int | None = field(default=None, kw_only=True)
     median: str | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
-    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):

@@ -150,7 +150,6 @@ class Hierarchy(OfThresholds):
     levels: int | None = field(default=None, kw_only=True)
     counts: float | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
-    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "pure"
 
     def __post_init__(self):

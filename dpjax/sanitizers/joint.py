@@ -11,7 +11,7 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
 from dpjax.sanitizers.blocks import log_size
@@ -57,7 +57,6 @@ class JointQuantiles(OfThresholds):
 
     count: int | None = field(default=None, kw_only=True)
     ties: int | None = field(default=None, kw_only=True)
-    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "bounded range"
 
     def __post_init__(self):

@@ -70,7 +70,6 @@ class IndependentQuantiles(OfThresholds):
 
     count: int | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
-    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
@@ -150,7 +149,6 @@ class RecursiveQuantiles(OfThresholds):
 
     levels: int | None = field(default=None, kw_only=True)
     ties: int | None = field(default=None, kw_only=True)
-    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "pure"
 
     def __post_init__(self):

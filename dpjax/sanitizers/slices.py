@@ -66,7 +66,6 @@ class Slices(OfThresholds):
 
     count: int | None = field(default=None, kw_only=True)
     domain_size: int | None = field(default=None, kw_only=True)
-    neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):

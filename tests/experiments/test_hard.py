@@ -12,11 +12,12 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.experiment import noise_of
-from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
+from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
 from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ImproperVC1
+from scripts.hard_trees import hard_tree, wrong_children
 from scripts.vc1_height import planned_rows
 
 

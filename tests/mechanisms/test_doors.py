@@ -55,8 +55,9 @@ def test_what_int32_holds_is_the_same_from_the_host(mechanism):
 
 
 def test_what_is_no_number_is_refused():
-    with pytest.raises(InputError, match="numbers"):
-        m.exponential(["a", "b"], 1.0)
+    for given in (["a", "b"], np.array([1.0, np.nan]), np.array([1.0, np.nan], np.float32)):
+        with pytest.raises(InputError, match="numbers"):
+            m.exponential(given, 1.0)
 
 
 @pytest.mark.parametrize("attempt", [

@@ -9,8 +9,8 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.median import plan_exponential, private_median, rank_quality
 from dpjax.mechanisms.median.bits import encode
-from dpjax.papers.medians import plan_near
 from scripts.median_domains import _program, interior_points, turning_weight
+from scripts.median_plans import plan_near
 
 TRIALS, BITS = 48, 20
 
