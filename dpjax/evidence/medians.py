@@ -102,7 +102,7 @@ def _treelog(relation: Neighboring) -> Target:
 
 
 def _treelog_rsc(relation: Neighboring) -> Target:
-    """Databases stand next to a test that turns at ``_DEEPEST`` rows, at every budget."""
+    """Databases stand next to a test that turns at ``_DEEPEST`` rows; at (1, 1e-6) none of them is answered."""
     plan = partial(small_rsc, _WIDE, deepest=_DEEPEST)
     return Target(
         "treelog_rsc", lambda e, d: m.treelog_rsc_guarantee(plan(Privacy(e, d))), _run, list,
