@@ -27,6 +27,7 @@ def options(
     given = parser.parse_args(arguments)
     checks.integer("--seed", given.seed, 0, 2**32 - 1)
     checks.integer("--trials", given.trials, 1)
+    given.out.mkdir(parents=True, exist_ok=True)  # before anything is computed
     return given
 
 

@@ -159,14 +159,13 @@ class Hierarchy(OfThresholds):
             checks.probability("counts", self.counts)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
-        """Levels, and the fraction of the counts, that need the fewest rows, whatever epsilon."""
+        """Levels, and the counts' fraction, that need the fewest rows: for 2^-levels where these cannot reach alpha."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         levels = levels_tried(alpha) if self.levels is None else (self.levels,)
         fractions = _FRACTIONS if self.counts is None else (self.counts,)
         pairs = [(level, fraction) for level in levels for fraction in fractions]
-        chosen = pairs[0]
-        if len(pairs) > 1:
-            chosen = min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), pair[0], alpha, beta))
+        aims = alpha, max(alpha, 2.0 ** -max(levels))
+        chosen = min(pairs, key=lambda pair: [self._rows(*_parts(1.0, *pair), pair[0], aim, beta) for aim in aims])
         median, scale = _parts(epsilon, *chosen)
         return HierarchyPlan(median, scale, chosen[0])
 
@@ -193,9 +192,8 @@ class Hierarchy(OfThresholds):
         add = Neighboring.ADD_OR_REMOVE_ONE
         median = exponential_guarantee(float(plan.median), "medians of one level", add)
         splits = basic((as_replace_one(median),), "three-way splits", plan.levels)
-        counts = laplace_mechanism_guarantee(
-            2 / positive("scale", plan.scale), sensitivity=2, what="counts of the leaves"
-        )
+        rate = 2 / positive("scale", plan.scale)
+        counts = laplace_mechanism_guarantee(rate, sensitivity=2, what="counts of the leaves")
         return basic((splits, counts), f"threshold sanitizer, {plan.levels} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:

@@ -105,3 +105,10 @@ def test_the_guarantee_reads_the_leaves_that_run():
     plan = slices.plan(Privacy(1.0, 1e-6), ACCURACY)
     with pytest.raises(InputError, match="table of the plan's rate"):
         slices.guarantee(dataclasses.replace(plan, rate=up(2 * float(plan.rate))))
+
+
+def test_a_hierarchy_of_too_few_levels_plans_for_what_they_reach():
+    """No number of rows gives alpha = 0.01 with 5 levels; the counts' part of the budget is no worse for it."""
+    found = [Hierarchy(levels=5, bits=16).plan(Privacy(1.0), Accuracy(alpha, 0.05)) for alpha in (0.01, 2**-5)]
+    assert float(found[0].scale) == float(found[1].scale) < 10
+    assert Hierarchy(levels=5, bits=16, counts=0.025).plan(Privacy(1.0), Accuracy(0.01, 0.05)).scale > 79
