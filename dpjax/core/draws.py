@@ -82,9 +82,8 @@ def _compiled(**how: Any) -> Callable:
 
 
 def _draw_now(*operands: Any, **how: Any) -> Any:
-    with jax.enable_x64(True):
-        by_hand = jax.config.jax_disable_jit  # jit would bind this again
-        run = sampler_of(how["jaxpr"], how["lanes"]) if by_hand else _compiled(**how)
+    with jax.enable_x64(True):  # where jit is off, `_compiled` would end here again
+        run = sampler_of(how["jaxpr"], how["lanes"]) if jax.config.jax_disable_jit else _compiled(**how)
         return run(*operands)
 
 

@@ -1,8 +1,9 @@
 """What every learner is: four faces of one algorithm that must agree."""
 
+import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -85,8 +86,10 @@ def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: 
 
 def _kind_of_plan(cls: Any) -> Any:
     """What the annotation of `plan` says that it returns, its own or else inherited; None without one."""
-    hints = (get_type_hints(vars(base)["plan"]) for base in cls.__mro__ if "plan" in vars(base))
-    return next((found["return"] for found in hints if "return" in found), None)
+    for plan in (vars(base).get("plan") for base in cls.__mro__):
+        if found := getattr(plan, "__annotations__", {}).get("return"):
+            return vars(sys.modules[plan.__module__]).get(found, found) if isinstance(found, str) else found
+    return None
 
 
 def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
@@ -122,8 +125,7 @@ def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -
 def limbs_of(x: Any, domain: Any) -> None:
     """Refuses elements that are not encoded: ``uint32[..., limbs]``."""
     if np.ndim(x) < 1 or np.shape(x)[-1] != domain.limbs:
-        advice = "encode them: domain.encode"
-        raise InputError("x", f"encoded elements, of {domain.limbs} limbs each", f"shape {np.shape(x)}", advice)
+        raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {np.shape(x)}", "encode them: domain.encode")
 
 
 def _behind(door: Callable, method: Callable) -> Callable:
@@ -141,7 +143,7 @@ class OfClass:
         super().__init_subclass__(**how)
         doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
         if "plan" in vars(cls) and _kind_of_plan(cls) is None:
-            advice = "write its class, -> MyPlan: learn and guarantee refuse other plans by it"
+            advice = "write -> MyPlan: other learners' plans are refused by it"
             raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", advice)
         for name, door in doors.items():
             if name in vars(cls):

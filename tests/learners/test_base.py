@@ -123,6 +123,12 @@ def test_a_plan_s_class_is_known_by_its_annotation():
         def plan(self, privacy, accuracy, n=None):
             return POINT.plan(Privacy(1.0, 1e-2), ACCURACY)
 
+    class Text(type(LINE)):
+        def plan(self, privacy, accuracy, n=None) -> "KLN":
+            return POINT.plan(Privacy(1.0, 1e-2), ACCURACY)
+
+    with pytest.raises(InputError, match="expected KLN,"):
+        Text(Thresholds(DOMAIN)).plan(Privacy(1.0), ACCURACY)
     with pytest.raises(InputError, match="KLNPlan"):
         Kept(Thresholds(DOMAIN)).plan(Privacy(1.0), ACCURACY)
 
