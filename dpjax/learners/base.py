@@ -87,7 +87,8 @@ def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: 
 def _kind_of_plan(cls: Any) -> Any:
     """What the annotation of `plan` says that it returns, its own or else inherited; None without one."""
     for plan in (vars(base).get("plan") for base in cls.__mro__):
-        if found := getattr(plan, "__annotations__", {}).get("return"):
+        if "return" in (notes := getattr(plan, "__annotations__", {})):
+            found = notes["return"] or type(None)
             return vars(sys.modules[plan.__module__]).get(found, found) if isinstance(found, str) else found
     return None
 
@@ -143,8 +144,7 @@ class OfClass:
         super().__init_subclass__(**how)
         doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
         if "plan" in vars(cls) and _kind_of_plan(cls) is None:
-            advice = "write -> MyPlan: other learners' plans are refused by it"
-            raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", advice)
+            raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", "write -> MyPlan, to refuse others")
         for name, door in doors.items():
             if name in vars(cls):
                 setattr(cls, name, _behind(door, vars(cls)[name]))
