@@ -131,7 +131,7 @@ def choose(
     half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
     if len(only := np.unique(np.concatenate([side.code for side in sides]))) == 1:  # any other output tells
         known = replace(_linear(np.zeros((count, 3), np.float32), "cells"), codes=jnp.asarray(only))
-        other = replace(known, scores=jnp.ones(1), threshold=jnp.float32(0.5), complement=jnp.bool_(True))
+        other = replace(known, scores=jnp.ones(1, jnp.float32), threshold=jnp.float32(0.5), complement=jnp.bool_(True))
         return Chosen(other, False, -np.inf), Chosen(other, True, -np.inf)
     halves = slice(half), slice(half, None)
     fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)

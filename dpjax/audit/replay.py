@@ -106,7 +106,7 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
     plan = target.plan(privacy)
     found = [(difference(target, pair, plan, seed), pair) for pair in pairs]
     (ratio, what, questions), pair = max(found, key=lambda entry: entry[0][0])
-    evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s), no noise; at most, {what}"
+    evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s), not their noise; at most, {what}"
     return Report(
         target.name, target.calibration, claim, "replay", evidence, claim.epsilon * ratio, claim.delta, 1.0,
         pair.witness(), ratio > 1 + _SLACK, [],

@@ -94,8 +94,8 @@ def _listed(law: Any, support: Support, trials: int, seed: int) -> tuple[list[st
     chances = np.exp(np.asarray(support.log_mass, np.float64))
     with jax.enable_x64(True):
         told = np.exp(np.asarray(jax.vmap(law.log_prob)(support.outcomes), np.float64))
-    if not np.allclose(told, chances, rtol=0, atol=1e-6):
-        at = int(np.argmax(~np.isclose(told, chances, rtol=0, atol=1e-6)))
+    if (wrong := ~np.isclose(told, chances, rtol=0, atol=1e-6)).any():
+        at = int(np.argmax(wrong))
         masses = f"{told[at]:g} and {chances[at]:g} for outcome {at}"
         raise InputError("law", "one log_prob and support with the same masses", masses, "give both from one formula")
     real, outcomes = jnp.asarray(chances > 0), jax.tree.leaves(support.outcomes)

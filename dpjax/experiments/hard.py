@@ -1,4 +1,4 @@
-"""Workloads on which classes of VC dimension 1 are hard to learn with error alpha."""
+"""Workloads on which thresholds are hard to learn with error alpha."""
 
 import jax.numpy as jnp
 

@@ -17,16 +17,18 @@ _ORDER = 10  # of the tail series: relative error below 1e-15 where it is used (
 @register_dataclass
 @dataclass(frozen=True)
 class Gaussian:
-    """The normal law with mean ``loc`` and standard deviation ``scale``, both ``float[...]``."""
+    """The normal law with mean ``loc``, float or whole, and standard deviation ``scale``, ``float[...]``."""
 
     loc: Array
     scale: Array
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element, tails exact (see `random.normal`)."""
+        """One draw an element, tails exact (see `random.normal`); what is rounded is the sum, not loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
-        return self.loc + self.scale * random.normal(key, shape, jnp.result_type(self.scale))
+        noise = self.scale * random.normal(key, shape, jnp.result_type(self.scale))
+        with jax.enable_x64(True):
+            return (jnp.asarray(self.loc).astype(jnp.float64) + noise.astype(jnp.float64)).astype(noise.dtype)
 
     def log_prob(self, value: Array) -> Array:
         """The log density at value, ``float64[]``; the entries are independent."""
@@ -41,15 +43,15 @@ class Gaussian:
 
     def log_cdf(self, value: Array) -> Array:
         """log P(X <= value), exact in both tails."""
-        return jax.scipy.special.log_ndtr((value - self.loc) / self.scale, _ORDER)
+        return jax.scipy.special.log_ndtr((value - self.loc.astype(self.scale.dtype)) / self.scale, _ORDER)
 
     def log_survival(self, value: Array) -> Array:
         """log P(X >= value), exact in both tails."""
-        return jax.scipy.special.log_ndtr((self.loc - value) / self.scale, _ORDER)
+        return jax.scipy.special.log_ndtr((self.loc.astype(self.scale.dtype) - value) / self.scale, _ORDER)
 
     def log_mass(self, low: Array, high: Array) -> Array:
         """log P(low <= X <= high) for low <= high, either of which may be infinite, from the smaller of both tails."""
-        upper = low + high > 2 * self.loc
+        upper = low + high > 2 * self.loc.astype(self.scale.dtype)
         near = jnp.where(upper, self.log_survival(low), self.log_cdf(high))
         far = jnp.where(upper, self.log_survival(high), self.log_cdf(low))
         return near + jnp.log(-jnp.expm1(jnp.where(near > far, far - near, 0)))

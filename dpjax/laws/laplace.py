@@ -22,7 +22,7 @@ class Laplace:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element, tails exact (see `random.laplace`); what is rounded is the sum, not a whole loc."""
+        """One draw an element, tails exact (see `random.laplace`); what is rounded is the sum, not loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
         noise = self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
         with jax.enable_x64(True):

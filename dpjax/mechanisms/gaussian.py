@@ -46,7 +46,7 @@ def gaussian_mechanism(value: Array, plan: GaussianPlan, *, sensitivity: float) 
     """value + N(0, sigma^2), independently in each coordinate.
 
     Args:
-      value: ``int32[...]`` or ``float[...]``; float32 holds whole numbers up to 2**24.
+      value: ``int32[...]`` or ``float[...]``. Noise is added before anything is rounded to the type of sigma.
       plan: of `gaussian_plan`; traced.
       sensitivity: static; the one that the plan was made for.
 
@@ -58,8 +58,7 @@ def gaussian_mechanism(value: Array, plan: GaussianPlan, *, sensitivity: float) 
     """
     sigma = as_float(plan.sigma)
     spread = positive("sensitivity", sensitivity)
-    value = asked(held("value", value, spread), "gaussian_mechanism", spread, "euclidean")
-    return Gaussian(value.astype(sigma.dtype), sigma)
+    return Gaussian(asked(held("value", value, spread), "gaussian_mechanism", spread, "euclidean"), sigma)
 
 
 def gaussian_mechanism_guarantee(

@@ -21,7 +21,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     """value + Lap(sensitivity / epsilon), independently in each coordinate.
 
     Args:
-      value: ``int32[...]`` or ``float[...]``. Noise is added to a whole number before anything is rounded to float32.
+      value: ``int32[...]`` or ``float[...]``. Noise is added before anything is rounded to the type of epsilon.
       epsilon: traced scalar > 0.
       sensitivity: static; the most that a neighbour moves value in L1 norm, summed over all coordinates.
 
@@ -32,8 +32,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Reference: Dwork and Roth 2014, Theorem 3.6.
     """
     scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
-    value = asked(held("value", value, sensitivity), "laplace_mechanism", sensitivity, "sum")
-    return Laplace(value if jnp.issubdtype(value.dtype, jnp.integer) else value.astype(scale.dtype), scale)
+    return Laplace(asked(held("value", value, sensitivity), "laplace_mechanism", sensitivity, "sum"), scale)
 
 
 @plan_type

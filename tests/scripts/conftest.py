@@ -10,8 +10,6 @@ import pytest
 def scripts(root):
     """Loads a script by its name."""
 
-    sys.path.append(str(root / "scripts"))  # as Python does for a script that it runs
-
     def load(name):
         spec = importlib.util.spec_from_file_location(name, root / "scripts" / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
@@ -19,5 +17,4 @@ def scripts(root):
         spec.loader.exec_module(module)
         return module
 
-    yield load
-    sys.path.remove(str(root / "scripts"))
+    return load
