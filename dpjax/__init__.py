@@ -1,0 +1,95 @@
+"""dpjax: private PAC learners, run thousands of times with explicit keys, measured and audited.
+
+    import dpjax as dp
+
+The nouns below are imported when they are first used; ``dir(dpjax)`` lists them.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpjax import audit as audit
+    from dpjax.baselines import ERM as ERM
+    from dpjax.concepts import Conjunctions as Conjunctions
+    from dpjax.concepts import ConvexPolygons as ConvexPolygons
+    from dpjax.concepts import Disjunctions as Disjunctions
+    from dpjax.concepts import Domain as Domain
+    from dpjax.concepts import Finite as Finite
+    from dpjax.concepts import Hypothesis as Hypothesis
+    from dpjax.concepts import Parities as Parities
+    from dpjax.concepts import Points as Points
+    from dpjax.concepts import ProductCube as ProductCube
+    from dpjax.concepts import Thresholds as Thresholds
+    from dpjax.concepts import Tree as Tree
+    from dpjax.concepts import UniformCube as UniformCube
+    from dpjax.concepts import UniformPlane as UniformPlane
+    from dpjax.concepts import Unions as Unions
+    from dpjax.concepts.distributions import heavy as heavy
+    from dpjax.concepts.distributions import uniform as uniform
+    from dpjax.concepts.distributions import zipf as zipf
+    from dpjax.core import keys as keys
+    from dpjax.core.checks import InputError as InputError
+    from dpjax.core.types import Accuracy as Accuracy
+    from dpjax.core.types import Neighboring as Neighboring
+    from dpjax.core.types import Privacy as Privacy
+    from dpjax.core.types import Sample as Sample
+    from dpjax.experiments.results import Result as Result
+    from dpjax.experiments.study import Search as Search
+    from dpjax.experiments.study import Study as Study
+    from dpjax.experiments.task import Task as Task
+    from dpjax.learners import KLN as KLN
+    from dpjax.learners import ConjunctionLearner as ConjunctionLearner
+    from dpjax.learners import EmpiricalLearner as EmpiricalLearner
+    from dpjax.learners import GenericLearner as GenericLearner
+    from dpjax.learners import HashedPoints as HashedPoints
+    from dpjax.learners import ImproperVC1 as ImproperVC1
+    from dpjax.learners import Independent as Independent
+    from dpjax.learners import Learner as Learner
+    from dpjax.learners import ParityLearner as ParityLearner
+    from dpjax.learners import PointLearner as PointLearner
+    from dpjax.learners import PolygonLearner as PolygonLearner
+    from dpjax.learners import ProperVC1 as ProperVC1
+    from dpjax.learners import ThresholdInterior as ThresholdInterior
+    from dpjax.learners import ThresholdMedian as ThresholdMedian
+    from dpjax.learners import UnionLearner as UnionLearner
+    from dpjax.learners import database as database
+
+    __version__: str
+
+_NOUNS = {
+    "dpjax.audit": "audit",
+    "dpjax.core.keys": "keys",
+    "dpjax.core.checks": "InputError",
+    "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
+    "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Parities Points ProductCube "
+    "Thresholds Tree UniformCube UniformPlane Unions",
+    "dpjax.concepts.distributions": "heavy uniform zipf",
+    "dpjax.learners": "ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints ImproperVC1 Independent KLN "
+    "Learner ParityLearner PointLearner PolygonLearner ProperVC1 ThresholdInterior ThresholdMedian UnionLearner "
+    "database",
+    "dpjax.baselines": "ERM",
+    "dpjax.experiments.task": "Task",
+    "dpjax.experiments.study": "Search Study",
+    "dpjax.experiments.results": "Result",
+}
+"""Where each noun is; a module's own last name is the module."""
+_HOME = {name: module for module, names in _NOUNS.items() for name in names.split()}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        return metadata.version("dpjax")
+    if name not in _HOME:
+        raise AttributeError(f"module 'dpjax' has no attribute {name!r}")
+    module = importlib.import_module(_HOME[name])
+    found = module if _HOME[name].endswith(f".{name}") else getattr(module, name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME, "__version__"})

@@ -13,10 +13,10 @@ from dpjax.concepts import Conjunctions, ProductCube
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.experiment import Workload
 from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.task import Task
 from dpjax.learners import ConjunctionLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -81,8 +81,8 @@ def _measured(name: str, k: int, trials: int, cells: Cells) -> dict[str, Any]:
     variant, factor = RULES[name]
     concepts = Conjunctions(DIMENSION)
     learner = ByRule(concepts, k, ceil(factor * k), RELATION, variant=variant)
-    workload = Workload(ProductCube.balanced(DIMENSION, k), concepts.targets(64, k, signs=False))
-    setting = Setting(learner, workload, 1, 1, EPSILON, DELTA, ALPHA, BETA)
+    task = Task(concepts, ProductCube.balanced(DIMENSION, k), concepts.targets(64, k, signs=False))
+    setting = Setting(learner, task, 1, 1, EPSILON, DELTA, ALPHA, BETA)
     grid = geometric_grid(64, 40_000, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA)
     star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)

@@ -21,8 +21,8 @@ from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.engine import capacity
-from dpjax.experiments.experiment import Experiment, Workload
 from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.plots.lines import Line, Panel, plot_lines
 
@@ -240,13 +240,11 @@ def _program(network: DPSGD | None, room: int) -> Callable:
 
     room: of the buffer that the n rows are in.
     """
-    experiment, probes = Experiment(OURS, 1, room), jnp.asarray(UNIFORM.points())
+    probes = jnp.asarray(UNIFORM.points())
 
     def trial(targets: Array, key: Array, n: Array, numbers: Numbers | None) -> Array:
-        of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
-        workload = Workload(UNIFORM, targets)
-        target = experiment.draw_targets(of_target, workload)
-        sample = experiment.draw_sample(of_sample, workload, target, n)
+        of_data, of_learn = keys.streams(key, "data", "learner")
+        sample, target = Task(CONCEPTS, UNIFORM, targets).draw(of_data, n, capacity=room)
         if network is None or numbers is None:
             predicted = OURS.predict(OURS.learn(of_learn, sample, OURS.plan(BUDGET, ACCURACY)), probes)
         else:

@@ -3,23 +3,21 @@
 Run: python scripts/multi_learners.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, distributions
-from dpjax.core import wide
+from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import catalog
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.experiment import Workload
+from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import rate as success_rate
 from dpjax.experiments.n_star import scratch_cells
 from dpjax.experiments.reports import options, table
+from dpjax.experiments.task import Task
 from dpjax.learners import (
     KLN,
     EmpiricalLearner,
@@ -118,27 +116,26 @@ def _rows(
     for kind in kinds if entry.learner.concepts is not PARITIES else ("uniform",):
         for rate in noise:
             epsilon, delta = float(entry.privacy.epsilon), float(entry.privacy.delta)
-            workload = _workload(entry.learner.concepts, kind, rate)
-            setting = Setting(entry.learner, workload, entry.k, n, epsilon, delta, ALPHA, BETA, "multi-learners")
+            task = _task(entry.learner.concepts, kind, rate)
+            setting = Setting(entry.learner, task, entry.k, n, epsilon, delta, ALPHA, BETA, "multi-learners")
             found = success_rate(setting, cells, trials)
             share = found.successes / found.trials
             print(entry.name, kind, rate, n, share, flush=True)
             yield entry.name, entry.k, kind, rate, n, share, f"[{found.lower:.4f}, {found.upper:.4f}]"
 
 
-def _workload(concepts: Any, kind: str, noise: float) -> Workload:
-    if isinstance(concepts, Finite):
-        laws = {
-            "uniform": lambda: distributions.uniform(concepts.domain),
-            "zipf": lambda: distributions.zipf(concepts.domain, concepts.domain.size, 1.0),
-            "adversarial": lambda: distributions.adversarial_finite(concepts.domain, ALPHA),
-        }
-        flips = catalog.noise_of(noise) if noise else None
-        return Workload(laws[kind](), jnp.asarray(wide.encode(range(concepts.size))), flips)
-    name = {Points: "points", Thresholds: "thresholds", Parities: "parities"}[type(concepts)]
-    return catalog.workload(
-        name, concepts.domain.size, kind, atoms=64, mass=0.5, exponent=1.0, alpha=ALPHA, noise=noise
-    )
+def _task(concepts: Any, kind: str, noise: float) -> Task:
+    if kind == "adversarial" and isinstance(concepts, Thresholds):
+        return hard_thresholds(concepts, ALPHA, noise)
+    hard = distributions.adversarial_finite if isinstance(concepts, Finite) else distributions.adversarial_points
+    atoms = concepts.size if isinstance(concepts, Finite) else 64
+    laws: dict[str, Callable[[], Any]] = {
+        "uniform": lambda: UniformCube(concepts.dimension) if concepts is PARITIES else distributions.uniform(domain),
+        "zipf": lambda: distributions.zipf(domain, atoms, 1.0),
+        "adversarial": lambda: hard(domain, ALPHA),
+    }
+    domain = concepts.domain
+    return Task(concepts, laws[kind](), range(atoms) if isinstance(concepts, Finite) else None, noise)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,31 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.concepts import Domain
+from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import catalog
+from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder
 from dpjax.experiments.reports import options, table
+from dpjax.learners.columns import for_concepts
 
 EPSILONS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
 ACCURACY = Accuracy(0.1, 0.1)
+K = 8
+POINTS, THRESHOLDS, CUBE = "Points(2**10)", "Thresholds(2**10)", "Conjunctions(10)"
+_OF_MEDIANS = ("exponential", "recprefix", "treelog", "auto")
+CASES: dict[str, tuple[str, int]] = {
+    **{f"Independent(KLN, composition={how})": (POINTS, K) for how in COMPOSITIONS},
+    **{f"Independent(ThresholdMedian, composition={how})": (THRESHOLDS, K) for how in COMPOSITIONS},
+    **{f"GenericLearner(Hierarchy(bits=10), composition={how})": (THRESHOLDS, K) for how in COMPOSITIONS},
+    **{f"HashedPoints(composition={how})": (POINTS, K) for how in COMPOSITIONS},
+    **{f"ImproperVC1(method={how})": (THRESHOLDS, 1) for how in (*_OF_MEDIANS, "rsc")},
+    **{f"ThresholdInterior(method={how})": (THRESHOLDS, 1) for how in _OF_MEDIANS},
+    "KLN": (POINTS, 1), "ThresholdMedian": (THRESHOLDS, 1), "PointLearner": (POINTS, K), "ERM": (POINTS, K),
+    "ProperVC1": ("caterpillar(256, 3, 0.5)", 1), "EmpiricalLearner(KLN)": (POINTS, K),
+    "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
+    "PolygonLearner": ("ConvexPolygons(31)", 1), "UnionLearner": ("Unions(31)", 1),
+}  # fmt: skip
+"""Every learner, with a class that it fits and a number of concepts."""
 
 
 def budgets(count: int, seed: int) -> Iterator[tuple[float, float]]:
@@ -32,10 +49,17 @@ def program(plan: Any) -> tuple[Any, ...]:
     return structure, *((np.shape(leaf), np.result_type(leaf)) for leaf in leaves)
 
 
+def learner_of(name: str) -> Any:
+    """One of `CASES`."""
+    kind, k = CASES[name]
+    concepts = Builder().build("concepts", kind, CONCEPTS)
+    known = Builder().knowing(concepts=concepts, domain=concepts.domain, k=k)
+    return for_concepts(known.build("learner", name, LEARNERS), k)
+
+
 def row(name: str, count: int, seed: int) -> list[Any] | None:
-    """Of one learner of the catalog; None for one that promises no privacy."""
-    kind, k = catalog.fitting(name)
-    learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), min(k, 8))
+    """Of one learner; None for one that promises no privacy."""
+    learner = learner_of(name)
     if learner.guarantee(learner.plan(Privacy(1.0, 1e-6), ACCURACY)) is None:
         return None
     parts, refused, above = [], 0, 0
@@ -52,22 +76,22 @@ def row(name: str, count: int, seed: int) -> list[Any] | None:
     epsilons, deltas = np.array(parts).T
     shapes = {program(learner.plan(Privacy(e, 1e-6), ACCURACY)) for e in EPSILONS}
     return [
-        name, kind, str(len(shapes)), str(refused), str(above), f"{epsilons.min():.7f}", f"{epsilons.max():.9f}",
-        f"{deltas.max():.9f}",
+        name, CASES[name][0], str(len(shapes)), str(refused), str(above), f"{epsilons.min():.7f}",
+        f"{epsilons.max():.9f}", f"{deltas.max():.9f}",
     ]  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Goes through the catalog of learners."""
+    """Goes through all learners."""
     given = options(__doc__, 0, 200, arguments)
-    found = [row(name, given.trials, given.seed) for name in catalog.learner_names()]
+    found = [row(name, given.trials, given.seed) for name in CASES]
     heads = (
         "learner", "class", "programs", "refused", "above the budget", "least part of epsilon", "largest",
         "largest part of delta",
     )  # fmt: skip
     text = f"""# What plans spend
 
-For each learner of `dpjax list`: how many programs eight values of epsilon from .25 to 4 compile, and at {given.trials}
+For each learner: how many programs eight values of epsilon from .25 to 4 compile, and at {given.trials}
 random budgets (epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2) which part of the budget the plan's own numbers
 spend, as the guarantee adds them up. "Above the budget" counts the guarantees whose epsilon or delta exceeds the
 budget's by any amount, compared in float64. Made by `python scripts/plans.py --trials {given.trials}`.

@@ -16,10 +16,10 @@ from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.experiment import Workload
 from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
+from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
@@ -155,8 +155,7 @@ def _name(case: Case) -> str:
 
 def _measured(case: Case, trials: int, cells: Cells) -> NStar:
     concepts = ConvexPolygons(case.d, case.edges)
-    workload = Workload(UniformPlane(case.d), concepts.targets(64))
-    setting = Setting(ByRule.of(case), workload, 1, 1, EPSILON, DELTA, ALPHA, BETA)
+    setting = Setting(ByRule.of(case), Task(concepts, UniformPlane(case.d)), 1, 1, EPSILON, DELTA, ALPHA, BETA)
     grid = geometric_grid(256, case.most, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA)
     star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)

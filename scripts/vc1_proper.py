@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hard_trees import hard_tree, wrong_children
-
 from dpjax.concepts import Tree, tree_generators
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.bands import Exponent, clopper_pearson, fit_exponent
 from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.hard import hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, guess, scratch_cells
 from dpjax.experiments.reports import about, figure_path, options, table
@@ -34,7 +33,7 @@ TREES = {
 HEAD = f"""# The proper learner beside the improper one
 
 Written by `scripts/vc1_proper.py`: epsilon = {EPSILON:g}, which makes planned numbers affordable, delta = {DELTA:g},
-beta = {BETA:g}, exponential median. Distribution (`scripts/hard_trees.py`): an improper node has to be found, and
+beta = {BETA:g}, exponential median. Distribution (`experiments.hard.hard_tree`): an improper node has to be found, and
 all of its children but one (as many as there is mass for) are wrong by more than alpha.
 
 At the planned n, alpha = {ALPHA:g}. Success with its exact interval at confidence 0.95; claimed {1 - BETA:g}. In the

@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "dpjax"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A layer imports itself and what stands to its left here; `beside` lists what a side building may use.
-ORDER = ("core", "laws", "mechanisms", "sanitizers", "learners baselines", "attacks audit", "evidence experiments",
-         "papers tables", "plots", "cli")  # fmt: skip
+ORDER = ("core", "laws", "mechanisms", "sanitizers", "learners baselines", "attacks audit", "plots",
+         "evidence experiments", "papers tables", "cli")  # fmt: skip
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
 CUTS = {"mechanisms.cover.lines.cuts", "mechanisms.cover.lines.halfplanes"}  # which rows a line cuts off is said once
 BESIDE = {
@@ -24,7 +24,16 @@ BESIDE = {
     "dimensions": {"core"},
 }
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "learners"}
-FLOOR = ("checks", "types", "plans", "draws", "keys", "random", "wide")  # of core: each imports what stands to its left
+FLOOR = (
+    "checks",
+    "files",
+    "types",
+    "plans",
+    "draws",
+    "keys",
+    "random",
+    "wide",
+)  # of core: each imports what stands to its left
 HOST_ONLY = {"numpy", "scipy", "dp_accounting"}
 HOST_LAYERS = ("accounting", "theory", "dimensions")
 FORBIDDEN_DRAWS = {f"jax.random.{name}" for name in (

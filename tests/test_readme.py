@@ -12,12 +12,13 @@ def blocks(root):
 
 def test_the_samples_run(blocks, capsys):
     space = {"__name__": "__main__"}
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     printed = []
     for number, block in enumerate(blocks):
         exec(compile(block, f"README.md, sample {number}", "exec"), space)
         printed.append(capsys.readouterr().out)
-    one, law, trees, many, covers, audits = *printed[:5], "".join(printed[5:])
+    study, one, law, trees, many, covers, audits = *printed[:6], "".join(printed[6:])
+    assert len(study.strip(" []\n").split()) == 4
     assert "(1, 0)-DP" in one and "exponential mechanism over 1152921504606846976 concepts" in one
     assert len(law.split()) > 3 and trees.count("(1, 1e-06)-DP") >= 2
     assert many.startswith("32 136\n") and covers.count("set cover") >= 2
@@ -27,7 +28,7 @@ def test_the_samples_run(blocks, capsys):
 
 def test_the_module_of_one_s_own_stands_alone(blocks, capsys):
     space = {"__name__": "my_module"}
-    exec(compile(blocks[5], "my_module.py", "exec"), space)
+    exec(compile(blocks[6], "my_module.py", "exec"), space)
     assert space["mine"].name == "winner" and not capsys.readouterr().out
 
 

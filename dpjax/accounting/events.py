@@ -9,10 +9,9 @@ randomized response, which exists only under REPLACE_ONE.
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from dp_accounting import dp_event, privacy_accountant
-from dp_accounting.rdp import RdpAccountant
 from scipy.special import logsumexp
 
 from dpjax.accounting.gaussian import gaussian_guarantee
@@ -24,9 +23,10 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
-Atoms = tuple[np.ndarray, np.ndarray]
+if TYPE_CHECKING:  # two seconds to import, and needed where an event is composed only
+    from dp_accounting import dp_event
 
-_ADD_OR_REMOVE_ONE = privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE
+Atoms = tuple[np.ndarray, np.ndarray]
 
 
 class Event(ABC):
@@ -35,7 +35,7 @@ class Event(ABC):
     neighboring: Neighboring
 
     @abstractmethod
-    def event(self) -> dp_event.DpEvent:
+    def event(self) -> "dp_event.DpEvent":
         """The dp_accounting event, normalised so that its sensitivity is 1 under add/remove-one."""
 
     @abstractmethod
@@ -44,7 +44,9 @@ class Event(ABC):
 
     def rdp(self, orders: np.ndarray) -> np.ndarray:
         """Renyi divergences of the worst pair of neighbours, ``float64[m]``, at ``orders`` > 1."""
-        accountant = RdpAccountant(list(orders), _ADD_OR_REMOVE_ONE)
+        from dp_accounting import privacy_accountant, rdp
+
+        accountant = rdp.RdpAccountant(list(orders), privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE)
         accountant.compose(self.event())
         return np.maximum(accountant.rdp, 0.0)
 
@@ -75,8 +77,10 @@ class LaplaceNoise(Event):
         """The pure privacy of one run."""
         return self.sensitivity / self.scale
 
-    def event(self) -> dp_event.DpEvent:
+    def event(self) -> "dp_event.DpEvent":
         """See ``Event``."""
+        from dp_accounting import dp_event
+
         return dp_event.LaplaceDpEvent(1 / self.epsilon)
 
     def guarantee(self, delta: float) -> Guarantee:
@@ -110,8 +114,10 @@ class GaussianNoise(Event):
         """The distance of the two means in units of sigma."""
         return self.sensitivity / self.sigma
 
-    def event(self) -> dp_event.DpEvent:
+    def event(self) -> "dp_event.DpEvent":
         """See ``Event``."""
+        from dp_accounting import dp_event
+
         return dp_event.GaussianDpEvent(1 / self.shift)
 
     def guarantee(self, delta: float) -> Guarantee:
@@ -166,8 +172,10 @@ class DiscreteLaplaceNoise(_Atoms):
         """The pure privacy of one run."""
         return self.sensitivity / self.scale
 
-    def event(self) -> dp_event.DpEvent:
+    def event(self) -> "dp_event.DpEvent":
         """See ``Event``."""
+        from dp_accounting import dp_event
+
         return dp_event.DiscreteLaplaceDpEvent(1 / self.scale, self.sensitivity)
 
     def guarantee(self, delta: float) -> Guarantee:
@@ -204,8 +212,10 @@ class RandomizedResponse(_Atoms):
                 "the number of reports changes with the number of rows",
             )  # fmt: skip
 
-    def event(self) -> dp_event.DpEvent:
+    def event(self) -> "dp_event.DpEvent":
         """The dp_accounting event; its accountants take it under REPLACE_ONE."""
+        from dp_accounting import dp_event
+
         noise = self.outcomes / (math.exp(self.epsilon) + self.outcomes - 1)
         return dp_event.RandomizedResponseDpEvent(noise, self.outcomes)
 
@@ -236,8 +246,10 @@ class ExponentialSelection(_Atoms):
     def __post_init__(self):
         checks.epsilon(self.epsilon)
 
-    def event(self) -> dp_event.DpEvent:
+    def event(self) -> "dp_event.DpEvent":
         """dp_accounting's own event where this version has one, otherwise the zCDP event."""
+        from dp_accounting import dp_event
+
         if hasattr(dp_event, "ExponentialMechanismDpEvent"):
             return dp_event.ExponentialMechanismDpEvent(epsilon=self.epsilon)
         return dp_event.ZCDpEvent(rho=bounded_range_rho(self.epsilon), xi=0.0)

@@ -13,7 +13,7 @@ from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import keys, wide
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, OfClass
+from dpjax.learners.base import InPieces, OfClass, require_pieces
 from dpjax.theory import erm as theory
 
 
@@ -30,6 +30,15 @@ class ERM(OfClass):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
     proper: ClassVar[bool] = True
+    exponent_of_k: ClassVar[float] = 0.0
+    own_points: ClassVar[bool] = True
+
+    def __post_init__(self):
+        require_pieces(self.concepts, "ERM")
+
+    def for_concepts(self, k: int) -> "ERM":
+        """Itself: it takes any number of label columns."""
+        return self
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
         """None: there are no numbers to plan."""

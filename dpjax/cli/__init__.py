@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import dpjax
 from dpjax.cli.arguments import COMMANDS, parse
 from dpjax.core.checks import InputError
 
@@ -16,13 +17,21 @@ Answer = tuple[dict[str, Any], Callable[[], None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command: its status is 0 done, 1 refuted, 2 bad input or a vacuous audit, 3 a fault, 130 interrupted."""
+    """Runs one command.
+
+    Its status: 0 done, 1 a claim refuted, 2 bad input or a vacuous audit, 3 a fault of dpjax, 4 some points failed and
+    the others are stored, 130 interrupted.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    if [*given] == ["--version"]:
+        print(f"dpjax {dpjax.__version__}")
+        return 0
     try:
-        command = parse(sys.argv[1:] if arguments is None else arguments)
+        command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
         answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # only now: help needs no JAX
     except InputError as error:
-        print(f"dpjax: {error}", file=sys.stderr)
+        print(f"{getattr(error, 'trace', '')}dpjax: {error}", file=sys.stderr)
         return 2
     except Exception:  # a fault of ours; Python's own status for it, 1, means a refuted claim here
         traceback.print_exc()
@@ -36,4 +45,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             show()
         sys.stdout.flush()
-    return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 0
+    return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 4 if answer.get("failed") else 0

@@ -3,15 +3,22 @@
 import functools
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
+from tyro.constructors import PrimitiveConstructorSpec
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.config import Curve, Whole, load, read_toml
+from dpjax.experiments.numbers import from_words
+
+_FROM_FLAG = PrimitiveConstructorSpec(
+    nargs=1, metavar="WHOLE", instance_from_str=lambda words: from_words(words[0]),
+    is_instance=lambda value: isinstance(value, int), str_from_instance=lambda value: [str(value)],
+)  # fmt: skip
+Whole = Annotated[int, _FROM_FLAG]
 
 
 @dataclass(kw_only=True)
@@ -23,8 +30,49 @@ class _Command:
 @dataclass
 class _Measured(_Command):
     config: tyro.conf.Positional[Path | None] = None
-    """A TOML file; every flag below overrides it."""
-    measure: Annotated[Curve, tyro.conf.arg(name="")] = field(default_factory=Curve)
+    """A TOML file, or a figure or result.json of an earlier study; every flag below overrides it."""
+    concepts: str | None = None
+    """The concept class: "Points(2**32)", "Conjunctions(20)", or module:Class(...) of your own."""
+    distribution: str | None = None
+    """Of the examples: uniform, "heavy(4, 0.23)", "zipf(16)", ..., or module:function(...)."""
+    noise: float | None = None
+    """Every label is flipped with this probability, below 1/2."""
+    learners: tuple[str, ...] = ()
+    """Names of the file's learners to keep, or others: KLN, "Independent(KLN, composition=zcdp)", name=Learner(...)."""
+    k: tuple[Whole, ...] = ()
+    """Numbers of concepts that are learned at once."""
+    epsilon: tuple[float, ...] = ()
+    """Privacy budgets."""
+    delta: float | None = None
+    """The other half of the budget; by default 1e-6."""
+    alpha: float | None = None
+    """Error that a hypothesis may have; by default 0.1."""
+    beta: float | None = None
+    """Probability with which a trial may fail; by default 0.1."""
+    n: tuple[Whole, ...] = ()
+    """Sample sizes of the curves; then n* is not searched. By default they are chosen around n*."""
+    trials: Whole | None = None
+    """Trials a point of a curve; by default 1000."""
+    points: Whole | None = None
+    """How many sample sizes are chosen around n*; by default 7."""
+    fit_from: Whole | None = None
+    """The exponent of k is fitted over k >= this."""
+    n_min: Whole | None = None
+    """Smallest sample size of the search; by default 16."""
+    n_max: Whole | None = None
+    """Largest sample size of the search; by default 2**17."""
+    gamma: float | None = None
+    """Resolution of n*: it succeeds with more than 1 - beta - gamma; by default 0.05."""
+    confidence: float | None = None
+    """Of each bracket of n*, and of each curve's simultaneous band; by default 0.95."""
+    steps_per_doubling: Whole | None = None
+    """Grid points of the search between n and 2 n; by default 8."""
+    seed: Whole | None = None
+    """Root of every random number, in [0, 2**32)."""
+    title: str | None = None
+    """Printed above the figure."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Modules of your own that the configuration or the flags use; no other is imported."""
 
 
 @dataclass
@@ -35,7 +83,8 @@ class CurveCommand(_Measured):
     with simultaneous bands, n* against k, and the theorems' numbers. What is already in --out is not computed again:
     run the same command to go on after an interruption.
 
-    Example: dpjax curve configs/demo.toml --out results/demo --sweep.epsilon 0.5 1
+    Example: dpjax curve configs/demo.toml --out results/demo --epsilon 0.5 1
+    Example: dpjax curve --concepts "Thresholds(2**20)" --learners KLN ThresholdMedian --k 1 8
     """
 
     out: Path = Path("results")
@@ -59,13 +108,13 @@ class LearnCommand(_Command):
     them, they are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and held-out
     errors over keyed random splits beside the non-private learner's (these errors are for study: they are not private).
 
-    A shape in the plane (--learner polygon or union) is learned from two features, the coordinates, and one target;
-    without --features and --target the file has these three columns in this order. Places outside --box are moved to
-    its nearest edge. Errors are compared with the same learner's at epsilon 10.
+    A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
+    one target; without --features and --target the file has these three columns in this order. Places outside --box are
+    moved to its nearest edge. Errors are compared with the same learner's at epsilon 10.
 
     Example: dpjax learn patients.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
     Example: dpjax learn patients.csv configs/breast-cancer.toml --epsilon 0.5
-    Example: dpjax learn points.csv --learner union --box -107.1 25.2 -93.1 37.2 --out results/shape
+    Example: dpjax learn points.csv --learner UnionLearner --box -107.1 25.2 -93.1 37.2 --out results/shape
     """
 
     table: tyro.conf.Positional[Path]
@@ -85,13 +134,12 @@ class LearnCommand(_Command):
     clip: bool = False
     """Move values outside the bounds to the nearest bound instead of refusing them."""
     concepts: str | None = None
-    """The class: thresholds, points, polygons or unions; by default polygons for polygon, unions for union, else
-    thresholds."""
-    parts: int | None = None
-    """Edges of the polygon (by default 4), or triangles of the union (by default 7), that the rounds are planned
-    for."""
-    learner: str = "kln-optimal"
-    """A name from `dpjax list`."""
+    """The class over the grid: Thresholds, Points, or for a shape "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by
+    default what the learner is for, else Thresholds."""
+    learner: str = "KLN"
+    """A learner from `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Modules of your own that --learner or --concepts names."""
     epsilon: float = 1.0
     """Privacy budget."""
     delta: float = 1e-6
@@ -115,13 +163,25 @@ class LearnCommand(_Command):
 class PlanCommand(_Measured):
     """Print the theorems' sample sizes and the guarantees of a configuration, without running anything.
 
-    Example: dpjax plan configs/demo.toml --sweep.k 1 100
+    Example: dpjax plan configs/demo.toml --k 1 100
     """
 
 
 @dataclass
+class TrialCommand(_Measured):
+    """Run one trial of a study again, from its key, and print its data, hypotheses and errors.
+
+    Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 609 --trial 7
+    Example: dpjax trial docs/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 609 --trial 7
+    """
+
+    trial: Whole = 0
+    """Its number; trials 0 to --trials less 1 made the curve."""
+
+
+@dataclass
 class ListCommand(_Command):
-    """List learners and mechanisms with what they guarantee."""
+    """List what a study can name: learners with what they guarantee, classes, distributions, mechanisms."""
 
 
 @dataclass
@@ -220,7 +280,7 @@ class TableCommand(_Command):
 
 
 COMMANDS = {
-    "curve": CurveCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
+    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
     "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
@@ -230,22 +290,19 @@ def parse(arguments: Sequence[str]) -> Any:
     given = list(arguments)
     name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
     default = None
-    if name in ("curve", "plan") and files:
-        default = COMMANDS[name](measure=load(files[0]))
-    elif name == "learn" and files:
+    if name == "learn" and files:
+        from dpjax.experiments.config import read_toml
+
         given = [word for word in given if word not in files]
         default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
     kinds: list[Any] = []
     for known, kind in COMMANDS.items():
-        own = {"default": default} if default is not None and known == name else {}
+        own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
-        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+        return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
     except ValueError as error:  # a flag that the model refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
-    if (config := getattr(command, "config", None)) is not None and config.suffix != ".toml":
-        raise InputError("config", "a file whose name ends in .toml", repr(str(config)), "rename it, or check the name")
-    return command
 
 
 def _learn_values(data: dict[str, Any]) -> dict[str, Any]:

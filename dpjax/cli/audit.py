@@ -1,6 +1,6 @@
 """`dpjax audit`: a target by name, or everything."""
 
-import importlib
+import inspect
 import json
 from dataclasses import replace
 from typing import Any
@@ -13,13 +13,13 @@ from dpjax.audit import Report, Target
 from dpjax.audit.report import VACUOUS
 from dpjax.cli import Answer
 from dpjax.cli.arguments import AuditCommand
-from dpjax.concepts import Domain
+from dpjax.concepts import Domain, Points
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import replace_file
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments import catalog
+from dpjax.experiments.build import LEARNERS, PersonsFault, imported, public_names
 from dpjax.experiments.progress import Progress
-from dpjax.experiments.store import replace_file
 
 _SURE = ("exact", "replay")  # these raise no false alarm
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
@@ -131,15 +131,13 @@ def find(name: str, relation: Neighboring, calibration: str) -> Target:
 def _rows_that_cover(name: str) -> set[str]:
     """The rows of --all for what `dpjax list` calls so; none for any other name."""
     things = {f"dpjax.mechanisms.{name}"}
-    if name in catalog.learner_names():
-        kind, k = catalog.fitting(name)
-        learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), k)
-        if learner.guarantee(learner.plan(*catalog.REFERENCE)) is None:
-            given = f"{name}, which is not private"
-            raise InputError("target", "a learner that claims privacy", given, "audit another one: see `dpjax list`")
-        composition = getattr(learner, "composition", None)
-        things = {f"dpjax.learners.{type(learner).__name__}", f"dpjax.accounting.{composition}"}
-    return {target.name for target, _ in everything(catalog.REFERENCE[0]) if things & set(target.covers)}
+    if (kind := public_names((*LEARNERS, "dpjax.sanitizers")).get(name)) is not None:
+        things = {f"{kind.__module__.rsplit('.', 1)[0]}.{kind.__name__}"}
+    found = {target.name for target, _ in everything(Privacy(1.0, 1e-6)) if things & set(target.covers)}
+    if kind is not None and not found:
+        advice = "audit another one: see `dpjax list`"
+        raise InputError("target", "a learner that claims privacy", f"{name}, which is not private", advice)
+    return found
 
 
 def _plain(name: str, relation: Neighboring, calibration: str) -> None:
@@ -226,19 +224,19 @@ def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
 def _own(name: str) -> Target:
     module, _, path = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), path)
-        if callable(found) and not hasattr(found, "learn"):
-            try:
-                found = found()
-            except TypeError:
-                found = found(catalog.CLASSES["points"](Domain(_ELEMENTS)), _CONCEPTS)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(
-            "target", "module:object that can be imported", repr(name),
-            f"put the module on the path and check the name ({type(error).__name__}: {error})",
-        ) from error  # fmt: skip
+        found: Any = imported(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except AttributeError as error:
+        raise InputError("target", f"an object of {module}", repr(name), f"check the name ({error})") from error
+    if callable(found) and not isinstance(found, type) and not hasattr(found, "learn"):
+        try:
+            takes = inspect.signature(found).parameters
+            found = found(Points(Domain(_ELEMENTS)), _CONCEPTS) if takes else found()
+        except InputError:
+            raise
+        except Exception as error:
+            raise PersonsFault(name, error) from error
     if isinstance(found, Target):
         return found
     missing = [face for face in ("plan", "learn", "guarantee", "hard_neighbors") if not hasattr(found, face)]

@@ -1,6 +1,6 @@
-"""`dpjax curve`: a sweep, its result and its figure."""
+"""`dpjax curve`: a study, its result and its figure."""
 
-import json
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -9,53 +9,61 @@ from rich.table import Table as Printed
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CurveCommand
+from dpjax.cli.flags import study_of
 from dpjax.core import checks
-from dpjax.experiments import cells, engine, sweep
-from dpjax.experiments.progress import Progress
-from dpjax.experiments.store import Store, replace_file
+from dpjax.experiments import engine
+from dpjax.experiments.study import Study
+from dpjax.plots.files import FORMATS
 
 
 def run(command: CurveCommand) -> Answer:
-    """Runs a sweep, writes result.json and the figure, and returns the result."""
-    from dpjax.plots import plot_curve
-
+    """Runs a study, writes result.json and the figure, and returns the result; ``failed`` says what raised."""
     for name in command.formats:
-        checks.choice("formats", name, ("png", "svg", "pdf"))
+        checks.choice("formats", name, FORMATS)
     _start(command.devices, command.in_flight, command.compile_cache)
-    sweep.lines(command.measure)
-    with Store(command.out) as store, engine.Engine(command.in_flight) as machine, Progress() as progress:
-        counter = cells.Cells(store, machine, command.measure.seed, progress.trials)
-        result = sweep.run(command.measure, counter, progress.step)
-        result["computed"] = {"trials": machine.trials, "programs": machine.programs}
-        kept = {name: part for name, part in result.items() if name != "computed"}
-        replace_file(command.out / "result.json", json.dumps(kept, indent=1).encode())
-        figures = plot_curve(kept, command.out / "curve", command.formats) if command.formats else []
-    result["figures"] = [str(path) for path in figures]
+    study = study_of(command)
+    with engine.Engine(command.in_flight) as machine:
+        result = study.run(command.out, engine=machine)
+    drawn: list[Path] = []
+    if command.formats and result.data["points"]:
+        from dpjax.plots import plot_curve
 
-    def show() -> None:
-        console, rows = Console(), Printed(title=command.measure.title or "Samples needed: n*")
-        for heading in ("learner", "k", "epsilon", "n* in", "theorem", "trials"):
-            rows.add_column(heading, justify="left" if heading == "learner" else "right")
-        for star in result["n_star"]:
-            low = star["n_low"] if star["n_low"] is not None else f"<{command.measure.search.n_min}"
-            high = star["n_high"] if star["n_high"] is not None else f">{command.measure.search.n_max}"
-            cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
-            rows.add_row(*map(str, (*cells_of_row, star["theorem"], star["trials"])))
-        if result["n_star"]:
-            console.print(rows)
-        everywhere = result["exponents_all_k"] if command.measure.sweep.fit_from > 1 else []
-        for fit in (*result["exponents"], *everywhere):
-            claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
-            console.print(
-                f"{fit['learner']}, epsilon {fit['epsilon']:g}: n* grows like k^{fit['slope']:.3f} "
-                f"[{fit['low']:.3f}, {fit['high']:.3f}] for k >= {fit['k_from']}"
-                f" (the theorem's numbers: k^{fit['theorem']:.3f}{claim})"
-            )
-        console.print(f"{machine.trials} trials computed now, {machine.programs} programs compiled")
-        for path in result["figures"]:
-            console.print(f"figure: {path}")
+        drawn = plot_curve(result.data, command.out / "curve", command.formats)
+    answer = result.data | {
+        "computed": {"trials": machine.trials, "programs": machine.programs}, "figures": [str(path) for path in drawn],
+        "failed": len(result.data["failures"]),
+    }  # fmt: skip
+    return answer, lambda: _show(answer, study)
 
-    return result, show
+
+def _show(answer: dict[str, Any], study: Study) -> None:
+    console, rows = Console(), Printed(title=study.title or "Samples needed: n*")
+    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "trials"):
+        rows.add_column(heading, justify="left" if heading == "learner" else "right")
+    for star in answer["n_star"]:
+        assert study.search is not None
+        low = star["n_low"] if star["n_low"] is not None else f"<{study.search.n_min}"
+        high = star["n_high"] if star["n_high"] is not None else f">{study.search.n_max}"
+        cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
+        rows.add_row(*map(str, (*cells_of_row, star["theorem"], star["trials"])))
+    if answer["n_star"]:
+        console.print(rows)
+    everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
+    for fit in (*answer["exponents"], *everywhere):
+        claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
+        console.print(
+            f"{fit['learner']}, epsilon {fit['epsilon']:g}: n* grows like k^{fit['slope']:.3f} "
+            f"[{fit['low']:.3f}, {fit['high']:.3f}] for k >= {fit['k_from']}"
+            f" (the theorem's numbers: k^{fit['theorem']:.3f}{claim})"
+        )
+    for failure in answer["failures"]:
+        at = "search" if failure["n"] is None else f"n = {failure['n']}"
+        what = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {at}"
+        console.print(f"failed: {what}: {failure['error']}", markup=False, highlight=False, soft_wrap=True)
+    computed = answer["computed"]
+    console.print(f"{computed['trials']} trials computed now, {computed['programs']} programs compiled")
+    for path in answer["figures"]:
+        console.print(f"figure: {path}")
 
 
 def _start(devices: int | None, in_flight: int | None, compile_cache: Any) -> None:

@@ -10,13 +10,14 @@ from rich.table import Table as Printed
 from dpjax import baselines
 from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
-from dpjax.concepts import Domain, Points, Thresholds, areas
+from dpjax.concepts import Domain, areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import replace_file
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import catalog
+from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, call, concepts_of, parameters
 from dpjax.experiments.reports import about
-from dpjax.experiments.store import replace_file
+from dpjax.learners.columns import for_concepts
 from dpjax.tables import columns as table
 from dpjax.tables import places as shapes
 
@@ -33,15 +34,16 @@ def run(command: LearnCommand) -> Answer:
     trials = command.trials
     if trials is not None:
         checks.integer("trials", trials, 1)
-    if ":" not in command.learner:
-        checks.choice("learner", command.learner, catalog.learner_names())
-    kind = command.concepts or (f"{command.learner}s" if f"{command.learner}s" in shapes.CLASSES else "thresholds")
-    shape = checks.choice("concepts", kind, ("points", "thresholds", *shapes.CLASSES)) in shapes.CLASSES
-    data, concepts, extra = (_places if shape else _columns)(command, kind)
+    builder = Builder(command.imports)
+    learner = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
+    kind = command.concepts or concepts_of(learner) or "Thresholds"
+    shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
+    data, within, extra = (_places if shape else _columns)(command, builder)
+    concepts = within.build("concepts", kind, CONCEPTS)
     rows, k = data.y.shape
-    chosen = catalog.learner(command.learner, concepts, k)
+    chosen = for_concepts(within.knowing(concepts=concepts, k=k).build("learner", command.learner, LEARNERS), k)
     if data.own_points:
-        table.require_own_points(chosen, command.learner)
+        table.require_own_points(chosen)
     guarantee = chosen.guarantee(chosen.plan(privacy, accuracy, rows))
     hypothesis = table.learn_all(chosen, data, privacy, accuracy, command.seed)
     found = (shapes.summary if shape else table.summary)(chosen, hypothesis, data)
@@ -89,26 +91,24 @@ def run(command: LearnCommand) -> Answer:
     return answer, show
 
 
-def _columns(command: LearnCommand, kind: str) -> tuple[table.Table, Any, dict[str, Any]]:
-    """The table, the class of each concept, and nothing more to say."""
+def _columns(command: LearnCommand, builder: Builder) -> tuple[table.Table, Builder, dict[str, Any]]:
+    """The table, a builder that knows its domain, and nothing more to say."""
     if command.box is not None:
-        raise InputError("box", f"none for {kind}", repr(command.box), "give --bounds for every feature")
+        raise InputError("box", "none for a class over a line", repr(command.box), "give --bounds for every feature")
     placed = table.grids(command.features, command.bounds, command.bits, command.flip)
     data = table.read(command.table, command.features, command.target, placed, command.clip)
-    return data, (Points if kind == "points" else Thresholds)(Domain(2**command.bits)), {}
+    return data, builder.knowing(domain=Domain(2**command.bits)), {}
 
 
-def _places(command: LearnCommand, kind: str) -> tuple[table.Table, Any, dict[str, Any]]:
-    """The table of places, the class of the shape, and the public box with what was moved into it."""
+def _places(command: LearnCommand, builder: Builder) -> tuple[table.Table, Builder, dict[str, Any]]:
+    """The table of places, a builder that knows the grid, and the public box with what was moved into it."""
     if command.bounds or command.flip:
-        raise InputError("bounds and flip", f"none for {kind}", "some", "give --box X0 Y0 X1 Y1")
+        raise InputError("bounds and flip", "none for a shape", "some", "give --box X0 Y0 X1 Y1")
     if command.out is not None:
         areas.shapely_module()
     placing = shapes.grids(command.box, command.bits)
-    known, parts = shapes.CLASSES[kind]
-    concepts = known(2**command.bits - 1, parts if command.parts is None else command.parts)
     data, moved = shapes.read(command.table, command.features, command.target, placing)
-    return data, concepts, {"box": list(command.box or ()), "moved": moved}
+    return data, builder.knowing(d=2**command.bits - 1), {"box": list(command.box or ()), "moved": moved}
 
 
 def _kept(

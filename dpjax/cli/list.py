@@ -1,44 +1,79 @@
-"""`dpjax list`: learners and mechanisms, with what they guarantee."""
+"""`dpjax list`: what a study can name, and mechanisms, with what they guarantee."""
 
 import inspect
-from collections.abc import Callable
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table as Printed
+from rich.padding import Padding
+from rich.text import Text
 
 from dpjax import mechanisms
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ListCommand
-from dpjax.concepts import Domain
-from dpjax.experiments import catalog
+from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, public_names
+
+_ROOMS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
+          "sanitizer": ("dpjax.sanitizers",)}  # fmt: skip
+_FACES = {
+    "learner": ("learn", "plan"),
+    "class": ("predict", "error"),
+    "distribution": ("draw",),
+    "sanitizer": ("plan",),
+}
 
 
 def run(command: ListCommand) -> Answer:
-    """Learners at epsilon 1, delta 1e-6 and 100 concepts; mechanisms with the Privacy line of their docstrings."""
-    rows = []
-    for name in catalog.learner_names():
-        kind, k = catalog.fitting(name)
-        learner = catalog.learner(name, catalog.CLASSES[kind](Domain(2**10)), k)
-        guarantee = learner.guarantee(learner.plan(*catalog.REFERENCE))
-        text = "none" if guarantee is None else f"(epsilon, delta), {guarantee.neighboring.value}: {guarantee.why}"
-        if guarantee is not None and guarantee.delta == 0:
-            text = text.replace("(epsilon, delta)", "(epsilon, 0)")
-        rows.append({"kind": "learner", "name": name, "guarantee": text})
-    for name, function in inspect.getmembers(mechanisms, inspect.isfunction):
-        if line := _privacy_line(function):
-            rows.append({"kind": "mechanism", "name": name, "guarantee": line})
+    """Names with their arguments, their first line, and the Privacy line of their docstrings."""
+    rows: list[dict[str, str]] = []
+    for kind, rooms in _ROOMS.items():
+        for name, found in sorted(public_names(rooms).items()):
+            if _is(kind, found) and name not in {row["name"] for row in rows}:
+                rows.append(_row(kind, name, found))
+    for name, found in inspect.getmembers(mechanisms, inspect.isfunction):
+        if _privacy_line(found):
+            rows.append(_row("mechanism", name, found))
 
     def show() -> None:
-        printed = Printed("kind", "name", "guarantee")
+        console, kind = Console(), ""
         for row in rows:
-            printed.add_row(*row.values())
-        Console().print(printed)
+            if row["kind"] != kind:
+                kind = row["kind"]
+                console.print(f"\n{kind}", style="bold", markup=False)
+            console.print(Padding(Text(row["name"] + row["arguments"], "bold"), (0, 0, 0, 2)))
+            for text in (row["what"], f"Privacy: {row['guarantee']}" * bool(row["guarantee"])):
+                if text:
+                    console.print(Padding(Text(text), (0, 0, 0, 6)))
 
     return {"entries": rows}, show
 
 
-def _privacy_line(function: Callable) -> str:
-    lines = (inspect.getdoc(function) or "").splitlines()
+def _is(kind: str, found: Any) -> bool:
+    """Whether it makes one: a class with the faces, or a function whose annotation says that it returns one."""
+    if not isinstance(found, type):
+        made = getattr(found, "__annotations__", {}).get("return")
+        return kind == "task" or (isinstance(made, type) and _is(kind, made))
+    faces = _FACES.get(kind)
+    if getattr(found, "_is_protocol", False):
+        return False
+    return faces is not None and all(hasattr(found, face) for face in faces) and not inspect.isabstract(found)
+
+
+def _row(kind: str, name: str, found: Any) -> dict[str, str]:
+    text = inspect.getdoc(found) or ""
+    first = text.split("\n\n")[0].replace("\n", " ")
+    given = "" if kind == "mechanism" else _arguments(found)
+    return {"kind": kind, "name": name, "arguments": given, "what": first, "guarantee": _privacy_line(found)}
+
+
+def _arguments(found: Any) -> str:
+    given = ("concepts", "domain", "k") if not _is("class", found) else ()
+    own = [key if one.default is one.empty else f"{key}=..." for key, one in inspect.signature(found).parameters.items()
+           if key not in given]  # fmt: skip
+    return f"({', '.join(own)})"
+
+
+def _privacy_line(found: Any) -> str:
+    lines = (inspect.getdoc(found) or "").splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith("Privacy:")), None)
     if start is None:
         return ""

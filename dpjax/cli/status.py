@@ -1,4 +1,8 @@
-"""`dpjax status`: what a result directory holds."""
+"""`dpjax status`: what a result directory was asked for and what it holds."""
+
+import json
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -8,15 +12,36 @@ from dpjax.experiments.store import Store
 
 
 def run(command: StatusCommand) -> Answer:
-    """Counts cells and trials of a store and names its broken files."""
+    """Counts curves asked for, measured and failed, cells and trials of a store, and names its broken files."""
     with Store(command.out, read_only=True) as store:
         found = store.status()
-    answer = {"cells": found.cells, "tiles": found.tiles, "trials": found.trials, "broken": list(found.broken)}
+    answer: dict[str, Any] = {"cells": found.cells, "trials": found.trials, "broken": list(found.broken)}
+    if (asked := _read(command.out / "study.json")) is not None:
+        lines = len(asked["learners"]) * len(asked["sweep"]["k"]) * len(asked["sweep"]["epsilon"])
+        result = _read(command.out / "result.json") or {}
+        same = result.get("config") == asked
+        failures = result.get("failures", []) if same else []
+        answer |= {"curves": lines, "measured": lines - result["left"] if same else 0, "failures": failures}
 
     def show() -> None:
         console = Console()
-        console.print(f"{found.cells} cells, {found.tiles} tiles, {found.trials} trials")
+        if "curves" in answer:
+            failed = len(answer["failures"])
+            console.print(f"{answer['measured']} of {answer['curves']} curves measured, {failed} points failed")
+        console.print(f"{found.cells} cells, {found.trials} trials")
+        for failure in answer.get("failures", ()):
+            where = "search" if failure["n"] is None else f"n = {failure['n']}"
+            named = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {where}"
+            console.print(f"failed: {named}: {failure['error']}", markup=False, soft_wrap=True)
         for path in found.broken:
             console.print(f"broken: {path} (move it away or delete it; the next run computes it again)")
 
     return answer, show
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """A JSON object, None where there is none yet."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

@@ -10,11 +10,12 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import TableCommand
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import replace_file
 from dpjax.experiments import engine
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
-from dpjax.experiments.store import Store, replace_file
+from dpjax.experiments.store import Store
 from dpjax.papers import bns_table as multi_table
 from dpjax.plots.table import plot_table
 

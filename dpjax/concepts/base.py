@@ -26,6 +26,16 @@ class ConceptClass(Protocol):
         """The mass on which they differ, ``uint64[k]`` in units of the distribution; 64-bit types enabled."""
 
 
+class Described(ConceptClass, Protocol):
+    """A class that says in words what a hypothesis is; figures, trials and tables use it where it is there."""
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+
+    def targets(self, count: int) -> Any:
+        """Host: at most ``count`` concepts, encoded, that a `Task` draws its targets from if none are given."""
+
+
 class InPieces(ConceptClass, Protocol):
     """A class whose concepts can be listed by their errors on a sample, piece by piece."""
 

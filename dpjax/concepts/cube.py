@@ -1,6 +1,7 @@
 """The cube {0, 1}^d as a domain, and the uniform distribution over it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -76,6 +77,10 @@ class UniformCube:
     def total(self) -> int:
         """Total mass in units, on the host."""
         return 2**64
+
+    def misfit(self, domain: Any) -> str | None:
+        """Why it is not over the domain, if it is not."""
+        return None if domain == Cube(self.dimension) else f"one over {Cube(self.dimension)}"
 
     def draw(self, key: Array, count: int) -> Array:
         """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +41,23 @@ class Distribution:
     def total(self) -> int:
         """Total mass in units, on the host."""
         return int(wide.decode(self.last)[-1]) + 1
+
+    def units(self) -> Array:
+        """Total mass in units, ``float64[]``, traced."""
+        with jax.enable_x64(True):
+            return wide.join(self.last[-1]).astype(jnp.float64) + 1
+
+    def single(self) -> np.ndarray:
+        """Host: segments that are single elements, ``uint64[...]``, ascending."""
+        start = wide.decode(self.start)
+        return start[start == wide.decode(self.end)]
+
+    def misfit(self, domain: Any) -> str | None:
+        """Why it is not over the domain, if it is not."""
+        last = int(wide.decode(self.end)[-1])
+        if getattr(domain, "limbs", None) != self.limbs or last >= domain.size:
+            return f"one with elements up to {last} of {self.limbs} limb(s)"
+        return None
 
     def draw(self, key: Array, count: int) -> Array:
         """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``.
@@ -137,8 +155,7 @@ def from_weights(domain: Domain, positions, weights) -> Distribution:
 
 def spread(domain: Domain, count: int) -> list[int]:
     """``count`` distinct elements spread evenly over the domain, ascending."""
-    checks.integer("number of atoms", count, 1, domain.size)
-    return [(2 * i + 1) * domain.size // (2 * count) for i in range(count)]
+    return domain.spread(count)
 
 
 def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:

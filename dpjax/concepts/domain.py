@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Domain:
         """Host: ``uint32[..., limbs]`` -> ``uint64[...]``."""
         return wide.decode(elements)
 
+    def spread(self, count: int) -> list[int]:
+        """Host: ``count`` distinct elements spread evenly, ascending."""
+        checks.integer("number of elements", count, 1, self.size)
+        return [(2 * i + 1) * self.size // (2 * count) for i in range(count)]
+
 
 @dataclass(frozen=True)
 class OnLine:
@@ -67,3 +72,15 @@ class OnLine:
     def growth(self, elements: int) -> int:
         """In how many ways the class cuts so many elements, at most: by each of them, and by none."""
         return min(elements + 1, self.size)
+
+    def targets(self, count: int) -> np.ndarray:
+        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the domain."""
+        return wide.encode(self.domain.spread(min(checks.integer("count", count, 1), self.size)))
+
+    def targets_under(self, distribution: Any, count: int) -> np.ndarray:
+        """Host: ``uint32[c, 2]``, at most ``count`` of the distribution's single elements; without any, `targets`."""
+        single: Any = getattr(distribution, "single", list)()
+        if not len(single):
+            return self.targets(count)
+        places = np.linspace(0, len(single) - 1, min(checks.integer("count", count, 1), len(single)))
+        return wide.encode(single[np.unique(places.astype(int))])

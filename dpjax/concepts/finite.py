@@ -9,7 +9,8 @@ from jax import Array
 
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain, class_matrix
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.core import checks, wide
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -40,11 +41,19 @@ class Finite:
         bits = np.unpackbits(np.frombuffer(self.packed, np.uint8), count=self.size * self.width)
         return bits.reshape(self.size, self.width).astype(bool)
 
+    def targets(self, count: int) -> np.ndarray:
+        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the rows."""
+        return wide.encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
+
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., 1]``."""
         table = jnp.asarray(self.matrix())
         element = jnp.minimum(x[..., 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         return table[self._rows(hypothesis)][:, element].transpose((*range(1, element.ndim + 1), 0)) & ~hypothesis.zero
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: f"row {wide.decode(words)} of the matrix")
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""

@@ -1,8 +1,10 @@
 """What a learner of an indexed class returns: k concepts by their numbers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
@@ -27,3 +29,12 @@ class Hypothesis:
         """The plain concepts with these numbers, ``uint32[k, 2]``."""
         count = concept.shape[0]
         return Hypothesis(concept, jnp.zeros(count, bool), jnp.zeros(count, jnp.int32))
+
+
+def sentences(hypothesis: Hypothesis, rule: Callable[[np.ndarray], str]) -> list[str]:
+    """Host: a sentence for each of the k hypotheses; ``rule`` says what a concept's words ``uint32[W]`` mean."""
+    columns = (np.asarray(part) for part in (hypothesis.concept, hypothesis.zero, hypothesis.outcome))
+    return [
+        ("0 everywhere" if zero else rule(words)) + (" (no answer)" if outcome < 0 else "")
+        for words, zero, outcome in zip(*columns, strict=True)
+    ]

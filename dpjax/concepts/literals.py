@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.cube import OnCube, UniformCube
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.masks import Masks, disagreement, join, split
 from dpjax.concepts.packing import pack
 from dpjax.concepts.product import ProductCube
@@ -51,6 +51,18 @@ class OfLiterals(OnCube):
         every = split(jnp.full((1, self.limbs), 0xFFFFFFFF, jnp.uint32), self.dimension)
         return Masks(*(jnp.where(zero, whole, part) for whole, part in zip(every, found, strict=True)))
 
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: self._words(int(wide.unpack(words))))
+
+    def _words(self, number: int) -> str:
+        d, found = self.dimension, []
+        for i in range(d):
+            found += [f"x{i}"] * (number >> d + i & 1) + [f"not x{i}"] * (number >> i & 1)
+        return (
+            f"1 iff {(' or ' if self.label else ' and ').join(found)}" if found else f"{int(not self.label)} everywhere"
+        )
+
     def error(self, distribution: UniformCube | ProductCube, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement in units of 2**-64, ``uint64[k]`` (64-bit types enabled).
 
@@ -89,11 +101,12 @@ class OfLiterals(OnCube):
         parts = (jnp.any(chosen[:, None] == place + start, axis=0) | every for start in (0, d))
         return join(Masks(*(pack(part[None])[:, ::-1] for part in parts)), d)[0]
 
-    def targets(self, count: int, literals: int, seed: int = 0, *, signs: bool = True) -> Array:
-        """``count`` random concepts of ``literals`` different coordinates, ``uint32[count, W]``, on the host.
+    def targets(self, count: int, literals: int | None = None, seed: int = 0, *, signs: bool = True) -> Array:
+        """``count`` random concepts of ``literals`` different coordinates, by default 3, ``uint32[count, W]``, host.
 
         signs: whether each of them is negated with probability 1/2; otherwise none is.
         """
+        literals = min(3, self.dimension) if literals is None else literals
         checks.integer("literals", literals, 0, self.dimension)
         rank, sign = keys.streams(keys.root(seed), "coordinates", "signs")
         drawn = jax.jit(random.words, static_argnums=1)

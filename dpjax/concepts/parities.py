@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.concepts.cube import OnCube, UniformCube
-from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.core import keys
+from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
@@ -38,6 +38,10 @@ class Parities(OnCube):
         for limb in range(x.shape[-1]):
             folded = folded ^ (x[..., None, limb] & number[:, limb])
         return odd(folded) & ~hypothesis.zero
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: f"<a, x> mod 2 for a = {wide.unpack(words)}")
 
     def error(self, distribution: UniformCube, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """0, or 2**63 (one half): two parities agree on half of the cube. ``uint64[k]`` (64-bit types enabled)."""

@@ -98,6 +98,10 @@ class UniformPlane:
         """Total mass in units, on the host."""
         return self.probes
 
+    def misfit(self, domain: Any) -> str | None:
+        """Why it is not over the domain, if it is not."""
+        return None if domain == Plane(self.d) else f"one over {Plane(self.d)}"
+
     def draw(self, key: Array, count: int) -> Array:
         """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
         words = Plane(self.d).limbs // 2

@@ -10,7 +10,7 @@ from jax import Array
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hashing import Buckets, bucket_error
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
 
@@ -30,6 +30,12 @@ class Points(OnLine):
             return hypothesis.predict(x)
         target = hypothesis.concept[:, -x.shape[-1] :]
         return jnp.all(x[..., None, :] == target, axis=-1) & ~hypothesis.zero
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        if isinstance(hypothesis, Buckets):
+            return sentences(hypothesis, lambda words: f"1 iff hash function {words[0]} gives {words[1]}")
+        return sentences(hypothesis, lambda words: f"1 iff x = {wide.decode(words)}")
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""

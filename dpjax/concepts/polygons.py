@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.clipping import area, clipped, square
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
@@ -32,7 +32,7 @@ class ConvexPolygons(OnPlane):
     """
 
     d: int
-    edges: int
+    edges: int = 4
     label: ClassVar[bool] = False
     """The label that one halfplane alone can give."""
 
@@ -65,6 +65,10 @@ class ConvexPolygons(OnPlane):
         parts = words.reshape(*words.shape[:-1], -1, _WORDS)
         kind = parts[..., 0]
         return Cut((kind & 1).astype(jnp.int32), parts[..., None, 1:3], parts[..., 3:5], kind >= 2)
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: f"1 iff in {len(words) // _WORDS} halfplanes")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -54,6 +55,10 @@ class ProductCube:
     def total(self) -> int:
         """Total mass in units, on the host."""
         return 2**64
+
+    def misfit(self, domain: Any) -> str | None:
+        """Why it is not over the domain, if it is not."""
+        return None if domain == Cube(self.dimension) else f"one over {Cube(self.dimension)}"
 
     def draw(self, key: Array, count: int) -> Array:
         """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""

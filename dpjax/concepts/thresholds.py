@@ -9,7 +9,7 @@ from jax import Array
 
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import OnLine
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.points import first_of_each
 from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
@@ -28,6 +28,10 @@ class Thresholds(OnLine):
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
         with jax.enable_x64(True):
             return (wide.join(x)[..., None] <= wide.join(hypothesis.concept)) & ~hypothesis.zero
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: f"1 iff x <= {wide.decode(words)}")
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.triangulation import doubled_area, triangulated
@@ -34,7 +34,7 @@ class Unions(OnPlane):
     """
 
     d: int
-    triangles: int
+    triangles: int = 7
     label: ClassVar[bool] = True
     """The label that one triangle alone can give."""
 
@@ -61,6 +61,10 @@ class Unions(OnPlane):
         """Triples of halfplanes that are each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[15 m]``."""
         outside = Cut(inside.chart, inside.theta, inside.t, ~inside.above)
         return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: f"1 iff in one of {len(words) // _WORDS} triangles")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""

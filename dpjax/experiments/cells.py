@@ -1,34 +1,51 @@
-"""Counts of keyed trials at one point: read from the store as far as they go, computed where they do not."""
+"""Outcomes of keyed trials at one point: read from the store as far as they go, computed where they do not."""
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
+from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.engine import Engine, capacity, device_kind, tile_shape
-from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.experiments import errors
+from dpjax.experiments.engine import arguments_of, capacity, device_kind, program_digest, shape_of, tile_shape
+from dpjax.experiments.identity import label, learner_digest
 from dpjax.experiments.store import Store, canonical, versions
+from dpjax.experiments.task import Task
+from dpjax.experiments.trial import Point, Trial, point
 from dpjax.learners import Learner
 
 _CHECKPOINT_SECONDS = 1.0
+APART = ("guess", "search")
+"""Purposes whose trials at different n are independent, since what is visited next depends on what was seen."""
+
+
+class Executor(Protocol):
+    """What computes tiles; see `engine.Engine`."""
+
+    def tiles(
+        self, trial: Trial, task: Task, point: Point, seed: int, first: int, last: int
+    ) -> Generator[NDArray[np.uint8]]:
+        """Yields the outcomes of tiles first, ..., last - 1, in order."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One point of a sweep, in plain numbers.
+    """One point of a study, in plain numbers.
 
     purpose: what the trials are for. Two purposes never share a trial, so what a search selects is measured afresh.
     """
 
     learner: Learner
-    workload: Workload
+    task: Task
     k: int
     n: int
     epsilon: float
@@ -38,6 +55,9 @@ class Setting:
     purpose: str = "curve"
 
     def __post_init__(self):
+        if isinstance(self.learner, type):
+            name = self.learner.__name__
+            raise InputError("learner", "an instance", f"the class {name}", f"call it: {name}(concepts)")
         try:
             hash(self.learner)
         except TypeError as error:
@@ -45,21 +65,38 @@ class Setting:
                 "learner", "a frozen dataclass whose fields are equal by value and can be hashed",
                 f"{type(self.learner).__name__} ({error})", "use tuples for lists, and leaves of the plan for arrays",
             ) from error  # fmt: skip
+        if self.learner.concepts != self.task.concepts:
+            raise InputError(
+                "learner", f"one of the task's class, {self.task.concepts}",
+                f"{type(self.learner).__name__} of {self.learner.concepts}", "build it with task.concepts",
+            )  # fmt: skip
 
     def plan(self) -> Any:
         """The learner's plan for these numbers, n among them, on the host."""
         return _planned(self.learner, self.epsilon, self.delta, self.alpha, self.beta, self.n)
 
-    def identity(self) -> dict[str, Any]:
-        """What the point is, as canonical data: the trials' keys are derived from this and from nothing else."""
-        digest = hashlib.sha256()
-        for part in jax.tree.leaves(self.workload):
-            digest.update(np.asarray(part).tobytes() + b"|")
-        return {
-            "learner": repr(self.learner), "workload": digest.hexdigest(), "k": self.k, "n": self.n,
-            "epsilon": float(self.epsilon), "delta": float(self.delta), "alpha": float(self.alpha),
-            "beta": float(self.beta), "purpose": self.purpose,
-        }  # fmt: skip
+    def trials_of(self) -> dict[str, Any]:
+        """What the keys of the trials are derived from, beside the seed, and nothing else is.
+
+        Neither learner nor epsilon nor, outside of searches, n: trial t has the same targets, examples and randomness
+        of the learner for all of them, so that differences are paired.
+        """
+        of_task = {"task": self.task.digest, "purpose": self.purpose}
+        return of_task | ({"n": self.n} if self.purpose in APART else {})
+
+    def key_of(self, seed: int, trial: int) -> jax.Array:
+        """The key of one trial; `Trial` and `Task.draw` take it from there."""
+        return trial_key(seed, self.trials_of(), trial)
+
+
+def trial_key(seed: int, of: dict[str, Any], trial: int) -> jax.Array:
+    """The key of trial ``trial``, of what `Setting.trials_of` says, under the root ``seed``."""
+    numbers = np.frombuffer(_identity(of)[:8], ">u4").astype(np.uint32)
+    return keys.of_trial(keys.of_point(keys.root(seed), numbers), jnp.uint32(trial))
+
+
+def _identity(of: dict[str, Any]) -> bytes:
+    return hashlib.sha256(canonical(of).encode()).digest()
 
 
 def _planned(learner: Any, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
@@ -76,61 +113,94 @@ def digest_of(plan: Any) -> str:
 
 
 class Cells:
-    """The trials of settings, from a store and an engine. Each plan is made once.
+    """The trials of settings, from a store and an engine. Each plan is made once, each program traced once.
 
     Args:
-      store: where counts are kept; every second, and whenever it stops for whatever reason.
+      store: where outcomes are kept; every second, and whenever it stops for whatever reason.
       engine: what computes the missing ones.
       seed: root of all keys.
       progress: called with the number of trials just computed.
     """
 
-    def __init__(self, store: Store, engine: Engine, seed: int, progress: Callable[[int], None] = lambda trials: None):
+    def __init__(
+        self, store: Store, engine: Executor, seed: int, progress: Callable[[int], None] = lambda trials: None
+    ):
         self.store, self.engine, self.seed, self.progress = store, engine, seed, progress
         self._planned = lru_cache(maxsize=1024)(_planned)
+        self._programs: dict[Any, str] = {}
 
     def counts(self, setting: Setting, trials: int) -> dict[str, int]:
-        """Totals by `COUNTS` over the first ``trials`` trials, rounded up to whole tiles."""
-        experiment = Experiment(setting.learner, setting.k, capacity(setting.n))
-        tile, block = tile_shape(experiment)
-        wanted = -(-trials // tile)
-        identity = setting.identity()
-        config = {
-            "point": identity, "seed": self.seed, "capacity": experiment.capacity, "tile": tile, "block": block,
-            "plan": digest_of(self._plan(setting)), "device": device_kind(), "versions": versions(),
-        }  # fmt: skip
+        """Of the first ``trials`` trials: "trials", "successes" and "no_answers", trials with a silent hypothesis."""
+        found = self.outcomes(setting, trials)
+        good, silent = errors.successes(found, setting.alpha), errors.silent(found)
+        return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
+
+    def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
+        """The first ``trials`` trials, one byte each, see `errors`. Whole tiles are computed and stored.
+
+        Raises InputError where an error of a hypothesis is no number in [0, 1].
+        """
+        trial = Trial(setting.learner, setting.k, capacity(setting.n))
+        config, where = self.config(setting), self._point(setting)
         stored = self.store.read(config)
-        columns = [np.zeros(0, np.int64) if stored is None else stored[name] for name in COUNTS]
-        tiles = np.stack(columns, axis=1)
-        if len(tiles) < wanted:
-            tiles = self._compute(setting, experiment, config, tiles, wanted)
-        return dict(zip(COUNTS, tiles[:wanted].sum(axis=0).tolist(), strict=True))
+        found = np.zeros(0, np.uint8) if stored is None else stored["outcome"]
+        tile = config["tile"]
+        first, last = len(found) // tile, -(-trials // tile)
+        if first < last:
+            found = self._compute(setting, trial, where, config, found[: first * tile], last)
+        found = found[:trials]
+        if (wrong := errors.bins(found) == errors.INVALID).any():
+            raise InputError(
+                "error", "a number in [0, 1] of each hypothesis", f"another one in trial {int(np.argmax(wrong))}",
+                "rerun that trial: the class's error or the learner's hypothesis is not a number",
+            )  # fmt: skip
+        return found
+
+    def config(self, setting: Setting) -> dict[str, Any]:
+        """What the outcomes of a setting depend on, as canonical data: it names the cell.
+
+        The budget and beta are in it by the plan alone: a learner that ignores epsilon has one cell for all of them.
+        """
+        learner: Any = setting.learner
+        trial = Trial(learner, setting.k, capacity(setting.n))
+        tile, block = tile_shape(trial)
+        return {
+            "trials": setting.trials_of(), "seed": self.seed, "n": setting.n, "k": setting.k,
+            "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": tile, "block": block,
+            "learner": {"class": label(learner), "digest": learner_digest(learner)},
+            "plan": digest_of(self._plan(setting)), "program": self._program(setting, trial), "device": device_kind(),
+            "versions": versions(),
+        }  # fmt: skip
 
     def _plan(self, setting: Setting) -> Any:
         learner: Any = setting.learner
         return self._planned(learner, setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n)
 
+    def _point(self, setting: Setting) -> Point:
+        identity = _identity(setting.trials_of())
+        return point(identity, setting.n, self._plan(setting), setting.alpha, setting.task)
+
+    def _program(self, setting: Setting, trial: Trial) -> str:
+        where = self._point(setting)
+        key = (trial, shape_of(arguments_of(setting.task, where, 0)))
+        if key not in self._programs:
+            self._programs[key] = program_digest(trial, setting.task, where)
+        return self._programs[key]
+
     def _compute(
-        self, setting: Setting, experiment: Experiment, config: dict, tiles: np.ndarray, wanted: int
-    ) -> np.ndarray:
-        identity = hashlib.sha256(canonical(config["point"]).encode()).digest()
-        work = setting.workload
-        numbers = point(identity, setting.n, self._plan(setting), setting.alpha, work.distribution, work.noise)
-        rows, saved = list(tiles), time.monotonic()
-        stream = self.engine.tiles(experiment, setting.workload, numbers, self.seed, len(tiles), wanted)
+        self, setting: Setting, trial: Trial, where: Point, config: dict, found: NDArray[np.uint8], last: int
+    ) -> NDArray[np.uint8]:
+        parts, known, saved = [found], len(found), time.monotonic()
+        stream = self.engine.tiles(trial, setting.task, where, self.seed, known // config["tile"], last)
         try:
-            for row in stream:
-                rows.append(row)
-                self.progress(int(row[0]))
-                if time.monotonic() - saved > _CHECKPOINT_SECONDS and len(rows) < wanted:
-                    self._save(config, rows)
+            for tile in stream:
+                parts.append(tile)
+                self.progress(len(tile))
+                if time.monotonic() - saved > _CHECKPOINT_SECONDS:
+                    self.store.write(config, {"outcome": np.concatenate(parts)})
                     saved = time.monotonic()
         finally:
             stream.close()
-            if len(rows) > len(tiles):
-                self._save(config, rows)
-        return np.array(rows)
-
-    def _save(self, config: dict, rows: list[np.ndarray]) -> None:
-        table = np.array(rows)
-        self.store.write(config, {name: table[:, i] for i, name in enumerate(COUNTS)})
+            if sum(map(len, parts)) > known:
+                self.store.write(config, {"outcome": np.concatenate(parts)})
+        return np.concatenate(parts)

@@ -1,161 +1,108 @@
-"""What `dpjax curve` measures, as data: TOML in, checked models out, equal by value."""
+"""A study written down: TOML in, a checked `Study` out.
 
-import ast
+[task]
+concepts = {use = "Points", domain = "2**32"}
+distribution = {use = "heavy", atoms = 4, mass = 0.23}
+[learners]
+point = "PointLearner"
+kln = {use = "Independent", learner = "KLN", composition = "optimal"}
+[sweep]
+k = [1, 8]
+"""
+
 import difflib
-import operator
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from tyro.constructors import PrimitiveConstructorSpec
 
-from dpjax.core import checks
 from dpjax.core.checks import InputError
-
-_POWERS = {ast.Pow: operator.pow, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
-
-
-def whole_number(value: Any) -> Any:
-    """2**32 and 1e6 as people write them: a string of whole numbers with ** * + -, or a float that is whole."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if not isinstance(value, str):
-        return value
-
-    def evaluate(node: ast.AST) -> int:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            return node.value
-        if isinstance(node, ast.BinOp) and type(node.op) in _POWERS:
-            left, right = evaluate(node.left), evaluate(node.right)
-            if isinstance(node.op, ast.Pow) and not 0 <= right <= 64:
-                raise ValueError("an exponent in [0, 64]")
-            return _POWERS[type(node.op)](left, right)
-        raise ValueError("a whole number such as 4294967296 or 2**32")
-
-    try:
-        return evaluate(ast.parse(value.strip(), mode="eval").body)
-    except SyntaxError as error:
-        raise ValueError("a whole number such as 4294967296 or 2**32") from error
+from dpjax.core.types import Accuracy
+from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
+from dpjax.experiments.numbers import whole_number
+from dpjax.experiments.study import Search, Study
+from dpjax.experiments.task import Task
+from dpjax.learners.columns import for_concepts
 
 
-_FROM_FLAG = PrimitiveConstructorSpec(
-    nargs=1, metavar="WHOLE", instance_from_str=lambda words: whole_number(words[0]),
-    is_instance=lambda value: isinstance(value, int), str_from_instance=lambda value: [str(value)],
-)  # fmt: skip
-Whole = Annotated[int, BeforeValidator(whole_number), _FROM_FLAG]
+def _whole(value: Any) -> Any:
+    value = whole_number(value)
+    if isinstance(value, bool):
+        raise ValueError("a whole number, no truth value")
+    return value
+
+
+def _real(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("a number, without quotes")
+    return value
+
+
+def _one_or_several(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Real = Annotated[float, BeforeValidator(_real)]
+Wholes = Annotated[tuple[Whole, ...], BeforeValidator(_one_or_several)]
+Reals = Annotated[tuple[Real, ...], BeforeValidator(_one_or_several)]
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
 
 
-class Problem(_Model):
+class TaskTable(_Model):
     """What is learned, from which examples."""
 
-    concepts: Literal[
-        "points", "thresholds", "parities", "conjunctions", "polygons", "unions", "recursive-tree", "caterpillar"
-    ] = "points"
+    use: str | None = None
+    """A function that makes the whole task, with its ``arguments``, in place of the four below."""
+    arguments: dict[str, Any] = {}
+    concepts: Any = None
     """The concept class."""
-    domain_size: Whole = 2**32
-    """Elements of the domain, at most 2**64; 2**32 may be written so."""
-    distribution: str = "heavy"
-    """uniform, heavy (atoms of probability mass each over a uniform rest), zipf, or adversarial for the class."""
-    atoms: int = 4
-    """Number of atoms of heavy and zipf."""
-    mass: float = 0.23
-    """Probability of each atom of heavy."""
-    exponent: float = 1.0
-    """Decay of zipf: probability proportional to rank**-exponent."""
-    noise: float = 0.0
+    distribution: Any = "uniform"
+    """Of the examples, over the class's domain."""
+    targets: Any = None
+    """Numbers of concepts, or a table of arguments of the class's ``targets``; by default the class's own choice."""
+    noise: Real = 0.0
     """Every label is flipped with this probability, below 1/2; errors count beyond the target's."""
 
 
-class Sweep(_Model):
+class SweepTable(_Model):
     """Which points are measured."""
 
-    learners: tuple[str, ...] = ("point", "kln-basic", "kln-optimal", "erm")
-    """Names from `dpjax list`, or module:callable of your own."""
-    k: tuple[int, ...] = (1, 4, 16)
-    """Numbers of concepts that are learned at once."""
-    epsilon: tuple[float, ...] = (1.0,)
-    """Privacy budgets."""
-    delta: float = 1e-6
-    """The other half of the budget."""
-    alpha: float = 0.2
-    """Error that a hypothesis may have."""
-    beta: float = 0.1
-    """Probability with which the learner may fail."""
-    n: tuple[int, ...] = ()
-    """Sample sizes of the curves; none: chosen around each n*."""
-    points: int = 7
-    """How many sample sizes are chosen around n* where none are given."""
-    fit_from: int = 1
-    """The exponent of k is fitted over k >= this."""
-    trials: int = 1000
-    """Trials a point of a curve, rounded up to whole tiles."""
+    k: Wholes = (1,)
+    epsilon: Reals = (1.0,)
+    delta: Real = 1e-6
+    alpha: Real = 0.1
+    beta: Real = 0.1
+    n: Literal["search"] | Wholes = "search"
+    trials: Whole = 1000
+    points: Whole = 7
+    fit_from: Whole = 1
 
 
-class Search(_Model):
-    """How n* is found."""
+class SearchTable(_Model):
+    """How n* is found, see `study.Search`."""
 
-    enabled: bool = True
-    """Whether to search n* at all; without it the sample sizes n must be given."""
-    n_min: int = 16
-    """Smallest sample size considered."""
+    n_min: Whole = 16
     n_max: Whole = 2**17
-    """Largest sample size considered."""
-    gamma: float = 0.05
-    """Resolution: n_low succeeds with less than 1 - beta, n_high with more than 1 - beta - gamma."""
-    confidence: float = 0.95
-    """Of each bracket, and of each curve's simultaneous band."""
-    steps_per_doubling: int = 8
-    """Grid points of the search between n and 2 n."""
+    gamma: Real = 0.05
+    confidence: Real = 0.95
+    steps_per_doubling: Whole = 8
 
 
-class Curve(_Model):
-    """Measures how many samples learners need: success against n, n*, and the theorem's number."""
+class StudyTable(_Model):
+    """The whole file."""
 
-    problem: Problem = Problem()
-    sweep: Sweep = Sweep()
-    search: Search = Search()
-    seed: int = 0
-    """Root of every random number, in [0, 2**32)."""
     title: str | None = None
-    """Printed above the figure."""
-
-    def check(self) -> "Curve":
-        """Raises InputError for numbers that make no sense, before anything runs."""
-        checks.integer("seed", self.seed, 0, 2**32 - 1)
-        checks.integer("problem.domain_size", self.problem.domain_size, 1, 2**64)
-        checks.integer("problem.atoms", self.problem.atoms, 1)
-        if not 0 <= self.problem.noise < 0.5:
-            raise InputError("problem.noise", "a rate in [0, 1/2)", repr(self.problem.noise), "flip fewer labels")
-        if not self.sweep.learners or not self.sweep.k or not self.sweep.epsilon:
-            raise InputError("sweep", "at least one learner, one k and one epsilon", "an empty list", "add one")
-        for name, values in (("learners", self.sweep.learners), ("k", self.sweep.k), ("epsilon", self.sweep.epsilon)):
-            if len(set(values)) < len(values):
-                raise InputError(f"sweep.{name}", "each value once", repr(values), "remove what is there twice")
-        for k in self.sweep.k:
-            checks.integer("sweep.k", k, 1, 2**16)
-        for epsilon in self.sweep.epsilon:
-            checks.epsilon(epsilon, "sweep.epsilon")
-        checks.delta(self.sweep.delta, "sweep.delta")
-        checks.probability("sweep.alpha", self.sweep.alpha)
-        checks.probability("sweep.beta", self.sweep.beta)
-        for n in self.sweep.n:
-            checks.integer("sweep.n", n, 1)
-        checks.integer("sweep.points", self.sweep.points, 1, 1000)
-        checks.integer("sweep.trials", self.sweep.trials, 1)
-        checks.integer("sweep.fit_from", self.sweep.fit_from, 1)
-        checks.integer("search.n_min", self.search.n_min, 1)
-        checks.integer("search.n_max", self.search.n_max, self.search.n_min)
-        checks.integer("search.steps_per_doubling", self.search.steps_per_doubling, 1, 64)
-        checks.probability("search.gamma", self.search.gamma)
-        checks.probability("search.confidence", self.search.confidence)
-        if not self.search.enabled and not self.sweep.n:
-            raise InputError("sweep.n", "sample sizes, as there is no search", "none", "give n, or enable the search")
-        return self
+    seed: Whole = 0
+    task: TaskTable
+    learners: dict[str, Any] | list[Any]
+    sweep: SweepTable = SweepTable()
+    search: SearchTable | None = None
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
@@ -168,28 +115,87 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         raise InputError("configuration", "valid TOML", f"{path}: {error}", "correct the line named") from error
 
 
-def load(path: str | Path) -> Curve:
-    """A configuration from a TOML file. InputError also for a wrong type or an unknown key."""
-    return parse(read_toml(path))
+def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
+    """A study from a TOML file. imports: modules from outside that it may use."""
+    return study_of(read_toml(path), imports)
 
 
-def parse(data: dict) -> Curve:
-    """A configuration from nested dictionaries; the error names the key and the nearest known ones."""
+def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
+    """A study from nested tables; the error names the key and the nearest known ones."""
+    if "problem" in data:
+        raise InputError(
+            "configuration", "[task] and [learners]", "[problem], an earlier form",
+            "name classes and learners by their constructors, as configs/demo.toml does",
+        )  # fmt: skip
     try:
-        return Curve.model_validate(data)
+        table = StudyTable.model_validate(data)
     except ValidationError as error:
         raise _readable(error) from error
+    builder = Builder(tuple(imports))
+    task = task_of(table.task, builder)
+    known = _known(builder, task)
+    learners = {name: _learner(f"learners.{name}", spec, known) for name, spec in _by_name(table.learners).items()}
+    sweep, search = table.sweep, table.search
+    return Study(
+        task, learners, sweep.k, sweep.epsilon, sweep.delta, Accuracy(sweep.alpha, sweep.beta), sweep.n,
+        None if search is None else Search(**search.model_dump()), sweep.trials, sweep.points, sweep.fit_from,
+        table.seed, table.title,
+    )  # fmt: skip
+
+
+def task_of(table: TaskTable, builder: Builder) -> Task:
+    """The task of its table."""
+    if table.use is not None:
+        made = builder.build("task", {"use": table.use, **table.arguments}, TASKS)
+        if not isinstance(made, Task):
+            raise InputError("task.use", "a function that returns a Task", type(made).__name__, "return Task(...)")
+        return made
+    if table.concepts is None:
+        raise InputError("task.concepts", "a concept class", "none", 'write concepts = "Thresholds(2**32)"')
+    concepts = builder.build("task.concepts", table.concepts, CONCEPTS)
+    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
+    within = builder.knowing(concepts=concepts, **of_class)
+    distribution = within.build("task.distribution", table.distribution, DISTRIBUTIONS)
+    targets = table.targets
+    if isinstance(targets, Mapping):
+        packed = "array" in targets
+        targets = builder.build("task.targets", targets) if packed else concepts.targets(**{"count": 64, **targets})
+    return Task(concepts, distribution, targets, table.noise)
+
+
+def _known(builder: Builder, task: Task) -> Builder:
+    return builder.knowing(concepts=task.concepts, domain=task.concepts.domain, k=1)
+
+
+def _learner(name: str, spec: Any, builder: Builder) -> Any:
+    if isinstance(spec, Mapping) and "by_k" in spec:  # of a result: the very learners that ran
+        made = {int(k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
+        return made[1] if list(made) == [1] else lambda k: made[k] if k in made else for_concepts(made[min(made)], k)
+    return builder.build(name, spec, LEARNERS)
+
+
+def _by_name(learners: dict[str, Any] | list[Any]) -> dict[str, Any]:
+    """A list takes what was written as names."""
+    if isinstance(learners, dict):
+        return learners
+    names = [spec if isinstance(spec, str) else str(spec.get("use", "?")) for spec in learners]
+    if len(set(names)) < len(names):
+        raise InputError("learners", "a name for each", ", ".join(names), 'write [learners] with name = "Learner"')
+    return dict(zip(names, learners, strict=True))
 
 
 def _readable(error: ValidationError) -> InputError:
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
+    where = ".".join(str(part) for part in first["loc"] if str(part).isidentifier() or isinstance(part, int))
     if first["type"] == "extra_forbidden":
-        model: Any = Curve
+        model: Any = StudyTable
         for part in first["loc"][:-1]:
             model = model.model_fields[part].annotation
+            model = next((one for one in getattr(model, "__args__", ()) if hasattr(one, "model_fields")), model)
         known = list(model.model_fields)
         near = difflib.get_close_matches(str(first["loc"][-1]), known, n=2, cutoff=0.4)
         advice = f"did you mean {' or '.join(near)}?" if near else "remove it"
         return InputError(where, f"one of the keys {', '.join(known)}", "an unknown key", advice)
-    return InputError(where, first["msg"], repr(first.get("input")), "correct the value")
+    if first["type"] == "missing":
+        return InputError(where, "a table", "none", f"add [{where}]; configs/demo.toml is an example")
+    return InputError(where, first["msg"].removeprefix("Value error, "), repr(first.get("input")), "correct the value")

@@ -9,6 +9,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import lru_cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +20,11 @@ from jax.sharding import SingleDeviceSharding
 
 from dpjax.core import keys
 from dpjax.core.checks import InputError
-from dpjax.experiments.experiment import Experiment, Point, Workload
+from dpjax.experiments import program
+from dpjax.experiments.task import Task
+from dpjax.experiments.trial import Point, Trial
 
+Tile = np.ndarray
 _MOST_PROGRAMS = 64
 _TILE_CELLS = 1 << 21  # rows x concepts of a tile
 _BLOCK_CELLS = 1 << 16  # rows x concepts worked on at once, about what a core's cache holds
@@ -39,12 +44,12 @@ def capacity(n: int) -> int:
     return 1 << (exponent + exponent % 2 if exponent <= 12 else exponent)
 
 
-def tile_shape(experiment: Experiment) -> tuple[int, int]:
-    """(trials of a tile, trials of a block inside it): functions of the experiment, part of a result's identity.
+def tile_shape(trial: Trial) -> tuple[int, int]:
+    """(trials of a tile, trials of a block inside it): functions of the trial, part of a result's identity.
 
     A learner may say in ``passes`` how often it goes through its rows, if that is often.
     """
-    cells = experiment.capacity * experiment.k * getattr(experiment.learner, "passes", 1)
+    cells = trial.capacity * trial.k * getattr(trial.learner, "passes", 1)
     tile = _power_of_two(_TILE_CELLS // cells, 16, 1024)
     return tile, _power_of_two(_BLOCK_CELLS // cells, 1, tile)  # a block that divides the tile: one program, not two
 
@@ -86,44 +91,40 @@ class Engine:
     def __exit__(self, *_) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def tiles(
-        self, experiment: Experiment, workload: Workload, point: Point, seed: int, first: int, last: int
-    ) -> Generator[np.ndarray, None, None]:
-        """Yields the counts ``int64[4]`` of tiles first, ..., last - 1, in order."""
-        root = jax.random.key_data(keys.root(seed))
-        arguments = (np.asarray(root), jax.tree.map(np.asarray, workload), point)
-        size, _ = tile_shape(experiment)
+    def tiles(self, trial: Trial, task: Task, point: Point, seed: int, first: int, last: int) -> Generator[Tile]:
+        """Yields the outcomes ``uint8[trials]`` of tiles first, ..., last - 1, in order."""
+        arguments = arguments_of(task, point, seed)
         waiting, ready, following = {}, {}, first
         upcoming = iter(range(first, last))
         try:
             for tile in range(first, min(last, first + self.in_flight)):
-                waiting[self._submit(experiment, arguments, next(upcoming))] = tile
+                waiting[self._submit(trial, arguments, next(upcoming))] = tile
             while waiting:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     ready[waiting.pop(future)] = future.result()
                     for tile in upcoming:
-                        waiting[self._submit(experiment, arguments, tile)] = tile
+                        waiting[self._submit(trial, arguments, tile)] = tile
                         break
                 while following in ready:
-                    self.trials += size
+                    self.trials += len(ready[following])
                     yield ready.pop(following)
                     following += 1
         finally:
             for future in waiting:
                 future.cancel()
 
-    def _submit(self, experiment: Experiment, arguments: tuple, tile: int):
+    def _submit(self, trial: Trial, arguments: tuple, tile: int):
         device = self.devices[tile % len(self.devices)]
-        return self._pool.submit(self._run, experiment, arguments, tile, device)
+        return self._pool.submit(self._run, trial, arguments, tile, device)
 
-    def _run(self, experiment: Experiment, arguments: tuple, tile: int, device) -> np.ndarray:
-        size, _ = tile_shape(experiment)
-        placed = jax.device_put((*arguments, np.uint32(tile * size)), device)
-        return np.asarray(self._program(experiment, placed, device)(*placed)).astype(np.int64)
+    def _run(self, trial: Trial, arguments: tuple, tile: int, device) -> Tile:
+        size, _ = tile_shape(trial)
+        with jax.enable_x64(False):
+            placed = jax.device_put((*arguments, np.uint32(tile * size)), device)
+            return np.asarray(self._program(trial, placed, device)(*placed))
 
-    def _program(self, experiment: Experiment, placed: tuple, device) -> Callable:
-        shapes = jax.tree.map(lambda part: (part.shape, part.dtype.name), placed)
-        key = (experiment, device, jax.tree.structure(placed), tuple(jax.tree.leaves(shapes)))
+    def _program(self, trial: Trial, placed: tuple, device) -> Callable:
+        key = (trial, device, shape_of(placed))
         with self._lock:
             slot = self._programs.setdefault(key, [threading.Lock(), None])
             self._programs.move_to_end(key)
@@ -133,24 +134,44 @@ class Engine:
             if slot[1] is None:
                 place = SingleDeviceSharding(device)
                 specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(part.shape, part.dtype, sharding=place), placed)
-                slot[1] = jax.jit(tile_program(experiment)).lower(*specs).compile()
+                slot[1] = tile_program(trial).lower(*specs).compile()
                 with self._lock:
                     self.programs += 1
         return slot[1]
 
 
-def tile_program(experiment: Experiment) -> Callable:
-    """(root key data, workload, point, first trial) -> counts ``int32[4]`` of one tile."""
-    size, block = tile_shape(experiment)
+def arguments_of(task: Task, point: Point, seed: int) -> tuple:
+    """What a tile's program is given before the number of its first trial."""
+    root = np.asarray(jax.random.key_data(keys.root(seed)))
+    return root, jax.tree.map(np.asarray, task), point
 
-    def run(root: Array, workload: Workload, point: Point, first: Array) -> Array:
+
+def shape_of(arguments: tuple) -> Any:
+    """What decides, with the trial, which program runs: the structure, and each leaf's shape and type."""
+    leaves, structure = jax.tree.flatten(arguments)
+    return structure, tuple((np.shape(leaf), np.asarray(leaf).dtype.name) for leaf in leaves)
+
+
+@lru_cache(maxsize=2 * _MOST_PROGRAMS)
+def tile_program(trial: Trial) -> Any:
+    """Jitted: (root key data, task, point, first trial) -> the outcomes ``uint8[trials]`` of one tile."""
+    size, block = tile_shape(trial)
+
+    def run(root: Array, task: Task, point: Point, first: Array) -> Array:
         of_point = keys.of_point(jax.random.wrap_key_data(root, impl="threefry2x32"), point.identity)
         trials = first + jnp.arange(size, dtype=jnp.uint32)
         trial_keys = jax.vmap(keys.of_trial, (None, 0))(of_point, trials)
-        counts = jax.lax.map(lambda key: experiment.trial(key, workload, point), trial_keys, batch_size=block)
-        return jnp.sum(counts, axis=0, dtype=jnp.int32)
+        return jax.lax.map(lambda key: trial(key, task, point), trial_keys, batch_size=block)
 
-    return run
+    return jax.jit(run)
+
+
+def program_digest(trial: Trial, task: Task, point: Point) -> str:
+    """`program.digest` of the tile's program, which is traced for it as it runs: with 64-bit types off."""
+    arguments = (*arguments_of(task, point, 0), np.uint32(0))
+    with jax.enable_x64(False):
+        specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(np.shape(part), np.asarray(part).dtype), arguments)
+        return program.digest(tile_program(trial).trace(*specs).jaxpr, getattr(trial.learner, "cache_token", None))
 
 
 def host_devices(count: int | None) -> None:

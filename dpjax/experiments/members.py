@@ -1,5 +1,6 @@
 """How many of a learner's hypotheses are concepts of its class, beside how many are good."""
 
+from fractions import Fraction
 from typing import NamedTuple
 
 import jax
@@ -12,7 +13,9 @@ from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
-from dpjax.experiments.experiment import Experiment, Point, Workload, point
+from dpjax.experiments.errors import edges, limits
+from dpjax.experiments.task import Task
+from dpjax.experiments.trial import Point, Trial, point
 
 _BLOCK_CELLS = 1 << 16
 
@@ -30,27 +33,25 @@ def judged(setting: Setting, seed: int, trials: int) -> Judged:
 
     The trials are its own: none is one of `Cells`.
     """
-    concepts, learner, rows = setting.learner.concepts, setting.learner, capacity(setting.n)
+    task, concepts, rows = setting.task, setting.learner.concepts, capacity(setting.n)
     assert isinstance(concepts, Tree | Thresholds)
-    if setting.workload.noise is not None:
-        raise InputError("workload", "labels without noise", "noise", "leave the noise out: members are of the class")
-    experiment = Experiment(learner, 1, rows)
+    if task.flips is not None:
+        raise InputError("task", "labels without noise", "noise", "leave the noise out: members are of the class")
+    trial = Trial(setting.learner, 1, rows)
     block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
-    numbers = point(b"judged: no identity", setting.n, setting.plan(), setting.alpha, setting.workload.distribution)
+    numbers = point(b"judged: no identity", setting.n, setting.plan(), setting.alpha, task)
+    most = wide.decode(limits(setting.alpha, task.total))[edges(setting.alpha).index(Fraction(repr(setting.alpha)))]
 
-    def trial(key: Array, workload: Workload, at: Point) -> Array:
-        of_target, of_sample, of_learn = keys.streams(key, "target", "sample", "learn")
-        target = experiment.draw_targets(of_target, workload)
-        sample = experiment.draw_sample(of_sample, workload, target, at.n)
-        found = learner.learn(of_learn, sample, at.plan)
+    def one(key: Array, task: Task, at: Point) -> Array:
+        outcome = trial.run(key, task, at)
         with jax.enable_x64(True):
-            good = concepts.error(workload.distribution, found, target) <= wide.join(at.limit)
-        return jnp.stack([good[0], concepts.is_member(found)[0]]).astype(jnp.int32)
+            good = outcome.mass <= jnp.uint64(most)
+        return jnp.stack([good[0], concepts.is_member(outcome.found)[0]]).astype(jnp.int32)
 
-    def run(trial_keys: Array, workload: Workload, at: Point) -> Array:
-        counts = jax.lax.map(lambda key: trial(key, workload, at), trial_keys, batch_size=block)
+    def run(trial_keys: Array, task: Task, at: Point) -> Array:
+        counts = jax.lax.map(lambda key: one(key, task, at), trial_keys, batch_size=block)
         return jnp.sum(counts, axis=0, dtype=jnp.int32)
 
     root = keys.stream(keys.root(seed), "judged")
-    successes, members = np.asarray(jax.jit(run)(keys.per_index(root, trials), setting.workload, numbers)).tolist()
+    successes, members = np.asarray(jax.jit(run)(keys.per_index(root, trials), task, numbers)).tolist()
     return Judged(successes, members, trials)

@@ -1,38 +1,62 @@
-"""What a person sees while a sweep runs: steps done, trials per second, time left. On standard error only."""
+"""What a person sees while a study runs: steps done, trials per second, time left. On standard error only."""
 
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from rich import progress as bars
 from rich.console import Console
 
+_SECONDS = 30.0
+
 
 class Progress:
-    """A context manager with two callbacks: `step` for `sweep.run`, `trials` for `Cells`. Silent off a terminal."""
+    """A context manager with two callbacks: `step` for `run.measure`, `trials` for `Cells`.
 
-    def __init__(self, enabled: bool | None = None):
+    A bar on a terminal. Elsewhere a line at most every 30 seconds, so that a log says that the work goes on; the first
+    one comes after as long. enabled: False for neither. say: where lines go, by default standard error.
+    """
+
+    def __init__(self, enabled: bool | None = None, say: Callable[[str], None] | None = None):
+        terminal = sys.stderr.isatty() and say is None
+        self._lines = enabled is not False and not terminal
+        self._say = say or (lambda text: print(text, file=sys.stderr, flush=True))
         self._bars = bars.Progress(
             bars.SpinnerColumn(), bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
             bars.TimeElapsedColumn(), bars.TextColumn("left"), bars.TimeRemainingColumn(),
             bars.TextColumn("{task.fields[rate]}"), console=Console(stderr=True), transient=True,
-            disable=not (sys.stderr.isatty() if enabled is None else enabled),
+            disable=enabled is False or not terminal,
         )  # fmt: skip
         self._task = self._bars.add_task("starting", total=None, rate="")
-        self._count, self._since = 0, time.monotonic()
+        self._count, self._since, self._told = 0, time.monotonic(), time.monotonic()
+        self._what, self._done, self._total = "starting", 0, 0
 
     def __enter__(self) -> "Progress":
         self._bars.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_: Any) -> None:
         self._bars.stop()
 
     def step(self, text: str, done: int, total: int) -> None:
         """Says what is being done and how many of all steps are behind."""
+        self._what, self._done, self._total = text, done, total
         self._bars.update(self._task, description=text, completed=done, total=total)
+        self._tell()
 
     def trials(self, count: int) -> None:
         """Counts trials that were just computed."""
         self._count += count
         seconds = max(time.monotonic() - self._since, 1e-3)
         self._bars.update(self._task, rate=f"{self._count} trials, {self._count / seconds:.0f}/s")
+        self._tell()
+
+    def _tell(self) -> None:
+        now = time.monotonic()
+        if not self._lines or now - self._told < _SECONDS:
+            return
+        self._told, seconds = now, now - self._since
+        left = f", about {seconds / self._done * (self._total - self._done):.0f} s left" if self._done else ""
+        done = f"{self._done} of {self._total} done" if self._total else "starting"
+        self._say(f"dpjax: {done}; {self._what}; {self._count} trials, {self._count / seconds:.0f}/s{left}")

@@ -1,16 +1,13 @@
 """Results on disk: one Parquet file a cell, named by the hash of its configuration.
 
-A cell is one point of a sweep. It holds whole-number counts, one row a tile of trials, and is a prefix of the tiles
-0, 1, 2, ...: a checkpoint is a shorter prefix. Equal configurations with equal tiles give equal bytes, in whatever
-steps the tiles came. A file is complete or absent at any moment, also after a kill or a full disk. POSIX only.
+A cell is one point of a study. It holds whole numbers, one row a trial, and is a prefix of the trials 0, 1, 2, ...: a
+checkpoint is a shorter prefix. Equal configurations with equal rows give equal bytes, in whatever steps the rows came.
+A file is complete or absent at any moment, also after a kill or a full disk. POSIX only.
 """
 
-import errno
-import fcntl
 import hashlib
 import json
 import os
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -23,12 +20,13 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core.checks import InputError
+from dpjax.core.files import StoreError, failure, locked, replace_file
 
-SCHEMA = 1  # of the files and of the hash; a change makes all cells new
-Tiles = dict[str, NDArray[np.int64]]
+SCHEMA = 2  # of the files and of the hash; a store of another one is refused
+Rows = dict[str, NDArray[Any]]
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FLOAT = "$float"
+_FORMAT = "format.json"
 _LAYOUT = {
     "compression": "zstd", "compression_level": 3, "use_dictionary": False, "write_statistics": False,
     "version": "2.6", "data_page_version": "1.0",
@@ -60,20 +58,19 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """One stored cell: its hash, its configuration, the versions that computed it, and its tiles."""
+    """One stored cell: its hash, its configuration, the versions that computed it, and its rows."""
 
     hash: str
     config: dict[str, Any]
     versions: dict[str, str]
-    tiles: Tiles
+    rows: Rows
 
 
 @dataclass(frozen=True)
 class Status:
-    """What a store holds. trials: the sum of the columns named "trials". broken: files that cannot be used."""
+    """What a store holds: cells, their rows, and the files that cannot be used."""
 
     cells: int
-    tiles: int
     trials: int
     broken: tuple[str, ...]
 
@@ -91,19 +88,22 @@ class Store:
     def __init__(self, root: str | os.PathLike[str], read_only: bool = False):
         self.root, self.read_only, self._lock = Path(root), read_only, None
         self._cells = self.root / "cells"
+        _require_schema(self.root, self._cells)
         if read_only:
             if not self._cells.is_dir():
-                raise InputError("store", "a directory with results", str(root), "run the sweep or check the path")
+                raise StoreError("store", "a directory with results", str(root), "run the sweep or check the path")
             return
         try:
             self._cells.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(self.root / ".lock")
+            self._lock = locked(self.root / ".lock")
+            if not (self.root / _FORMAT).exists():
+                replace_file(self.root / _FORMAT, json.dumps({"schema": SCHEMA}).encode())
             for pattern in (".tmp-*", "*/.tmp-*"):
                 for leftover in self._cells.glob(pattern):
                     leftover.unlink()
         except OSError as error:
             self.close()
-            raise _failure(error, self.root) from error
+            raise failure(error, self.root) from error
 
     def __enter__(self) -> Self:
         return self
@@ -122,25 +122,26 @@ class Store:
         name = cell_hash(config)
         return self._cells / name[:2] / f"{name}.parquet"
 
-    def read(self, config: Mapping[str, Any]) -> Tiles | None:
-        """The tiles computed so far, int64[tiles] by name, or None if there are none.
+    def read(self, config: Mapping[str, Any]) -> Rows | None:
+        """The trials computed so far, ``uint8[trials]`` or ``int64[trials]`` by name, or None if there are none.
 
         InputError if the file is broken, cut short or not what was written: it is never deleted here.
         """
         cell = _load(self.path(config))
-        return None if cell is None else cell.tiles
+        return None if cell is None else cell.rows
 
-    def write(self, config: Mapping[str, Any], tiles: Mapping[str, ArrayLike]) -> None:
-        """Stores the tiles 0, 1, ... computed so far; returns once they would survive a loss of power.
+    def write(self, config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> None:
+        """Stores the trials 0, 1, ... computed so far; returns once they would survive a loss of power.
 
-        tiles: by name, whole numbers of one shape [count >= 1], entry i for tile i. The name "tile" is taken.
-        Extends what is there: the common tiles must be equal, and if more are stored already nothing changes.
-        InputError if the common tiles differ, if other versions wrote them, if the stored file is broken, or if
+        rows: by name, whole numbers of one shape [count >= 1], entry i for trial i; bytes stay bytes, others become
+        int64. The name "trial" is taken.
+        Extends what is there: the common rows must be equal, and if more are stored already nothing changes.
+        InputError if the common rows differ, if other versions wrote them, if the stored file is broken, or if
         there is no room; in each case all that was stored stays as it was.
         """
         if self._lock is None:
-            raise InputError("store", "a store open for writing", str(self.root), "open it without read_only")
-        path, table = self.path(config), _table(config, tiles)
+            raise StoreError("store", "a store open for writing", str(self.root), "open it without read_only")
+        path, table = self.path(config), _table(config, rows)
         stored = _load(path)
         if stored is not None and not _extends(stored, table, path):
             return
@@ -156,7 +157,7 @@ class Store:
 
     def status(self) -> Status:
         """Counts the cells that can be used, and lists the files that cannot."""
-        cells, tiles, trials, broken = 0, 0, 0, []
+        cells, trials, broken = 0, 0, []
         for path in self._paths():
             try:
                 cell = _load(path)
@@ -164,27 +165,26 @@ class Store:
                 broken.append(str(path))
                 continue
             if cell is not None:
-                cells, tiles = cells + 1, tiles + _length(cell.tiles)
-                trials += int(cell.tiles.get("trials", np.zeros(1, np.int64)).sum())
-        return Status(cells, tiles, trials, tuple(broken))
+                cells, trials = cells + 1, trials + _length(cell.rows)
+        return Status(cells, trials, tuple(broken))
 
     def compact(self, path: str | os.PathLike[str]) -> int:
-        """Writes one Parquet file with a row for each tile of each cell, ordered by hash; returns the rows.
+        """Writes one Parquet file with a row for each trial of each cell, ordered by hash; returns the rows.
 
-        Columns: cell (hash), config and versions (JSON with plain numbers, exact), tile, and every count that some
+        Columns: cell (hash), config and versions (JSON with plain numbers, exact), trial, and every number that some
         cell has, by name (null in a cell without it). The same cells give the same bytes.
         """
         parts = []
         for cell in self.iter_cells():
-            rows = _length(cell.tiles)
+            rows = _length(cell.rows)
             texts = {"cell": cell.hash, "config": _readable(cell.config), "versions": _readable(cell.versions)}
             columns = {name: pa.repeat(pa.scalar(text, pa.string()), rows) for name, text in texts.items()}
-            parts.append(pa.table({**columns, "tile": np.arange(rows), **cell.tiles}))
+            parts.append(pa.table({**columns, "trial": np.arange(rows), **cell.rows}))
         if not parts:
-            raise InputError("store", "at least one cell", f"none in {self.root}", "run the sweep first")
+            raise StoreError("store", "at least one cell", f"none in {self.root}", "run the sweep first")
         counts = sorted({name for part in parts for name in part.column_names[4:]})
         fields = [(name, pa.string()) for name in ("cell", "config", "versions")]
-        schema = pa.schema([*fields, *((name, pa.int64()) for name in ("tile", *counts))])
+        schema = pa.schema([*fields, *((name, pa.int64()) for name in ("trial", *counts))])
         whole = pa.concat_tables(parts, promote_options="default").select(schema.names).cast(schema)
         sink = pa.BufferOutputStream()
         pq.write_table(whole, sink, row_group_size=2**20, **{**_LAYOUT, "use_dictionary": schema.names[:3]})
@@ -195,79 +195,19 @@ class Store:
         return sorted(self._cells.glob("[0-9a-f][0-9a-f]/*.parquet"), key=lambda path: path.name)
 
 
-def replace_file(path: Path, data: Any) -> None:
-    """Writes bytes to ``path`` at once and durably: a reader sees the old file or the whole new one.
-
-    A temporary file ``.tmp-*`` beside it, fsync, rename, fsync of the directory. InputError, and no temporary file
-    left, where there is no room or no right to write.
-    """
-    temporary = path.parent / f".tmp-{os.getpid()}-{uuid.uuid4().hex}"
+def _require_schema(root: Path, cells: Path) -> None:
+    """Refuses a store that was written in another format; nothing in it is touched."""
+    if next(cells.glob("*/*.parquet"), None) is None and not (root / _FORMAT).exists():
+        return
     try:
-        if not path.parent.is_dir():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _sync(path.parent.parent)
-        try:
-            _write_synced(temporary, memoryview(data))
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync(path.parent)
-    except OSError as error:
-        raise _failure(error, path) from error
-
-
-def _write_synced(path: Path, data: memoryview) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        while data:
-            data = data[os.write(descriptor, data) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync(directory: Path) -> None:
-    """Makes the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _locked(path: Path) -> int:
-    """A descriptor that holds the exclusive lock on ``path``; the file says which process has it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise InputError(
-                "store", "a store that nobody else writes to",
-                f"{path.parent}: another process is writing to this store (process {holder})",
-                "wait for it to end, choose another directory, or open with read_only=True",
-            ) from None  # fmt: skip
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _failure(error: OSError, path: Path) -> InputError:
-    """What the operating system refused, as an InputError."""
-    if error.errno in _FULL:
-        return InputError(
-            "store", f"room to write {path}", f"{error.strerror} ({errno.errorcode[error.errno]})",
-            "free some space or raise the quota and run again: all that was stored before is intact",
+        found = json.loads((root / _FORMAT).read_text())["schema"]
+    except (OSError, ValueError, KeyError, TypeError):
+        found = "1 or unknown"
+    if found != SCHEMA:
+        raise StoreError(
+            "store", f"a store of format {SCHEMA}", f"{root}, of format {found}",
+            "choose another directory: old results stay as they are and are never mixed with new ones",
         )  # fmt: skip
-    return InputError(
-        "store", "a directory that can be written to", f"{path}: {error.strerror or error}",
-        "choose another directory or correct its permissions; all that was stored before is intact",
-    )  # fmt: skip
 
 
 def _load(path: Path) -> Cell | None:
@@ -282,74 +222,72 @@ def _load(path: Path) -> Cell | None:
         table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         about = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         text, written_by = about["dpjax.config"], json.loads(about["dpjax.versions"])
-        tiles = {name: table[name].to_numpy() for name in table.column_names[1:]}
-        if about["dpjax.content"] != _content(text, about["dpjax.versions"], tiles):
-            raise ValueError("the counts are not those that were written")
-        if not np.array_equal(table["tile"].to_numpy(), np.arange(table.num_rows)):
-            raise ValueError("the tiles are not 0, 1, 2, ...")
+        rows = {name: table[name].to_numpy() for name in table.column_names}
+        if about["dpjax.content"] != _content(text, about["dpjax.versions"], rows):
+            raise ValueError("the rows are not those that were written")
         if path.stem != _hash_of(text):
             raise ValueError("the file has the name of another configuration")
-        return Cell(path.stem, _native(json.loads(text)), written_by, tiles)
+        return Cell(path.stem, _native(json.loads(text)), written_by, rows)
     except (pa.ArrowException, ValueError, KeyError, OSError, TypeError, MemoryError) as error:
         raise _broken(path, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
 
 def _broken(path: Path, why: str) -> InputError:
-    return InputError(
+    return StoreError(
         "store", "a whole cell file", f"{path}: {why}",
         "move the file away or delete it; the next run computes the cell again",
     )  # fmt: skip
 
 
-def _table(config: Mapping[str, Any], tiles: Mapping[str, ArrayLike]) -> pa.Table:
-    """The table of a cell: the column "tile", then the counts by name, and the metadata."""
-    counts = {name: np.asarray(tiles[name]) for name in sorted(tiles)}
-    shape = next(iter(counts.values())).shape if counts else ()
-    whole = all(column.dtype.kind in "iu" and column.shape == shape for column in counts.values())
-    if len(shape) != 1 or shape == (0,) or not whole or "tile" in counts:
-        given = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in counts.items())
+def _table(config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> pa.Table:
+    """The table of a cell: its columns by name, and the metadata."""
+    given = {name: np.asarray(rows[name]) for name in sorted(rows)}
+    shape = next(iter(given.values())).shape if given else ()
+    whole = all(column.dtype.kind in "iu" and column.shape == shape for column in given.values())
+    if len(shape) != 1 or shape == (0,) or not whole or "trial" in given:
+        what = ", ".join(f"{name}: {column.dtype}{list(column.shape)}" for name, column in given.items())
         raise InputError(
-            "tiles", "columns of whole numbers of one shape [tiles >= 1], none named 'tile'", given or "no column",
-            "give one count for each tile, one column for each kind of count",
+            "rows", "columns of whole numbers of one shape [trials >= 1], none named 'trial'", what or "no column",
+            "give one number for each trial, one column for each kind of number",
         )  # fmt: skip
-    if any(column.max() > np.iinfo(np.int64).max for column in counts.values()):
-        raise InputError("tiles", "counts below 2**63", "a larger one", "count fewer things in a tile")
-    exact = {name: column.astype(np.int64) for name, column in counts.items()}
+    if any(column.max() > np.iinfo(np.int64).max for column in given.values()):
+        raise InputError("rows", "numbers below 2**63", "a larger one", "count fewer things")
+    exact = {name: column if column.dtype == np.uint8 else column.astype(np.int64) for name, column in given.items()}
     text, by = canonical(config), json.dumps(versions(), sort_keys=True)
     about = {"config": text, "versions": by, "content": _content(text, by, exact)}
-    table = pa.table({"tile": np.arange(*shape, dtype=np.int64), **exact})
-    return table.replace_schema_metadata({f"dpjax.{key}": value for key, value in about.items()})
+    return pa.table(exact).replace_schema_metadata({f"dpjax.{key}": value for key, value in about.items()})
 
 
 def _extends(stored: Cell, table: pa.Table, path: Path) -> bool:
-    """Whether the table has tiles that the stored cell lacks; InputError if the two contradict each other."""
+    """Whether the table has rows that the stored cell lacks; InputError if the two contradict each other."""
     by = json.loads(table.schema.metadata[b"dpjax.versions"])
     if by != stored.versions:
-        raise InputError(
+        raise StoreError(
             "store", f"a cell of {by}", f"{path} of {stored.versions}",
             "use another directory, or the versions that began the cell, or delete the file",
         )  # fmt: skip
-    tiles = {name: table[name].to_numpy() for name in table.column_names[1:]}
-    common = min(table.num_rows, _length(stored.tiles))
-    same = tiles.keys() == stored.tiles.keys()
-    if not same or any(not np.array_equal(tiles[name][:common], stored.tiles[name][:common]) for name in tiles):
+    rows = {name: table[name].to_numpy() for name in table.column_names}
+    common = min(table.num_rows, _length(stored.rows))
+    same = rows.keys() == stored.rows.keys()
+    if not same or any(not np.array_equal(rows[name][:common], stored.rows[name][:common]) for name in rows):
         raise InputError(
-            "tiles", f"the {common} tiles that {path} holds", "other counts or other columns",
-            "the configuration leaves out something that changes results: add it, or report that a tile is not "
+            "rows", f"the {common} trials that {path} holds", "other numbers or other columns",
+            "the configuration leaves out something that changes results: add it, or report that a trial is not "
             "reproducible",
         )  # fmt: skip
     return table.num_rows > common
 
 
-def _length(tiles: Tiles) -> int:
-    return len(next(iter(tiles.values())))
+def _length(rows: Rows) -> int:
+    return len(next(iter(rows.values())))
 
 
-def _content(text: str, by: str, tiles: Tiles) -> str:
-    """SHA-256 of the configuration, the versions, and each column's name and little-endian int64 values."""
-    digest = hashlib.sha256(json.dumps([SCHEMA, text, by, list(tiles)]).encode())
-    for column in tiles.values():
-        digest.update(column.astype("<i8").tobytes())
+def _content(text: str, by: str, rows: Rows) -> str:
+    """SHA-256 of the configuration, the versions, and each column's name, type and little-endian values."""
+    types = [[name, column.dtype.name] for name, column in rows.items()]
+    digest = hashlib.sha256(json.dumps([SCHEMA, text, by, types]).encode())
+    for column in rows.values():
+        digest.update(column.astype(column.dtype.newbyteorder("<")).tobytes())
     return digest.hexdigest()
 
 

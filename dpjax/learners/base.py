@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Protocol
 
@@ -34,7 +35,9 @@ class Learner(Protocol):
     it from `dpjax.learners`; the conformance tests then run it without another line.
 
     A learner may say as ``passes`` (int) about how often it goes through its rows: the more, the fewer trials share a
-    tile. Without it one pass is assumed.
+    tile. Without it one pass is assumed. ``for_concepts(k)`` is the learner of k concepts that it belongs to; without
+    it k runs are composed. ``exponent_of_k`` is the power of k in its theorem's sample size, logarithms left out.
+    ``own_points`` (bool): whether ``x`` may have a column of elements for each concept.
     """
 
     @property
@@ -136,12 +139,15 @@ def _behind(door: Callable, method: Callable) -> Callable:
 class OfClass:
     """What learners share that predict as their class does.
 
+    A subclass is a static pytree node: a learner may be an argument of a jitted function.
+
     Of a subclass `plan`, `guarantee` and `learn` check what they are given, in this one place. A row beyond the domain
     counts as the domain's last element, and an empty buffer as one with room for a row.
     """
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
+        jax.tree_util.register_static(cls)
         doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
         if "plan" in vars(cls) and _kind_of_plan(cls) is None:
             raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", "write -> MyPlan, to refuse others")
@@ -161,6 +167,10 @@ class OfClass:
 
 class OfColumns(OfClass):
     """What learners of k columns share; a subclass has ``k``."""
+
+    def for_concepts(self: Any, k: int) -> Any:
+        """The same learner with another ``k``."""
+        return replace(self, k=k)
 
     def check_columns(self: Any, sample: Sample) -> None:
         """Refuses a sample of another number of label columns."""
@@ -188,6 +198,15 @@ class OfLearner(OfColumns):
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
         """As the learner does."""
         return self.learner.predict(hypothesis, x)
+
+
+def require_pieces(concepts: Any, learner: str) -> None:
+    """Refuses a class whose concepts cannot be listed by their errors."""
+    if not hasattr(concepts, "pieces"):
+        raise InputError(
+            "concepts", f"a class with pieces for {learner}, whose concepts can be listed by their errors",
+            type(concepts).__name__, "choose a learner of this class: see `dpjax list`",
+        )  # fmt: skip
 
 
 def replace_one_only(neighboring: Neighboring, why: str) -> None:

@@ -1,6 +1,6 @@
 """A learner as an empirical one: right about the rows at hand, whatever they are, by learning from a resample."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from dpjax.core.keys import streams
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner
+from dpjax.learners.columns import for_concepts
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
 from dpjax.theory.search import smallest
@@ -80,6 +81,10 @@ class EmpiricalLearner(OfLearner):
     def k(self) -> int:
         """Concepts that are learned."""
         return getattr(self.learner, "k", 1)
+
+    def for_concepts(self, k: int) -> "EmpiricalLearner":
+        """The same with the inner learner of k concepts."""
+        return replace(self, learner=for_concepts(self.learner, k))
 
     @property
     def spends(self) -> Spends:

@@ -1,7 +1,7 @@
 """k concepts one by one: the direct sum of a learner of one concept, under a composition theorem."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +46,7 @@ class Independent(OfLearner):
     learner: Learner
     k: int
     composition: str = "basic"
+    own_points: ClassVar[bool] = True
 
     def __post_init__(self):
         checks.integer("k", self.k, 1)
@@ -56,6 +57,11 @@ class Independent(OfLearner):
         """Delta, unless a pure learner's epsilons just add up."""
         pure = self.composition == "basic" and self.learner.spends != "approximate"
         return "pure" if pure else "approximate"
+
+    @property
+    def exponent_of_k(self) -> float:
+        """1 where the epsilons add up, 1/2 where their squares do."""
+        return 1.0 if self.composition == "basic" else 0.5
 
     @property
     def proper(self) -> bool:

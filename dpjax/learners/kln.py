@@ -9,7 +9,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, OfClass, single_column
+from dpjax.learners.base import InPieces, OfClass, require_pieces, single_column
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
@@ -37,6 +37,9 @@ class KLN(OfClass):
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "bounded range"
     proper: ClassVar[bool] = True
+
+    def __post_init__(self):
+        require_pieces(self.concepts, "KLN")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> KLNPlan:
         """All of epsilon."""

@@ -56,6 +56,7 @@ class ParityLearner(OfClass):
     rows: int | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
+    exponent_of_k: ClassVar[float] = 0.0
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Parities, "use KLN for other classes")
@@ -67,6 +68,10 @@ class ParityLearner(OfClass):
         if self.subsamples is not None:
             checks.integer("subsamples", self.subsamples, 1)
             checks.integer("rows", self.rows, 1)
+
+    def for_concepts(self, k: int) -> "ParityLearner":
+        """Itself: it takes any number of label columns."""
+        return self
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ParityPlan:
         """All of the budget for one test; InputError where delta is 0."""

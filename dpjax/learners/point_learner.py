@@ -64,10 +64,15 @@ class PointLearner(OfClass):
     concepts: Points
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
+    exponent_of_k: ClassVar[float] = 0.0
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
         replace_one_only(self.neighboring, "the least count of a heavy value is a share of n")
+
+    def for_concepts(self, k: int) -> "PointLearner":
+        """Itself: it takes any number of label columns."""
+        return self
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
         """Half of epsilon and of delta for each step; InputError where delta is 0."""

@@ -1,23 +1,21 @@
 """The tables of Section 1.3 of Bun, Nissim, Stemmer 2016 as measurements: one `Row` for each claim."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import log
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
-from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.experiment import Workload, noise_of
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.models import SumExponent, fit_sum
 from dpjax.experiments.n_star import bracket, guess
 from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.task import Task
 from dpjax.learners import KLN, GenericLearner, HashedPoints, Independent, Learner, ParityLearner, PointLearner
 from dpjax.sanitizers import Hierarchy, PointCounts
 from dpjax.theory import packing
@@ -70,8 +68,8 @@ def rows() -> tuple[Row, ...]:
     parities, matrix = Parities(DIMENSION), Finite.of(_MATRIX)
     square = (16, 32, 64, 128, 256, 512, 1024)  # for few concepts zCDP is basic composition
 
-    def of_k(learner: Callable[[int], Learner], workload: Workload, privacy: Privacy) -> Callable[[int], Setting]:
-        return lambda k: _setting(learner(k), workload, k, privacy)
+    def of_k(learner: Callable[[int], Learner], task: Task, privacy: Privacy) -> Callable[[int], Setting]:
+        return lambda k: _setting(learner(k), task, k, privacy)
 
     def choices(count: float) -> Callable[[int], float]:
         return lambda k: log(count * k / BETA)
@@ -166,7 +164,7 @@ def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponen
 def _theorem(setting: Setting) -> int | None:
     """The theorem's number, of the agnostic one where labels are flipped; None where none holds for these fields."""
     learner = setting.learner
-    size = learner.sample_size if setting.workload.noise is None else getattr(learner, "agnostic_sample_size", None)
+    size = learner.sample_size if setting.task.flips is None else getattr(learner, "agnostic_sample_size", None)
     if size is None:
         return None
     try:
@@ -175,37 +173,32 @@ def _theorem(setting: Setting) -> int | None:
         return None
 
 
-def _setting(learner: Learner, workload: Workload, k: int, privacy: Privacy) -> Setting:
+def _setting(learner: Learner, task: Task, k: int, privacy: Privacy) -> Setting:
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-    return Setting(learner, workload, k, 1, epsilon, delta, ALPHA, BETA, "table")
+    return Setting(learner, task, k, 1, epsilon, delta, ALPHA, BETA, "table")
 
 
 def _one(value: int) -> float:
     return 1.0
 
 
-def _noise(noise: bool) -> Any:
-    return jnp.asarray(noise_of(NOISE)) if noise else None
-
-
-def _points(bits: int = 32, noise: bool = False) -> Workload:
+def _points(bits: int = 32, noise: bool = False) -> Task:
     """Targets so heavy that missing one is an error above alpha, also where labels are flipped."""
     domain = Domain(2**bits)
     count, mass = (3, 0.3) if noise else (4, 0.23)
-    targets = distributions.spread(domain, count)
-    return Workload(distributions.heavy(domain, count, mass), jnp.asarray(wide.encode(targets)), _noise(noise))
+    return Task(Points(domain), distributions.heavy(domain, count, mass), noise=NOISE * noise)
 
 
-def _thresholds(noise: bool = False) -> Workload:
+def _thresholds(noise: bool = False) -> Task:
     """Where one threshold only is good; flipped labels make the limit of its error alpha / (1 - 2 noise)."""
     limit = ALPHA / (1 - 2 * NOISE) if noise else ALPHA
-    return replace(hard_thresholds(Thresholds(Domain(DOMAIN)), limit), noise=_noise(noise))
+    return hard_thresholds(Thresholds(Domain(DOMAIN)), limit, NOISE * noise)
 
 
-def _finite(noise: bool = False) -> Workload:
-    domain = Domain(_MATRIX.shape[1])
-    return Workload(distributions.uniform(domain), jnp.asarray(wide.encode(range(64))), _noise(noise))
+def _finite(noise: bool = False) -> Task:
+    matrix = Finite.of(_MATRIX)
+    return Task(matrix, distributions.uniform(matrix.domain), range(64), NOISE * noise)
 
 
-def _parities(dimension: int = DIMENSION, noise: bool = False) -> Workload:
-    return Workload(UniformCube(dimension), Parities(dimension).targets(64), _noise(noise))
+def _parities(dimension: int = DIMENSION, noise: bool = False) -> Task:
+    return Task(Parities(dimension), UniformCube(dimension), noise=NOISE * noise)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.store import replace_file
+from dpjax.core.files import replace_file
 
 FORMATS = ("pdf", "png", "svg")
 _DPI = 200

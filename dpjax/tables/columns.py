@@ -19,7 +19,7 @@ from dpjax.concepts.hashing import Buckets
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import Independent, Learner
+from dpjax.learners import Learner
 
 _BLOCK_CELLS = 1 << 18
 
@@ -237,10 +237,10 @@ def summary(learner: Learner, hypothesis: Hypothesis, table: Table) -> list[dict
     return rows
 
 
-def require_own_points(learner: Learner, name: str) -> None:
+def require_own_points(learner: Learner) -> None:
     """Refuses a learner that needs one common column of points where each concept has its own."""
-    if not isinstance(learner, Independent) and name != "erm":
+    if not getattr(learner, "own_points", False):
         raise InputError(
-            "learner", "one that learns concept by concept (kln-*, median-*, erm) for several features", repr(name),
-            "choose one of those, or give one feature with several targets",
+            "learner", "one that learns concept by concept for several features, as Independent and ERM do",
+            type(learner).__name__, "choose one of those, or give one feature with several targets",
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """A person's own table of places: two coordinates onto a public grid, and what was learned in their units."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +10,8 @@ from dpjax.concepts import ConvexPolygons, Hypothesis, Unions
 from dpjax.concepts.areas import Box, pieces, placed, region, shapely_module
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.catalog import EDGES, TRIANGLES
 from dpjax.learners import Learner
 from dpjax.tables.columns import Grid, Table, labels, numbers, opened
-
-CLASSES: dict[str, tuple[Callable[[int, int], ConvexPolygons | Unions], int]] = {
-    "polygons": (ConvexPolygons, EDGES), "unions": (Unions, TRIANGLES),
-}  # fmt: skip
-"""For each: a class of a grid's side and a number of edges or triangles, and that number where nobody gives one."""
 
 
 def grids(box: Box | None, bits: int) -> tuple[Grid, Grid]:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import dpjax as dpjax_package
 from dpjax import cli
 from dpjax.cli.arguments import COMMANDS
 
@@ -19,8 +20,8 @@ def dpjax(*arguments, **options):
 
 def small(out, *flags):
     return (
-        "curve", "--out", out, "--sweep.learners", "erm", "--sweep.k", 1, "--sweep.n", 12, "--sweep.trials", 100,
-        "--search.no-enabled", "--formats", *flags,
+        "curve", "--concepts", "Points(2**32)", "--distribution", "heavy(4, 0.23)", "--learners", "erm=ERM", "--alpha",
+        0.2, "--out", out, "--n", 12, "--trials", 100, "--formats", *flags,
     )  # fmt: skip
 
 
@@ -30,6 +31,11 @@ def test_help_teaches():
         assert done.returncode == 0
         assert "usage: dpjax" in done.stdout
     assert "Example:" in dpjax("curve", "--help").stdout
+
+
+def test_the_version(capsys):
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"dpjax {dpjax_package.__version__}\n"
 
 
 def test_help_needs_no_jax(fresh):
@@ -42,13 +48,18 @@ def test_help_needs_no_jax(fresh):
 
 
 def test_each_command_is_a_file(root):
-    names = {path.stem for path in (root / "dpjax" / "cli").glob("*.py")} - {"__init__", "__main__", "arguments"}
+    names = {path.stem for path in (root / "dpjax" / "cli").glob("*.py")} - {
+        "__init__",
+        "__main__",
+        "arguments",
+        "flags",
+    }
     assert names == COMMANDS.keys()
 
 
 def test_commands_follow_each_other_in_one_process(capsys, tmp_path):
     """A command's module becomes an attribute of the package, `list` among them, and hides no name there."""
-    for words in (["list", "--json"], ["plan", "--sweep.k", "1", "--json"], ["list", "--json"]):
+    for words in (["list", "--json"], ["plan", "configs/demo.toml", "--k", "1", "--json"], ["list", "--json"]):
         assert cli.main(words) == 0
         assert json.loads(capsys.readouterr().out)
 
@@ -57,12 +68,15 @@ def test_list_names_everything_with_its_guarantee(capsys):
     assert cli.main(["list", "--json"]) == 0
     entries = json.loads(capsys.readouterr().out)["entries"]
     names = {entry["name"] for entry in entries}
-    assert {"point", "erm", "kln-optimal", "median-zcdp", "exponential", "stability", "choosing"} <= names
-    assert all(entry["guarantee"] for entry in entries)
+    assert {"PointLearner", "ERM", "Points", "heavy", "UniformCube", "Hierarchy", "caterpillar"} <= names
+    assert {"exponential", "stability", "choosing", "hard_thresholds"} <= names
+    assert all(entry["guarantee"] for entry in entries if entry["kind"] in ("learner", "mechanism", "sanitizer"))
+    assert all(entry["what"] for entry in entries)
 
 
 def test_plan_prints_theorems_and_trees(capsys):
-    assert cli.main(["plan", "--sweep.k", "2", "--problem.domain-size", "2**20", "--json"]) == 0
+    flags = ["--k", "2", "--epsilon", "1", "--concepts", "Points(2**20)"]
+    assert cli.main(["plan", "configs/demo.toml", *flags, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["plan"]
     assert [row["learner"] for row in rows] == ["point", "kln-basic", "kln-optimal", "erm"]
     assert rows[0]["guarantee"]["parts"]
@@ -77,21 +91,28 @@ def test_curve_json_is_one_object_with_the_promised_fields(tmp_path):
     assert promised <= answer["points"][0].keys()
     status = json.loads(dpjax("status", tmp_path, "--json").stdout)
     assert status["cells"] == 1
-    assert status["trials"] == answer["points"][0]["trials"]
+    assert status["trials"] == 1024 > answer["points"][0]["trials"] == 100, "whole tiles are stored"
 
 
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--sweep.epsilon", "0"], "sweep.epsilon: expected a number > 0, got 0.0"),
-        (["--sweep.epsilon", "nan"], "expected a finite number"),
-        (["--sweep.epsilon", "inf"], "expected a finite number"),
-        (["--sweep.delta", "1"], "sweep.delta: expected a number in [0, 1)"),
-        (["--sweep.delta", "0", "--sweep.learners", "point"], "pure differential privacy"),
-        (["--sweep.beta", "1"], "sweep.beta: expected a number in (0, 1)"),
-        (["--sweep.n", "0"], "sweep.n"),
-        (["--sweep.n", "2000000"], "at most 1048576 rows"),
-        (["--sweep.learners", "kln-basik"], "did you mean kln-basic"),
+        (["--epsilon", "0"], "epsilon: expected a number > 0, got 0.0"),
+        (["--epsilon", "nan"], "expected a finite number"),
+        (["--epsilon", "inf"], "expected a finite number"),
+        (["--epsilon", "1e-50"], "got 1e-50"),
+        (["--delta", "1"], "delta: expected a number in [0, 1)"),
+        (["--delta", "0", "--learners", "PointLearner"], "pure differential privacy"),
+        (["--beta", "1"], "beta: expected a number in (0, 1)"),
+        (["--n", "0"], "n: expected"),
+        (["--n", "2000000"], "at most 1048576 rows"),
+        (["--learners", "KLM"], "did you mean KLN"),
+        (["--learners", "KLN", "KLN"], "each name once"),
+        (["--learners", "mine:Learner"], "add --import mine"),
+        (["--learners", "nowhere_at_all:Learner", "--import", "nowhere_at_all"], "a module that can be found"),
+        (["--concepts", "Points(2**65)"], "task.concepts"),
+        (["--seed", "-1"], "seed"),
+        (["--seed", "2**40"], "seed"),
         (["--formats", "jpg"], "formats"),
         (["--devices", "0"], "devices"),
     ],
@@ -105,7 +126,8 @@ def test_bad_numbers_and_names(tmp_path, capsys, flags, words):
 
 def test_misspelt_key_in_toml(tmp_path, capsys):
     path = tmp_path / "bad.toml"
-    path.write_text("[sweep]\nepsilo = [1.0]\n")
+    start = '[task]\nconcepts = "Points(9)"\n[learners]\nkln = "KLN"\n'
+    path.write_text(start + "[sweep]\nepsilo = [1.0]\n")
     assert cli.main(["curve", str(path)]) == 2
     assert "did you mean epsilon" in capsys.readouterr().err
     path.write_text("[sweep\n")
@@ -114,6 +136,10 @@ def test_misspelt_key_in_toml(tmp_path, capsys):
     for command in ("curve", "plan"):
         assert cli.main([command, "bad.tml"]) == 2
         assert "ends in .toml" in capsys.readouterr().err
+        assert cli.main([command]) == 2
+        assert "give a TOML file such as configs/demo.toml" in capsys.readouterr().err
+        assert cli.main([command, "no_such_file.toml"]) == 2
+        assert "check the path" in capsys.readouterr().err
     path.write_text("epsilo = 1.0\n")
     assert cli.main(["learn", "table.csv", str(path)]) == 2
     assert "did you mean epsilon" in capsys.readouterr().err
@@ -161,7 +187,7 @@ def test_full_disk(tmp_path):
     )
     assert dpjax(*small(tmp_path)).returncode == 0
     before = {path: path.read_bytes() for path in tmp_path.glob("cells/*/*.parquet")}
-    words = [str(part) for part in small(tmp_path, "--sweep.n", 13)]
+    words = [str(part) for part in small(tmp_path, "--n", 13)]
     more = subprocess.run([sys.executable, "-c", limited, *words], capture_output=True, text=True)
     assert more.returncode == 2
     assert "free some space" in more.stderr
@@ -172,8 +198,3 @@ def test_output_that_nobody_reads(tmp_path):
     command = f"{sys.executable} -m dpjax.cli list | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ)
     assert "Traceback" not in done.stderr
-
-
-def test_a_budget_below_float32_is_told_as_it_was_given(capsys):
-    assert cli.main(["plan", "--sweep.epsilon", "1e-50"]) == 2
-    assert "got 1e-50" in capsys.readouterr().err

@@ -42,7 +42,8 @@ def labels(found, x):
 
 @pytest.mark.slow
 def test_a_polygon_in_the_columns_units(flood, tmp_path, capsys):
-    flags = (flood, "--learner", "polygon", "--box", *BOX, "--bits", 10, "--trials", 3, "--epsilon", 20, "--parts", 2,
+    flags = (flood, "--learner", "PolygonLearner", "--box", *BOX, "--bits", 10, "--trials", 3, "--epsilon", 20,
+             "--concepts", "ConvexPolygons(edges=2)",
              "--out", tmp_path / "new", "--json")  # fmt: skip
     status, out, _ = learn(capsys, *flags)
     answer = json.loads(out)
@@ -66,8 +67,22 @@ def test_a_polygon_in_the_columns_units(flood, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_union_as_a_person_reads_it(flood, capsys):
-    flags = ("--features", "lon", "lat", "--target", "flooded", "--trials", 1, "--alpha", 0.5, "--parts", 2)
-    status, out, _ = learn(capsys, flood, "--learner", "union", "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags)
+    flags = (
+        "--features",
+        "lon",
+        "lat",
+        "--target",
+        "flooded",
+        "--trials",
+        1,
+        "--alpha",
+        0.5,
+        "--concepts",
+        "Unions(triangles=2)",
+    )
+    status, out, _ = learn(
+        capsys, flood, "--learner", "UnionLearner", "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags
+    )
     assert status == 0 and "epsilon 10" in out and "moved to the edge of the box: 2 of 1502 rows" in out
     assert "1 keyed splits, 451 rows held out" in out and "3 triangles" in out and "(20, 1e-06)-DP" in out
 
@@ -93,21 +108,21 @@ def test_places_are_moved_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (["--learner", "polygon"], "never read from the data"),
-        (["--learner", "polygons", "--box", *BOX], "did you mean polygon"),
-        (["--learner", "union", "--box", 0, 0, 0, 1], "X0 < X1"),
-        (["--learner", "union", "--box", *BOX, "--bounds", "lon=0:1"], "give --box"),
-        (["--learner", "union", "--box", *BOX, "--features", "lon", "--target", "flooded"], "two features"),
-        (["--learner", "union", "--box", *BOX, "--features", "lon", "height", "--target", "flooded"], "column"),
-        (["--learner", "union", "--box", *BOX, "--features", "lon", "flooded", "--target", "lat"], "labels 0 or 1"),
-        (["--learner", "union", "--box", *BOX, "--parts", 0], "triangles"),
-        (["--learner", "polygon", "--concepts", "unions", "--box", *BOX], "ConvexPolygons"),
-        (["--learner", "kln-optimal", "--concepts", "unions", "--box", *BOX], "unions"),
-        (["--learner", "polygon", "--box", *BOX, "--delta", 1], "delta"),
-        (["--learner", "polygon", "--box", *BOX, "--trials", 0], "trials"),
-        (["--learner", "kln-optimal", "--box", *BOX], "give --bounds"),
-        (["--learner", "conjunction", "--features", "lon", "--target", "flooded", "--bounds", "lon=-99:0", "--clip"],
-         "Conjunctions"),
+        (["--learner", "PolygonLearner"], "never read from the data"),
+        (["--learner", "PolygonLerner", "--box", *BOX], "did you mean PolygonLearner"),
+        (["--learner", "UnionLearner", "--box", 0, 0, 0, 1], "X0 < X1"),
+        (["--learner", "UnionLearner", "--box", *BOX, "--bounds", "lon=0:1"], "give --box"),
+        (["--learner", "UnionLearner", "--box", *BOX, "--features", "lon", "--target", "flooded"], "two features"),
+        (["--learner", "UnionLearner", "--box", *BOX, "--features", "lon", "height", "--target", "flooded"], "column"),
+        (["--learner", "UnionLearner", "--box", *BOX, "--features", "lon", "flooded", "--target", "lat"], "0 or 1"),
+        (["--learner", "UnionLearner", "--box", *BOX, "--concepts", "Unions(0)"], "triangles"),
+        (["--learner", "PolygonLearner", "--concepts", "Unions", "--box", *BOX], "ConvexPolygons"),
+        (["--learner", "KLN", "--concepts", "Unions", "--box", *BOX], "pieces"),
+        (["--learner", "PolygonLearner", "--box", *BOX, "--delta", 1], "delta"),
+        (["--learner", "PolygonLearner", "--box", *BOX, "--trials", 0], "trials"),
+        (["--learner", "KLN", "--box", *BOX], "give --bounds"),
+        (["--learner", "ConjunctionLearner(2)", "--features", "lon", "--target", "flooded", "--bounds", "lon=-99:0",
+          "--clip"], "Conjunctions"),
     ],
 )  # fmt: skip
 def test_errors_say_what_to_do(flood, capsys, flags, words):
@@ -123,11 +138,11 @@ def test_tables_that_are_no_places(tmp_path, capsys):
         ([], "a,b,y", "at least one row"),
     ):
         path = write(tmp_path / "bad.csv", rows, header)
-        status, _, err = learn(capsys, path, "--learner", "polygon", "--box", *BOX)
+        status, _, err = learn(capsys, path, "--learner", "PolygonLearner", "--box", *BOX)
         assert status == 2 and words in err
 
 
 def test_a_picture_needs_shapely(flood, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "shapely", None)
-    status, _, err = learn(capsys, flood, "--learner", "polygon", "--box", *BOX, "--out", tmp_path / "new")
+    status, _, err = learn(capsys, flood, "--learner", "PolygonLearner", "--box", *BOX, "--out", tmp_path / "new")
     assert status == 2 and "dpjax[geo]" in err and not (tmp_path / "new").exists()

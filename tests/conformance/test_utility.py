@@ -1,9 +1,5 @@
 """At the theorem's sample size every learner succeeds as often as it says, where learning is as hard as it gets."""
 
-from functools import cache
-
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -27,9 +23,8 @@ from dpjax.concepts import distributions as make
 from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import engine
-from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
 from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.task import Task
 from dpjax.learners import (
     KLN,
     ConjunctionLearner,
@@ -47,6 +42,7 @@ from dpjax.learners import (
     UnionLearner,
 )
 from dpjax.sanitizers import PointCounts
+from tests.trials import successes
 
 TRIALS = 256
 MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
@@ -87,7 +83,7 @@ HARD = [
 ]
 
 
-def hard_workload(concepts, alpha):
+def hard_task(concepts, alpha):
     """The distributions of the lower bounds, with targets whose neighbours are alpha-bad."""
     domain = concepts.domain
     if isinstance(concepts, Thresholds):
@@ -97,48 +93,34 @@ def hard_workload(concepts, alpha):
         starts, ends = (wide.decode(part) for part in (distribution.start, distribution.end))
         targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]
     elif isinstance(concepts, Tree):
-        return tree_workload(concepts, alpha)
+        return tree_task(concepts, alpha)
     elif isinstance(concepts, Conjunctions | Disjunctions):
         literals = 2 if concepts.dimension == 20 else 3
         law = ProductCube.balanced(concepts.dimension, literals, isinstance(concepts, Conjunctions))
-        return Workload(law, concepts.targets(64, literals, signs=False))
+        return Task(concepts, law, concepts.targets(64, literals, signs=False))
     elif isinstance(concepts, ConvexPolygons | Unions):
-        return Workload(UniformPlane(concepts.d), concepts.targets(32))
+        return Task(concepts, UniformPlane(concepts.d), concepts.targets(32))
     elif isinstance(concepts, Parities):
-        return Workload(UniformCube(concepts.dimension), jax.jit(lambda: concepts.targets(64))())
+        return Task(concepts, UniformCube(concepts.dimension))
     else:
         distribution, targets = make.adversarial_finite(domain, alpha), range(concepts.size)
-    return Workload(distribution, jnp.asarray(wide.encode(list(targets))))
+    return Task(concepts, distribution, targets)
 
 
-def tree_workload(tree, alpha):
+def tree_task(tree, alpha):
     """Mass a little above alpha at each of a few concepts' own nodes: whoever stays above a target misses alpha."""
     deep = np.flatnonzero(tree.proper & (tree.depth > 0))
     few = deep[np.linspace(0, len(deep) - 1, max(1, int(np.ceil(1 / alpha)) - 1)).astype(int)]
     points = sorted(int(np.flatnonzero(tree.place == node)[0]) for node in few)
     atoms = make.from_segments(tree.domain, [(point, point, 1) for point in points])
-    return Workload(atoms, jnp.asarray(wide.encode(few)))
+    return Task(tree, atoms, few)
 
 
-@cache
-def program(experiment):
-    def run(keys, workload, at):
-        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=16)
-
-    return jax.jit(run)
-
-
-def counts(experiment, workload, at, trials=TRIALS):
-    found = np.asarray(program(experiment)(jax.random.split(jax.random.key(77), trials), workload, at)).sum(axis=0)
-    return dict(zip(COUNTS, found.tolist(), strict=True))
-
-
-def placed(row, identity, n, workload):
-    """A point with the plan of the row's learner for n rows."""
-    learner, _, epsilon, delta, alpha, beta = row
-    return point(
-        identity, n, learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n), alpha, workload.distribution
-    )
+def right(row, n, task, trials=TRIALS, largest=None):
+    """Successes with the plan of the row's learner for n rows."""
+    learner, k, epsilon, delta, alpha, beta = row
+    plan = learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n)
+    return successes(learner, task, n, plan, alpha, trials, k=k, largest=largest, seed=77)
 
 
 def name(row):
@@ -162,17 +144,12 @@ def quick(rows):
 @pytest.mark.statistical
 @pytest.mark.parametrize("row", quick(HARD), ids=name)
 def test_success_at_the_sample_size(row, stats):
-    learner, k, epsilon, delta, alpha, beta = row
+    learner, _, epsilon, delta, alpha, beta = row
     n = learner.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
-    workload = hard_workload(learner.concepts, alpha)
-    experiment = Experiment(learner, k, engine.capacity(n))
-    at = placed(row, b"at the theorem's n", n, workload)
-    found = counts(experiment, workload, at)
-    assert found["trials"] == TRIALS
-    stats.mostly(found["successes"], TRIALS, beta)
+    task = hard_task(learner.concepts, alpha)
+    stats.mostly(right(row, n, task), TRIALS, beta)
     # and the problem is one: with few rows it fails
-    few = placed(row, b"with hardly any", max(1, n // 60), workload)
-    assert counts(experiment, workload, few)["successes"] < (1 - beta) * TRIALS
+    assert right(row, max(1, n // 60), task, largest=n) < (1 - beta) * TRIALS
 
 
 def test_every_exported_learner_is_put_to_the_test(instances):
@@ -184,9 +161,6 @@ def test_every_exported_learner_is_put_to_the_test(instances):
 @pytest.mark.statistical
 @pytest.mark.parametrize("row", HARD, ids=name)
 def test_success_at_the_sample_size_long(row, stats):
-    learner, k, epsilon, delta, alpha, beta = row
+    learner, _, epsilon, delta, alpha, beta = row
     n = learner.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))
-    workload = hard_workload(learner.concepts, alpha)
-    at = placed(row, b"at the theorem's n", n, workload)
-    found = counts(Experiment(learner, k, engine.capacity(n)), workload, at, trials=8 * TRIALS)
-    stats.mostly(found["successes"], 8 * TRIALS, beta)
+    stats.mostly(right(row, n, hard_task(learner.concepts, alpha), 8 * TRIALS), 8 * TRIALS, beta)

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from dpjax.concepts import Domain, Hypothesis, Parities, Points, UniformCube, distributions
-from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.cells import Cells, Setting, digest_of
 from dpjax.experiments.engine import Engine
-from dpjax.experiments.experiment import Workload
 from dpjax.experiments.store import Store
+from dpjax.experiments.task import Task
 from dpjax.learners import KLN, EmpiricalLearner, ParityLearner
 from dpjax.learners.base import flipped_label_pairs
 
@@ -63,14 +62,12 @@ class Own:
 
 
 def on_points():
-    law = distributions.heavy(POINTS.domain, 4, 0.2)
-    return Workload(law, jnp.asarray(wide.encode(distributions.spread(POINTS.domain, 4))))
+    return Task(POINTS, distributions.heavy(POINTS.domain, 4, 0.2))
 
 
 def own(**changes):
-    workload = replace(on_points(), targets=jnp.asarray(wide.encode([0])))
-    workload = replace(workload, distribution=distributions.uniform(Domain(2)))
-    return replace(Setting(Own(Points(Domain(2))), workload, 1, 16, 5.0, 0.0, 0.1, 0.1), **changes)
+    task = Task(Points(Domain(2)), distributions.uniform(Domain(2)), [0])
+    return replace(Setting(Own(task.concepts), task, 1, 16, 5.0, 0.0, 0.1, 0.1), **changes)
 
 
 @pytest.fixture
@@ -99,7 +96,7 @@ def test_a_planner_whose_numbers_change_is_computed_anew(store, machine, monkeyp
     assert after["successes"] > before["successes"]
     cells = [cell.config for cell in store.iter_cells()]
     assert len(cells) == 2 and len({config["plan"] for config in cells}) == 2
-    assert cells[0]["point"] == cells[1]["point"]
+    assert cells[0]["trials"] == cells[1]["trials"] and cells[0]["program"] == cells[1]["program"]
 
 
 def test_a_plan_is_made_once_for_a_point(store, machine):
@@ -132,8 +129,7 @@ def swept(name):
     if name == "EmpiricalLearner":
         return Setting(EmpiricalLearner(KLN(POINTS)), on_points(), 1, 200, 1.0, 0.0, 0.2, 0.1), 4
     parities = Parities(6)
-    workload = Workload(UniformCube(6), parities.targets(16))
-    return Setting(ParityLearner(parities), workload, 2, 1000, 1.0, 1e-3, 0.2, 0.1), 4
+    return Setting(ParityLearner(parities), Task(parities, UniformCube(6)), 2, 1000, 1.0, 1e-3, 0.2, 0.1), 4
 
 
 @pytest.mark.parametrize(

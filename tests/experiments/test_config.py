@@ -1,74 +1,195 @@
+"""A study written down: what is read, what is refused and how the error says so."""
+
 import pytest
 
+from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, distributions
 from dpjax.core.checks import InputError
-from dpjax.experiments import config, sweep
+from dpjax.experiments import config
+from dpjax.experiments.build import Builder, PersonsFault
+from dpjax.learners import KLN, Independent, PointLearner
 
 
-def test_whole_numbers_as_people_write_them():
-    assert config.parse({"problem": {"domain_size": "2**32 - 1"}}).problem.domain_size == 2**32 - 1
-    assert config.parse({"search": {"n_max": 1e4}}).search.n_max == 10_000
+def data(**changes):
+    """A small study as tables; a change replaces a table's keys, or a whole entry that is no table."""
+    found = {
+        "task": {"concepts": "Points(2**20)", "distribution": "heavy(4, 0.2)"}, "learners": {"kln": "KLN"},
+        "sweep": {"alpha": 0.15},
+    }  # fmt: skip
+    for name, value in changes.items():
+        found[name] = {**found.get(name, {}), **value} if isinstance(value, dict) and name != "learners" else value
+    return found
 
 
-@pytest.mark.parametrize("text", ["__import__('os')", "2**(10**9)", "2**-1", "x", "1.5", "2**32 if 1 else 0"])
+def test_what_is_written_down_is_what_runs():
+    study = config.study_of(
+        data(sweep={"k": [1, 3], "epsilon": 2, "n": [10, 20]}, learners={"a": "KLN", "b": "PointLearner"})
+    )
+    concepts = Points(Domain(2**20))
+    assert (
+        study.task.concepts == concepts
+        and study.task.distribution.total == distributions.heavy(Domain(2**20), 4, 0.2).total
+    )
+    assert [(line.name, line.setting.k, line.setting.learner) for line in study.lines] == [
+        ("a", 1, KLN(concepts)), ("a", 3, Independent(KLN(concepts), 3, "optimal")),
+        ("b", 1, PointLearner(concepts)), ("b", 3, PointLearner(concepts)),
+    ]  # fmt: skip
+    assert study.n == (10, 20) and study.search is None
+
+
+def test_a_table_and_a_call_are_the_same():
+    written = {
+        "concepts": {"use": "Points", "domain": "2**20"},
+        "distribution": {"use": "heavy", "atoms": 4, "mass": 0.2},
+    }
+    one, other = config.study_of(data(task=written)), config.study_of(data())
+    assert one.task.digest == other.task.digest
+
+
+def test_a_study_is_read_back_from_what_it_says_of_itself():
+    study = config.study_of(data(
+        task={"concepts": "Conjunctions(9)", "distribution": "ProductCube.balanced(literals=2)",
+              "targets": {"literals": 2, "signs": False}, "noise": 0.1},
+        learners={"and": "ConjunctionLearner(2)", "all": {"use": "Independent", "learner": "KLN"}},
+        sweep={"k": 1, "epsilon": [1, 2], "n": [100]},
+    ))  # fmt: skip
+    again = config.study_of(study.to_dict())
+    assert again.task.digest == study.task.digest and again.to_dict() == study.to_dict()
+    assert [line.setting.learner for line in again.lines] == [line.setting.learner for line in study.lines]
+    assert study.task.concepts == Conjunctions(9)
+
+
+@pytest.mark.parametrize("text", ["2**32 - 1", "1e4", "2**10"])
+def test_whole_numbers_as_people_write_them(text):
+    task = {"concepts": {"use": "Thresholds", "domain": "2**32 - 1"}, "distribution": "uniform"}
+    study = config.study_of(data(task=task, sweep={"trials": text}))
+    assert study.task.concepts == Thresholds(Domain(2**32 - 1)) and study.trials == int(eval(text))
+
+
+@pytest.mark.parametrize("text", ["__import__('os')", "2**(10**9)", "2**-1", "x", "1.5", "2**32 if 1 else 0", "64", ""])
 def test_an_expression_is_not_code(text):
     with pytest.raises(InputError):
-        config.parse({"problem": {"domain_size": text}})
-
-
-def test_equal_by_value():
-    assert config.parse({"seed": 3}) == config.parse({"seed": 3})
-    assert hash(config.parse({})) == hash(config.Curve())
+        config.study_of(data(sweep={"trials": text}))
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("changes", "words"),
     [
         ({"sweep": {"epsilo": [1.0]}}, "did you mean epsilon"),
         ({"swep": {}}, "did you mean sweep"),
+        ({"problem": {}}, r"\[task\] and \[learners\], got \[problem\]"),
         ({"sweep": {"k": ["a"]}}, "sweep.k.0"),
-        ({"problem": {"concepts": "circles"}}, "problem.concepts"),
+        ({"sweep": {"k": True}}, "no truth value"),
+        ({"sweep": {"k": "1"}}, "without quotes"),
+        ({"sweep": {"epsilon": "1"}}, "without quotes"),
+        ({"sweep": {"epsilon": True}}, "sweep.epsilon"),
+        ({"sweep": {"epsilon": [0.0]}}, "epsilon: expected a number > 0, got 0.0"),
+        ({"sweep": {"epsilon": [float("nan")]}}, "finite"),
+        ({"sweep": {"epsilon": [float("inf")]}}, "finite"),
+        ({"sweep": {"epsilon": [1e-50]}}, "got 1e-50"),
+        ({"sweep": {"epsilon": []}}, "at least one"),
+        ({"sweep": {"epsilon": [1.0, 1.0]}}, "each value once"),
+        ({"sweep": {"delta": 1.0}}, "delta"),
+        ({"sweep": {"delta": 0.0}, "learners": {"p": "PointLearner"}}, "a number in .0, 1. for PointLearner"),
+        ({"sweep": {"beta": 1.0}}, "beta"),
+        ({"sweep": {"alpha": 0.0}}, "alpha"),
+        ({"sweep": {"n": [0]}}, "n: expected a whole number >= 1"),
+        ({"sweep": {"n": "serch"}}, "sweep.n"),
+        ({"sweep": {"n": [2**20 + 1]}}, "at most 1048576 rows"),
+        ({"search": {"n_max": 2**21}}, "at most 1048576 rows"),
+        ({"search": {"n_min": 200, "n_max": 100}}, "search.n_max"),
+        ({"search": {"gamma": 0}}, "search.gamma"),
+        ({"sweep": {"k": [0]}}, "k: expected"),
+        ({"sweep": {"trials": 0}}, "trials"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**32}, "seed"),
+        ({"learners": {}}, "at least one"),
+        ({"learners": {"a": "PiontLearner"}}, "did you mean PointLearner"),
+        ({"learners": {"a": "Points(4)"}}, "learners.a"),
+        ({"learners": {"a": "KLN(1, 2, 3)"}}, "got 3 arguments"),
+        ({"learners": {"a": "Independent(KLN, compositon=zcdp)"}}, "did you mean composition"),
+        ({"learners": {"a": "Independent(KLN, composition=zdcp)"}}, "did you mean zcdp"),
+        ({"learners": {"a": "Independent(KLN"}}, "correct the brackets"),
+        ({"learners": {"a": "ThresholdMedian"}}, "Thresholds"),
+        ({"learners": {"a": {"composition": "zcdp"}}}, "add use"),
+        ({"learners": {"a": "numpy:array"}}, "add --import numpy"),
+        ({"learners": ["KLN", "KLN"]}, "a name for each"),
+        ({"task": {"distribution": "unifrm"}}, "did you mean uniform"),
+        ({"task": {"distribution": "heavy(4, 0.3)"}}, "less than 1/4"),
+        ({"task": {"distribution": "heavy(4)"}}, "got no mass"),
+        ({"task": {"distribution": "uniform(mass=0.3)"}}, "task.distribution.mass"),
+        ({"task": {"distribution": "UniformCube(4)"}}, "expected one over Domain"),
+        ({"task": {"concepts": "Point(4)"}}, "did you mean Points"),
+        ({"task": {"concepts": "Points(0)"}}, "task.concepts.domain"),
+        ({"task": {"concepts": "Points(2**65)"}}, "task.concepts"),
+        ({"task": {"targets": []}}, "targets"),
+        ({"task": {"targets": [2**20]}}, "target: expected a whole number in"),
+        ({"task": {"noise": 0.5}}, "noise"),
+        ({"task": {"nois": 0.5}}, "did you mean noise"),
     ],
-)
-def test_misspelt_keys_and_wrong_types_are_named(data, words):
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_used_is_named(changes, words):
     with pytest.raises(InputError, match=words):
-        config.parse(data)
+        config.study_of(data(**changes))
+
+
+@pytest.mark.parametrize("missing", ["task", "learners"])
+def test_what_is_missing_is_named(missing):
+    tables = data()
+    del tables[missing]
+    with pytest.raises(InputError, match=missing):
+        config.study_of(tables)
+
+
+OUTSIDE = """
+from dataclasses import dataclass
+from dpjax.learners import KLN
+
+@dataclass(frozen=True)
+class Mine(KLN):
+    scale: int = 1
+
+def broken(concepts):
+    return undefined_name
+
+not_callable = 3
+"""
+
+
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    (tmp_path / "a_module_of_mine.py").write_text(OUTSIDE)
+    (tmp_path / "a_broken_module.py").write_text("import dpjax\nx = 1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return ("a_module_of_mine", "a_broken_module", "no_such_module")
+
+
+def test_learners_from_outside(outside):
+    study = config.study_of(data(learners={"m": "a_module_of_mine:Mine(scale=2**3)"}), outside)
+    assert study.lines[0].setting.learner.scale == 8
+    again = config.study_of(study.to_dict(), outside)
+    assert again.lines[0].setting.learner == study.lines[0].setting.learner
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("spec", "kind", "words"),
     [
-        ({"sweep": {"epsilon": [0.0]}}, "sweep.epsilon: expected a number > 0, got 0.0"),
-        ({"sweep": {"epsilon": [-1.0]}}, "sweep.epsilon"),
-        ({"sweep": {"epsilon": [float("nan")]}}, "finite"),
-        ({"sweep": {"epsilon": [float("inf")]}}, "finite"),
-        ({"sweep": {"epsilon": []}}, "at least one"),
-        ({"sweep": {"epsilon": [1.0, 1.0]}}, "each value once"),
-        ({"sweep": {"delta": 1.0}}, "sweep.delta"),
-        ({"sweep": {"delta": -1e-9}}, "sweep.delta"),
-        ({"sweep": {"delta": 0.0}}, "delta: expected a number in .0, 1. for PointLearner"),
-        ({"sweep": {"beta": 1.0}}, "sweep.beta"),
-        ({"sweep": {"alpha": 0.0}}, "sweep.alpha"),
-        ({"sweep": {"n": [0]}}, "sweep.n"),
-        ({"sweep": {"n": [2**20 + 1]}}, "at most 1048576 rows"),
-        ({"search": {"n_max": 2**21}}, "at most 1048576 rows"),
-        ({"sweep": {"k": [0]}}, "sweep.k"),
-        ({"sweep": {"trials": 0}}, "sweep.trials"),
-        ({"sweep": {"learners": ["piont"]}}, "did you mean point"),
-        ({"sweep": {"learners": ["no.such.module:build"]}}, "module:callable"),
-        ({"sweep": {"learners": ["median-basic"]}}, "Thresholds"),
-        ({"problem": {"distribution": "unifrm"}}, "did you mean uniform"),
-        ({"problem": {"mass": 0.3}}, "less than 1/4"),
-        ({"problem": {"domain_size": 2**64 + 1}}, "domain_size"),
-        ({"search": {"enabled": False}}, "there is no search"),
-        ({"seed": -1}, "seed"),
+        ("a_module_of_mine:broken", PersonsFault, "NameError: name 'undefined_name'"),
+        ("a_broken_module:X", PersonsFault, "ZeroDivisionError"),
+        ("no_such_module:X", InputError, "a module that can be found"),
+        ("a_module_of_mine:Nine", InputError, "Mine"),
+        ("a_module_of_mine:not_callable", InputError, "Learner"),
+        ("a_module_of_mine:not_callable(1)", InputError, "no arguments"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused_before_anything_runs(data, words):
-    with pytest.raises(InputError, match=words):
-        sweep.lines(config.parse(data))
+def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, outside):
+    with pytest.raises(kind, match=words) as caught:
+        config.study_of(data(learners={"m": spec}), outside)
+    if kind is PersonsFault:
+        assert "a_" in caught.value.trace and "dpjax/experiments" not in caught.value.trace
 
 
-def test_every_line_has_its_theorem():
-    lines = sweep.lines(config.parse({"sweep": {"k": [1, 16], "epsilon": [0.5, 1.0]}}))
-    assert len(lines) == 4 * 2 * 2
-    assert all(line.theorem() >= 1 for line in lines)
+def test_positional_arguments_skip_what_is_known():
+    builder = Builder().knowing(concepts=Points(Domain(8)), domain=Domain(8), k=1)
+    assert builder.build("learner", "Independent(KLN, zcdp)").composition == "zcdp"
+    assert builder.build("distribution", "zipf(5)").total == distributions.zipf(Domain(8), 5).total

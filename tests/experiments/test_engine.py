@@ -15,43 +15,40 @@ from dpjax.concepts import distributions as make
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import engine
-from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.experiments import engine, errors
+from dpjax.experiments.task import Task
+from dpjax.experiments.trial import Trial, point
 from dpjax.learners import KLN, Independent, PointLearner
 
 TILES, SEED = 4, 7
 
 
 def problem():
-    """A sweep's point with mixed outcomes, and a workload; imports are its own because other processes run it too."""
-    import jax.numpy as jnp
-
+    """A study's point with mixed outcomes, and a task; imports are its own because other processes run it too."""
     from dpjax.concepts import Domain, Points, distributions
-    from dpjax.core import wide
     from dpjax.core.types import Accuracy, Privacy
-    from dpjax.experiments.experiment import Experiment, Workload, point
+    from dpjax.experiments.task import Task
+    from dpjax.experiments.trial import Trial, point
     from dpjax.learners import PointLearner
 
     domain = Domain(2**40)
-    distribution = distributions.adversarial_points(domain, 0.2)
-    workload = Workload(distribution, jnp.asarray(wide.encode(distributions.spread(domain, 4))))
-    learner = PointLearner(Points(domain))
+    task = Task(Points(domain), distributions.adversarial_points(domain, 0.2))
+    learner = PointLearner(task.concepts)
     # 60 rows: released or not, answered or not, right or not
-    where = point(b"identity of it", 60, learner.plan(Privacy(6.0, 1e-3), Accuracy(0.2, 0.1)), 0.2, distribution)
-    return Experiment(learner, 3, 64), workload, where
+    where = point(b"identity of it", 60, learner.plan(Privacy(6.0, 1e-3), Accuracy(0.2, 0.1)), 0.2, task)
+    return Trial(learner, 3, 64), task, where
 
 
 def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=1000):
     concepts = Thresholds(Domain(domain))
-    distribution = make.uniform(concepts.domain)
-    workload = Workload(distribution, jnp.asarray(wide.encode(range(100, 900, 50))))
+    task = Task(concepts, make.uniform(concepts.domain), range(100, 900, 50))
     learner = Independent(KLN(concepts), 2, "optimal")
     plan = learner.plan(Privacy(epsilon, 1e-6), Accuracy(alpha, 0.1), n)
-    return Experiment(learner, 2, 32), workload, point(identity, n, plan, alpha, distribution)
+    return Trial(learner, 2, 32), task, point(identity, n, plan, alpha, task)
 
 
-def run(machine, experiment, workload, where, first=0, last=TILES):
-    return [tile.tolist() for tile in machine.tiles(experiment, workload, where, SEED, first, last)]
+def run(machine, trial, task, where, first=0, last=TILES):
+    return [tile.tolist() for tile in machine.tiles(trial, task, where, SEED, first, last)]
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +66,9 @@ def reference(machine):
 @pytest.fixture(scope="module")
 def trials():
     """The trials of `problem` by their keys, as many at once as a tile has: one program for two tests."""
-    experiment, workload, where = problem()
-    batch = jax.jit(jax.vmap(experiment.trial, (0, None, None)))
-    return lambda trial_keys: np.asarray(batch(trial_keys, workload, where))
+    trial, task, where = problem()
+    batch = jax.jit(jax.vmap(trial, (0, None, None)))
+    return lambda trial_keys: np.asarray(batch(trial_keys, task, where))
 
 
 # --- one trial ---------------------------------------------------------------------------------------------------
@@ -79,60 +76,53 @@ def trials():
 
 def test_a_trial_is_what_it_says():
     """Target, sample, hypothesis and error, worked out again from the trial's named streams."""
-    experiment, workload, where = median_problem()
-    learner, domain = experiment.learner, experiment.learner.concepts.domain
+    trial, task, where = median_problem()
+    learner, domain = trial.learner, trial.learner.concepts.domain
 
     @jax.jit
     def parts(key):
-        target = experiment.draw_targets(keys.stream(key, "target"), workload)
-        sample = experiment.draw_sample(keys.stream(key, "sample"), workload, target, where.n)
-        found = learner.learn(keys.stream(key, "learn"), sample, where.plan)
-        return experiment.trial(key, workload, where), target, sample, found
+        sample, target = task.draw(keys.stream(key, "data"), where.n, 2, 32)
+        found = learner.learn(keys.stream(key, "learner"), sample, where.plan)
+        return trial(key, task, where), target, sample, found
 
-    seen = []
+    seen, ends = [], [float(edge) for edge in errors.edges(0.1)]
     for key in jax.random.split(jax.random.key(2), 12):
-        trial, target, sample, found = parts(key)
-        counts = dict(zip(COUNTS, np.asarray(trial).tolist(), strict=True))
+        outcome, target, sample, found = parts(key)
         assert all(int(v) in range(100, 900, 50) for v in wide.decode(target.concept))
         x = domain.decode(sample.x).astype(int)
         assert int(sample.size) == 30 and x.max() < 1000
         np.testing.assert_array_equal(sample.y, x[:, None] <= wide.decode(target.concept).astype(int))
-        errors = np.abs(wide.decode(found.concept).astype(int) - wide.decode(target.concept).astype(int))
-        good = errors <= 100  # alpha = 0.1 of a uniform domain of 1000
-        assert counts == {"trials": 1, "successes": int(good.all()), "no_answers": 0, "good_concepts": int(good.sum())}
-        seen.append(counts["good_concepts"])
+        wrong = np.abs(wide.decode(found.concept).astype(int) - wide.decode(target.concept).astype(int)).max()
+        place = int(errors.bins(outcome))
+        assert wrong / 1000 <= ends[place] and (place == 0 or wrong / 1000 > ends[place - 1])
+        assert bool(errors.successes(outcome, 0.1)) == (wrong <= 100)  # alpha = 0.1 of a uniform domain of 1000
+        assert not errors.silent(outcome)
+        np.testing.assert_allclose(task.error(found, target).max(), wrong / 1000, rtol=1e-6)
+        seen.append(place)
     assert len(set(seen)) > 1
 
 
 def test_a_trial_depends_on_its_key_alone(trials):
-    experiment, workload, where = problem()
-    size, _ = engine.tile_shape(experiment)
+    trial, task, where = problem()
+    size, _ = engine.tile_shape(trial)
     trial_keys = jax.random.split(jax.random.key(0), size)
     together = trials(trial_keys)
     np.testing.assert_array_equal(trials(trial_keys[::-1]), together[::-1])
-    alone = jax.jit(experiment.trial)
+    alone = jax.jit(trial)
     for i in (0, 17, size - 1):
-        np.testing.assert_array_equal(alone(trial_keys[i], workload, where), together[i])
-    assert together.dtype == np.int32 and np.all(together[:, 0] == 1)
-    assert 0 < together[:, 1].sum() < size, "mixed outcomes, so that equality means something"
-
-
-def test_the_limit_is_alpha_in_whole_units():
-    uniform = make.uniform(Domain(10))
-    for alpha, units in ((0.1, 1), (0.3, 3), (0.7, 7), (0.99, 9), (0.05, 0)):
-        assert int(wide.decode(point(b"identity", 5, None, alpha, uniform).limit)) == units
-    full = point(b"identity", 5, None, 0.5, make.uniform(Domain(2**64)))
-    assert int(wide.decode(full.limit)) == 2**63
+        np.testing.assert_array_equal(alone(trial_keys[i], task, where), together[i])
+    assert together.dtype == np.uint8
+    assert 0 < errors.successes(together, 0.2).sum() < size, "mixed outcomes, so that equality means something"
 
 
 @pytest.mark.parametrize("bad", [{"n": 0}, {"n": 1.5}, {"alpha": 0.0}, {"alpha": 1.0}], ids=str)
 def test_points_that_are_none_are_refused(bad):
     numbers = {"n": 5, "alpha": 0.1} | bad
     with pytest.raises(InputError):
-        point(b"identity", plan=None, distribution=make.uniform(Domain(10)), **numbers)
+        point(b"identity", plan=None, task=Task(Points(Domain(10)), make.uniform(Domain(10))), **numbers)
 
 
-def test_experiments_are_equal_by_value():
+def test_trials_are_equal_by_value():
     assert problem()[0] == problem()[0] and hash(problem()[0]) == hash(problem()[0])
     assert problem()[0] != median_problem()[0]
 
@@ -140,23 +130,23 @@ def test_experiments_are_equal_by_value():
 # --- tiles -------------------------------------------------------------------------------------------------------
 
 
-def test_a_tile_is_the_sum_of_its_trials(reference, trials):
+def test_a_tile_is_its_trials(reference, trials):
     """Tile t of size B holds the trials t B, ..., t B + B - 1 of the point's key."""
-    experiment, _, where = problem()
-    size, _ = engine.tile_shape(experiment)
+    trial, _, where = problem()
+    size, _ = engine.tile_shape(trial)
 
     @jax.jit
     def keys_of(root, identity, places):
         return jax.vmap(keys.of_trial, (None, 0))(keys.of_point(root, identity), places)
 
     trial_keys = keys_of(keys.root(SEED), where.identity, np.arange(2 * size, 3 * size, dtype=np.uint32))
-    assert trials(trial_keys).sum(axis=0).tolist() == reference[2]
-    assert reference[2][0] == size
+    assert trials(trial_keys).tolist() == reference[2]
+    assert len(reference[2]) == size
 
 
 def test_the_reference_is_mixed(reference):
-    total = np.sum(reference, axis=0)
-    assert 0.05 < total[1] / total[0] < 0.95 and total[2] > 0
+    found = np.concatenate(reference).astype(np.uint8)
+    assert 0.05 < errors.successes(found, 0.2).mean() < 0.95 and errors.silent(found).any()
     assert len({tuple(tile) for tile in reference}) == TILES
 
 
@@ -179,27 +169,27 @@ def test_the_order_of_tiles_changes_nothing(machine, reference):
 @pytest.mark.slow  # the engine runs the same program in another order above
 def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
     """Without the engine: the tile's program with its first trial as an argument, in a shuffled order."""
-    experiment, workload, where = problem()
-    size, _ = engine.tile_shape(experiment)
-    program = jax.jit(engine.tile_program(experiment))
+    trial, task, where = problem()
+    size, _ = engine.tile_shape(trial)
+    program = engine.tile_program(trial)
     root = jax.random.key_data(keys.root(SEED))
     for tile in np.random.default_rng(4).permutation(TILES):
-        counts = program(root, workload, where, jnp.uint32(tile * size))
-        assert np.asarray(counts).tolist() == reference[tile]
+        found = program(root, task, where, jnp.uint32(tile * size))
+        assert np.asarray(found).tolist() == reference[tile]
 
 
 def test_points_have_streams_of_their_own(machine, reference):
     """Another identity is other trials; the same identity at another epsilon has the same samples."""
-    experiment, workload, where = problem()
-    moved = point(b"another identity", 60, where.plan, 0.2, workload.distribution)
-    assert run(machine, experiment, workload, moved) != reference
-    other_seed = [tile.tolist() for tile in machine.tiles(experiment, workload, where, SEED + 1, 0, TILES)]
+    trial, task, where = problem()
+    moved = point(b"another identity", 60, where.plan, 0.2, task)
+    assert run(machine, trial, task, moved) != reference
+    other_seed = [tile.tolist() for tile in machine.tiles(trial, task, where, SEED + 1, 0, TILES)]
     assert other_seed != reference
 
 
 PROGRAM = """
 import json, os
-from dpjax.experiments import engine
+from dpjax.experiments import engine, errors
 engine.host_devices({devices})
 import jax
 {source}
@@ -245,31 +235,31 @@ def test_new_numbers_compile_nothing(compiled):
     with engine.Engine(in_flight=2) as one:
         run(one, *median_problem(), last=2)
         assert one.programs == 1 and compiled, "the listener hears compilations"
-        # everything that a point is made of, on the host, and another workload of the same shape
+        # everything that a point is made of, on the host, and another task of the same shape
         points = [median_problem(n, epsilon, alpha, identity) for n, epsilon, alpha, identity in (
             (17, 0.5, 0.1, b"second id"), (32, 8.0, 0.05, b"third, id"), (1, 1.0, 0.2, b"fourth id"),
         )]  # fmt: skip
         compiled.clear()
-        for experiment, workload, where in points:
-            run(one, experiment, workload, where, last=3)
+        for trial, task, where in points:
+            run(one, trial, task, where, last=3)
         assert one.programs == 1 and compiled == []
-        run(one, Experiment(experiment.learner, 2, 64), workload, where, last=1)  # another capacity is another program
+        run(one, Trial(trial.learner, 2, 64), task, where, last=1)  # another capacity is another program
         assert one.programs == 2
 
 
 @pytest.mark.slow
 def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compiled, monkeypatch):
     monkeypatch.setattr(engine, "_MOST_PROGRAMS", 2)
-    experiment, workload, where = problem()
-    sizes = [Experiment(experiment.learner, 3, capacity) for capacity in (64, 128, 256)]
+    trial, task, where = problem()
+    sizes = [Trial(trial.learner, 3, capacity) for capacity in (64, 128, 256)]
     with engine.Engine(in_flight=2) as one:
-        first = run(one, sizes[0], workload, where, last=1)
+        first = run(one, sizes[0], task, where, last=1)
         for other in sizes[1:]:
-            run(one, other, workload, where, last=1)
+            run(one, other, task, where, last=1)
         assert one.programs == 3 and len(one._programs) == 2
-        np.testing.assert_array_equal(run(one, sizes[0], workload, where, last=1), first)
+        np.testing.assert_array_equal(run(one, sizes[0], task, where, last=1), first)
         assert one.programs == 4
-        run(one, sizes[2], workload, where, last=1)
+        run(one, sizes[2], task, where, last=1)
         assert one.programs == 4
 
 
@@ -289,19 +279,19 @@ def test_capacities_are_few_and_hardly_too_large():
 def test_tiles_are_powers_of_two_and_blocks_divide_them():
     learner = Independent(KLN(Thresholds(Domain(10))), 1)
     for capacity, k in itertools.product((16, 100, 2**10, 2**20), (1, 3, 64, 1024)):
-        size, block = engine.tile_shape(Experiment(learner, k, capacity))
+        size, block = engine.tile_shape(Trial(learner, k, capacity))
         assert 16 <= size <= 1024 and size & (size - 1) == 0 and size % block == 0
 
 
 def test_what_is_wrong_with_an_experiment_is_said(machine):
     """An error inside a worker reaches the caller."""
-    _, workload, where = median_problem()
-    wrong = Experiment(KLN(Thresholds(Domain(1000))), 2, 32)
+    _, task, where = median_problem()
+    wrong = Trial(KLN(Thresholds(Domain(1000))), 2, 32)
     with pytest.raises(InputError, match="expected KLNPlan, got IndependentPlan"):
-        run(machine, wrong, workload, where)
+        run(machine, wrong, task, where)
     plan = wrong.learner.plan(Privacy(1.0), Accuracy(0.1, 0.1), 30)
     with pytest.raises(InputError, match="one concept"):
-        run(machine, wrong, workload, replace(where, plan=plan))
+        run(machine, wrong, task, replace(where, plan=plan))
 
 
 def test_tiles_can_be_given_up(machine, reference):
@@ -314,7 +304,7 @@ def test_tiles_can_be_given_up(machine, reference):
 
 def test_a_point_says_what_the_learner_is_given():
     given = PointLearner(Points(Domain(10))).plan(Privacy(0.2, 2e-12), Accuracy(0.1, 0.2))
-    where = point(b"12345678", 5, given, 0.1, make.uniform(Domain(10)))
+    where = point(b"12345678", 5, given, 0.1, Task(Points(Domain(10)), make.uniform(Domain(10))))
     assert where.identity.tolist() == [0x31323334, 0x35363738] and where.identity.dtype == np.uint32
     assert where.plan is given
     # never more than what was asked for, though float32 holds neither 0.1 nor 1e-12
@@ -323,5 +313,5 @@ def test_a_point_says_what_the_learner_is_given():
     assert float(half.epsilon) > 0.1 * (1 - 1e-6) and float(half.delta) > 1e-12 * (1 - 1e-6)
 
 
-def test_the_learner_is_part_of_the_experiment():
+def test_the_learner_is_part_of_the_trial():
     assert isinstance(problem()[0].learner, PointLearner)

@@ -11,13 +11,12 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.experiment import noise_of
-from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
 from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.task import Task
 from dpjax.learners import ImproperVC1
-from scripts.hard_trees import hard_tree, wrong_children
 from scripts.vc1_height import planned_rows
 
 
@@ -77,7 +76,7 @@ def test_the_stages_of_n_star():
         assert n in grid and guess(start, cells, grid[:1], 500, 0.9999) is None
         star = bracket(start, cells, grid, start=n, gamma=0.1)
         assert star.n_high is not None and star.n_high <= 2 * n and all(v.decision != "undecided" for v in star.visits)
-        at = Setting(start.learner, start.workload, 1, n, 1.0, 0.0, alpha, 0.1)
+        at = Setting(start.learner, start.task, 1, n, 1.0, 0.0, alpha, 0.1)
         found = rate(at, cells, 700)
     assert found.trials >= 700 and found.lower <= found.successes / found.trials <= found.upper
     assert str(found).startswith(f"{found.successes / found.trials:.4f} [")
@@ -85,4 +84,4 @@ def test_the_stages_of_n_star():
     assert of_members.members == of_members.trials == 400
     assert abs(of_members.successes / 400 - found.successes / found.trials) < 0.1
     with pytest.raises(InputError, match="noise"):
-        judged(replace(at, workload=replace(at.workload, noise=noise_of(0.1))), 2, 400)
+        judged(replace(at, task=Task(concepts, at.task.distribution, noise=0.1)), 2, 400)

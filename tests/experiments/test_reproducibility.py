@@ -12,19 +12,22 @@ import time
 import pytest
 
 TOML = """
-[problem]
-domain_size = "2**20"
+[task]
+concepts = "Points(2**20)"
+distribution = "heavy(4, 0.23)"
+[learners]
+kln = "Independent(KLN, composition=basic)"
+point = "PointLearner"
+erm = "ERM"
 [sweep]
-learners = ["kln-basic", "point"]
-k = [2]
-n = [48, 60, 40]
+k = 2
+alpha = 0.2
 trials = {trials}
-[search]
-enabled = {search}
-n_min = 2
-n_max = 64
+{rest}
 """
-SHORT = "--sweep.learners", "kln-basic"
+SIZES = "n = [48, 60, 40]"
+SEARCH = "[search]\nn_min = 2\nn_max = 64"
+BOTH, SHORT = ("--learners", "kln", "point"), ("--learners", "kln")
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +38,14 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     path = tmp_path_factory.mktemp("config") / "small.toml"
-    path.write_text(TOML.format(trials=3000, search="false"))
+    path.write_text(TOML.format(trials=3000, rest=SIZES))
     return path
 
 
 def command(config, out, cache, *flags):
     base = [sys.executable, "-m", "dpjax.cli", "curve", str(config), "--out", str(out), "--formats", "--json"]
-    return [*base, "--compile-cache", str(cache), *flags]
+    chosen = () if "--learners" in flags else BOTH
+    return [*base, "--compile-cache", str(cache), *chosen, *flags]
 
 
 def environment(x64="0"):
@@ -86,7 +90,7 @@ def short(config, cache, tmp_path_factory):
         pytest.param(("--devices", "1", "--in-flight", "4"), "0", marks=pytest.mark.slow),
         pytest.param(("--devices", "2", "--in-flight", "16"), "0", marks=pytest.mark.slow),
         pytest.param(
-            ("--devices", "8", "--sweep.learners", "point"), "0", marks=pytest.mark.slow
+            ("--devices", "8", "--learners", "point"), "0", marks=pytest.mark.slow
         ),  # a program for each device
         pytest.param(("--devices", "1"), "1", marks=pytest.mark.slow),
     ],
@@ -107,11 +111,11 @@ def test_same_bytes_on_two_devices_with_other_types(config, cache, short, tmp_pa
 
 @pytest.mark.slow
 def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
-    run(config, tmp_path / "alone", cache, "--sweep.learners", "point", "--sweep.n", "60")
+    run(config, tmp_path / "alone", cache, "--learners", "point", "--n", "60")
     alone = digest(tmp_path / "alone")
     assert len(alone) == 1
     assert alone.items() <= reference[0].items()
-    run(config, tmp_path / "order", cache, "--sweep.learners", "point", "kln-basic", "--sweep.n", "60", "40", "48")
+    run(config, tmp_path / "order", cache, "--learners", "point", "kln", "--n", "60", "40", "48")
     assert digest(tmp_path / "order") == reference[0]
 
 
@@ -150,7 +154,7 @@ def test_killed_and_run_again_long(config, cache, reference, tmp_path):
 
 
 def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_path):
-    flags = ("--sweep.learners", "point", "--sweep.n", "60", "--sweep.trials", "100000000")
+    flags = ("--learners", "point", "--n", "60", "--trials", "100000000")
     listens = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a background job does not
     )
@@ -183,8 +187,8 @@ def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_pat
 @pytest.mark.slow
 def test_search_and_curve_share_no_trial_and_resume_to_the_same_bytes(cache, tmp_path):
     path = tmp_path / "search.toml"
-    path.write_text(TOML.format(trials=1000, search="true"))
-    flags = ("--sweep.learners", "erm")
+    path.write_text(TOML.format(trials=1000, rest=SEARCH))
+    flags = ("--learners", "erm")
     first = run(path, tmp_path / "a", cache, *flags)
     assert first["n_star"][0]["n_low"] < first["n_star"][0]["n_high"]
     run(path, tmp_path / "b", cache, *flags, "--devices", "2", "--in-flight", "7")

@@ -1,6 +1,5 @@
 """The generic learner: choices among representatives, budgets of its parts, success and what is refused."""
 
-from functools import cache
 from typing import Any
 
 import chex
@@ -16,10 +15,10 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments import engine
-from dpjax.experiments.experiment import Experiment, Workload, noise_of, point
+from dpjax.experiments.task import Task
 from dpjax.learners import GenericLearner, database
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized
+from tests.trials import successes
 
 TRIALS = 48
 ACCURACY = Accuracy(0.2, 0.1)
@@ -28,23 +27,13 @@ POINTS = GenericLearner(Points(Domain(2**64)), 2, PointCounts(Domain(2**64))), P
 LINES = GenericLearner(Thresholds(Domain(2**20)), 2, Hierarchy(20, levels=4)), Privacy(32.0, 0.0), Accuracy(0.4, 0.1)
 
 
-@cache
-def program(experiment):
-    def run(keys, workload, at):
-        return jax.lax.map(lambda key: experiment.trial(key, workload, at)[1], keys, batch_size=16)
-
-    return jax.jit(run)
-
-
-def measured(learner, workload, n, privacy, accuracy, largest):
+def measured(learner, task, n, privacy, accuracy, largest):
     """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
-    plan = learner.plan(privacy, accuracy)
-    at = point(b"measured here", n, plan, accuracy.alpha, workload.distribution, workload.noise)
-    run = program(Experiment(learner, learner.k, engine.capacity(largest)))
-    return int(np.sum(run(jax.random.split(jax.random.key(6), TRIALS), workload, at)))
+    plan, k = learner.plan(privacy, accuracy), learner.k
+    return successes(learner, task, n, plan, accuracy.alpha, TRIALS, k=k, largest=largest, seed=6)
 
 
-def workloads(concepts, rate=0.0):
+def tasks(concepts, rate=0.0):
     """Four segments and three targets each, so that there is one program for all. The last one is hard."""
     size = concepts.domain.size
     quarter, middle = size // 4, size // 2
@@ -60,9 +49,7 @@ def workloads(concepts, rate=0.0):
     }
     targets = {name: [round(t * quarter) for t in places] for name, (_, places) in found.items()}
     return {
-        name: Workload(
-            make.from_segments(concepts.domain, segments), jnp.asarray(wide.encode(targets[name])), noise_of(rate)
-        )
+        name: Task(concepts, make.from_segments(concepts.domain, segments), targets[name], rate)
         for name, (segments, _) in found.items()
     }
 
@@ -77,10 +64,10 @@ def workloads(concepts, rate=0.0):
 def test_success_at_the_sample_size(learner, privacy, accuracy, stats):
     n = learner.sample_size(privacy, accuracy)
     assert learner.agnostic_sample_size(privacy, accuracy) >= n
-    for name, workload in workloads(learner.concepts).items():
-        stats.mostly(measured(learner, workload, n, privacy, accuracy, n), TRIALS, 0.1)
+    for name, task in tasks(learner.concepts).items():
+        stats.mostly(measured(learner, task, n, privacy, accuracy, n), TRIALS, 0.1)
         if name == "adversarial":
-            assert measured(learner, workload, max(2, n // 200), privacy, accuracy, n) < TRIALS / 2
+            assert measured(learner, task, max(2, n // 200), privacy, accuracy, n) < TRIALS / 2
 
 
 @pytest.mark.statistical
@@ -92,7 +79,7 @@ def test_success_at_the_sample_size(learner, privacy, accuracy, stats):
 def test_flipped_labels(learner, privacy, accuracy, stats):
     """Agnostic: with a twentieth of the labels flipped, excess error at most alpha, from fewer rows than is proved."""
     n = learner.sample_size(privacy, accuracy)
-    noisy = workloads(learner.concepts, 0.05)["adversarial"]
+    noisy = tasks(learner.concepts, 0.05)["adversarial"]
     stats.mostly(measured(learner, noisy, n, privacy, accuracy, n), TRIALS, 0.1)
     assert measured(learner, noisy, n // 200, privacy, accuracy, n) < TRIALS / 2
 

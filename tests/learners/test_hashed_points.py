@@ -1,7 +1,5 @@
 """Points by buckets of hash functions: errors of all buckets, what is found and how often, numbers that are none."""
 
-from functools import cache
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -12,13 +10,12 @@ from scipy.stats import binom
 from dpjax.concepts import Domain, Finite, Points
 from dpjax.concepts import distributions as make
 from dpjax.concepts.hashing import Hash
-from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments import engine
-from dpjax.experiments.experiment import Experiment, Workload, noise_of, point
+from dpjax.experiments.task import Task
 from dpjax.learners import HashedPoints, column_errors
 from dpjax.theory import points as theory
+from tests.trials import successes
 
 TRIALS = 256
 ACCURACY = Accuracy(0.2, 0.1)
@@ -31,23 +28,13 @@ def rows(domain, k, n, capacity, seed=0):
     return Sample(x, generator.random((capacity, k)) < 0.5, np.arange(capacity) < n)
 
 
-@cache
-def successes(experiment):
-    def run(keys, workload, at):
-        return jax.lax.map(lambda key: experiment.trial(key, workload, at)[1], keys, batch_size=32)
-
-    return jax.jit(run)
-
-
-def measured(learner, workload, n, privacy, largest):
+def measured(learner, task, n, privacy, largest):
     """Successes of n rows in a buffer for ``largest``, so that there is one program for all."""
     plan = learner.plan(privacy, ACCURACY)
-    at = point(b"measured here", n, plan, ACCURACY.alpha, workload.distribution, workload.noise)
-    run = successes(Experiment(learner, learner.k, engine.capacity(largest)))
-    return int(np.sum(run(jax.random.split(jax.random.key(5), TRIALS), workload, at)))
+    return successes(learner, task, n, plan, ACCURACY.alpha, TRIALS, k=learner.k, largest=largest, batch=32)
 
 
-def workload(name, rate=0.0):
+def task(name, rate=0.0):
     """Four segments and three targets each, so that there is one program for all. The last one is hard."""
     quarter = 2**62
     segments = {
@@ -55,8 +42,8 @@ def workload(name, rate=0.0):
         "zipf": [(i * quarter, i * quarter + 1, 12 // (i + 1)) for i in range(4)],
         "adversarial": [(0, 2**16 - 1, 1), *((i * quarter, i * quarter, 3 * 2**16) for i in (1, 2, 3))],
     }[name]
-    targets = jnp.asarray(wide.encode([quarter, 2 * quarter, 3 * quarter]))
-    return Workload(make.from_segments(Domain(2**64), segments), targets, noise_of(rate))
+    law = make.from_segments(Domain(2**64), segments)
+    return Task(Points(Domain(2**64)), law, [quarter, 2 * quarter, 3 * quarter], rate)
 
 
 @pytest.mark.parametrize("k", [1, 40])
@@ -124,8 +111,8 @@ def test_success_at_the_planned_size(stats):
     learner = HashedPoints(Points(Domain(2**64)), 2)
     n = learner.sample_size(privacy, ACCURACY)
     for name in ("uniform", "zipf", "adversarial"):
-        stats.mostly(measured(learner, workload(name), n, privacy, 4 * n), TRIALS, 0.1)
-    noisy = workload("adversarial", 0.1)
+        stats.mostly(measured(learner, task(name), n, privacy, 4 * n), TRIALS, 0.1)
+    noisy = task("adversarial", 0.1)
     stats.mostly(measured(learner, noisy, 4 * n, privacy, 4 * n), TRIALS, 0.1)
     assert measured(learner, noisy, 10, privacy, 4 * n) < TRIALS / 2
 

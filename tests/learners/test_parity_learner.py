@@ -20,10 +20,11 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import bucket, down
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence import learner_target
-from dpjax.experiments.experiment import COUNTS, Experiment, Workload, point
+from dpjax.experiments.task import Task
 from dpjax.learners import ParityLearner, database
 from dpjax.learners.parity_learner import _dealt, lead
 from dpjax.theory import parities as theory
+from tests.trials import successes
 
 ACCURACY = Accuracy(0.1, 0.1)
 
@@ -265,14 +266,8 @@ def test_success_at_the_planned_size_and_the_exact_bound(d, k, epsilon, delta, b
     assert n == int(plan.subsamples) * int(plan.rows)
     bound = theory.success(int(plan.subsamples), int(plan.rows), d, float(plan.epsilon), float(plan.delta))
     assert bound >= 1 - beta
-    experiment = Experiment(learner, k, n)
-    workload = Workload(UniformCube(d), concepts.targets(64))
-    at = point(b"parities", n, plan, 0.1, workload.distribution)
-    run = jax.jit(lambda keys: jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=64))
-    counts = np.asarray(run(jax.random.split(jax.random.key(1), trials))).sum(axis=0)
-    found = dict(zip(COUNTS, counts.tolist(), strict=True))
-    assert found["good_concepts"] >= k * found["successes"]
-    stats.mostly(found["successes"], trials, 1 - bound)
+    task = Task(concepts, UniformCube(d))
+    stats.mostly(successes(learner, task, n, plan, 0.1, trials, k=k, seed=1, batch=64), trials, 1 - bound)
 
 
 @pytest.mark.parametrize("attempt", [

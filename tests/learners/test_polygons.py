@@ -14,7 +14,7 @@ from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.experiments.experiment import Experiment, Workload, point
+from dpjax.experiments.task import Task
 from dpjax.learners.polygons import PolygonLearner
 from dpjax.mechanisms.cover import Literals, cover_plan
 from dpjax.mechanisms.cover.lines.cuts import Cut
@@ -24,6 +24,7 @@ from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.mechanisms.exponential import scaled
 from dpjax.theory.set_cover import rounds_for
 from tests.mechanisms.cover.discs import Discs
+from tests.trials import successes
 
 D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 CONCEPTS = ConvexPolygons(D, 4)
@@ -31,29 +32,19 @@ ADD = Neighboring.ADD_OR_REMOVE_ONE
 LEARNER = PolygonLearner(CONCEPTS, 14, 4, ADD)
 
 
-@cache
-def program(experiment):
-    def run(keys, workload, at):
-        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys)
-
-    return jax.jit(run)
-
-
-def successes(learner, n, trials, epsilon=1.0):
+def right(learner, n, trials, epsilon=1.0):
     concepts = learner.concepts
-    workload = Workload(UniformPlane(concepts.d), concepts.targets(16))
+    task = Task(concepts, UniformPlane(concepts.d), concepts.targets(16))
     plan = learner.plan(Privacy(epsilon, 1e-6), ACCURACY)
-    at = point(b"polygons", n, plan, ACCURACY.alpha, workload.distribution)
-    experiment = Experiment(learner, 1, 2048)
-    return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
+    return successes(learner, task, n, plan, ACCURACY.alpha, trials, largest=2048, seed=4, batch=1)
 
 
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_four_edges_are_learned_from_1600_rows(stats):
     """Nine of ten trials are right; with a quarter of the rows hardly any."""
-    stats.mostly(successes(LEARNER, 1600, 40), 40, 0.1)
-    assert successes(LEARNER, 400, 40) < 20
+    stats.mostly(right(LEARNER, 1600, 40), 40, 0.1)
+    assert right(LEARNER, 400, 40) < 20
 
 
 def sample(n, capacity, seed=0):

@@ -16,10 +16,11 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import down
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence import learner_target
-from dpjax.experiments.experiment import Experiment, Workload, point
+from dpjax.experiments.task import Task
 from dpjax.learners.unions import UnionLearner
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
+from tests.trials import successes
 
 D, ACCURACY, BUDGET = 2**10, Accuracy(0.1, 0.1), Privacy(1.0, 1e-6)
 STARS = Unions(D, 7)  # of six and of five corners
@@ -29,24 +30,14 @@ SMALL = UnionLearner(STARS, 3, 3, ADD, directions=4, bins=5)
 NOISY = UnionLearner(STARS, 3, 3, noisy=True, directions=4, bins=5)
 
 
-@cache
-def program(experiment):
-    def run(keys, workload, at):
-        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys)
-
-    return jax.jit(run)
-
-
-def successes(learner, n, trials, alpha=0.1):
+def right(learner, n, trials, alpha=0.1):
     """On targets that cover 0.28 to 0.34 of the square, so that a constant errs at least 0.28."""
     words, law = learner.concepts.targets(64), UniformPlane(D, 2**12)
     share = np.asarray(jax.jit(learner.concepts.predict)(Hypothesis.of(words), jnp.asarray(law.points()))).mean(axis=0)
-    workload = Workload(law, words[np.flatnonzero((share > 0.28) & (share < 0.34))[:8]])
-    assert len(workload.targets) == 8
+    task = Task(learner.concepts, law, words[np.flatnonzero((share > 0.28) & (share < 0.34))[:8]])
+    assert len(task.targets) == 8
     plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(alpha, 0.1))
-    at = point(b"unions..", n, plan, alpha, law)
-    experiment = Experiment(learner, 1, 6000)
-    return int(np.asarray(program(experiment)(jax.random.split(jax.random.key(4), trials), workload, at))[:, 1].sum())
+    return successes(learner, task, n, plan, alpha, trials, largest=6000, seed=4, batch=1)
 
 
 def test_large_grids_are_learned_on_the_coarse_one(key):
@@ -68,8 +59,8 @@ def test_large_grids_are_learned_on_the_coarse_one(key):
 @pytest.mark.statistical
 def test_two_star_polygons_are_learned_from_6000_rows(stats):
     """Nine of ten trials are right; with a sixth of the rows none."""
-    stats.mostly(successes(LEARNER, 6000, 16), 16, 0.1)
-    assert successes(LEARNER, 1000, 16) == 0
+    stats.mostly(right(LEARNER, 6000, 16), 16, 0.1)
+    assert right(LEARNER, 1000, 16) == 0
 
 
 @pytest.mark.slow
@@ -77,7 +68,7 @@ def test_two_star_polygons_are_learned_from_6000_rows(stats):
 @pytest.mark.parametrize(("noisy", "net"), [(False, (16, 24)), (True, (12, 16))])
 def test_finer_lines_and_published_counts(stats, noisy, net):
     learner = replace(LEARNER, noisy=noisy, directions=net[0], bins=net[1])
-    stats.mostly(successes(learner, 6000, 12), 12, 0.1)
+    stats.mostly(right(learner, 6000, 12), 12, 0.1)
 
 
 def sample(n, capacity, seed=0):

@@ -7,12 +7,12 @@ import pytest
 
 from dpjax.baselines import ERM
 from dpjax.cli.table import markdown
-from dpjax.concepts import Domain, Points
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.reports import about
 from dpjax.experiments.store import Store
+from dpjax.experiments.task import Task
 from dpjax.learners import Independent
 from dpjax.papers import bns_table as multi_table
 from dpjax.plots.table import plot_table
@@ -59,11 +59,13 @@ def test_flipped_labels_are_planned_by_the_agnostic_theorem_or_by_none():
         theorem = multi_table._theorem(setting)
         assert theorem == setting.learner.agnostic_sample_size(*numbers) > 10 * setting.learner.sample_size(*numbers)
         assert theorem == agnostic(256, 16.0, 0.2, 0.1)
-        plain = replace(setting, workload=replace(setting.workload, noise=None))
+        task = Task(setting.task.concepts, setting.task.distribution, setting.task.targets)
+        plain = replace(setting, task=task)
         assert multi_table._theorem(plain) == setting.learner.sample_size(*numbers)
     assert multi_table._theorem(by_title["pure: points, improper, PAC, in k"]) > 0
     assert multi_table._theorem(by_title["pure: points, improper, agnostic, in k"]) is None
-    unknown = replace(by_title["pure: parities, agnostic, in k"], learner=Independent(ERM(Points(Domain(8))), 1))
+    parities = by_title["pure: parities, agnostic, in k"]
+    unknown = replace(parities, learner=Independent(ERM(parities.task.concepts), 1))
     assert multi_table._theorem(unknown) is None
 
 

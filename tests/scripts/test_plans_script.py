@@ -6,13 +6,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import dpjax.learners
+
 
 @pytest.fixture(scope="module")
 def plans(scripts):
     return scripts("plans")
 
 
-@pytest.mark.parametrize(("name", "programs"), [("kln-basic", 1), ("generic-zcdp", 1), ("parity", 4)])
+@pytest.mark.parametrize(
+    ("name", "programs"),
+    [
+        ("Independent(KLN, composition=basic)", 1), ("ParityLearner", 4),
+        ("GenericLearner(Hierarchy(bits=10), composition=zcdp)", 1),
+    ],
+)  # fmt: skip
 def test_a_row(plans, name, programs):
     found = plans.row(name, 5, 0)
     assert found[0] == name and int(found[2]) <= programs and found[3:5] == ["0", "0"]
@@ -21,7 +29,8 @@ def test_a_row(plans, name, programs):
 
 def test_what_is_above_the_budget_by_one_bit_is_counted(plans, monkeypatch):
     """The columns of digits show 1.000000000 there."""
-    sound = plans.catalog.learner("kln-basic", plans.catalog.CLASSES["points"](plans.Domain(2**10)), 8)
+    name = "Independent(KLN, composition=basic)"
+    sound = plans.learner_of(name)
     given = list(plans.budgets(3, 0))
 
     class Louder(type(sound)):
@@ -31,13 +40,21 @@ def test_what_is_above_the_budget_by_one_bit_is_counted(plans, monkeypatch):
             return replace(found, epsilon=float(np.nextafter(budget, 2 * budget)))
 
     louder = Louder(**vars(sound))
-    monkeypatch.setattr(plans.catalog, "learner", lambda *asked: louder)
-    found = plans.row("kln-basic", 3, 0)
+    monkeypatch.setattr(plans, "learner_of", lambda asked: louder)
+    found = plans.row(name, 3, 0)
     assert found[4] == "3" and found[6] == "1.000000000"
 
 
 def test_what_promises_nothing_has_no_row(plans):
-    assert plans.row("erm", 1, 0) is None
+    assert plans.row("ERM", 1, 0) is None
+
+
+def test_every_learner_has_a_row(plans):
+    exported = {
+        name for name, kind in vars(dpjax.learners).items() if isinstance(kind, type) and hasattr(kind, "learn")
+    }
+    named = {type(plans.learner_of(name)).__name__ for name in plans.CASES}
+    assert exported - {"Learner"} <= named
 
 
 def test_budgets_stay_in_their_ranges(plans):

@@ -1,6 +1,5 @@
 """Sample sizes: the inequalities they solve, exact failure probabilities on small problems, simulations, bad input."""
 
-from functools import cache
 from math import comb, exp, log
 
 import jax
@@ -13,12 +12,12 @@ from scipy.stats import binom
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Finite, Points
 from dpjax.concepts import distributions as make
-from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.experiments.experiment import Experiment, Workload, point
+from dpjax.experiments.task import Task
 from dpjax.learners import KLN
 from dpjax.theory import erm, kln, points, search, thresholds
+from tests.trials import successes
 
 BINDINGS = {
     "kln.realizable": lambda e, a, b: kln.realizable(1000, e, a, b),
@@ -187,14 +186,6 @@ TRIALS = 300
 MATRIX = np.eye(9, 40, 1, dtype=bool)
 
 
-@cache
-def program(experiment):
-    def run(keys, workload, at):
-        return jax.lax.map(lambda key: experiment.trial(key, workload, at), keys, batch_size=16)
-
-    return jax.jit(run)
-
-
 @pytest.mark.slow
 @pytest.mark.statistical
 @pytest.mark.parametrize("formula", [kln.realizable, kln.realizable_printed], ids=lambda f: f.__name__)
@@ -203,13 +194,10 @@ def test_kln_learns_at_either_sample_size(formula, stats):
     epsilon, alpha, beta = 1.0, 0.1, 0.1
     concepts = Finite.of(MATRIX)
     n = formula(concepts.size, epsilon, alpha, beta)
-    distribution = make.adversarial_finite(concepts.domain, alpha)
-    workload = Workload(distribution, jnp.asarray(wide.encode(range(concepts.size))))
-    experiment = Experiment(KLN(concepts), 1, 1024)
-    plan = experiment.learner.plan(Privacy(epsilon), Accuracy(alpha, beta))
-    at = point(b"sample size", n, plan, alpha, distribution)
-    found = np.asarray(program(experiment)(jax.random.split(jax.random.key(5), TRIALS), workload, at)).sum(axis=0)
-    stats.mostly(int(found[1]), TRIALS, beta)
+    task = Task(concepts, make.adversarial_finite(concepts.domain, alpha), range(concepts.size))
+    learner = KLN(concepts)
+    plan = learner.plan(Privacy(epsilon), Accuracy(alpha, beta))
+    stats.mostly(successes(learner, task, n, plan, alpha, TRIALS), TRIALS, beta)
 
 
 @pytest.mark.slow
@@ -254,10 +242,6 @@ def test_erm_learns_at_its_sample_size(concepts, stats):
     learner = ERM(concepts)
     n = learner.sample_size(Privacy(1.0), Accuracy(alpha, beta))
     hard = make.adversarial_points if isinstance(concepts, Points) else make.adversarial_finite
-    distribution = hard(concepts.domain, alpha)
     targets = [1, 2, 3] if isinstance(concepts, Finite) else make.spread(concepts.domain, 9)[3:5]
-    workload = Workload(distribution, jnp.asarray(wide.encode(targets)))
-    at = point(b"sample size", n, None, alpha, distribution)
-    experiment = Experiment(learner, 2, 128)
-    found = np.asarray(program(experiment)(jax.random.split(jax.random.key(8), TRIALS), workload, at)).sum(axis=0)
-    stats.mostly(int(found[1]), TRIALS, beta)
+    task = Task(concepts, hard(concepts.domain, alpha), targets)
+    stats.mostly(successes(learner, task, n, None, alpha, TRIALS, k=2, seed=8), TRIALS, beta)

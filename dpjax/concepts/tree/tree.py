@@ -9,7 +9,7 @@ from jax import Array
 
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain, class_matrix
-from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.tree.layout import LARGEST, preorder, tree_parents
 from dpjax.concepts.tree.nodes import Nodes
 from dpjax.concepts.tree.of_class import class_order
@@ -135,6 +135,10 @@ class Tree(Nodes):
     def is_member(self, hypothesis: Hypothesis) -> Array:
         """``bool[k]``, whether the hypothesis is a concept of the class."""
         return jnp.where(hypothesis.zero, jnp.bool_(self._holds_zero), jnp.asarray(self.proper)[self._node(hypothesis)])
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        return sentences(hypothesis, lambda words: f"node {wide.decode(words)}")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., 1]``."""

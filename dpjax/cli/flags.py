@@ -1,0 +1,73 @@
+"""The study that a command's file and flags ask for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments import config
+from dpjax.experiments.build import LEARNERS, public_names
+from dpjax.experiments.results import Result
+from dpjax.experiments.study import Study
+from dpjax.plots import read_metadata
+
+_SWEEP = ("k", "epsilon", "delta", "alpha", "beta", "n", "trials", "points", "fit_from")
+_SEARCH = ("n_min", "n_max", "gamma", "confidence", "steps_per_doubling")
+_FIGURES = (".png", ".svg", ".pdf")
+
+
+def study_of(command: Any) -> Study:
+    """The study of a file, if one is given, with every flag that is given in its place."""
+    data = {} if command.config is None else read(command.config)
+    for table, names in (("task", ("concepts", "distribution", "noise")), ("sweep", _SWEEP), ("search", _SEARCH)):
+        if given := {name: value for name in names if (value := getattr(command, name)) not in (None, ())}:
+            data[table] = {**data.get(table, {}), **given}
+    if command.n:
+        data.pop("search", None)
+    if command.concepts is not None:
+        data["task"] = {key: value for key, value in data["task"].items() if key not in ("use", "arguments", "targets")}
+    if command.learners:
+        data["learners"] = _learners(command.learners, data.get("learners", {}))
+    data |= {name: value for name in ("seed", "title") if (value := getattr(command, name)) is not None}
+    if not data.get("task") or not data.get("learners"):
+        raise InputError(
+            "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",
+            'give a TOML file such as configs/demo.toml, or --concepts "Thresholds(2**20)" --learners KLN',
+        )  # fmt: skip
+    return config.study_of(data, command.imports)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The configuration in a TOML file, a figure, a result, or a folder with one."""
+    if path.suffix == ".toml":
+        return config.read_toml(path)
+    if path.suffix in _FIGURES:
+        found = read_metadata(path).get("config")
+        if not isinstance(found, Mapping) or "task" not in found:
+            raise InputError("config", "a figure of a study", f"{path}, drawn by something else", "give another one")
+        return dict(found)
+    if path.suffix == ".json" or path.is_dir():
+        return dict(Result.load(path).data["config"])
+    kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
+    raise InputError("config", kinds, repr(str(path)), "rename it, or check the name")
+
+
+def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
+    """The file's learners by their names; others as name=Learner(...), or Learner(...), which is its own name."""
+    named = known if isinstance(known, Mapping) else {str(spec): spec for spec in known}
+    found: dict[str, Any] = {}
+    for word in words:
+        head, equals, spec = word.partition("=")
+        if word in named:
+            name, value = word, named[word]
+        elif equals and head.replace(" ", "").replace(",", "").replace("-", "").isalnum():
+            name, value = head.strip(), spec.strip()
+        else:
+            if ":" not in word:
+                checks.choice("learners", word.partition("(")[0], [*named, *public_names(LEARNERS)])
+            name, value = word, word
+        if name in found:
+            raise InputError("learners", "each name once", repr(name), "remove what is there twice")
+        found[name] = value
+    return found

@@ -1,0 +1,64 @@
+"""`dpjax trial`: one trial of a study again, with everything in it."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import numpy as np
+from rich.console import Console
+
+from dpjax.cli import Answer
+from dpjax.cli.arguments import TrialCommand
+from dpjax.cli.flags import study_of
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.engine import capacity
+from dpjax.experiments.reproduce import Reproduced, reproduce
+
+_SHOWN = 10
+
+
+def run(command: TrialCommand) -> Answer:
+    """Reruns a trial of a curve from its key; the answer holds its data, hypothesis and errors."""
+    checks.integer("trial", command.trial, 0, 2**32 - 1)
+    if command.config is None:
+        raise InputError("config", "a figure, a result or a TOML file", "none", "name what the trial is of")
+    study = study_of(replace(command, n=()))
+    if len(command.n) != 1:
+        raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 609")
+    chosen = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
+    if len(lines := study.lines) != 1:
+        known = "; ".join(map(str, lines))
+        missing = ", ".join(f"--{name}" for name, given in chosen.items() if len(given) != 1)
+        raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
+    setting = replace(lines[0].setting, n=command.n[0])
+    capacity(setting.n)
+    found = reproduce(setting, study.seed, command.trial)
+    answer = {**lines[0].labels(), "n": setting.n, "seed": study.seed, "trial": command.trial, **_data(found)}
+    return answer, lambda: _show(answer, found)
+
+
+def _data(found: Reproduced) -> dict[str, Any]:
+    return {
+        "key": np.asarray(jax.random.key_data(found.key)).tolist(), "x": found.x, "y": found.y.astype(int).tolist(),
+        "targets": found.targets, "hypotheses": found.hypotheses, "errors": found.errors, "success": found.success,
+        "no_answer": found.silent,
+    }  # fmt: skip
+
+
+def _show(answer: dict[str, Any], found: Reproduced) -> None:
+    console = Console()
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    named = f"{answer['learner']}, k = {answer['k']}, epsilon = {answer['epsilon']:g}"
+    say(f"{named}, n = {answer['n']}, trial {answer['trial']}")
+    say(f"key         {answer['key']} (seed {answer['seed']})")
+    for i, x in enumerate(answer["x"][:_SHOWN]):
+        say(f"row {i:<7} {x}: {' '.join(map(str, answer['y'][i]))}")
+    if (more := len(answer["x"]) - _SHOWN) > 0:
+        say(f"            and {more} more rows (--json has them)")
+    for j, error in enumerate(found.errors):
+        say(f"concept {j}   target {found.targets[j]}; found {found.hypotheses[j]}; error {error:.6g}")
+    say("success" if found.success else "no success")

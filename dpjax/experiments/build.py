@@ -1,0 +1,282 @@
+"""Objects from what a configuration says of them: a name, dpjax's own or ``module:object``, and its arguments.
+
+concepts = {use = "Points", domain = "2**32"}     or     concepts = "Points(2**32)"
+"""
+
+import ast
+import importlib
+import inspect
+import sys
+import traceback
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from dpjax.concepts.domain import Domain
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.numbers import arithmetic, whole_number
+from dpjax.experiments.packed import unpacked
+
+CONCEPTS = ("dpjax.concepts", "dpjax.concepts.tree.generators")
+DISTRIBUTIONS = ("dpjax.concepts.distributions", "dpjax.concepts")
+LEARNERS = ("dpjax.learners", "dpjax.baselines")
+TASKS = ("dpjax.experiments.hard",)
+ROOMS = (*CONCEPTS, *DISTRIBUTIONS, *LEARNERS, *TASKS, "dpjax.sanitizers")
+"""The modules whose own public names a configuration may use as they are."""
+
+
+class PersonsFault(InputError):
+    """An error inside code from outside: ``trace`` is the traceback from its first own line on."""
+
+    def __init__(self, name: str, error: BaseException):
+        self.trace = own_frames(error)
+        given = f"{type(error).__name__}: {error}"
+        super().__init__(name, "code that runs", given, "correct it; its traceback is above")
+
+
+def own_frames(error: BaseException) -> str:
+    """The traceback without the frames of dpjax and of Python's import system."""
+    package = str(Path(__file__).parents[1])
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((package, "<frozen importlib"))
+    ]  # fmt: skip
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return "Traceback (most recent call last, code from outside only):\n" + "".join(lines)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds objects.
+
+    Args:
+      imports: modules from outside that may be used, as ``--import`` names them. No other module is ever imported.
+      given: values for parameters of these names that the configuration leaves out, such as ``concepts``; positional
+        arguments skip them.
+    """
+
+    imports: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def knowing(self, **given: Any) -> "Builder":
+        """The same, with more values for parameters left out."""
+        return Builder(self.imports, {**self.given, **given})
+
+    def build(self, name: str, spec: Any, rooms: Sequence[str] = ROOMS) -> Any:
+        """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; others are themselves.
+
+        name: what an error calls it. rooms: of dpjax's own names. Raises InputError for unknown names and arguments,
+        `PersonsFault` for an error in code from outside.
+        """
+        if isinstance(spec, str):
+            spec = call(name, spec)
+        if not isinstance(spec, Mapping):
+            return spec
+        if "array" in spec or "bytes" in spec:
+            return unpacked(spec)
+        if "name" in spec:
+            return self.find(name, str(spec["name"]), rooms)
+        if "use" not in spec:
+            raise InputError(name, "a table with use = NAME", f"keys {', '.join(map(str, spec)) or 'none'}", "add use")
+        arguments = {key: value for key, value in spec.items() if key not in ("use", "arguments")}
+        return self._make(name, self.find(name, str(spec["use"]), rooms), spec, arguments)
+
+    def find(self, name: str, path: str, rooms: Sequence[str] = ROOMS) -> Any:
+        """What "Name" or "module:object" names."""
+        module, colon, inner = path.partition(":")
+        if not colon:
+            return _public(name, path, rooms)
+        return _attribute(name, self._module(name, module), inner, path)
+
+    def _module(self, name: str, module: str) -> Any:
+        if module not in self.imports and module.split(".")[0] != "dpjax":
+            raise InputError(
+                name, "a module named by --import", repr(module),
+                f"add --import {module} (in Python: imports=[{module!r}]): a configuration alone runs no code",
+            )  # fmt: skip
+        return imported(module)
+
+    def _make(self, name: str, found: Any, spec: Mapping[str, Any], named: dict) -> Any:
+        path, positional = str(spec["use"]), list(spec.get("arguments", ()))
+        if not callable(found):
+            if positional or named:
+                raise InputError(name, "no arguments for an object", repr(path), "leave them out")
+            return found
+        outside = not getattr(found, "__module__", "dpjax").startswith("dpjax")
+        try:
+            signature, hints = inspect.signature(found), _hints(found)
+        except (ValueError, TypeError):
+            kinds = "a class or function with a signature"
+            raise InputError(name, kinds, repr(path), "wrap it in a function") from None
+        open_ = [key for key, one in signature.parameters.items() if one.kind in _NAMED and key not in self.given]
+        if len(positional) > len(open_):
+            raise InputError(name, _words(path, signature), f"{len(positional)} arguments", "give fewer")
+        named = {**dict(zip(open_, positional, strict=False)), **named}
+        anything = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
+        for key in named:
+            if key not in signature.parameters and not anything:
+                checks.choice(f"{name}.{key}", key, [*signature.parameters])
+        values = {key: self._value(f"{name}.{key}", value, hints.get(key)) for key, value in named.items()}
+        for key, value in self.given.items():
+            if key in signature.parameters and key not in values:
+                values[key] = value
+        required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
+        if missing := [key for key in required if key not in values]:
+            raise InputError(name, _words(path, signature), f"no {', '.join(missing)}", "add it")
+        try:
+            return found(**values)
+        except InputError:
+            raise
+        except Exception as error:
+            if outside:
+                raise PersonsFault(name, error) from error
+            raise InputError(
+                name, _words(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
+            ) from error
+
+    def _value(self, name: str, value: Any, hint: Any) -> Any:
+        """A written value as what its parameter takes."""
+        if isinstance(value, Mapping) and _TABLES & value.keys():
+            return self.build(name, value)
+        kinds = _kinds(hint)
+        if Domain in kinds and not isinstance(value, Domain):
+            return Domain(checks.integer(name, whole(name, value), 1, 2**64))
+        for kind in kinds:
+            if isinstance(kind, type) and issubclass(kind, Enum):
+                known = {member.value: member for member in kind} | {member.name: member for member in kind}
+                return value if isinstance(value, kind) else known[checks.choice(name, value, map(str, known))]
+        if int in kinds and isinstance(value, str | float) and not (isinstance(value, float) and float in kinds):
+            return whole(name, value)
+        if str in kinds and isinstance(value, str):
+            return value
+        if isinstance(value, str):
+            noun = value.partition("(")[0].partition(".")[0] in public_names()
+            return self.build(name, value) if noun or ":" in value or "(" in value else value
+        if isinstance(value, list | tuple):
+            return tuple(self._value(f"{name}[{i}]", one, None) for i, one in enumerate(value))
+        return value
+
+
+_TABLES = {"use", "array", "bytes", "name"}
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def imported(module: str) -> Any:
+    """A module from outside, with the working directory on the path. `PersonsFault` for an error in its code."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            advice = "run in the folder that holds it, or put that folder on PYTHONPATH"
+            raise InputError("import", "a module that can be found", repr(module), advice) from None
+        raise PersonsFault(f"module {module}", error) from error
+    except Exception as error:
+        raise PersonsFault(f"module {module}", error) from error
+
+
+def call(name: str, text: str) -> dict[str, Any]:
+    """{"use": ..., "arguments": [...], ...} from "Name(1, key=2)" or "module:Name(...)"; no code is run."""
+    head, parenthesis, rest = text.strip().partition("(")
+    if not parenthesis:
+        return {"use": head}
+    try:
+        node = ast.parse(f"_({rest}", mode="eval").body
+    except SyntaxError as error:
+        raise InputError(name, "Name(arguments)", repr(text), f"correct the brackets ({error.msg})") from None
+    if not isinstance(node, ast.Call) or any(keyword.arg is None for keyword in node.keywords):
+        raise InputError(name, "Name(arguments)", repr(text), "write one call")
+    return {
+        "use": head.strip(), "arguments": [_written(name, one, text) for one in node.args],
+        **{str(keyword.arg): _written(name, keyword.value, text) for keyword in node.keywords},
+    }  # fmt: skip
+
+
+def _written(name: str, node: ast.expr, text: str) -> Any:
+    """An argument as data: a number, a string, a bare word, a list, or a call."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_written(name, one, text) for one in node.elts]
+    if isinstance(node, ast.Name | ast.Attribute):
+        return ast.unparse(node)
+    if isinstance(node, ast.Call):
+        inner = {"use": ast.unparse(node.func), "arguments": [_written(name, one, text) for one in node.args]}
+        return inner | {str(one.arg): _written(name, one.value, text) for one in node.keywords}
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
+        return arithmetic(name, ast.unparse(node))
+    raise InputError(name, "numbers, names, lists and calls", ast.unparse(node), "write the value itself")
+
+
+def whole(name: str, value: Any) -> Any:
+    """A whole number as people write it; InputError with this name."""
+    try:
+        return whole_number(value)
+    except ValueError as error:
+        raise InputError(name, "a whole number such as 4294967296 or 2**32", repr(value), "correct it") from error
+
+
+def parameters(found: Any) -> dict[str, Any]:
+    """The parameters of a class or function by name, with their annotations."""
+    hints = _hints(found)
+    return {name: hints.get(name) for name in inspect.signature(found).parameters}
+
+
+def concepts_of(learner: Any) -> str | None:
+    """The name of the one class that a learner's annotation says it is for, if it says so."""
+    kind = parameters(learner).get("concepts")
+    return kind.__name__ if public_names(CONCEPTS).get(getattr(kind, "__name__", "")) is kind is not None else None
+
+
+def public_names(rooms: Sequence[str] = ROOMS) -> dict[str, Any]:
+    """Every name that a configuration may use without its module."""
+    found: dict[str, Any] = {}
+    for room in rooms:
+        for key, value in vars(importlib.import_module(room)).items():
+            own = getattr(value, "__module__", "").startswith(room)
+            if not key.startswith("_") and callable(value) and own:
+                found.setdefault(key, value)
+    return found
+
+
+def _public(name: str, path: str, rooms: Sequence[str]) -> Any:
+    names = public_names(rooms)
+    if path.partition(".")[0] not in names:
+        checks.choice(name, path, names)
+    return _attribute(name, types.SimpleNamespace(**names), path, path)
+
+
+def _attribute(name: str, of: Any, path: str, whole_path: str) -> Any:
+    for part in path.split("."):
+        if part.startswith("_") or not hasattr(of, part):
+            known: Iterable[str] = [key for key in vars(of) if not key.startswith("_")]
+            near = f"one of {', '.join(sorted(known)[:40])}"
+            raise InputError(name, near, repr(whole_path), "check the name")
+        of = getattr(of, part)
+    return of
+
+
+def _hints(found: Any) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(vars(found).get("__init__", found) if isinstance(found, type) else found)
+    except Exception:  # annotations of code from outside may name anything
+        return {}
+
+
+def _kinds(hint: Any) -> Sequence[Any]:
+    """The types that an annotation allows."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return [kind for part in typing.get_args(hint) for kind in _kinds(part)]
+    return [hint]
+
+
+def _words(path: str, signature: inspect.Signature) -> str:
+    parts = [f"{key}" if one.default is one.empty else f"{key}={one.default!r}"
+             for key, one in signature.parameters.items()]  # fmt: skip
+    return f"{path}({', '.join(parts)})"

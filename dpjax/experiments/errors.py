@@ -1,0 +1,89 @@
+"""One byte a trial: in which bin of a fixed grid its error lies, and whether the learner gave an answer."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from dpjax.core import checks, wide
+
+_STEPS = (1, 1.12, 1.25, 1.4, 1.6, 1.8, 2, 2.24, 2.5, 2.8, 3.15, 3.55, 4, 4.5, 5, 5.6, 6.3, 7.1, 8, 9)
+_DECADES = 6
+SHARES = 2**53
+"""The units of errors that a class gives as floats."""
+SILENT = 128
+"""The bit of a byte that says that some hypothesis is no answer."""
+INVALID = 127
+"""The bin of what is no error: not a number, or not in [0, 1]."""
+
+GRID = (Fraction(0), *(Fraction(str(step)) / 10**k for k in range(_DECADES, 0, -1) for step in _STEPS))
+"""The edges of the bins: 0, then the preferred numbers R20 from 1e-6 up to 0.9, steps of about 12 %."""
+
+
+def edges(alpha: float) -> list[Fraction]:
+    """The grid and alpha, ascending: whether an error is at most alpha is decided exactly.
+
+    An error lies in bin i if it is above edge i - 1 and at most edge i; in the last bin if it is above all edges.
+    """
+    return sorted([*GRID, Fraction(repr(checks.probability("alpha", alpha)))])
+
+
+def limits(alpha: float, total: int, scale: Fraction = Fraction(1)) -> NDArray[np.uint32]:
+    """``uint32[edges, 2]``: the largest mass, of ``total`` units, whose share times ``scale`` is at most each edge."""
+    masses = [min(int(edge / scale * total), 2**64 - 1) for edge in edges(alpha)]
+    return wide.encode(masses)
+
+
+def binned(mass: Array, silent: Array, valid: Array, bounds: Array) -> Array:
+    """``uint8[]`` of a trial: the bin of its largest error, ``uint64[k]``, and `SILENT` if any hypothesis is.
+
+    `INVALID` if any error is not valid, ``bool[k]``. 64-bit types enabled; bounds ``uint32[edges, 2]``.
+    """
+    place = jnp.sum(wide.join(bounds) < jnp.max(mass), dtype=jnp.int32)
+    place = jnp.where(jnp.all(valid), place, INVALID)
+    return (place + jnp.where(jnp.any(silent), SILENT, 0)).astype(jnp.uint8)
+
+
+def bins(outcomes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The bins of stored bytes."""
+    return (np.asarray(outcomes) & (SILENT - 1)).astype(np.int64)
+
+
+def silent(outcomes: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """In which trials some hypothesis was no answer."""
+    return (np.asarray(outcomes) & SILENT) > 0
+
+
+def successes(outcomes: NDArray[np.uint8], alpha: float, at_most: float | None = None) -> NDArray[np.bool_]:
+    """Which trials have an error of at most ``at_most``, by default alpha, the learner's goal.
+
+    at_most: any number; errors that the grid cannot tell from larger ones count as larger.
+    """
+    asked = Fraction(repr(alpha if at_most is None else checks.probability("at_most", at_most)))
+    bin_of = sum(edge <= asked for edge in edges(alpha)) - 1
+    return bins(outcomes) <= bin_of
+
+
+def quantiles(outcomes: NDArray[np.uint8], alpha: float, levels: Sequence[float]) -> list[float]:
+    """Upper ends of the bins in which quantiles of the error lie; 1 where it is above all edges."""
+    ends = np.array([*map(float, edges(alpha)), 1.0])
+    found = np.quantile(bins(outcomes), list(levels), method="inverted_cdf").astype(int)
+    return [float(end) for end in ends[found]]
+
+
+def as_mass(error: Any) -> tuple[Array, Array]:
+    """Errors of a concept class as whole numbers, ``uint64[k]``, and which of them are errors, ``bool[k]``.
+
+    A class may give masses, unsigned whole numbers in units of the distribution, or shares, floats in [0, 1], which
+    become multiples of 1 / `SHARES`. 64-bit types enabled.
+    """
+    error = jnp.asarray(error)
+    if not jnp.issubdtype(error.dtype, jnp.floating):
+        return error.astype(jnp.uint64), jnp.ones(error.shape, bool)
+    valid = (error >= 0) & (error <= 1)
+    share = jnp.where(valid, error, 0).astype(jnp.float64)
+    return jnp.round(share * float(SHARES)).astype(jnp.uint64), valid

@@ -1,0 +1,100 @@
+"""What a value is, as canonical data: the same in every process, and different where any field or array differs."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from types import FunctionType, NoneType
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core.checks import InputError
+
+
+def describe(value: Any, name: str = "value") -> Any:
+    """Nested lists of strings, whole numbers, booleans and None.
+
+    Numbers by their exact value and type, arrays by type, shape and a digest of their bytes, frozen dataclasses by
+    their qualified name and fields, functions and classes of a module by their qualified name. A dataclass field with
+    ``metadata={"performance": True}`` is left out: it must change no result. ``cache_token``, a string that a learner
+    may have, is part of it.
+
+    Raises InputError for anything else, such as a plain object, whose repr would be its address.
+    """
+    for kind, described in _KINDS:
+        if isinstance(value, kind):
+            return described(value, name)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _object(value, name)
+    if isinstance(value, FunctionType | type) and "<" not in value.__qualname__:
+        return ["name", _qualified(value)]
+    raise InputError(
+        name, "numbers, strings, tuples, arrays, enums, frozen dataclasses of these, or functions of a module",
+        f"{type(value).__qualname__}", "make it a frozen dataclass: a result is found again by its fields",
+    )  # fmt: skip
+
+
+def digest(value: Any, name: str = "value") -> str:
+    """64 hexadecimal digits, the SHA-256 of `describe`."""
+    return hashlib.sha256(json.dumps(describe(value, name), separators=(",", ":")).encode()).hexdigest()
+
+
+def label(value: Any) -> str:
+    """The qualified name of a value's class."""
+    return _qualified(type(value))
+
+
+@lru_cache(maxsize=4096)
+def learner_digest(learner: Any) -> str:
+    """`digest` of a learner, once for each."""
+    return digest(learner, "learner")
+
+
+def _qualified(thing: Any) -> str:
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def _object(value: Any, name: str) -> Any:
+    own = [field for field in fields(value) if not field.metadata.get("performance")]
+    parts = [[field.name, describe(getattr(value, field.name), f"{name}.{field.name}")] for field in own]
+    token = getattr(value, "cache_token", None)
+    return ["object", label(value), parts, *([] if token is None else [str(token)])]
+
+
+def _array(value: Any, name: str) -> Any:
+    array = np.ascontiguousarray(value)
+    if array.dtype.hasobject:
+        raise InputError(name, "an array of numbers", f"dtype {array.dtype}", "convert it")
+    return ["array", array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+
+
+def _sequence(value: Any, name: str) -> Any:
+    kind = "tuple" if type(value) in (tuple, list) else label(value)
+    return [kind, *(describe(part, f"{name}[{i}]") for i, part in enumerate(value))]
+
+
+def _mapping(value: Any, name: str) -> Any:
+    pairs = [[describe(key, name), describe(part, f"{name}[{key!r}]")] for key, part in value.items()]
+    return ["mapping", *sorted(pairs, key=json.dumps)]
+
+
+def _set(value: Any, name: str) -> Any:
+    return ["set", *sorted((describe(part, name) for part in value), key=json.dumps)]
+
+
+_KINDS: tuple[tuple[Any, Any], ...] = (
+    (NoneType, lambda value, name: None),
+    (Enum, lambda value, name: ["enum", label(value), value.name]),
+    (bool | int | str, lambda value, name: value),
+    (float, lambda value, name: ["float", (value + 0.0).hex()]),
+    (bytes, lambda value, name: ["bytes", value.hex()]),
+    (np.ndarray | np.generic | jax.Array, _array),
+    (tuple | list, _sequence),
+    (Mapping, _mapping),
+    (frozenset | set, _set),
+)
+"""Python's and NumPy's own types; everything else is a dataclass. An enum may be an int or a str, so it comes first."""

@@ -1,0 +1,56 @@
+"""Numbers as people write them."""
+
+import ast
+import operator
+from typing import Any
+
+from dpjax.core.checks import InputError
+
+_OPERATIONS = {ast.Pow: operator.pow, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+_WORDS = "a whole number such as 4294967296, 2**32 or 1e6"
+
+
+def whole_number(value: Any) -> Any:
+    """2**32 and 1e6 as people write them: a string of whole numbers with ** * + -, or a float that is whole.
+
+    Other values are returned as they are. ValueError for a string that is no such number, or one without need.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if not isinstance(value, str):
+        return value
+    if value.strip().isdigit():
+        raise ValueError(f"a whole number: write {value.strip()} without quotes")
+    return from_words(value)
+
+
+def from_words(value: str) -> int:
+    """The same of a flag, which is always a string. ValueError for another one."""
+    try:
+        found = _evaluate(ast.parse(value.strip(), mode="eval").body)
+    except SyntaxError as error:
+        raise ValueError(_WORDS) from error
+    if isinstance(found, float) and not found.is_integer():
+        raise ValueError(_WORDS)
+    return int(found)
+
+
+def arithmetic(name: str, text: str) -> Any:
+    """A number from a string of numbers with ** * + -. InputError with this name."""
+    try:
+        return _evaluate(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError) as error:
+        raise InputError(name, "a number", repr(text), "write it as 0.5, 2**32 or 1e6") from error
+
+
+def _evaluate(node: ast.AST) -> int | float:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_evaluate(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        left, right = _evaluate(node.left), _evaluate(node.right)
+        if isinstance(node.op, ast.Pow) and not (isinstance(right, int) and 0 <= right <= 64 and abs(left) <= 2**16):
+            raise ValueError("an exponent in [0, 64]")
+        return _OPERATIONS[type(node.op)](left, right)
+    raise ValueError(_WORDS)

@@ -1,0 +1,28 @@
+"""Arrays and bytes as text, for JSON."""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def packed(value: Any) -> dict[str, Any]:
+    """A table of an array or of bytes, compressed."""
+    if isinstance(value, bytes):
+        return {"bytes": _text(value)}
+    array = np.ascontiguousarray(value)
+    return {"array": array.dtype.str, "shape": list(array.shape), "data": _text(array.tobytes())}
+
+
+def unpacked(table: Mapping[str, Any]) -> Any:
+    """What `packed` made a table of."""
+    data = zlib.decompress(base64.b85decode(table["bytes"] if "bytes" in table else table["data"]))
+    if "bytes" in table:
+        return data
+    return np.frombuffer(data, np.dtype(table["array"])).reshape(table["shape"])
+
+
+def _text(data: bytes) -> str:
+    return base64.b85encode(zlib.compress(data, 9)).decode()

@@ -1,0 +1,130 @@
+"""A digest of a traced program: equal where the same operations are applied to the same constants.
+
+Variables count by their first use; names of functions, source lines and rules of differentiation do not count. Of a
+draw counts its sampler, which is all that it is when it runs.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from enum import Enum
+from types import FunctionType, NoneType
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+from dpjax.core.checks import InputError
+
+_INSIDE = {
+    "jit": ("jaxpr",), "closed_call": ("call_jaxpr",), "core_call": ("call_jaxpr",), "custom_jvp_call": ("call_jaxpr",),
+    "custom_vjp_call": ("call_jaxpr",), "checkpoint": ("jaxpr",), "dpjax_draw": ("jaxpr", "lanes"),
+}  # fmt: skip
+"""Of calls: the parameters that are computed."""
+_UNSEEN = ("name", "debug_info", "computation", "cond_name", "body_name")
+"""Parameters that are no operation; a reduction's ``computation`` is also its ``jaxpr``."""
+_NOT_RUN = ("debug_callback", "debug_print")
+
+
+def digest(program: ClosedJaxpr, token: str | None = None) -> str:
+    """64 hexadecimal digits, a SHA-256.
+
+    Raises InputError for a program with host callbacks, unless ``token`` stands for them (a learner's
+    ``cache_token``), and for a parameter whose value is only known by its address.
+    """
+    walker = _Walker(token)
+    return hashlib.sha256(f"{walker.closed(program)}|{token or ''}".encode()).hexdigest()
+
+
+class _Walker:
+    def __init__(self, token: str | None):
+        self.token = token
+        self.seen: dict[int, tuple[Any, str]] = {}  # id -> (what keeps the id in use, digest)
+
+    def closed(self, program: ClosedJaxpr) -> str:
+        return self._once(program, lambda: self._jaxpr(program.jaxpr) + "".join(map(_array, program.consts)))
+
+    def open(self, program: Jaxpr) -> str:
+        return self._once(program, lambda: self._jaxpr(program))
+
+    def _once(self, program: Any, text: Callable[[], str]) -> str:
+        if id(program) not in self.seen:
+            self.seen[id(program)] = program, hashlib.sha256(text().encode()).hexdigest()
+        return self.seen[id(program)][1]
+
+    def _jaxpr(self, program: Jaxpr) -> str:
+        numbers: dict[Any, int] = {}
+
+        def name(variable: Any) -> str:
+            if isinstance(variable, Literal):
+                return f"{_type(variable.aval)}={_array(variable.val)}"
+            return str(numbers.setdefault(variable, len(numbers)))
+
+        lines = [" ".join(f"{name(v)}:{_type(v.aval)}" for v in (*program.constvars, *program.invars))]
+        for equation in program.eqns:
+            if equation.primitive.name in _NOT_RUN:
+                continue
+            given = " ".join(map(name, equation.invars))
+            made = " ".join(f"{name(v)}:{_type(v.aval)}" for v in equation.outvars)
+            lines.append(f"{made} = {self._operation(equation)} {given}")
+        return "\n".join([*lines, " ".join(map(name, program.outvars))])
+
+    def _operation(self, equation: Any) -> str:
+        kind, parameters = equation.primitive.name, dict(equation.params)
+        if "callback" in kind and self.token is None:
+            raise InputError(
+                "learner", "a program without host callbacks", f"{kind}, whose function cannot be compared",
+                "compute it in JAX, or give the learner a cache_token, a string that changes with the function",
+            )  # fmt: skip
+        counted = _INSIDE.get(kind, [key for key in sorted(parameters) if key not in _UNSEEN])
+        if "callback" in kind:
+            counted = [key for key in counted if key not in ("callback", "result_avals", "sharding")]
+        try:
+            return f"{kind}[{';'.join(f'{key}={self.value(parameters[key])}' for key in counted)}]"
+        except _OpaqueError as error:
+            raise InputError(
+                "program", "parameters that have a canonical description", f"{kind}: {error}",
+                "report it with the versions of dpjax and jax, or write the learner without this operation",
+            ) from None  # fmt: skip
+
+    def value(self, value: Any) -> str:
+        """The canonical text of a parameter."""
+        if isinstance(value, ClosedJaxpr):
+            return self.closed(value)
+        if isinstance(value, Jaxpr):
+            return self.open(value)
+        if (tag := getattr(value, "tag", None)) is not None and "prng" in type(value).__module__:
+            return f"prng {tag}"
+        if isinstance(value, Enum):
+            return f"{type(value).__qualname__}.{value.name}"
+        if isinstance(value, NoneType | bool | int | float | complex | str | bytes | np.dtype):
+            return repr(value)
+        if isinstance(value, np.ndarray | np.generic | jax.Array):
+            return _array(value)
+        if isinstance(value, Mapping):
+            return f"{{{','.join(f'{key}:{self.value(value[key])}' for key in sorted(value, key=str))}}}"
+        if isinstance(value, tuple | list | frozenset):
+            parts = sorted(map(self.value, value)) if isinstance(value, frozenset) else map(self.value, value)
+            return f"{type(value).__name__}({','.join(parts)})"
+        if isinstance(value, type):
+            return f"{value.__module__}.{value.__qualname__}"
+        if isinstance(value, FunctionType) or " at 0x" in (text := repr(value)):
+            raise _OpaqueError(f"a {type(value).__qualname__}")
+        return f"{type(value).__qualname__}:{text}"
+
+
+class _OpaqueError(Exception):
+    """A value that only its address tells from others."""
+
+
+def _type(aval: Any) -> str:
+    return f"{aval.str_short()}{'w' if getattr(aval, 'weak_type', False) else ''}"
+
+
+def _array(value: Any) -> str:
+    if jax.dtypes.issubdtype(getattr(value, "dtype", np.dtype(object)), jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    array = np.ascontiguousarray(value)
+    if array.dtype.hasobject:
+        raise _OpaqueError(f"an object array {array.shape}")
+    return f"{array.dtype.str}{array.shape}{hashlib.sha256(array.tobytes()).hexdigest()}"

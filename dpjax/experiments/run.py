@@ -1,0 +1,163 @@
+"""Runs a study: for every learner, k and epsilon its n*, its success curve, and the theorem's number."""
+
+import json
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.files import StoreError, replace_file
+from dpjax.experiments import errors
+from dpjax.experiments.bands import fit_exponent, simultaneous_band
+from dpjax.experiments.cells import Cells, Executor
+from dpjax.experiments.engine import Engine, device_kind
+from dpjax.experiments.n_star import bracket
+from dpjax.experiments.progress import Progress
+from dpjax.experiments.results import Result
+from dpjax.experiments.search import NStar
+from dpjax.experiments.store import Store, versions
+from dpjax.experiments.study import Line, Study
+
+LEVELS = (0.5, 0.9, 0.95)
+"""Quantiles of the error that a result has of each point."""
+Step = Callable[[str, int, int], None]
+
+
+def run(
+    study: Study, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False
+) -> Result:  # fmt: skip
+    """Measures what is not stored in ``out`` yet; writes study.json first and result.json after every line.
+
+    engine: what computes tiles, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
+    quiet: none.
+
+    A point that raises is recorded with its traceback among the result's failures, and the others go on; the next run
+    tries it again. Raises InputError where the folder cannot be used.
+    """
+    out = Path(out)
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(out))
+        machine = stack.enter_context(Engine()) if engine is None else engine
+        seen = stack.enter_context(Progress(not quiet and None)) if progress is None else progress
+        replace_file(out / "study.json", json.dumps(study.to_dict(), indent=1).encode())
+        cells = Cells(store, machine, study.seed, seen.trials)
+        result = Result(measure(study, cells, seen.step, lambda part: save(part, out)))
+    return result
+
+
+def save(data: dict[str, Any], out: Path) -> None:
+    """Writes result.json."""
+    replace_file(out / "result.json", json.dumps(data, indent=1, allow_nan=False).encode())
+
+
+def measure(
+    study: Study, cells: Cells, step: Step = lambda text, done, total: None,
+    keep: Callable[[dict[str, Any]], None] = lambda part: None,
+) -> dict[str, Any]:  # fmt: skip
+    """The result as JSON-ready data. keep: called with the result so far after every line.
+
+    points: success at each n, with the simultaneous band of its curve, and quantiles of the error. n_star: brackets.
+    exponents, exponents_all_k: see `exponents`. failures: what raised. left: lines not measured yet.
+    """
+    points: list[dict[str, Any]] = []
+    stars: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
+    about = {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
+             "device": device_kind()}  # fmt: skip
+    data: dict[str, Any] = {}
+    for done, line in enumerate(study.lines):
+        star = None
+        if study.search is not None:
+            step(f"{line}: searching n*", done, len(study.lines))
+            star = _tried(line, None, failures, partial(find, line, study, cells))
+            if star is not None:
+                stars.append(_star_row(line, star))
+        if star is not None or study.n != "search":
+            step(f"{line}: curve", done, len(study.lines))
+            middle = None if star is None else star.n_high or star.n_low
+            points += _point_rows(line, study, study.sizes(middle), cells, failures)
+        data = about | {
+            "points": points, "n_star": stars, "exponents": exponents(stars, study.fit_from),
+            "exponents_all_k": exponents(stars), "failures": failures, "left": len(study.lines) - done - 1,
+        }  # fmt: skip
+        keep(data)
+    step("done", len(study.lines), len(study.lines))
+    return data
+
+
+def find(line: Line, study: Study, cells: Cells) -> NStar:
+    """The bracket of n*, from trials that are used for nothing else. Success means that all k concepts are good."""
+    assert study.search is not None
+    asked = study.search
+    return bracket(line.setting, cells, asked.grid(), gamma=asked.gamma, error=1 - asked.confidence)
+
+
+def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, Any]]:
+    """Fitted exponents of k in n* over k >= fit_from, one for each learner and epsilon with two or more brackets.
+
+    slope in [low, high]: least squares through the brackets, see `bands.Exponent`. theorem: the same fit of the
+    theorem's numbers at the same k, which has all its logarithms; claimed: the theorem's exponent without them.
+    """
+    rows = []
+    for name, epsilon in dict.fromkeys((row["learner"], row["epsilon"]) for row in stars):
+        own = [row for row in stars if (row["learner"], row["epsilon"]) == (name, epsilon) and row["k"] >= fit_from]
+        own = [row for row in own if row["n_low"] is not None and row["n_high"] is not None]
+        if len(own) < 2:
+            continue
+        k, low, high, theorem = (np.array([row[f] for row in own], float) for f in ("k", "n_low", "n_high", "theorem"))
+        fit = fit_exponent(k, low, high, error=1 - own[0]["confidence"])
+        rows.append({
+            "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
+            "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
+            "theorem": fit_exponent(k, theorem, theorem).slope, "claimed": own[-1]["exponent_of_k"],
+        })  # fmt: skip
+    return rows
+
+
+def _tried(line: Line, n: int | None, failures: list[dict[str, Any]], work: Callable[[], Any]) -> Any:
+    """What the work returns; None, and a record, where it raises."""
+    try:
+        return work()
+    except StoreError:
+        raise
+    except Exception as error:
+        failures.append({
+            **line.labels(), "n": n, "error": f"{type(error).__name__}: {error}",
+            "traceback": "".join(traceback.format_exception(error)),
+        })  # fmt: skip
+        return None
+
+
+def _star_row(line: Line, star: NStar) -> dict[str, Any]:
+    claimed = getattr(line.setting.learner, "exponent_of_k", None)
+    return {
+        **line.labels(), "n_low": star.n_low, "n_high": star.n_high, "theorem": line.theorem(),
+        "confidence": star.confidence, "gamma": star.gamma, "trials": star.trials_total, "exponent_of_k": claimed,
+    }  # fmt: skip
+
+
+def _point_rows(
+    line: Line, study: Study, sizes: tuple[int, ...], cells: Cells, failures: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    counted = []
+    for n in sizes:
+        setting = replace(line.setting, n=n)
+        found = _tried(line, n, failures, partial(cells.outcomes, setting, study.trials))
+        counted += [] if found is None else [(n, found)]
+    if not counted:
+        return
+    alpha, confidence = line.setting.alpha, 0.95 if study.search is None else study.search.confidence
+    successes = np.array([errors.successes(found, alpha).sum() for _, found in counted])
+    trials = np.array([len(found) for _, found in counted])
+    lower, upper = simultaneous_band(successes, trials, confidence)
+    for i, (n, found) in enumerate(counted):
+        yield {
+            **line.labels(), "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
+            "no_answers": int(errors.silent(found).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
+            "errors": dict(zip(map(str, LEVELS), errors.quantiles(found, alpha, LEVELS), strict=True)),
+        }  # fmt: skip

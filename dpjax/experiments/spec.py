@@ -1,0 +1,48 @@
+"""An object as a configuration would write it, so that what made a result can be built again from the result."""
+
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import FunctionType
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core.checks import InputError
+from dpjax.experiments.build import public_names
+from dpjax.experiments.packed import packed
+
+
+def spec_of(value: Any, name: str = "value") -> Any:
+    """JSON-ready, for `build.Builder.build`: dataclasses as tables with ``use``, enums as values, arrays packed.
+
+    Raises InputError for what cannot be named, such as a lambda.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, bytes | np.generic | np.ndarray | jax.Array):
+        return packed(value)
+    if isinstance(value, tuple | list):
+        return [spec_of(part, f"{name}[{i}]") for i, part in enumerate(value)]
+    if is_dataclass(value) and not isinstance(value, type):
+        own = {field.name: spec_of(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
+               if field.init}  # fmt: skip
+        return {"use": path_of(type(value), name), **own}
+    if isinstance(value, FunctionType | type):
+        return {"name": path_of(value, name)}
+    raise InputError(
+        name, "frozen dataclasses of numbers, strings, tuples and arrays", type(value).__qualname__,
+        "make it a frozen dataclass: a result says what made it",
+    )  # fmt: skip
+
+
+def path_of(thing: Any, name: str) -> str:
+    """How a configuration names a class or function: alone if it is public, else module:object."""
+    own: str = thing.__qualname__
+    if public_names().get(own) is thing:
+        return own
+    if "<" in own:
+        raise InputError(name, "a class or function of a module", own, "define it at a module's top level")
+    return f"{thing.__module__}:{own}"

@@ -1,0 +1,260 @@
+"""A study: learners on a task, over k, epsilon and n; what a TOML file or the command line writes down, as a value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.cells import Setting
+from dpjax.experiments.engine import CAPACITY_LIMIT, capacity
+from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.spec import spec_of
+from dpjax.experiments.task import Task
+from dpjax.learners.columns import for_concepts
+
+_FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
+_LEAST_FLOAT = 1.2e-38
+_ACCURACY = Accuracy(0.1, 0.1)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How n* is found.
+
+    n_min, n_max: the sample sizes considered. gamma: resolution, n_low succeeds with less than 1 - beta, n_high with
+    more than 1 - beta - gamma. confidence: of each bracket, and of each curve's simultaneous band.
+    steps_per_doubling: grid points between n and 2 n.
+    """
+
+    n_min: int = 16
+    n_max: int = 2**17
+    gamma: float = 0.05
+    confidence: float = 0.95
+    steps_per_doubling: int = 8
+
+    def __post_init__(self):
+        checks.integer("search.n_min", self.n_min, 1)
+        checks.integer("search.n_max", self.n_max, self.n_min)
+        capacity(self.n_max)
+        checks.integer("search.steps_per_doubling", self.steps_per_doubling, 1, 64)
+        checks.probability("search.gamma", self.gamma)
+        checks.probability("search.confidence", self.confidence)
+
+    def grid(self) -> tuple[int, ...]:
+        """The n that may be visited."""
+        return geometric_grid(self.n_min, self.n_max, 2 ** (1 / self.steps_per_doubling))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of a study: a learner by name, with everything but n fixed."""
+
+    name: str
+    setting: Setting
+
+    def theorem(self) -> int:
+        """The theorem's sample size, for all k concepts at once."""
+        return self.setting.learner.sample_size(*self._goal)
+
+    def guarantee(self) -> Guarantee | None:
+        """What the learner's plan spends, for the theorem's n where it matters."""
+        learner = self.setting.learner
+        return learner.guarantee(learner.plan(*self._goal))
+
+    @property
+    def _goal(self) -> tuple[Privacy, Accuracy]:
+        setting = self.setting
+        return Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
+
+    def labels(self) -> dict[str, Any]:
+        """The fields by which a result names the curve."""
+        names = ("k", "epsilon", "delta", "alpha", "beta")
+        return {"learner": self.name} | {name: getattr(self.setting, name) for name in names}
+
+    def __str__(self) -> str:
+        return f"{self.name}, k = {self.setting.k}, epsilon = {self.setting.epsilon:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Success of learners on a task against n, and n*, the smallest n that is enough.
+
+    Args:
+      task: what is learned from which examples.
+      learners: by name, learners of the task's class, or functions k -> learner. A learner of one concept is run for
+        k > 1 as its ``for_concepts`` says, by default k times under optimal composition. A list takes the names of the
+        classes.
+      k, epsilon: one number or several; delta: of the budget.
+      accuracy: alpha, the error that a hypothesis may have, and beta, the probability with which a trial may fail.
+      n: "search" for n* and a curve of ``points`` sizes around it, or the sample sizes of the curves.
+      search: how n* is searched; with n given, None for no search.
+      trials: of each point of a curve.
+      fit_from: the exponent of k is fitted over k >= this.
+      seed: root of all keys, in [0, 2**32).
+
+    Everything is checked when a study is made: InputError.
+    """
+
+    task: Task
+    learners: Any
+    k: Any = 1
+    epsilon: Any = 1.0
+    delta: float = 1e-6
+    accuracy: Accuracy = _ACCURACY
+    n: Any = "search"
+    search: Search | None = None
+    trials: int = 1000
+    points: int = 7
+    fit_from: int = 1
+    seed: int = 0
+    title: str | None = None
+
+    def __post_init__(self):
+        checks.instance("task", self.task, Task, "write Task(concepts, distribution)")
+        checks.instance("accuracy", self.accuracy, Accuracy, "write Accuracy(alpha, beta)")
+        checks.accuracy(self.accuracy.alpha, self.accuracy.beta)
+        checks.delta(self.delta)
+        for name, low, high in (
+            ("seed", 0, 2**32 - 1),
+            ("trials", 1, 2**32),
+            ("points", 1, 1000),
+            ("fit_from", 1, 2**16),
+        ):
+            checks.integer(name, getattr(self, name), low, high)
+        if self.search is not None:
+            checks.instance("search", self.search, Search, "write Search(n_max=...)")
+        fixed: dict[str, Any] = {"learners": _named(self.learners), "k": _several("k", self.k, _concepts)}
+        fixed["epsilon"] = _several("epsilon", self.epsilon, _epsilon)
+        if not isinstance(self.n, str):
+            fixed["n"] = tuple(sorted(_several("n", self.n, _rows)))
+        elif self.n != "search":
+            raise InputError("n", '"search" or sample sizes', repr(self.n), 'write n="search" or n=[100, 200]')
+        elif self.search is None:
+            fixed["search"] = Search()
+        for name, value in fixed.items():
+            object.__setattr__(self, name, value)
+        for line in self.lines:
+            try:
+                line.guarantee()
+                line.theorem()
+            except InputError as error:
+                raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Every curve of the study."""
+        alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
+        found = []
+        for name, k, epsilon in product(self.learners, self.k, self.epsilon):
+            learner = self._learner(name, k)
+            setting = Setting(learner, self.task, k, 1, epsilon, float(self.delta), alpha, beta)
+            found.append(Line(name, setting))
+        return found
+
+    def line(self, learner: str, k: int, epsilon: float) -> Line:
+        """The curve with this name, k and epsilon; InputError if there is none."""
+        checks.choice("learner", learner, self.learners)
+        for name, value, known in (("k", k, self.k), ("epsilon", epsilon, self.epsilon)):
+            if value not in known:
+                raise InputError(name, f"one of {', '.join(map(str, known))}", repr(value), "see the study's lines")
+        return next(one for one in self.lines
+                    if (one.name, one.setting.k, one.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
+
+    def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
+        """The sample sizes of one curve: those given, or some around n* at steps of sqrt(2)."""
+        if self.n != "search":
+            return self.n
+        assert self.search is not None
+        middle, half = n_star or self.search.n_min, (self.points - 1) / 2
+        chosen = {round(middle * 2 ** ((i - half) / 2)) for i in range(self.points)}
+        return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
+
+    def run(self, out: str | Path, **how: Any) -> Any:
+        """Measures everything that is not stored yet in the folder ``out``; see `run.run` for ``how``.
+
+        Returns a `results.Result`; run it again after an interruption to go on.
+        """
+        from dpjax.experiments.run import run
+
+        return run(self, out, **how)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
+        learners = {
+            name: {"by_k": {str(k): spec_of(self._learner(name, k), f"learners.{name}") for k in self.k}}
+            for name in self.learners
+        }
+        task = {"concepts": spec_of(self.task.concepts, "concepts"), "targets": spec_of(self.task.targets),
+                "distribution": spec_of(self.task.distribution, "distribution"), "noise": self.task.noise}  # fmt: skip
+        sweep = {
+            "k": list(self.k), "epsilon": list(self.epsilon), "delta": float(self.delta),
+            "alpha": float(self.accuracy.alpha), "beta": float(self.accuracy.beta),
+            "n": self.n if self.n == "search" else list(self.n), "trials": self.trials, "points": self.points,
+            "fit_from": self.fit_from,
+        }  # fmt: skip
+        search = {} if self.search is None else {"search": vars(self.search)}
+        return {"title": self.title, "seed": self.seed, "task": task, "learners": learners, "sweep": sweep, **search}
+
+    def _learner(self, name: str, k: int) -> Any:
+        given = self.learners[name]
+        made = given(k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
+        if missing := [face for face in _FACES if not hasattr(made, face)]:
+            raise InputError(
+                f"learners.{name}", "a Learner, or a function k -> Learner", f"{made!r} without {', '.join(missing)}",
+                "see dpjax.learners.base.Learner",
+            )  # fmt: skip
+        return made
+
+
+def _named(learners: Any) -> dict[str, Any]:
+    """Learners by name."""
+    if not isinstance(learners, Mapping):
+        several = list(learners) if isinstance(learners, list | tuple) else [learners]
+        names = [type(one).__name__ for one in several]
+        if len(set(names)) < len(names):
+            raise InputError("learners", "a name for each", ", ".join(names), 'write {"name": learner, ...}')
+        learners = dict(zip(names, several, strict=True))
+    for name, one in learners.items():
+        if isinstance(one, type):
+            given, advice = f"the class {one.__name__}", f"call it: {one.__name__}(...)"
+            raise InputError(f"learners.{name}", "an instance", given, advice)
+        if not hasattr(one, "learn") and not callable(one):
+            given = type(one).__name__
+            raise InputError(f"learners.{name}", "a Learner, or a function k -> Learner", given, "build it first")
+    if not learners:
+        raise InputError("learners", "at least one", "none", "add one")
+    return dict(learners)
+
+
+def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
+    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str) else (values,)
+    if hasattr(values, "tolist"):
+        listed = values.tolist()
+        found = tuple(listed) if isinstance(listed, list) else (listed,)
+    if not found:
+        raise InputError(name, "at least one", "none", "add one")
+    found = tuple(check(value) for value in found)
+    if len(set(found)) < len(found):
+        raise InputError(name, "each value once", repr(values), "remove what is there twice")
+    return found
+
+
+def _epsilon(value: Any) -> float:
+    if checks.epsilon(value) < _LEAST_FLOAT:
+        raise InputError("epsilon", f"at least {_LEAST_FLOAT}", repr(value), "float32 has no less: choose more")
+    return float(value)
+
+
+def _rows(value: Any) -> int:
+    capacity(checks.integer("n", value, 1))
+    return value
+
+
+def _concepts(value: Any) -> int:
+    return checks.integer("k", value, 1, 2**16)

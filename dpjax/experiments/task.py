@@ -1,0 +1,219 @@
+"""What is learned from which examples: a concept class, a distribution, targets, and noise on the labels."""
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import GetAttrKey, register_pytree_with_keys_class
+
+from dpjax.concepts import Hypothesis
+from dpjax.core import checks, keys, random, wide
+from dpjax.core.checks import InputError
+from dpjax.core.types import Sample
+from dpjax.experiments.errors import SHARES, as_mass
+from dpjax.experiments.identity import digest
+
+_TARGETS = 64
+_ROWS = 1 << 20
+
+
+@register_pytree_with_keys_class
+class Task:
+    """Examples from a distribution, labelled by k targets drawn uniformly and independently from a set.
+
+    A pytree: the class is static; distribution, targets and noise are traced, so that another task of the same shapes
+    compiles nothing.
+
+    Args:
+      concepts: a concept class, see `dpjax.concepts.base`.
+      distribution: over the class's domain, with ``draw(key, count)``, and ``total`` where the class measures errors in
+        its units.
+      targets: the set, numbers of concepts or encoded concepts ``uint32[c, limbs]``; by default
+        ``concepts.targets_under(distribution, 64)`` where the class has it, else ``concepts.targets(64)``.
+      noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is
+        what a hypothesis errs beyond it.
+
+    Raises InputError where the parts do not fit each other.
+    """
+
+    concepts: Any
+    distribution: Any
+    targets: Any
+    flips: Any
+
+    def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
+        self.concepts, self.distribution = concepts, distribution
+        _require(concepts, "concepts", ("domain", "predict", "error"), "see dpjax.concepts.base")
+        _require(distribution, "distribution", ("draw",), "for example dpjax.uniform(concepts.domain)")
+        if (why := getattr(distribution, "misfit", lambda domain: None)(concepts.domain)) is not None:
+            raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
+        self.flips = noise_of(noise) if noise else None
+        self.targets = _encoded(concepts, _default(concepts, distribution) if targets is None else targets)
+        self._check()
+
+    @property
+    def noise(self) -> float:
+        """The rate at which labels are flipped, to within 2**-33."""
+        return 0.0 if self.flips is None else int(self.flips) / 2**32
+
+    def tree_flatten_with_keys(self) -> Any:
+        """Leaves: of the distribution, the targets and the noise."""
+        return [(GetAttrKey(name), getattr(self, name)) for name in _LEAVES], self.concepts
+
+    def tree_flatten(self) -> Any:
+        """The same without their names."""
+        return [getattr(self, name) for name in _LEAVES], self.concepts
+
+    @classmethod
+    def tree_unflatten(cls, concepts: Any, leaves: Any) -> "Task":
+        """From any leaves, unchecked."""
+        made = object.__new__(cls)
+        made.concepts = concepts
+        made.distribution, made.targets, made.flips = leaves
+        return made
+
+    def draw(self, key: Array, n: Any, k: int = 1, capacity: int | None = None) -> tuple[Sample, Hypothesis]:
+        """n labelled examples in a buffer, and the k targets of their label columns.
+
+        Args:
+          key: consumed. Targets, elements and flips have streams of their own.
+          n: ``int32[]`` or a plain number, 0 to capacity; more rows only add to fewer.
+          k: static; the first targets do not depend on how many follow.
+          capacity: static rows of the buffer; by default n, which then has to be a plain number.
+        """
+        of_target, of_sample, of_noise = keys.streams(key, "target", "sample", "noise")
+        if capacity is None:
+            checks.integer("n", n, 0, _ROWS)
+            capacity = max(1, n)
+        if isinstance(n, int):
+            checks.integer("n", n, 0, checks.integer("capacity", capacity, 1, _ROWS))
+        target = self.draw_targets(of_target, k)
+        x = self.distribution.draw(of_sample, capacity)
+        y = self.concepts.predict(target, x)
+        if self.flips is not None:
+            words = jax.vmap(lambda own: random.words(own, (capacity,))[0], out_axes=1)  # columns of their own
+            y = y ^ (words(keys.per_index(of_noise, k)) < self.flips)
+        return Sample(x, y, jnp.arange(capacity, dtype=jnp.int32) < n), target
+
+    def draw_targets(self, key: Array, k: int) -> Hypothesis:
+        """k concepts of the set."""
+        targets = jnp.asarray(self.targets)
+        bound = jnp.asarray([targets.shape[0]], jnp.uint32)
+        index = random.randint_below(key, bound, (checks.integer("k", k, 1),))[:, 0].astype(jnp.int32)
+        return Hypothesis.of(targets[index])
+
+    def error(self, found: Any, target: Hypothesis) -> Array:
+        """``float32[k]``: the probability that each hypothesis errs on an example, less the target's own."""
+        with jax.enable_x64(True):
+            mass, valid = self.mass(found, target)
+            share = mass.astype(jnp.float64) / self._divisor()
+            if self.flips is not None:
+                share = share * (1 - jnp.asarray(self.flips).astype(jnp.float64) / 2**31)
+            return jnp.where(valid, share, jnp.nan).astype(jnp.float32)
+
+    def mass(self, found: Any, target: Hypothesis) -> tuple[Array, Array]:
+        """On which they differ, ``uint64[k]`` in units, and whether it is an error; 64-bit types enabled."""
+        return as_mass(self.concepts.error(self.distribution, found, target))
+
+    @cached_property
+    def total(self) -> int:
+        """The units of all errors, on the host."""
+        return SHARES if self._in_shares else int(self.distribution.total)
+
+    @property
+    def scale(self) -> Fraction:
+        """What an error of the hypothesis itself counts: 1 less twice the noise."""
+        return Fraction(1) if self.flips is None else 1 - Fraction(int(self.flips), 2**31)
+
+    @cached_property
+    def digest(self) -> str:
+        """What the task is, 64 hexadecimal digits: of class, distribution, targets and noise."""
+        return digest([self.concepts, self.distribution, self.targets, self.flips], "task")
+
+    def __repr__(self) -> str:
+        law = type(self.distribution).__name__
+        return f"Task({self.concepts!r}, {law}, {len(self.targets)} targets, noise={self.noise:g})"
+
+    @cached_property
+    def _in_shares(self) -> bool:
+        return jnp.issubdtype(self._shapes()[1].dtype, jnp.floating)
+
+    def _divisor(self) -> Any:
+        if self._in_shares:
+            return float(SHARES)
+        if (units := getattr(self.distribution, "units", None)) is not None:
+            return units()
+        return float(self.distribution.total)
+
+    def _shapes(self) -> tuple[Any, Any]:
+        """Of a sample of two rows with one label column, and of the error of its target."""
+
+        def run(task: Task) -> tuple[Any, Any]:
+            sample, target = task.draw(keys.root(0), 2)
+            with jax.enable_x64(True):
+                return sample, task.concepts.error(task.distribution, target, target)
+
+        return jax.eval_shape(run, self)
+
+    def _check(self) -> None:
+        try:
+            sample, error = self._shapes()
+        except InputError:
+            raise
+        except Exception as cause:
+            first = str(cause).splitlines()[0] if str(cause) else ""
+            raise InputError(
+                "task", f"a distribution and targets that fit {type(self.concepts).__name__}",
+                f"{type(cause).__name__}: {first}", "take distribution and targets of this class",
+            ) from cause  # fmt: skip
+        for name, part, like in (("y", sample.y, (2, 1)), ("error", error, (1,))):
+            if part.shape != like:
+                what = f"concepts.{'predict' if name == 'y' else 'error'}"
+                raise InputError(what, f"an array of shape {like} here", f"{part.shape}", "see dpjax.concepts.base")
+
+
+_LEAVES = ("distribution", "targets", "flips")
+
+
+def noise_of(rate: float) -> np.uint32:
+    """A rate in [0, 1/2) as a multiple of 2**-32."""
+    if not 0 <= checks.number("noise", rate) < 0.5:
+        raise InputError("noise", "a rate in [0, 1/2)", repr(rate), "flip fewer labels: at 1/2 they say nothing")
+    return np.uint32(min(round(rate * 2**32), 2**31 - 1))
+
+
+def _require(value: Any, name: str, members: tuple[str, ...], advice: str) -> None:
+    missing = [member for member in members if not hasattr(value, member)]
+    if isinstance(value, type):
+        raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
+    if missing:
+        raise InputError(name, f"an object with {', '.join(members)}", f"{value!r} without {missing[0]}", advice)
+
+
+def _default(concepts: Any, distribution: Any) -> Any:
+    if (under := getattr(concepts, "targets_under", None)) is not None:
+        return under(distribution, _TARGETS)
+    if (targets := getattr(concepts, "targets", None)) is None:
+        advice = "give targets, or the class a method targets(count)"
+        raise InputError("targets", f"a set of concepts of {type(concepts).__name__}", "none", advice)
+    return targets(_TARGETS)
+
+
+def _encoded(concepts: Any, targets: Any) -> Array:
+    """``uint32[c, limbs]`` of encoded concepts, or of a list of their numbers."""
+    given = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
+    if given.ndim == 2 and given.dtype == np.uint32 and len(given):
+        return jnp.asarray(given)
+    if given.ndim == 1 and len(given) and given.dtype.kind in "iuO" and concepts.size <= 2**64:
+        most = concepts.size - 1
+        return jnp.asarray(wide.encode([checks.integer("target", _plain(one), 0, most) for one in given]))
+    shape = f"{given.dtype}{list(given.shape)}"
+    raise InputError("targets", "numbers of concepts, or encoded ones, uint32[c, limbs]", shape, "give at least one")
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, np.integer) else value

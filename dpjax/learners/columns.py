@@ -1,0 +1,18 @@
+"""The learner of k concepts that belongs to a learner."""
+
+from typing import Any
+
+from dpjax.core import checks
+from dpjax.learners.base import Learner
+from dpjax.learners.independent import Independent
+
+
+def for_concepts(learner: Any, k: int) -> Learner:
+    """What ``learner.for_concepts(k)`` says; without such a method `Independent` runs under optimal composition.
+
+    A learner of one concept is itself for k = 1.
+    """
+    checks.integer("k", k, 1)
+    if (own := getattr(learner, "for_concepts", None)) is not None:
+        return own(k)
+    return learner if k == 1 else Independent(learner, k, "optimal")

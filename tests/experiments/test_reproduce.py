@@ -1,0 +1,79 @@
+"""One trial of a result again: its key, its data and its outcome are those of the stored trial."""
+
+import json
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax as dp
+from dpjax import cli
+from dpjax.core import wide
+from dpjax.experiments.cells import Cells
+from dpjax.experiments.engine import Engine
+from dpjax.experiments.reproduce import reproduce
+from dpjax.experiments.store import Store
+
+CONCEPTS = dp.Points(dp.Domain(2**20))
+TASK = dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.2), noise=0.05)
+
+
+@pytest.mark.parametrize("purpose", ["curve", pytest.param("search", marks=pytest.mark.slow)])
+def test_a_trial_alone_is_the_stored_one(tmp_path, purpose):
+    study = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n=[60])
+    setting = replace(study.lines[0].setting, n=60, purpose=purpose)
+    with Store(tmp_path) as store, Engine(1) as machine:
+        stored = Cells(store, machine, 5).outcomes(setting, 40)
+    assert len(set(stored.tolist())) > 1
+    for trial in (0, 7, 23, 39):
+        found = reproduce(setting, 5, trial)
+        assert found.outcome == stored[trial]
+        assert found.success == (max(found.errors) <= 0.15) and len(found.x) == 60 and found.y.shape == (60, 3)
+        sample, target = TASK.draw(dp.keys.stream(found.key, "data"), 60, 3)
+        assert found.x == CONCEPTS.domain.decode(sample.x).tolist()
+        np.testing.assert_array_equal(found.y, sample.y)
+        assert found.targets == [f"1 iff x = {number}" for number in wide.decode(target.concept)]
+
+
+def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
+    words = [
+        "--concepts", "Points(2**20)", "--distribution", "heavy(4, 0.2)", "--learners", "KLN", "erm=ERM",
+        "--alpha", "0.15", "--seed", "3", "--n", "30", "60", "--trials", "40",
+    ]  # fmt: skip
+    out = tmp_path / "out"
+    assert cli.main(["curve", *words, "--out", str(out), "--formats", "png", "svg", "pdf", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["points"]) == 4
+    found = []
+    for source in (out, out / "result.json", *(out / f"curve.{kind}" for kind in ("png", "svg", "pdf"))):
+        assert cli.main(["trial", str(source), "--learners", "KLN", "--n", "30", "--trial", "7", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert all(one == found[0] for one in found)
+    assert found[0]["learner"] == "KLN" and len(found[0]["x"]) == 30
+    assert cli.main(["trial", str(out), "--learners", "KLN", "--n", "30", "--trial", "7"]) == 0
+    shown = capsys.readouterr().out
+    assert "row 0" in shown and "and 20 more rows" in shown and "target 1 iff x = " in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "config: expected a figure"), (["{demo}"], "n: expected one sample size"),
+        (["{demo}", "--n", "9"], "choose by --learners, --k, --epsilon"),
+        (["{demo}", "--learners", "point", "--k", "1", "--epsilon", "1", "--n", "0"], "n: expected"),
+        (["{demo}", "--learners", "point", "--k", "1", "--epsilon", "1", "--n", "9", "--trial", "-1"], "trial"),
+        (["{demo}", "--learners", "piont", "--n", "9"], "did you mean point"),
+    ],
+)  # fmt: skip
+def test_what_is_no_trial_is_said(words, says, root, capsys):
+    given = [word.format(demo=root / "configs" / "demo.toml") for word in words]
+    assert cli.main(["trial", *given]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_key_of_a_trial_is_public():
+    study = dp.Study(TASK, dp.KLN(CONCEPTS), n=[60])
+    setting = replace(study.lines[0].setting, n=60)
+    one, other = setting.key_of(0, 7), replace(setting, n=61).key_of(0, 7)
+    assert jax.random.key_data(one).tolist() == jax.random.key_data(other).tolist()
+    assert jax.random.key_data(setting.key_of(0, 8)).tolist() != jax.random.key_data(one).tolist()

@@ -1,0 +1,85 @@
+"""What ``import dpjax`` gives: the nouns, each from its one home, and the cell of the README, word for word."""
+
+import ast
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax as dp
+
+
+def test_the_nouns_for_readers_of_types_are_those_that_run():
+    tree = ast.parse(inspect.getsource(dp))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        (node.module, alias.name) for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    homes = {(home.rpartition(".")[0] if home.endswith(f".{name}") else home, name) for name, home in dp._HOME.items()}
+    assert typed == homes
+
+
+def test_every_noun_is_there():
+    for name in dp.__all__:
+        assert getattr(dp, name) is not None and name in dir(dp)
+    assert dp.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        dp.Nothing  # noqa: B018
+
+
+def test_every_learner_and_class_is_a_noun():
+    from dpjax import concepts, learners
+
+    for package, face in ((learners, "learn"), (concepts, "predict")):
+        exported = {name for name, kind in vars(package).items() if isinstance(kind, type) and hasattr(kind, face)}
+        assert exported <= set(dp.__all__)
+
+
+def test_importing_it_imports_nothing_heavy(fresh):
+    program = (
+        "import json, sys, dpjax\n"
+        "print(json.dumps([name in sys.modules for name in ('jax', 'scipy', 'pyarrow', 'dp_accounting')]))"
+    )
+    assert not any(fresh(program))
+
+
+def test_studies_and_learners_need_no_figures_and_no_accountants(fresh):
+    program = (
+        "import json, sys, dpjax as dp\ndp.Study, dp.KLN, dp.Task\n"
+        "print(json.dumps([name in sys.modules for name in ('matplotlib', 'dp_accounting', 'optax', 'pydantic')]))"
+    )
+    assert not any(fresh(program))
+
+
+def test_the_first_cell():
+    concepts = dp.Thresholds(dp.Domain(2**32))
+    task = dp.Task(concepts, dp.uniform(concepts.domain))
+    learner = dp.KLN(concepts)
+    plan = learner.plan(dp.Privacy(1.0), dp.Accuracy(0.1, 0.1))
+
+    def error(key, n, plan):
+        of_data, of_learner = jax.random.split(key)
+        sample, target = task.draw(of_data, n, capacity=1024)
+        return task.error(learner.learn(of_learner, sample, plan), target)
+
+    keys, sizes = jax.random.split(jax.random.key(0), 200), jnp.array([16, 64, 256, 1024])
+    curve = jax.jit(jax.vmap(jax.vmap(error, (0, None, None)), (None, 0, None)))(keys, sizes, plan)
+    assert curve.shape == (4, 200, 1) and curve.dtype == jnp.float32
+    means = np.asarray(curve).mean((1, 2))
+    assert np.all(np.diff(means) < 0) and means[-1] < 0.01 < 0.05 < means[0]
+
+
+def test_a_learner_is_an_argument_of_a_jitted_function():
+    learner = dp.KLN(dp.Points(dp.Domain(8)))
+    assert jax.tree.leaves(learner) == []
+    traced = []
+
+    @jax.jit
+    def size(one, n):
+        traced.append(one)
+        return n + one.concepts.size
+
+    assert [int(size(one, 1)) for one in (learner, dp.KLN(dp.Points(dp.Domain(8))))] == [9, 9]
+    assert len(traced) == 1 and int(size(dp.KLN(dp.Points(dp.Domain(9))), 1)) == 10

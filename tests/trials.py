@@ -1,0 +1,23 @@
+"""Trials of a learner at one point, for tests that count successes."""
+
+from functools import cache
+
+import jax
+import numpy as np
+
+from dpjax.experiments import engine, errors
+from dpjax.experiments.trial import Trial, point
+
+
+@cache
+def program(trial, batch):
+    return jax.jit(lambda keys, task, at: jax.lax.map(lambda key: trial(key, task, at), keys, batch_size=batch))
+
+
+def successes(learner, task, n, plan, alpha, trials, *, k=1, largest=None, seed=5, batch=16):
+    """How many of the trials have all errors at most alpha. largest: of the n that share one program."""
+    run = program(Trial(learner, k, engine.capacity(largest or n)), batch)
+    at = point(b"counted by a test", n, plan, alpha, task)
+    found = np.asarray(run(jax.random.split(jax.random.key(seed), trials), task, at))
+    assert not (errors.bins(found) == errors.INVALID).any()
+    return int(errors.successes(found, alpha).sum())
