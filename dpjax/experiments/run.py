@@ -43,7 +43,7 @@ def run(
     with ExitStack() as stack:
         store = stack.enter_context(Store(out))
         machine = stack.enter_context(Engine()) if engine is None else engine
-        seen = stack.enter_context(Progress(not quiet and None)) if progress is None else progress
+        seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         replace_file(out / "study.json", json.dumps(study.to_dict(), indent=1).encode())
         cells = Cells(store, machine, study.seed, seen.trials)
         result = Result(measure(study, cells, seen.step, lambda part: save(part, out)))
