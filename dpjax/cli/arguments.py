@@ -196,6 +196,25 @@ class StatusCommand(_Command):
 
 
 @dataclass
+class ExportCommand(_Command):
+    """Write a result's tables as CSV or Parquet: curves, n*, quantiles of errors, exponents, failures.
+
+    Works while a study runs and after an interruption: result.json holds every curve that is measured.
+
+    Example: dpjax export results/demo --format parquet --tables curves n_star
+    """
+
+    result: tyro.conf.Positional[Path] = Path("results")
+    """A directory given to `dpjax curve --out`, or its result.json."""
+    format: str = "csv"
+    """csv or parquet."""
+    tables: tuple[str, ...] = ()
+    """curves, n_star, errors, exponents, failures; all by default."""
+    out: Path | None = None
+    """Directory of the files; by default that of the result."""
+
+
+@dataclass
 class BenchCommand(_Command):
     """Measure dpjax against its peers, as ratios in one run. Needs the extra dpjax[bench]."""
 
@@ -281,7 +300,7 @@ class TableCommand(_Command):
 
 COMMANDS = {
     "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
-    "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "export": ExportCommand, "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def stream_of(key: Array) -> Array:
     """The raw stream of a key, ``uint32[2]``, for a loop that may read on; ``key`` is consumed."""
     require_typed(key)
     if jax.config.jax_debug_key_reuse:  # the checker sees jax's own draws only; XLA drops this one
-        jax.random.bits(key)
+        jax.random.bits(key, dtype=jnp.uint32)  # of a type that exists in every mode: programs are lowered in any
     return jax.random.key_data(key)
 
 

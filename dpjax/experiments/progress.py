@@ -59,4 +59,5 @@ class Progress:
         self._told, seconds = now, now - self._since
         left = f", about {seconds / self._done * (self._total - self._done):.0f} s left" if self._done else ""
         done = f"{self._done} of {self._total} done" if self._total else "starting"
-        self._say(f"dpjax: {done}; {self._what}; {self._count} trials, {self._count / seconds:.0f}/s{left}")
+        rate = f"; {self._count} trials, {self._count / seconds:.0f}/s" if self._count else ""
+        self._say(f"dpjax: {done}; {self._what}{rate}{left}")

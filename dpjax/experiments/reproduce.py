@@ -1,6 +1,7 @@
 """One trial of a study again, from its key alone."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -10,7 +11,8 @@ from dpjax.concepts.hypothesis import sentences
 from dpjax.experiments import errors
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
-from dpjax.experiments.trial import Trial, point
+from dpjax.experiments.task import Task
+from dpjax.experiments.trial import Outcome, Point, Trial, point
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,7 @@ def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
     key = setting.key_of(seed, trial)
     where = point(bytes(8), setting.n, setting.plan(), setting.alpha, task)
     with jax.enable_x64(False):
-        outcome = jax.jit(run.run)(key, task, where)
-        byte = np.asarray(jax.jit(run)(key, task, where))
-        error = np.asarray(task.error(outcome.found, outcome.target), np.float64)
+        outcome, byte, error = jax.tree.map(np.asarray, _program(run)(key, task, where))
     n = setting.n
     x = learner.concepts.domain.decode(np.asarray(outcome.sample.x)[:n])
     return Reproduced(
@@ -49,6 +49,17 @@ def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
         described(learner.concepts, outcome.found), error.tolist(), int(byte),
         bool(errors.successes(byte, setting.alpha)), bool(errors.silent(byte)),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _program(trial: Trial) -> Any:
+    """Jitted: (key, task, point) -> everything in the trial, its byte, and the errors of its hypotheses."""
+
+    def run(key: jax.Array, task: Task, where: Point) -> tuple[Outcome, jax.Array, jax.Array]:
+        outcome = trial.run(key, task, where)
+        return outcome, trial.byte(outcome, where), task.error(outcome.found, outcome.target)
+
+    return jax.jit(run)
 
 
 def described(concepts: Any, hypothesis: Any) -> list[str]:

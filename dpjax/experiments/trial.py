@@ -58,7 +58,10 @@ class Trial:
 
     def __call__(self, key: Array, task: Task, point: Point) -> Array:
         """``uint8[]``: the bin of the largest of the k errors, see `errors`; an integer, whatever batch it runs in."""
-        outcome = self.run(key, task, point)
+        return self.byte(self.run(key, task, point), point)
+
+    def byte(self, outcome: Outcome, point: Point) -> Array:
+        """``uint8[]``: what is stored of an outcome."""
         with jax.enable_x64(True):
             silent = getattr(outcome.found, "outcome", jnp.zeros(1, jnp.int32)) < 0
             return binned(outcome.mass, silent, outcome.valid, jnp.asarray(point.bounds))

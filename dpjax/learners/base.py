@@ -132,6 +132,21 @@ def limbs_of(x: Any, domain: Any) -> None:
         raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {np.shape(x)}", "encode them: domain.encode")
 
 
+def _sized(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy) -> int:
+    host_numbers(privacy, accuracy)
+    return method(self, privacy, accuracy)
+
+
+def require_learner(learner: Any) -> None:
+    """Refuses what has not the faces of a learner, and a class in place of an instance."""
+    if isinstance(learner, type):
+        raise InputError("learner", "an instance", f"the class {learner.__name__}", f"call it: {learner.__name__}(...)")
+    if missing := [face for face in ("concepts", "plan", "learn", "guarantee", "spends") if not hasattr(learner, face)]:
+        raise InputError(
+            "learner", "a Learner", f"{learner!r} without {missing[0]}", "build one, such as KLN(concepts)"
+        )
+
+
 def _behind(door: Callable, method: Callable) -> Callable:
     return wraps(method)(lambda *given, **named: door(method, *given, **named))
 
@@ -141,14 +156,17 @@ class OfClass:
 
     A subclass is a static pytree node: a learner may be an argument of a jitted function.
 
-    Of a subclass `plan`, `guarantee` and `learn` check what they are given, in this one place. A row beyond the domain
-    counts as the domain's last element, and an empty buffer as one with room for a row.
+    Of a subclass `plan`, `guarantee`, `learn` and the sample sizes check what they are given, in this one place. A row
+    beyond the domain counts as the domain's last element, and an empty buffer as one with room for a row.
     """
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
         jax.tree_util.register_static(cls)
-        doors: dict[str, Callable] = {"plan": _plan, "guarantee": _guarantee, "learn": _learn}
+        doors: dict[str, Callable] = {
+            "plan": _plan, "guarantee": _guarantee, "learn": _learn, "sample_size": _sized,
+            "agnostic_sample_size": _sized,
+        }  # fmt: skip
         if "plan" in vars(cls) and _kind_of_plan(cls) is None:
             raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", "write -> MyPlan, to refuse others")
         for name, door in doors.items():

@@ -16,7 +16,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.keys import streams
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, OfLearner
+from dpjax.learners.base import Learner, OfLearner, require_learner
 from dpjax.learners.columns import for_concepts
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
@@ -60,6 +60,7 @@ class EmpiricalLearner(OfLearner):
 
     def __post_init__(self):
         checks.whole_or_none("draws", self.draws, 1)
+        require_learner(self.learner)
         if not getattr(self.learner, "proper", False):
             raise InputError(
                 "learner", "a proper one, whose ``proper`` is True", type(self.learner).__name__,

@@ -150,3 +150,16 @@ def test_questions_are_in_the_jaxpr_and_not_in_the_program():
     plain = jax.jit(lambda x: x + 1).lower(x).as_text()
     assert re.sub(r"@\w+", "", jax.jit(run).lower(x).as_text()) == re.sub(r"@\w+", "", plain)
     np.testing.assert_array_equal(jax.grad(lambda x: run(x).sum())(x), np.ones(3))
+
+
+def test_the_check_for_reused_keys_works_from_the_first_draw_on():
+    """Of a law that was never drawn before, traced with 64-bit types on; its program is lowered with them off."""
+
+    def noise(key):
+        with jax.enable_x64(True):
+            return Laplace(jnp.zeros(173), jnp.ones(173)).sample(key).astype(jnp.float32)
+
+    with jax.debug_key_reuse(True):
+        jax.jit(noise)(jax.random.key(0))
+        with pytest.raises(jax.errors.KeyReuseError):
+            jax.jit(lambda key: (noise(key), noise(key)))(jax.random.key(1))

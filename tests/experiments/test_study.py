@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 import dpjax as dp
+from dpjax import cli
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
 from dpjax.experiments import errors
@@ -79,8 +82,8 @@ def machine():
 
 def test_a_study_in_a_notebook(tmp_path, machine):
     study = dp.Study(
-        TASK, {"KLN": KLN, "mine": Mine(CONCEPTS)}, k=[1, 3], epsilon=[2, 4], accuracy=ACCURACY, trials=100, points=3,
-        search=dp.Search(n_min=4, n_max=512, gamma=0.3, steps_per_doubling=2),
+        TASK, {"KLN": KLN, "mine": Mine(CONCEPTS)}, k=[1, 3], epsilon=[8, 16], accuracy=ACCURACY, trials=100, points=3,
+        search=dp.Search(n_min=8, n_max=256, gamma=0.3, steps_per_doubling=2),
     )  # fmt: skip
     assert len(study.lines) == 8 and study.lines[2].setting.learner == dp.Independent(KLN, 3, "optimal")
     result = study.run(tmp_path / "results", engine=machine, quiet=True)
@@ -187,6 +190,25 @@ def test_failures_end_with_status_4_and_their_traceback_is_kept(tmp_path):
     words = [sys.executable, "-m", "dpjax.cli", "status", "out", "--json"]
     status = json.loads(subprocess.run(words, cwd=tmp_path, capture_output=True, text=True).stdout)
     assert (status["curves"], status["measured"], len(status["failures"]), status["cells"]) == (1, 1, 1, 1)
+
+
+def test_tables_are_exported(tmp_path, machine, capsys):
+    study = dp.Study(TASK, {"erm, 1": dp.ERM(CONCEPTS)}, n=[8, 16], accuracy=ACCURACY, trials=64)
+    result = study.run(tmp_path / "in", engine=machine, quiet=True)
+    for kind, read in (("csv", pyarrow.csv.read_csv), ("parquet", pyarrow.parquet.read_table)):
+        assert (
+            cli.main(["export", str(tmp_path / "in"), "--format", kind, "--out", str(tmp_path / kind), "--json"]) == 0
+        )
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["rows"] == {"curves": 2, "n_star": 0, "errors": 6, "exponents": 0, "failures": 0}
+        found = read(tmp_path / kind / f"curves.{kind}")
+        successes = [row["successes"] for row in result.data["points"]]
+        assert found["learner"].to_pylist() == ["erm, 1"] * 2 and found["successes"].to_pylist() == successes
+    assert cli.main(["export", str(tmp_path / "in"), "--format", "xls"]) == 2
+    assert cli.main(["export", str(tmp_path / "in"), "--tables", "curve"]) == 2
+    assert "did you mean curves" in capsys.readouterr().err
+    assert cli.main(["export", str(tmp_path / "nowhere")]) == 2
+    assert "a result.json or its folder" in capsys.readouterr().err
 
 
 SOURCE = """

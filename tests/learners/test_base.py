@@ -151,3 +151,22 @@ def test_the_relation_of_hashed_points_is_its_guarantees():
 def test_everything_exported_is_named():
     names = {"Independent", "KLN", "Learner", "PointLearner", "ThresholdMedian", "database"}
     assert names <= set(vars(learners))
+
+
+@pytest.mark.parametrize(
+    ("attempt", "words"),
+    [
+        (lambda: KLN(8), "a class with pieces"),
+        (lambda: Independent(3, 2), "a Learner, got 3 without concepts"),
+        (lambda: Independent(KLN, 2), "the class KLN; call it"),
+        (lambda: learners.EmpiricalLearner(KLN), "the class KLN; call it"),
+        (lambda: learners.EmpiricalLearner(None), "a Learner, got None"),
+        (lambda: LINE.sample_size(1.0, ACCURACY), r"give Privacy\(epsilon, delta\)"),
+        (lambda: LINE.sample_size(Privacy(1.0), 0.1), r"give Accuracy\(alpha, beta\)"),
+        (lambda: LINE.agnostic_sample_size(1.0, ACCURACY), "give Privacy"),
+        (lambda: Independent(LINE, 2).sample_size(1.0, ACCURACY), "give Privacy"),
+    ],
+)
+def test_what_is_no_learner_and_no_budget_is_named(attempt, words):
+    with pytest.raises(InputError, match=words):
+        attempt()

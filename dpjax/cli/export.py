@@ -1,0 +1,42 @@
+"""`dpjax export`: a result's tables as CSV or Parquet, at any moment of a run."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from rich.console import Console
+
+from dpjax.cli import Answer
+from dpjax.cli.arguments import ExportCommand
+from dpjax.core import checks
+from dpjax.core.files import replace_file
+from dpjax.experiments.results import Result
+
+TABLES = ("curves", "n_star", "errors", "exponents", "failures")
+_WRITERS = {"csv": pyarrow.csv.write_csv, "parquet": pyarrow.parquet.write_table}
+
+
+def run(command: ExportCommand) -> Answer:
+    """Writes one file a table; columns have names and units of the study, no digests."""
+    write = _WRITERS[checks.choice("format", command.format, _WRITERS)]
+    chosen = [checks.choice("tables", name, TABLES) for name in command.tables or TABLES]
+    result = Result.load(command.result)
+    folder = command.out or (command.result if command.result.is_dir() else command.result.parent)
+    written: list[Path] = []
+    for name in chosen:
+        table, sink = getattr(result, name), pa.BufferOutputStream()
+        write(table, sink)
+        written.append(folder / f"{name}.{command.format}")
+        replace_file(written[-1], sink.getvalue())
+    rows = {name: getattr(result, name).num_rows for name in chosen}
+    answer = {"files": [str(path) for path in written], "rows": rows, "left": result.data.get("left", 0)}
+
+    def show() -> None:
+        console = Console()
+        for path, name in zip(written, chosen, strict=True):
+            console.print(f"written: {path}, {rows[name]} rows", soft_wrap=True)
+        if answer["left"]:
+            console.print(f"{answer['left']} curves are not measured yet")
+
+    return answer, show
