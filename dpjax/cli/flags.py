@@ -12,15 +12,17 @@ from dpjax.experiments.results import Result
 from dpjax.experiments.study import Study
 from dpjax.plots import read_metadata
 
-_SWEEP = ("k", "epsilon", "delta", "alpha", "beta", "n", "trials", "points", "fit_from")
-_SEARCH = ("n_min", "n_max", "gamma", "confidence", "steps_per_doubling")
+_TABLES = {
+    "task": ("concepts", "distribution", "noise"), "sweep": tuple(config.SweepTable.model_fields),
+    "search": tuple(config.SearchTable.model_fields),
+}  # fmt: skip
 _FIGURES = (".png", ".svg", ".pdf")
 
 
 def study_of(command: Any) -> Study:
     """The study of a file, if one is given, with every flag that is given in its place."""
     data = {} if command.config is None else read(command.config)
-    for table, names in (("task", ("concepts", "distribution", "noise")), ("sweep", _SWEEP), ("search", _SEARCH)):
+    for table, names in _TABLES.items():
         if given := {name: value for name in names if (value := getattr(command, name)) not in (None, ())}:
             data[table] = {**data.get(table, {}), **given}
     if command.n:

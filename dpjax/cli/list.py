@@ -15,11 +15,9 @@ from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, pu
 _ROOMS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
           "sanitizer": ("dpjax.sanitizers",)}  # fmt: skip
 _FACES = {
-    "learner": ("learn", "plan"),
-    "class": ("predict", "error"),
-    "distribution": ("draw",),
-    "sanitizer": ("plan",),
-}
+    "learner": ("learn", "plan"), "class": ("predict", "error"), "distribution": ("draw", "total"),
+    "task": ("draw", "draw_targets"), "sanitizer": ("plan",),
+}  # fmt: skip
 
 
 def run(command: ListCommand) -> Answer:
@@ -51,11 +49,10 @@ def _is(kind: str, found: Any) -> bool:
     """Whether it makes one: a class with the faces, or a function whose annotation says that it returns one."""
     if not isinstance(found, type):
         made = getattr(found, "__annotations__", {}).get("return")
-        return kind == "task" or (isinstance(made, type) and _is(kind, made))
-    faces = _FACES.get(kind)
-    if getattr(found, "_is_protocol", False):
+        return isinstance(made, type) and _is(kind, made)
+    if getattr(found, "_is_protocol", False) or inspect.isabstract(found):
         return False
-    return faces is not None and all(hasattr(found, face) for face in faces) and not inspect.isabstract(found)
+    return all(hasattr(found, face) for face in _FACES[kind])
 
 
 def _row(kind: str, name: str, found: Any) -> dict[str, str]:

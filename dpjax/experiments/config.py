@@ -71,34 +71,34 @@ class TaskTable(_Model):
 
 
 class SweepTable(_Model):
-    """Which points are measured."""
+    """Which points are measured; what is left out is as `study.Study` has it."""
 
-    k: Wholes = (1,)
-    epsilon: Reals = (1.0,)
-    delta: Real = 1e-6
-    alpha: Real = 0.1
-    beta: Real = 0.1
-    n: Literal["search"] | Wholes = "search"
-    trials: Whole = 1000
-    points: Whole = 7
-    fit_from: Whole = 1
+    k: Wholes | None = None
+    epsilon: Reals | None = None
+    delta: Real | None = None
+    alpha: Real | None = None
+    beta: Real | None = None
+    n: Literal["search"] | Wholes | None = None
+    trials: Whole | None = None
+    points: Whole | None = None
+    fit_from: Whole | None = None
 
 
 class SearchTable(_Model):
-    """How n* is found, see `study.Search`."""
+    """How n* is found; what is left out is as `study.Search` has it."""
 
-    n_min: Whole = 16
-    n_max: Whole = 2**17
-    gamma: Real = 0.05
-    confidence: Real = 0.95
-    steps_per_doubling: Whole = 8
+    n_min: Whole | None = None
+    n_max: Whole | None = None
+    gamma: Real | None = None
+    confidence: Real | None = None
+    steps_per_doubling: Whole | None = None
 
 
 class StudyTable(_Model):
     """The whole file."""
 
     title: str | None = None
-    seed: Whole = 0
+    seed: Whole = Study.seed
     task: TaskTable
     learners: dict[str, Any] | list[Any]
     sweep: SweepTable = SweepTable()
@@ -135,12 +135,10 @@ def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
     task = task_of(table.task, builder)
     known = _known(builder, task)
     learners = {name: _learner(f"learners.{name}", spec, known) for name, spec in _by_name(table.learners).items()}
-    sweep, search = table.sweep, table.search
-    return Study(
-        task, learners, sweep.k, sweep.epsilon, sweep.delta, Accuracy(sweep.alpha, sweep.beta), sweep.n,
-        None if search is None else Search(**search.model_dump()), sweep.trials, sweep.points, sweep.fit_from,
-        table.seed, table.title,
-    )  # fmt: skip
+    given = table.sweep.model_dump(exclude_none=True)
+    goal = {name: given.pop(name, getattr(Study.accuracy, name)) for name in ("alpha", "beta")}
+    search = None if table.search is None else Search(**table.search.model_dump(exclude_none=True))
+    return Study(task, learners, **given, accuracy=Accuracy(**goal), search=search, seed=table.seed, title=table.title)
 
 
 def task_of(table: TaskTable, builder: Builder) -> Task:

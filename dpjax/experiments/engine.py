@@ -66,7 +66,7 @@ def device_kind() -> str:
 
 
 class Engine:
-    """Compiles each experiment once a device and streams its tiles. Use as a context manager.
+    """Compiles each trial once a device and streams its tiles. Use as a context manager.
 
     Args:
       in_flight: tiles under way at once, by default two a device, so that none waits for the host.

@@ -21,7 +21,7 @@ from dpjax.experiments.progress import Progress
 from dpjax.experiments.results import Result
 from dpjax.experiments.search import NStar
 from dpjax.experiments.store import Store, versions
-from dpjax.experiments.study import Line, Study
+from dpjax.experiments.study import Line, Search, Study
 
 LEVELS = (0.5, 0.9, 0.95)
 """Quantiles of the error that a result has of each point."""
@@ -151,7 +151,7 @@ def _point_rows(
         counted += [] if found is None else [(n, found)]
     if not counted:
         return
-    alpha, confidence = line.setting.alpha, 0.95 if study.search is None else study.search.confidence
+    alpha, confidence = line.setting.alpha, (study.search or Search()).confidence
     successes = np.array([errors.successes(found, alpha).sum() for _, found in counted])
     trials = np.array([len(found) for _, found in counted])
     lower, upper = simultaneous_band(successes, trials, confidence)

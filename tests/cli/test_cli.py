@@ -1,7 +1,9 @@
 """The command line as a person meets it: teaching help, one JSON object, clear errors with status 2."""
 
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,7 +11,9 @@ import pytest
 
 import dpjax as dpjax_package
 from dpjax import cli
+from dpjax.cli import arguments
 from dpjax.cli.arguments import COMMANDS
+from dpjax.experiments.study import Search, Study
 
 
 def dpjax(*arguments, **options):
@@ -36,6 +40,15 @@ def test_help_teaches():
 def test_the_version(capsys):
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"dpjax {dpjax_package.__version__}\n"
+
+
+def test_the_defaults_that_help_names_are_those_of_studies():
+    fields = re.findall(r'    (\w+): [^\n]*\n    """([^"]*)"""', inspect.getsource(arguments._Measured))
+    found = {name: re.search(r"by default (\d\S*)\.$", text) for name, text in fields}
+    told = {name: float(eval(match.group(1))) for name, match in found.items() if match}
+    known = {**vars(Search()), **vars(Study.accuracy)}
+    known |= {name: getattr(Study, name) for name in ("delta", "trials", "points")}
+    assert told == {name: float(value) for name, value in known.items()}
 
 
 def test_help_needs_no_jax(fresh):
@@ -72,6 +85,9 @@ def test_list_names_everything_with_its_guarantee(capsys):
     assert {"exponential", "stability", "choosing", "hard_thresholds"} <= names
     assert all(entry["guarantee"] for entry in entries if entry["kind"] in ("learner", "mechanism", "sanitizer"))
     assert all(entry["what"] for entry in entries)
+    tasks = {entry["name"] for entry in entries if entry["kind"] == "task"}
+    assert tasks == {"hard_points", "hard_thresholds", "hard_tree"}
+    assert not {"Learner", "Sanitizer", "database"} & names
 
 
 def test_plan_prints_theorems_and_trees(capsys):

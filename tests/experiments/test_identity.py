@@ -48,7 +48,6 @@ def test_all_are_different():
 
 
 def test_equal_values_are_equal():
-    assert digest(np.arange(5)) == digest(jnp.arange(5)) or np.arange(5).dtype != np.asarray(jnp.arange(5)).dtype
     assert digest(np.arange(5, dtype=np.uint32)) == digest(jnp.arange(5, dtype=jnp.uint32))
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1}) and digest([1, 2]) == digest((1, 2))
     assert digest(0.0) == digest(-0.0)
