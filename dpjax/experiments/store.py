@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Self
@@ -295,7 +296,9 @@ def _hash_of(text: str) -> str:
     return hashlib.sha256(f"dpjax cell {SCHEMA}\n{text}".encode()).hexdigest()
 
 
+@cache
 def _version(name: str) -> str:
+    """As it was when it was first asked for: of the code that runs, whatever is installed meanwhile."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
