@@ -210,6 +210,11 @@ class ExportCommand(_Command):
     """csv or parquet."""
     tables: tuple[str, ...] = ()
     """curves, n_star, errors, exponents, failures; all by default."""
+    between: str | None = None
+    """learner, epsilon or n: also differences.csv, of success rates between points that differ in this alone, in pairs
+    of trials with the same keys."""
+    alphas: tuple[float, ...] = ()
+    """Also n_star_at.csv: brackets of n* for these alphas, from the same trials."""
     out: Path | None = None
     """Directory of the files; by default that of the result."""
 

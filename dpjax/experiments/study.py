@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -167,12 +168,15 @@ class Study:
                     if (one.name, one.setting.k, one.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
 
     def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
-        """The sample sizes of one curve: those given, or some around n* at steps of sqrt(2)."""
+        """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
+
+        Powers of one number, so that curves of different learners have sizes in common and can be compared in pairs.
+        """
         if self.n != "search":
             return self.n
         assert self.search is not None
-        middle, half = n_star or self.search.n_min, (self.points - 1) / 2
-        chosen = {round(middle * 2 ** ((i - half) / 2)) for i in range(self.points)}
+        first = round(2 * log2(n_star or self.search.n_min)) - (self.points - 1) // 2
+        chosen = {round(2 ** (i / 2)) for i in range(first, first + self.points)}
         return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
 
     def run(self, out: str | Path, **how: Any) -> Any:
