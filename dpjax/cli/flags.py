@@ -46,8 +46,10 @@ def read(path: Path) -> dict[str, Any]:
         return config.read_toml(path)
     if path.suffix in _FIGURES:
         found = read_metadata(path).get("config")
-        if not isinstance(found, Mapping) or "task" not in found:
-            raise InputError("config", "a figure of a study", f"{path}, drawn by something else", "give another one")
+        if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
+            script = f"scripts/{found['script']}.py" if found and "script" in found else "something else"
+            advice = "give another figure, or run what drew it"
+            raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])

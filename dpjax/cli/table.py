@@ -1,6 +1,7 @@
 """`dpjax table`: a paper's table of sample complexities, measured."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +13,8 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.experiments import engine
-from dpjax.experiments.cells import Cells
+from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.n_star import end_of
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
 from dpjax.experiments.store import Store
@@ -48,7 +50,7 @@ def run(command: TableCommand) -> Answer:
             asked = {"limit": command.limit, "gamma": command.gamma, "error": 1 - command.confidence}
             measured.append(paper.measure(row, cells, say, **asked))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
-            answer |= about(config, command.seed)
+            answer |= about(config, command.seed, _points(rows, measured))
             replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
             replace_file(command.out / "table.md", markdown(answer).encode())
     drawn = plot_table(answer, command.out / "table", command.formats) if command.formats else []
@@ -63,6 +65,14 @@ def run(command: TableCommand) -> Answer:
             console.print(f"figure: {path}")
 
     return answer, show
+
+
+def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str, Setting]:
+    """The upper ends of all brackets, by name."""
+    return {
+        f"{row.title} = {one['value']}": end_of(row.setting(one["value"]), one["n_high"])
+        for row, found in zip(rows, measured, strict=False) for one in found["points"] if one["n_high"] is not None
+    }  # fmt: skip
 
 
 def markdown(answer: dict[str, Any]) -> str:

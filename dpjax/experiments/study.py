@@ -15,7 +15,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import CAPACITY_LIMIT, capacity
 from dpjax.experiments.search import geometric_grid
-from dpjax.experiments.spec import spec_of
+from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
 from dpjax.learners.columns import for_concepts
 
@@ -194,8 +194,6 @@ class Study:
             name: {"by_k": {str(k): spec_of(self._learner(name, k), f"learners.{name}") for k in self.k}}
             for name in self.learners
         }
-        task = {"concepts": spec_of(self.task.concepts, "concepts"), "targets": spec_of(self.task.targets),
-                "distribution": spec_of(self.task.distribution, "distribution"), "noise": self.task.noise}  # fmt: skip
         sweep = {
             "k": list(self.k), "epsilon": list(self.epsilon), "delta": float(self.delta),
             "alpha": float(self.accuracy.alpha), "beta": float(self.accuracy.beta),
@@ -203,7 +201,14 @@ class Study:
             "fit_from": self.fit_from,
         }  # fmt: skip
         search = {} if self.search is None else {"search": vars(self.search)}
-        return {"title": self.title, "seed": self.seed, "task": task, "learners": learners, "sweep": sweep, **search}
+        return {
+            "title": self.title,
+            "seed": self.seed,
+            "task": task_spec(self.task),
+            "learners": learners,
+            "sweep": sweep,
+            **search,
+        }
 
     def _learner(self, name: str, k: int) -> Any:
         given = self.learners[name]
