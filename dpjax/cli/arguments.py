@@ -2,7 +2,7 @@
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,11 +14,32 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.numbers import from_words
 
-_FROM_FLAG = PrimitiveConstructorSpec(
-    nargs=1, metavar="WHOLE", instance_from_str=lambda words: from_words(words[0]),
-    is_instance=lambda value: isinstance(value, int), str_from_instance=lambda value: [str(value)],
-)  # fmt: skip
-Whole = Annotated[int, _FROM_FLAG]
+
+@dataclass(frozen=True)
+class _Unread:
+    """A word that is no value of its flag's kind; `parse` says so once it knows the flag."""
+
+    word: str
+    expected: str
+
+
+def _kind(read: Callable[[str], Any], metavar: str, expected: str) -> Any:
+    """How a flag reads a word. tyro's own errors would not say what is expected."""
+
+    def value(words: list[str]) -> Any:
+        try:
+            return read(words[0])
+        except ValueError:
+            return _Unread(words[0], expected)
+
+    return PrimitiveConstructorSpec(
+        nargs=1, metavar=metavar, instance_from_str=value, is_instance=lambda value: isinstance(value, int | float),
+        str_from_instance=lambda value: [str(value)],
+    )  # fmt: skip
+
+
+Whole = Annotated[int, _kind(from_words, "WHOLE", "a whole number such as 100, 2**20 or 1e6")]
+Real = Annotated[float, _kind(float, "NUMBER", "a number such as 0.5 or 1e-6")]
 
 
 @dataclass(kw_only=True)
@@ -35,19 +56,19 @@ class _Measured(_Command):
     """The concept class: "Points(2**32)", "Conjunctions(20)", or module:Class(...) of your own."""
     distribution: str | None = None
     """Of the examples: uniform, "heavy(4, 0.23)", "zipf(16)", ..., or module:function(...)."""
-    noise: float | None = None
+    noise: Real | None = None
     """Every label is flipped with this probability, below 1/2."""
     learners: tuple[str, ...] = ()
     """Names of the file's learners to keep, or others: KLN, "Independent(KLN, composition=zcdp)", name=Learner(...)."""
     k: tuple[Whole, ...] = ()
     """Numbers of concepts that are learned at once."""
-    epsilon: tuple[float, ...] = ()
+    epsilon: tuple[Real, ...] = ()
     """Privacy budgets."""
-    delta: float | None = None
+    delta: Real | None = None
     """The other half of the budget; by default 1e-6."""
-    alpha: float | None = None
+    alpha: Real | None = None
     """Error that a hypothesis may have; by default 0.1."""
-    beta: float | None = None
+    beta: Real | None = None
     """Probability with which a trial may fail; by default 0.1."""
     n: tuple[Whole, ...] = ()
     """Sample sizes of the curves; then n* is not searched. By default they are chosen around n*."""
@@ -61,9 +82,9 @@ class _Measured(_Command):
     """Smallest sample size of the search; by default 16."""
     n_max: Whole | None = None
     """Largest sample size of the search; by default 2**17."""
-    gamma: float | None = None
+    gamma: Real | None = None
     """Resolution of n*: it succeeds with more than 1 - beta - gamma; by default 0.05."""
-    confidence: float | None = None
+    confidence: Real | None = None
     """Of each bracket of n*, and of each curve's simultaneous band; by default 0.95."""
     steps_per_doubling: Whole | None = None
     """Grid points of the search between n and 2 n; by default 8."""
@@ -89,10 +110,10 @@ class CurveCommand(_Measured):
 
     out: Path = Path("results")
     """Directory of the store, the result and the figure."""
-    devices: int | None = None
+    devices: Whole | None = None
     """Split the CPU into so many devices; by default one a core. Never changes a result. Each device compiles its own
     programs, so a short run is quicker with 1."""
-    in_flight: int | None = None
+    in_flight: Whole | None = None
     """Tiles under way at once; by default two a device. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
@@ -125,9 +146,9 @@ class LearnCommand(_Command):
     """Columns of labels 0/1."""
     bounds: tuple[str, ...] = ()
     """For every feature: name=low:high."""
-    box: tuple[float, float, float, float] | None = None
+    box: tuple[Real, Real, Real, Real] | None = None
     """For a shape: X0 Y0 X1 Y1, instead of bounds."""
-    bits: int = 16
+    bits: Whole = 16
     """The grid has 2**bits cells between the bounds."""
     flip: tuple[str, ...] = ()
     """Features whose large values mean 1."""
@@ -140,19 +161,19 @@ class LearnCommand(_Command):
     """A learner from `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
     """Modules of your own that --learner or --concepts names."""
-    epsilon: float = 1.0
+    epsilon: Real = 1.0
     """Privacy budget."""
-    delta: float = 1e-6
+    delta: Real = 1e-6
     """The other half of the budget."""
-    alpha: float = 0.1
+    alpha: Real = 0.1
     """Accuracy that the learner aims at."""
-    beta: float = 0.1
+    beta: Real = 0.1
     """Failure probability that the learner aims at."""
-    trials: int | None = None
+    trials: Whole | None = None
     """Random splits; by default 1000, and 20 for a shape."""
-    test_share: float = 0.3
+    test_share: Real = 0.3
     """Share of the rows held out in each split."""
-    seed: int = 0
+    seed: Whole = 0
     """Root of every random number."""
     out: Path | None = None
     """Folder for learned.json, the answer, and for a shape a picture with the rows and the region's corners (needs the
@@ -213,7 +234,7 @@ class ExportCommand(_Command):
     between: str | None = None
     """learner, epsilon or n: also differences.csv, of success rates between points that differ in this alone, in pairs
     of trials with the same keys."""
-    alphas: tuple[float, ...] = ()
+    alphas: tuple[Real, ...] = ()
     """Also n_star_at.csv: brackets of n* for these alphas, from the same trials."""
     out: Path | None = None
     """Directory of the files; by default that of the result."""
@@ -248,27 +269,27 @@ class AuditCommand(_Command):
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"
     """corrected, or printed for a paper's own constants."""
-    epsilon: float = 1.0
+    epsilon: Real = 1.0
     """Budget at which the claim is made."""
-    delta: float = 1e-6
+    delta: Real = 1e-6
     """The other half of the budget."""
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
     at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
     sensitivity), one-run (one run with many canaries, for targets with a score for each), or auto: exact where the law
     is finite."""
-    trials: int | None = None
+    trials: Whole | None = None
     """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
-    confidence: float = 0.95
+    confidence: Real = 0.95
     """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all, any of the
     correct claims together."""
     relation: str = "replace-one"
     """Neighbouring relation: replace-one or add-or-remove-one."""
-    distance: int = 1
+    distance: Whole = 1
     """Neighbouring steps between the compared databases; the claim is amplified accordingly."""
-    search: int = 0
+    search: Whole = 0
     """Neighbours drawn at random that a statistical audit looks at beside the target's own pairs."""
-    seed: int = 0
+    seed: Whole = 0
     """Root of every random number; with --all each row has a seed of its own, a digest of this one and the row."""
     out: Path | None = None
     """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
@@ -291,13 +312,13 @@ class TableCommand(_Command):
     """Directory of the store, table.json, table.md and the figure."""
     limit: Whole = 2**17
     """Largest sample size considered."""
-    gamma: float = 0.1
+    gamma: Real = 0.1
     """Resolution of n*: it succeeds with less than 1 - beta below, and with more than 1 - beta - gamma above."""
-    confidence: float = 0.95
+    confidence: Real = 0.95
     """Of each bracket."""
-    seed: int = 0
+    seed: Whole = 0
     """Root of every random number."""
-    devices: int | None = None
+    devices: Whole | None = None
     """Split the CPU into so many devices; by default one a core. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
@@ -324,9 +345,16 @@ def parse(arguments: Sequence[str]) -> Any:
         own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
-        return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
     except ValueError as error:  # a flag that the model refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+    for field in fields(command):
+        value = getattr(command, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, _Unread):
+                flag = "--" + field.name.replace("_", "-")
+                raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
+    return command
 
 
 def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
