@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,7 +100,7 @@ def _asked(command: LearnCommand) -> _Asked:
     form = Form(command.delimiter, command.encoding, command.missing)
     builder = Builder(command.imports)
     found = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
-    kind = command.concepts or concepts_of(found) or "Thresholds"
+    kind = command.concepts or (concepts_of(found) if callable(found) else None) or "Thresholds"
     shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
     placing, targets = (_on_plane if shape else _on_lines)(command, form)
     data = columns.read(
@@ -133,7 +133,7 @@ def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
         return made(within)
     relation = Neighboring.ADD_OR_REMOVE_ONE
     try:
-        learner = made(within.knowing(neighboring=relation))
+        learner = made(replace(within, instead={"neighboring": relation}))
     except InputError:
         learner = made(within)  # says what is wrong, if it is not the relation
     if learner.neighboring is not relation:
@@ -148,11 +148,10 @@ def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
 def _with_usual(text: str, learner: Any, builder: Builder) -> dict[str, Any]:
     """The learner as written, with its ``usual`` values of arguments that are left out."""
     written, usual = call("learner", text), getattr(learner, "usual", {})
-    free = [name for name in parameters(learner) if name not in builder.given or name in usual]
-    positional = written.pop("arguments", [])
-    if not usual or len(positional) > len(free):
-        return {**written, "arguments": positional}
-    return {**usual, **dict(zip(free, positional, strict=False)), **written}
+    if not usual:
+        return written
+    named = builder.free(learner)[: len(written.get("arguments", ()))]
+    return {**{name: value for name, value in usual.items() if name not in named}, **written}
 
 
 def _on_lines(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:

@@ -142,6 +142,69 @@ def test_errors_say_what_to_do(patients, capsys, flags, words):
     assert status == 2 and words in err
 
 
+OUTSIDE = """
+from dataclasses import dataclass
+import jax, jax.numpy as jnp
+from dpjax.concepts import Domain, Hypothesis
+from dpjax.core.types import Neighboring
+
+@dataclass(frozen=True)
+class Intervals:  # number a size + b is 1 from element a to element b; no pieces
+    domain: Domain
+    @property
+    def size(self):
+        return self.domain.size ** 2
+    def predict(self, hypothesis, x):
+        first, last = hypothesis.concept[:, 0], hypothesis.concept[:, 1]
+        return (first <= x[..., -1:]) & (x[..., -1:] <= last) & ~hypothesis.zero
+    def describe(self, hypothesis, rule=lambda first, last: f"1 iff x in {first}..{last}"):
+        return [rule(int(first), int(last)) for first, last in hypothesis.concept]
+
+@dataclass(frozen=True)
+class Hull:  # from the lowest to the highest positive row
+    concepts: Intervals
+    neighboring = Neighboring.REPLACE_ONE
+    spends = "approximate"
+    def plan(self, privacy, accuracy, n=None):
+        return None
+    def learn(self, key, sample, plan):
+        ones = sample.y & sample.mask[:, None]
+        x = sample.x[:, -1:]
+        first = jnp.min(jnp.where(ones, x, self.concepts.domain.size), axis=0)
+        return Hypothesis.of(jnp.stack([first, jnp.max(jnp.where(ones, x, 0), axis=0)], axis=1).astype(jnp.uint32))
+    def predict(self, hypothesis, x):
+        return self.concepts.predict(hypothesis, x)
+    def guarantee(self, plan):
+        return None
+    def for_concepts(self, k):
+        return self
+"""
+
+
+def test_a_class_and_a_learner_from_outside(patients, tmp_path, capsys, monkeypatch):
+    """Without pieces there is no non-private learner beside it, but itself at another budget."""
+    (tmp_path / "intervals_of_mine.py").write_text(OUTSIDE)
+    monkeypatch.syspath_prepend(tmp_path)
+    flags = ("--target", "state", "--positive", "well", "--import", "intervals_of_mine", "--out", tmp_path / "new")
+    own = ("--learner", "intervals_of_mine:Hull", "--concepts", "intervals_of_mine:Intervals", "--json")
+    status, out, err = learn(capsys, patients, *flags, *own)
+    answer = json.loads(out)
+    (row,) = answer["concepts"]
+    assert (
+        status == 0 and row["interval"] == [0.0, pytest.approx(39, abs=0.1)] and row["rule"].startswith("1 iff age <")
+    )
+    assert row["error_private"]["mean"] < 0.05 and row["error_epsilon_10"] == row["error_private"]
+    assert answer["guarantee"] is None and answer["sample_size"] is None
+    assert answer["warnings"] == [
+        "no number of rows is proved to be enough for alpha = 0.1, beta = 0.1: the learner has no sample_size"
+    ]
+    status, _, err = run(capsys, "predict", tmp_path / "new" / "learned.json", patients)
+    assert status == 2 and "--import intervals_of_mine" in err
+    words = ("predict", tmp_path / "new" / "learned.json", patients, "--import", "intervals_of_mine", "--json")
+    status, out, _ = run(capsys, *words)
+    assert status == 0 and json.loads(out)["ones"] == {"state": 80} and json.loads(out)["moved"] == {"age": 0}
+
+
 def test_the_line_of_the_readme_and_what_it_prints(root, capsys, monkeypatch):
     """The table in configs/, at 120 columns."""
     monkeypatch.chdir(root)
