@@ -1,6 +1,7 @@
 """A CSV file as it comes: compressed or not, in any encoding, with any delimiter; its numbers and its labels."""
 
 import csv
+import difflib
 import gzip
 import io
 import re
@@ -18,7 +19,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 _DELIMITERS = ",;\t|"
-_SHOWN = 5
+_SHOWN, _LOOKED_AT = 5, 1000
 _SEPARATED = re.compile(r"[+-]?\d+([.,'_ \u00a0\u202f]\d+)+")
 
 
@@ -109,13 +110,19 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
 def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Columns of labels, ``bool[n, k]``, and where one is there, ``bool[n, k]``.
 
-    Without ``positive`` labels are 0 and 1, or false and true; with it those are 1 that equal it, and all others 0.
+    Without ``positive`` labels are 0 and 1, or false and true; with it those are 1 that equal it, and all others 0. A
+    column of 0 and 1 in which it does not occur keeps its meaning, and one of other columns' labels is 0 everywhere.
     """
-    found = [_labels(table[name], name, positive) for name in names]
-    if positive is not None and not any(column.any() for column, _ in found):
-        values = [value for name in names for value in _distinct(table[name])]
-        checks.choice("positive", positive, dict.fromkeys(values))
-    return tuple(np.stack(part, axis=1) for part in zip(*found, strict=True))  # type: ignore[return-value]
+    distinct = {name: sorted(pc.drop_null(pc.unique(table[name])).to_pylist()) for name in names}
+    if positive is None:
+        meanings = {name: dict(zip(own, map(_truth, own), strict=True)) for name, own in distinct.items()}
+    else:
+        meanings = _equal(distinct, positive.strip())
+    for name, meaning in meanings.items():
+        if None in meaning.values():
+            raise _unclear(name, distinct[name], positive)
+    found = [_coded(table[name], meanings[name]) for name in names]
+    return np.stack([truths for truths, _ in found], axis=1), np.stack([there for _, there in found], axis=1)
 
 
 def complete(parts: dict[str, np.ndarray], drop: bool) -> np.ndarray:
@@ -138,20 +145,37 @@ def _rows(chosen: np.ndarray) -> str:
     return f"{len(found)} (row {', '.join(map(str, found[:_SHOWN]))}{more})"
 
 
-def _labels(column: pa.ChunkedArray, name: str, positive: str | None) -> tuple[np.ndarray, np.ndarray]:
-    distinct = _distinct(column)
-    meaning = {value: _same(value, positive) if positive is not None else _truth(value) for value in distinct}
-    if None in meaning.values():
-        raise _unclear(name, distinct)
+def _equal(distinct: dict[str, list[str]], positive: str) -> dict[str, dict[str, bool | None]]:
+    """What each value of each column means; None where the positive one does not say it."""
+    same = {name: {value: _same(value, positive) for value in own} for name, own in distinct.items()}
+    known = {value for own in same.values() if any(own.values()) for value in own}
+    values = [value for own in distinct.values() for value in own]
+    if values and not known:
+        checks.choice("positive", positive, difflib.get_close_matches(positive, values[:_LOOKED_AT], 4 * _SHOWN, 0.0))
+    meanings: dict[str, dict[str, bool | None]] = {}
+    for name, own in same.items():
+        plain = {value: _truth(value) for value in own}
+        if any(own.values()) or (own.keys() <= known and None in plain.values()):
+            meanings[name] = {**own}
+        else:
+            meanings[name] = plain
+    return meanings
+
+
+def _coded(column: pa.ChunkedArray, meaning: dict[str, bool | None]) -> tuple[np.ndarray, np.ndarray]:
     there = np.asarray(column.is_valid())
-    codes = pc.fill_null(pc.index_in(column, pa.array(distinct, pa.string())), 0).to_numpy().astype(np.int64)
-    truths = np.array([bool(meaning[value]) for value in distinct] or [False])
+    codes = pc.fill_null(pc.index_in(column, pa.array(list(meaning), pa.string())), 0).to_numpy().astype(np.int64)
+    truths = np.array([bool(value) for value in meaning.values()] or [False])
     return truths[codes] & there, there
 
 
-def _unclear(name: str, distinct: list[str]) -> InputError:
+def _unclear(name: str, distinct: list[str], positive: str | None) -> InputError:
     shown = ", ".join(map(repr, distinct[:_SHOWN])) + (", ..." if len(distinct) > _SHOWN else "")
     count = f"{len(distinct)} value{'s' if len(distinct) > 1 else ''}: {shown}"
+    if positive is not None:
+        return InputError(
+            f"target {name!r}", f"labels of which one is {positive!r}", count, "learn this target in another run"
+        )
     either = " or ".join(f"--positive {_quoted(value)}" for value in distinct)
     advice = f"say {either}" if len(distinct) == 2 else "say --positive VALUE: that one is 1, and all others 0"
     return InputError(f"target {name!r}", "labels 0 or 1, or --positive", count, advice)
@@ -159,10 +183,6 @@ def _unclear(name: str, distinct: list[str]) -> InputError:
 
 def _quoted(value: str) -> str:
     return value if re.fullmatch(r"[\w.+-]+", value) else f'"{value}"'
-
-
-def _distinct(column: pa.ChunkedArray) -> list[str]:
-    return sorted(pc.drop_null(pc.unique(column)).to_pylist())
 
 
 def _truth(text: str) -> bool | None:
@@ -177,7 +197,7 @@ def _truth(text: str) -> bool | None:
 
 def _same(text: str, positive: str) -> bool:
     try:
-        return text == positive.strip() or float(text) == float(positive)
+        return text == positive or float(text) == float(positive)
     except ValueError:
         return False
 

@@ -134,8 +134,12 @@ def test_labels_that_are_missing(tmp_path):
 
 
 def test_a_positive_value_need_not_be_in_every_column(tmp_path):
-    found, _ = labels(table(tmp_path, "a,b\nyes,no\nno,no\n", "a", "b"), ["a", "b"], "yes")
-    np.testing.assert_array_equal(found, [[True, False], [False, False]])
+    """Others are 0 everywhere if they have the same labels, as they are if they are 0 and 1, and else refused."""
+    found = table(tmp_path, "a,b,c,d\nyes,no,1,good\nno,no,0,bad\n", "a", "b", "c", "d")
+    labelled, _ = labels(found, ["a", "b", "c"], "yes")
+    np.testing.assert_array_equal(labelled, [[True, False, True], [False, False, False]])
+    with pytest.raises(InputError, match=r"'d': expected labels of which one is 'yes', got 2 values: 'bad', 'good'"):
+        labels(found, ["a", "d"], "yes")
 
 
 @pytest.mark.parametrize(
@@ -147,11 +151,17 @@ def test_a_positive_value_need_not_be_in_every_column(tmp_path):
         ("a b c d e f g", None, r"7 values: 'a', 'b', 'c', 'd', 'e', \.\.\.; say --positive VALUE"),
         ("yes", None, "1 value: 'yes'"),
         ("benign malignant", "malignnt", "did you mean malignant"),
+        (" ".join(map(str, range(3000))), "yes", r"one of [^;]{20,100}, got 'yes'"),
+        ("NA NA", "yes", None),
     ],
 )
 def test_labels_that_need_a_positive_value(tmp_path, values, positive, words):
+    found = table(tmp_path, "a\n" + values.replace(" ", "\n") + "\n")
+    if words is None:
+        assert not labels(found, ["a"], positive)[1].any(), "there is no label to say anything of"
+        return
     with pytest.raises(InputError, match=words):
-        labels(table(tmp_path, "a\n" + values.replace(" ", "\n") + "\n"), ["a"], positive)
+        labels(found, ["a"], positive)
 
 
 def test_a_value_of_two_words_is_quoted(tmp_path):
