@@ -151,17 +151,18 @@ def test_a_positive_value_need_not_be_in_every_column(tmp_path):
         ("a b c d e f g", None, r"7 values: 'a', 'b', 'c', 'd', 'e', \.\.\.; say --positive VALUE"),
         ("yes", None, "1 value: 'yes'"),
         ("benign malignant", "malignnt", "did you mean malignant"),
-        (" ".join(map(str, range(3000))), "yes", r"one of [^;]{20,100}, got 'yes'"),
-        ("NA NA", "yes", None),
+        (" ".join(map(str, range(3000))), "yes", r"one of [^;]{20,200}, got 'yes'"),
     ],
 )
 def test_labels_that_need_a_positive_value(tmp_path, values, positive, words):
     found = table(tmp_path, "a\n" + values.replace(" ", "\n") + "\n")
-    if words is None:
-        assert not labels(found, ["a"], positive)[1].any(), "there is no label to say anything of"
-        return
     with pytest.raises(InputError, match=words):
         labels(found, ["a"], positive)
+
+
+def test_without_any_label_none_is_there(tmp_path):
+    for positive in (None, "yes"):
+        assert not labels(table(tmp_path, "a\nNA\nNA\n"), ["a"], positive)[1].any()
 
 
 def test_a_value_of_two_words_is_quoted(tmp_path):
