@@ -2,44 +2,16 @@
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from tyro.constructors import PrimitiveConstructorSpec
 
+from dpjax.cli.kinds import Real, Unread, Whole
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.numbers import from_words
-
-
-@dataclass(frozen=True)
-class _Unread:
-    """A word that is no value of its flag's kind; `parse` says so once it knows the flag."""
-
-    word: str
-    expected: str
-
-
-def _kind(read: Callable[[str], Any], metavar: str, expected: str) -> Any:
-    """How a flag reads a word. tyro's own errors would not say what is expected."""
-
-    def value(words: list[str]) -> Any:
-        try:
-            return read(words[0])
-        except ValueError:
-            return _Unread(words[0], expected)
-
-    return PrimitiveConstructorSpec(
-        nargs=1, metavar=metavar, instance_from_str=value, is_instance=lambda value: isinstance(value, int | float),
-        str_from_instance=lambda value: [str(value)],
-    )  # fmt: skip
-
-
-Whole = Annotated[int, _kind(from_words, "WHOLE", "a whole number such as 100, 2**20 or 1e6")]
-Real = Annotated[float, _kind(float, "NUMBER", "a number such as 0.5 or 1e-6")]
 
 
 @dataclass(kw_only=True)
@@ -121,20 +93,36 @@ class CurveCommand(_Measured):
     """Keep compiled programs here for the next run (JAX's persistent cache)."""
 
 
+@dataclass(kw_only=True)
+class _Reading(_Command):
+    delimiter: str | None = None
+    """One character between columns; by default that of comma, semicolon, tab and bar which the header fits."""
+    encoding: str | None = None
+    """Of the file: utf-8, latin-1, cp1252, ...; by default UTF-8, or UTF-16 if it begins with its byte-order mark."""
+    missing: tuple[str, ...] = ()
+    """Words for a missing value, such as "?", beside an empty field, NA, NaN, null and the like."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Modules of your own that the learner or the class comes from; no other is imported."""
+
+
 @dataclass
-class LearnCommand(_Command):
+class LearnCommand(_Reading):
     """Learn from your own table, privately, and see what privacy cost.
 
     One feature with k targets, or k features with one target, each a concept. Bounds and grid are public: you give
     them, they are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and held-out
-    errors over keyed random splits beside the non-private learner's (these errors are for study: they are not private).
+    errors over keyed random splits beside those of the non-private learner and of the best constant, with a warning
+    where the constant wins or the rows are fewer than the theorem needs (these errors are for study: they are not
+    private). Compressed files (gzip) are read as they are.
 
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Places outside --box are
-    moved to its nearest edge. Errors are compared with the same learner's at epsilon 10.
+    moved to its nearest edge. Errors are compared with the same learner's at epsilon 10. Numbers of the learner that
+    are not given are those of docs/boundary.md.
 
-    Example: dpjax learn patients.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
-    Example: dpjax learn patients.csv configs/breast-cancer.toml --epsilon 0.5
+    Example: dpjax learn configs/breast-cancer.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
+    Example: dpjax learn configs/breast-cancer.csv configs/breast-cancer.toml --epsilon 0.5
+    Example: dpjax learn patients.csv.gz --features age --target outcome --positive died --bounds age=0:120 --flip age
     Example: dpjax learn points.csv --learner UnionLearner --box -107.1 25.2 -93.1 37.2 --out results/shape
     """
 
@@ -143,13 +131,19 @@ class LearnCommand(_Command):
     features: tuple[str, ...] = ()
     """Columns of numbers to learn from."""
     target: tuple[str, ...] = ()
-    """Columns of labels 0/1."""
+    """Columns of labels: 0 and 1, or words with --positive."""
+    positive: str | None = None
+    """The label that is 1, if labels are not 0 and 1; all others are 0."""
+    drop_missing: bool = False
+    """Leave out rows in which a value is missing or infinite, where otherwise they are refused. How many there are then
+    depends on the data, so the guarantee is under add-or-remove-one, and the learner must have one."""
     bounds: tuple[str, ...] = ()
     """For every feature: name=low:high."""
-    box: tuple[Real, Real, Real, Real] | None = None
+    box: tuple[Real, ...] = ()
     """For a shape: X0 Y0 X1 Y1, instead of bounds."""
     bits: Whole = 16
-    """The grid has 2**bits cells between the bounds."""
+    """The grid has 2**bits cells between the bounds; on a line the domain has one more element, below all values, for
+    the empty concept."""
     flip: tuple[str, ...] = ()
     """Features whose large values mean 1."""
     clip: bool = False
@@ -159,8 +153,6 @@ class LearnCommand(_Command):
     default what the learner is for, else Thresholds."""
     learner: str = "KLN"
     """A learner from `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Modules of your own that --learner or --concepts names."""
     epsilon: Real = 1.0
     """Privacy budget."""
     delta: Real = 1e-6
@@ -176,8 +168,29 @@ class LearnCommand(_Command):
     seed: Whole = 0
     """Root of every random number."""
     out: Path | None = None
-    """Folder for learned.json, the answer, and for a shape a picture with the rows and the region's corners (needs the
-    extra dpjax[geo]); none by default."""
+    """Folder for learned.json, which `dpjax predict` applies and which holds nothing beyond the guarantee; errors.json,
+    the whole answer; and for a shape a picture with the rows and the region's corners (needs the extra dpjax[geo]).
+    None by default."""
+
+
+@dataclass
+class PredictCommand(_Reading):
+    """Apply what `dpjax learn --out` wrote to another table: a column of 0 and 1 for each concept.
+
+    Reads the same features and places them on the same public grid. Values outside the bounds count as the nearest
+    bound; it says how many there are.
+
+    Example: dpjax predict results/learned.json new.csv --out predictions.csv
+    """
+
+    learned: tyro.conf.Positional[Path]
+    """learned.json."""
+    table: tyro.conf.Positional[Path]
+    """A CSV file with a header that has the features' columns; others are not read."""
+    drop_missing: bool = False
+    """Leave the prediction empty in rows where a feature is missing or infinite, where otherwise they are refused."""
+    out: Path | None = None
+    """The CSV file of predictions, a row for each row; by default they are printed."""
 
 
 @dataclass
@@ -325,8 +338,9 @@ class TableCommand(_Command):
 
 
 COMMANDS = {
-    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
-    "export": ExportCommand, "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
+    "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
+    "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
 
@@ -351,7 +365,7 @@ def parse(arguments: Sequence[str]) -> Any:
     for field in fields(command):
         value = getattr(command, field.name)
         for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, _Unread):
+            if isinstance(part, Unread):
                 flag = "--" + field.name.replace("_", "-")
                 raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
     return command

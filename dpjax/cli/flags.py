@@ -29,7 +29,9 @@ def study_of(command: Any) -> Study:
         data.pop("search", None)
         unused = [name for name in ("points", *_TABLES["search"]) if getattr(command, name) is not None]
         if unused:
-            raise InputError(unused[0], "none beside n", str(getattr(command, unused[0])), "leave it out, or leave out n")
+            raise InputError(
+                unused[0], "none beside n", str(getattr(command, unused[0])), "leave it out, or leave out n"
+            )
     if command.concepts is not None:
         data["task"] = {key: value for key, value in data["task"].items() if key not in ("use", "arguments", "targets")}
     if command.learners:

@@ -19,6 +19,7 @@ from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
 from dpjax.experiments.store import Store
 from dpjax.papers import bns_table as multi_table
+from dpjax.plots.files import FORMATS
 from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
@@ -36,6 +37,10 @@ def run(command: TableCommand) -> Answer:
     if not rows:
         titles = "; ".join(row.title for row in paper.rows())
         raise InputError("rows", f"parts of: {titles}", repr(command.rows), "name a part of a title")
+    for name in command.formats:
+        checks.choice("formats", name, FORMATS)
+    if command.devices is not None:
+        checks.integer("devices", command.devices, 1, 1024)
     engine.host_devices(command.devices)
     measured: list[dict[str, Any]] = []
     answer: dict[str, Any] = {}

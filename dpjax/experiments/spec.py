@@ -26,6 +26,9 @@ def spec_of(value: Any, name: str = "value") -> Any:
         return value
     if isinstance(value, bytes | np.generic | np.ndarray | jax.Array):
         return packed(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a NamedTuple
+        own = {field: spec_of(part, f"{name}.{field}") for field, part in zip(value._fields, value, strict=True)}
+        return {"use": path_of(type(value), name), **own}
     if isinstance(value, tuple | list):
         return [spec_of(part, f"{name}[{i}]") for i, part in enumerate(value)]
     if is_dataclass(value) and not isinstance(value, type):
