@@ -54,9 +54,9 @@ def difference(first: int, second: int, both: int, trials: int, confidence: floa
 
     Raises InputError for counts that do not add up.
     """
+    checks.integer("trials", trials, 1)
     for name, count in (("first", first), ("second", second), ("both", both)):
         checks.integer(name, count, 0, trials)
-    checks.integer("trials", trials, 1)
     checks.probability("confidence", confidence)
     if first + second + both > trials:
         counts = f"{first} + {second} + {both}"

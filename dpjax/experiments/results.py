@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import comparisons
 from dpjax.experiments.store import Store
@@ -22,6 +23,8 @@ class Result:
     """
 
     def __init__(self, data: Mapping[str, Any], folder: str | Path | None = None):
+        if not isinstance(data, Mapping):
+            raise InputError("result", "what a study saved", type(data).__name__, "use Result.load(folder)")
         missing = [name for name in ("config", "seed", "versions", "points", "n_star") if name not in data]
         if missing:
             raise InputError("result", "what a study saved as result.json", f"no {missing[0]}", "give that file")
@@ -30,6 +33,7 @@ class Result:
     @staticmethod
     def load(path: str | Path) -> "Result":
         """From result.json, or from the folder that holds it."""
+        checks.instance("path", path, (str, Path), "give result.json or its folder", "a path")
         path = Path(path)
         path = path / "result.json" if path.is_dir() else path
         try:

@@ -212,13 +212,23 @@ class Study:
 
     def _learner(self, name: str, k: int) -> Any:
         given = self.learners[name]
-        made = given(k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
+        made = _made(name, given, k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
         if missing := [face for face in _FACES if not hasattr(made, face)]:
             raise InputError(
                 f"learners.{name}", "a Learner, or a function k -> Learner", f"{made!r} without {', '.join(missing)}",
                 "see dpjax.learners.base.Learner",
             )  # fmt: skip
         return made
+
+
+def _made(name: str, function: Callable[[int], Any], k: int) -> Any:
+    try:
+        return function(k)
+    except InputError:
+        raise
+    except Exception as error:
+        given = f"{type(error).__name__} from it at k = {k}: {error}"
+        raise InputError(f"learners.{name}", "a function k -> Learner", given, "correct the function") from error
 
 
 def _named(learners: Any) -> dict[str, Any]:
@@ -242,7 +252,7 @@ def _named(learners: Any) -> dict[str, Any]:
 
 
 def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
-    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str) else (values,)
+    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else (values,)
     if hasattr(values, "tolist"):
         listed = values.tolist()
         found = tuple(listed) if isinstance(listed, list) else (listed,)
