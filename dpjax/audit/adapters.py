@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.events import choose, contains, features
+from dpjax.audit.generators import Generators
 from dpjax.audit.neighbors import as_database
 from dpjax.audit.report import Report
 from dpjax.audit.statistical import tested
@@ -67,23 +68,6 @@ def from_function(
     )  # fmt: skip
 
 
-class Generators:
-    """Seed -> a NumPy generator: Philox with the seed as its key, from its first number on.
-
-    One generator, whose state is set anew at each call: an eighth of the time that making one takes.
-    """
-
-    def __init__(self) -> None:
-        self._bits = np.random.Philox(key=0)
-        self._generator, self._start = np.random.Generator(self._bits), self._bits.state
-
-    def __call__(self, seed: int) -> np.random.Generator:
-        """The generator of a 64-bit seed."""
-        self._start["state"]["key"] = np.array([seed, 0], np.uint64)
-        self._bits.state = self._start
-        return self._generator
-
-
 def _outputs(
     function: HostFunction, words: np.ndarray, data: Any, make: Callable[[int], Any]
 ) -> np.ndarray:  # fmt: skip
@@ -105,7 +89,9 @@ def _outputs(
         advice = "pad the answer: its shape would tell the databases apart"
         raise InputError("function", "answers of one shape", f"{error}", advice) from None
     if found.dtype.kind not in "iufb":
-        raise InputError("function", "a number or an array of numbers", f"{found.dtype}", "encode the answer as numbers")
+        raise InputError(
+            "function", "a number or an array of numbers", f"{found.dtype}", "encode the answer as numbers"
+        )
     if found.dtype.kind == "f":
         with np.errstate(over="ignore"):  # beyond float32's range is infinite
             return found.astype(np.float32)

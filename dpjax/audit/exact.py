@@ -23,7 +23,7 @@ _ROUNDING = 2.0**-46  # of a log mass, relative to 1 + its size: what float64 ma
 _LEAST = -690.0  # below this log mass an outcome that the neighbour does not have may be one that underflowed there
 _SEEN = 1e-15  # mass from which on an outcome counts
 _CHUNK = 1 << 22  # numbers of a chunk of pairs
-_FEW, _FEWEST = 64, 256  # a 64th of the databases is timed first, where that is 256 or more
+_FEW, _FEWEST = 64, 128  # a 64th of the databases is timed first, where that is 128 or more
 
 
 def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: Watch = unwatched) -> Report:

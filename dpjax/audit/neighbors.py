@@ -1,6 +1,5 @@
 """Whether two databases are neighbors: how many steps of a relation lead from one to the other."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -33,23 +32,23 @@ def as_database(value: Any) -> Any:
     return jax.tree.map(_numbers, value)
 
 
-def steps(first: Any, second: Any, relation: Neighboring, kind: str = "rows", most: int = 1) -> int | None:
+def steps(first: Any, second: Any, relation: Neighboring, data: str = "rows", most: int = 1) -> int | None:
     """How many steps of ``relation`` lead from one database to the other; ``most + 1`` for any larger number.
 
     Args:
-      first, second: arrays with rows along the first axis, or `Sample`, whose masked rows are ignored (``kind`` "rows");
-        arrays of counts ("counts").
+      first, second: arrays with rows along the first axis, or `Sample`, whose masked rows are ignored.
+      data: "rows"; "counts" for histograms; "other" for anything else.
       relation: rows are compared in order. A step replaces one row, or inserts or deletes one; counts do not tell the
         order.
 
-    Returns: None where the data say nothing of rows: numbers without an axis, other pytrees, ``kind`` "other".
+    Returns: None where the data say nothing of rows: numbers without an axis, other pytrees, "other".
     """
     require_relation(relation)
-    checks.choice("kind", kind, KINDS)
-    sides = None if kind == "other" else _sides(first, second)
+    checks.choice("data", data, KINDS)
+    sides = None if data == "other" else _sides(first, second)
     if sides is None:
         return None
-    if kind == "counts":
+    if data == "counts":
         return _between_counts(*sides, relation, most)
     one, other = _numbered(*sides)
     if relation is Neighboring.ADD_OR_REMOVE_ONE:
@@ -58,20 +57,20 @@ def steps(first: Any, second: Any, relation: Neighboring, kind: str = "rows", mo
 
 
 def require_neighbors(
-    name: str, first: Any, second: Any, relation: Neighboring, kind: str = "rows", distance: int = 1
+    name: str, first: Any, second: Any, relation: Neighboring, data: str = "rows", distance: int = 1
 ) -> bool:
     """Refuses databases that are equal, or more than ``distance`` steps apart.
 
     Returns whether that was checked: False where `steps` is None, so that the relation is the caller's promise.
     """
-    found = steps(first, second, relation, kind, distance)
+    found = steps(first, second, relation, data, distance)
     if found is None:
         return False
     if not 1 <= found <= distance:
         given = "two equal databases" if found == 0 else f"more than {distance} step{'s' * (distance > 1)} between them"
-        advice = "correct the pair, or name the relation with another one of replace-one and add-or-remove-one"
-        if kind == "rows":
-            advice += "; arrays that are histograms are counts, and arrays that are not rows at all are other"
+        advice = "correct the pair, or name the other relation"
+        if data == "rows":
+            advice += ", or what the arrays are: data = counts for histograms, other where there are no rows"
         raise InputError(name, f"neighbors under {relation.value}", given, advice)
     return True
 
@@ -117,7 +116,7 @@ def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.nda
     return codes[: len(first)], codes[len(first) :]
 
 
-def _insertions(one: Sequence[int], other: Sequence[int], most: int) -> int:
+def _insertions(one: np.ndarray, other: np.ndarray, most: int) -> int:
     """Insertions and deletions that lead from one sequence to the other, by Myers' greedy algorithm, up to ``most``."""
     size, goal = len(one), len(other)
     reach = {1: 0}  # of each diagonal: how far along ``one`` so many steps lead

@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import numpy as np
@@ -17,7 +16,7 @@ from dpjax.audit.machine import Machine
 from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
-from dpjax.audit.watch import Work, Watch, unwatched
+from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
@@ -98,6 +97,7 @@ def statistical(
     work.end()
     result, chosen, pair = min(results, key=lambda entry: entry[0].rank)
     evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
+    evidence += f"; {target.caveat}" * bool(target.caveat)
     x, y = result.counts
     silent = len(outcomes) == 1 and all(whole.counts == (0, 0) for whole, _, _ in results)  # fresh trials, too
     details = {

@@ -233,20 +233,38 @@ class AuditCommand(_Command):
     only in a world where it has one outcome, which tests nothing.
 
     Example: dpjax audit stability --calibration printed
-    Example: dpjax audit my_module:MyLearner --method statistical --trials 10000000
+    A function of your own (module:function) is a mechanism: one parameter is the data, the other its randomness. Called
+    key it is a JAX key, and the function is traced by JAX; called rng or generator it is a NumPy generator, called seed
+    a whole number, and the function runs on the host. Its claim is --epsilon, --delta, --relation; the databases are
+    those of --pairs or --histograms.
+
+    Example: dpjax audit my_module:my_learner --method statistical --trials 10000000
+    Example: dpjax audit my_module:noisy_sum --epsilon 1 --delta 0 --pairs my_module:pairs
+    Example: dpjax audit my_module:noisy_counts --epsilon 1 --relation add-or-remove-one --histograms 4,2
     Example: dpjax audit --all --out results/audit
     """
 
     target: tyro.conf.Positional[str | None] = None
-    """A name from the report of --all, or module:object of your own (a dpjax.audit.Target or a Learner)."""
+    """A name from the report of --all, or module:object of your own: a dpjax.audit.Target, a Learner, a function
+    (concepts, k) -> Learner, or a function of key and data."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"
     """corrected, or printed for a paper's own constants."""
-    epsilon: float = 1.0
-    """Budget at which the claim is made."""
+    epsilon: float | None = None
+    """Budget at which the claim is made; by default 1. For a function of your own it must be given."""
     delta: float = 1e-6
     """The other half of the budget."""
+    pairs: str | None = None
+    """Databases for a function of your own: module:function, which returns or yields pairs of neighbours."""
+    histograms: str | None = None
+    """Or ROWS,CELLS: all histograms of up to so many rows on so many cells."""
+    data: str = "rows"
+    """What the arrays of --pairs are. The relation is checked for every pair of rows (along the first axis) and of
+    counts; for anything else (other), it is your promise."""
+    kind: str | None = None
+    """Randomness of a function whose parameters do not tell it, the first one unless a name says so: key, generator,
+    seed; or own for a function of the data alone, which draws from a generator of its own."""
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
     at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
