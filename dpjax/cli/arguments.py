@@ -1,6 +1,7 @@
 """What the command line takes: a dataclass for each command, whose docstrings are the help. Imports no JAX."""
 
 import functools
+import inspect
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -232,12 +233,12 @@ class AuditCommand(_Command):
     status 0 if the evidence is consistent with the claim, 1 if it refutes it, 2 if the target cannot be audited, or
     only in a world where it has one outcome, which tests nothing.
 
-    Example: dpjax audit stability --calibration printed
     A function of your own (module:function) is a mechanism: one parameter is the data, the other its randomness. Called
     key it is a JAX key, and the function is traced by JAX; called rng or generator it is a NumPy generator, called seed
     a whole number, and the function runs on the host. Its claim is --epsilon, --delta, --relation; the databases are
     those of --pairs or --histograms.
 
+    Example: dpjax audit stability --calibration printed
     Example: dpjax audit my_module:my_learner --method statistical --trials 10000000
     Example: dpjax audit my_module:noisy_sum --epsilon 1 --delta 0 --pairs my_module:pairs
     Example: dpjax audit my_module:noisy_counts --epsilon 1 --relation add-or-remove-one --histograms 4,2
@@ -245,8 +246,8 @@ class AuditCommand(_Command):
     """
 
     target: tyro.conf.Positional[str | None] = None
-    """A name from the report of --all, or module:object of your own: a dpjax.audit.Target, a Learner, a function
-    (concepts, k) -> Learner, or a function of key and data."""
+    """A name from the report of --all, or module:object of your own: a dpjax.audit.Target, a Learner, a function of
+    concepts and k that makes a Learner, or a function of key and data."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"
@@ -260,8 +261,8 @@ class AuditCommand(_Command):
     histograms: str | None = None
     """Or ROWS,CELLS: all histograms of up to so many rows on so many cells."""
     data: str = "rows"
-    """What the arrays of --pairs are. The relation is checked for every pair of rows (along the first axis) and of
-    counts; for anything else (other), it is your promise."""
+    """What the arrays of --pairs are: rows along the first axis, or counts, for which the relation of every pair is
+    checked, or other, for which it is your promise."""
     kind: str | None = None
     """Randomness of a function whose parameters do not tell it, the first one unless a name says so: key, generator,
     seed; or own for a function of the data alone, which draws from a generator of its own."""
@@ -270,18 +271,18 @@ class AuditCommand(_Command):
     at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
     sensitivity), one-run (one run with many canaries, for targets with a score for each), or auto: exact where the law
     is finite."""
-    trials: int | None = None
+    trials: Whole | None = None
     """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
     confidence: float = 0.95
     """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all, any of the
     correct claims together."""
     relation: str = "replace-one"
     """Neighbouring relation: replace-one or add-or-remove-one."""
-    distance: int = 1
+    distance: Whole = 1
     """Neighbouring steps between the compared databases; the claim is amplified accordingly."""
-    search: int = 0
+    search: Whole = 0
     """Neighbours drawn at random that a statistical audit looks at beside the target's own pairs."""
-    seed: int = 0
+    seed: Whole = 0
     """Root of every random number; with --all each row has a seed of its own, a digest of this one and the row."""
     out: Path | None = None
     """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
@@ -335,11 +336,18 @@ def parse(arguments: Sequence[str]) -> Any:
     kinds: list[Any] = []
     for known, kind in COMMANDS.items():
         own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
+        own["description"] = _described(kind)
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
         return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
     except ValueError as error:  # a flag that the model refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+
+
+def _described(kind: type) -> str:
+    """A command's docstring, with a line of its own for each example: tyro joins lines that begin with a letter."""
+    text, *examples = (inspect.getdoc(kind) or "").split("\nExample: ")
+    return text + "\nExample:" * bool(examples) + "".join(f"\n  {line}" for line in examples)
 
 
 def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
@@ -355,5 +363,7 @@ def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
 
 _DESCRIPTION = (
     "The wind tunnel of private learning theory: run private PAC learners thousands of times, with explicit keys, "
-    "and measure the constants that O(.) notation leaves out. A simulator: not for the release of sensitive data."
+    "and measure the constants that O(.) notation leaves out. A simulator: not for the release of sensitive data.\n\n"
+    "Completion of flags and commands by a shell, here bash (zsh and tcsh work alike):\n"
+    "  dpjax --tyro-write-completion bash ~/.local/share/bash-completion/completions/dpjax"
 )

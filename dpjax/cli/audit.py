@@ -5,9 +5,6 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as Printed
-
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.report import VACUOUS
@@ -15,6 +12,7 @@ from dpjax.audit.watch import Watch, unwatched
 from dpjax.cli import Answer
 from dpjax.cli.arguments import AuditCommand
 from dpjax.cli.own import blamed, own_target
+from dpjax.cli.printing import Table, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
@@ -79,17 +77,15 @@ def run(command: AuditCommand) -> Answer:
         answer["figures"] = [] if not curve else [str(p) for p in plot_privacy(answer, command.out / "audit")]
 
     def show() -> None:
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=_WIDE)  # a file has no edge
+        out = console()
         if command.all:
-            printed = Printed(*_HEADINGS)
+            printed = Table(*_HEADINGS)
             for report in reports:
                 printed.add_row(*_row(report))
-            console.print(printed)
-            console.print(together(command.confidence), highlight=False, soft_wrap=True)
+            out.print(printed)
+            out.print(together(command.confidence), highlight=False)
         else:
-            console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
+            out.print(str(reports[0]), markup=False, highlight=False)
 
     return answer, show
 
@@ -197,7 +193,6 @@ def markdown(reports: list[Report]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_WIDE = 160
 _HEADINGS = ("target", "relation", "claimed", "found: epsilon", "delta", "method", "verdict", "seconds")
 
 

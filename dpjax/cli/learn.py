@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as Printed
 
 from dpjax import baselines
 from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
 from dpjax.concepts import Domain, areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -70,7 +70,7 @@ def run(command: LearnCommand) -> Answer:
 
     def show() -> None:
         title = f"{command.learner} on {rows} rows, {k} concept{'s' if k > 1 else ''}"
-        beside, console = list(errors)[1], Console()
+        beside, console = list(errors)[1], screen()
         headings = ("concept", "hypothesis (all rows)", "held-out error", "5% - 95%", beside.replace("_", " "))
         printed = Printed(*headings, "5% - 95%", title=title)
         for row in found:

@@ -77,7 +77,7 @@ class Estimate:
         self._say = say or (lambda text: print(text, file=sys.stderr, flush=True))
         self._clock, self._begin, self._told = clock, clock(), clock()
         self._last, self._done, self._total, self._what = self._begin, 0.0, 0.0, "units"
-        self._chunks, self._fastest, self._announced = 0, math.inf, False
+        self._asked, self._chunks, self._fastest, self._announced = 0.0, 0, math.inf, False
         self._stop, self._thread = threading.Event(), threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> "Estimate":
@@ -91,13 +91,15 @@ class Estimate:
     def __call__(self, done: float, total: float, what: str) -> None:
         """Says how much is done, if it is time to."""
         now = self._clock()
+        if not done:
+            self._asked = total
         if done > self._done:
             self._fastest = min(self._fastest, (now - self._last) / (done - self._done))
             self._chunks += 1
         self._last, self._done, self._total, self._what = now, done, total, what
         if not self._announced and (self._chunks > 1 or 3 * done >= total):
             self._announced, self._told = True, now
-            self._say(f"dpjax: {total:.0f} {what}, {_about(self._fastest * total)}")
+            self._say(f"dpjax: {self._asked:.0f} {what}, {_about(self._fastest * total)}")
         self._tell(now)
 
     def _beat(self) -> None:

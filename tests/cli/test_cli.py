@@ -67,6 +67,8 @@ def test_each_command_is_a_file(root):
         "arguments",
         "flags",
         "own",
+        "printing",
+        "streams",
     }
     assert names == COMMANDS.keys()
 
