@@ -162,10 +162,17 @@ class LearnCommand(_Command):
 
 @dataclass
 class PlanCommand(_Measured):
-    """Print the theorems' sample sizes and the guarantees of a configuration, without running anything.
+    """Print the theorems' sample sizes and the guarantees of a configuration, and what measuring it will take.
+
+    Trials, programs and memory are counted without running anything; a search of n* makes them an estimate, whose rule
+    is printed.
 
     Example: dpjax plan configs/demo.toml --k 1 100
+    Example: dpjax plan configs/demo.toml --time
     """
+
+    time: bool = False
+    """Compile and time one tile of each learner, and say how long the study will take."""
 
 
 @dataclass
