@@ -140,6 +140,7 @@ class Machine:
 
     def _trained(self, program: Any, key: Array, data: Any, count: int) -> tuple[Features, np.ndarray]:
         found = []
+        self.work.did(0)  # what came before takes no part in the time of a chunk
         for at, chunk in zip(range(0, count, self.chunk), self._chunks(program, key, data, 0, count), strict=True):
             found.append(jax.tree.map(np.asarray, chunk))
             if not self.target.host:

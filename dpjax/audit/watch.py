@@ -7,7 +7,10 @@ class Watch(Protocol):
     """What is told of an audit's progress."""
 
     def __call__(self, done: float, total: float, what: str) -> None:
-        """Called before the work with done = 0, and after each chunk. what: the unit, "runs" or "databases"."""
+        """Called before the work with done = 0, after each chunk, and before one where something else took time.
+
+        what: the unit, "runs", "databases" or "pairs".
+        """
         ...
 
 

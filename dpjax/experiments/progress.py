@@ -99,7 +99,7 @@ class Estimate:
         self._last, self._done, self._total, self._what = now, done, total, what
         if not self._announced and (self._chunks > 1 or 3 * done >= total):
             self._announced, self._told = True, now
-            self._say(f"dpjax: {self._asked:.0f} {what}, {_about(self._fastest * total)}")
+            self._say(f"dpjax: {self._asked:.0f} {what}, {_about(now - self._begin + self._fastest * (total - done))}")
         self._tell(now)
 
     def _beat(self) -> None:
@@ -115,4 +115,4 @@ class Estimate:
 
 
 def _about(seconds: float) -> str:
-    return "less than a second" if seconds < 1 else f"about {seconds:.0f} s"
+    return "a few seconds" if seconds < 5 else f"about {seconds:.0f} s"  # choosing events takes some, too
