@@ -9,17 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from tyro.constructors import PrimitiveConstructorSpec
 
+from dpjax.cli.kinds import Real, Unread, Whole
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.numbers import from_words
-
-_FROM_FLAG = PrimitiveConstructorSpec(
-    nargs=1, metavar="WHOLE", instance_from_str=lambda words: from_words(words[0]),
-    is_instance=lambda value: isinstance(value, int), str_from_instance=lambda value: [str(value)],
-)  # fmt: skip
-Whole = Annotated[int, _FROM_FLAG]
 
 
 @dataclass(kw_only=True)
@@ -36,19 +29,19 @@ class _Measured(_Command):
     """The concept class: "Points(2**32)", "Conjunctions(20)", or module:Class(...) of your own."""
     distribution: str | None = None
     """Of the examples: uniform, "heavy(4, 0.23)", "zipf(16)", ..., or module:function(...)."""
-    noise: float | None = None
+    noise: Real | None = None
     """Every label is flipped with this probability, below 1/2."""
     learners: tuple[str, ...] = ()
     """Names of the file's learners to keep, or others: KLN, "Independent(KLN, composition=zcdp)", name=Learner(...)."""
     k: tuple[Whole, ...] = ()
     """Numbers of concepts that are learned at once."""
-    epsilon: tuple[float, ...] = ()
+    epsilon: tuple[Real, ...] = ()
     """Privacy budgets."""
-    delta: float | None = None
+    delta: Real | None = None
     """The other half of the budget; by default 1e-6."""
-    alpha: float | None = None
+    alpha: Real | None = None
     """Error that a hypothesis may have; by default 0.1."""
-    beta: float | None = None
+    beta: Real | None = None
     """Probability with which a trial may fail; by default 0.1."""
     n: tuple[Whole, ...] = ()
     """Sample sizes of the curves; then n* is not searched. By default they are chosen around n*."""
@@ -62,9 +55,9 @@ class _Measured(_Command):
     """Smallest sample size of the search; by default 16."""
     n_max: Whole | None = None
     """Largest sample size of the search; by default 2**17."""
-    gamma: float | None = None
+    gamma: Real | None = None
     """Resolution of n*: it succeeds with more than 1 - beta - gamma; by default 0.05."""
-    confidence: float | None = None
+    confidence: Real | None = None
     """Of each bracket of n*, and of each curve's simultaneous band; by default 0.95."""
     steps_per_doubling: Whole | None = None
     """Grid points of the search between n and 2 n; by default 8."""
@@ -90,10 +83,10 @@ class CurveCommand(_Measured):
 
     out: Path = Path("results")
     """Directory of the store, the result and the figure."""
-    devices: int | None = None
+    devices: Whole | None = None
     """Split the CPU into so many devices; by default one a core. Never changes a result. Each device compiles its own
     programs, so a short run is quicker with 1."""
-    in_flight: int | None = None
+    in_flight: Whole | None = None
     """Tiles under way at once; by default two a device. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
@@ -101,20 +94,36 @@ class CurveCommand(_Measured):
     """Keep compiled programs here for the next run (JAX's persistent cache)."""
 
 
+@dataclass(kw_only=True)
+class _Reading(_Command):
+    delimiter: str | None = None
+    """One character between columns; by default that of comma, semicolon, tab and bar which the header fits."""
+    encoding: str | None = None
+    """Of the file: utf-8, latin-1, cp1252, ...; by default UTF-8, or UTF-16 if it begins with its byte-order mark."""
+    missing: tuple[str, ...] = ()
+    """Words for a missing value, such as "?", beside an empty field, NA, NaN, null and the like."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Modules of your own that the learner or the class comes from; no other is imported."""
+
+
 @dataclass
-class LearnCommand(_Command):
+class LearnCommand(_Reading):
     """Learn from your own table, privately, and see what privacy cost.
 
     One feature with k targets, or k features with one target, each a concept. Bounds and grid are public: you give
     them, they are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and held-out
-    errors over keyed random splits beside the non-private learner's (these errors are for study: they are not private).
+    errors over keyed random splits beside those of the non-private learner and of the best constant, with a warning
+    where the constant wins or the rows are fewer than the theorem needs (these errors are for study: they are not
+    private). Compressed files (gzip) are read as they are.
 
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Places outside --box are
-    moved to its nearest edge. Errors are compared with the same learner's at epsilon 10.
+    moved to its nearest edge. Errors are compared with the same learner's at epsilon 10. Numbers of the learner that
+    are not given are those of docs/boundary.md.
 
-    Example: dpjax learn patients.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
-    Example: dpjax learn patients.csv configs/breast-cancer.toml --epsilon 0.5
+    Example: dpjax learn configs/breast-cancer.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
+    Example: dpjax learn configs/breast-cancer.csv configs/breast-cancer.toml --epsilon 0.5
+    Example: dpjax learn patients.csv.gz --features age --target outcome --positive died --bounds age=0:120 --flip age
     Example: dpjax learn points.csv --learner UnionLearner --box -107.1 25.2 -93.1 37.2 --out results/shape
     """
 
@@ -123,13 +132,19 @@ class LearnCommand(_Command):
     features: tuple[str, ...] = ()
     """Columns of numbers to learn from."""
     target: tuple[str, ...] = ()
-    """Columns of labels 0/1."""
+    """Columns of labels: 0 and 1, or words with --positive."""
+    positive: str | None = None
+    """The label that is 1, if labels are not 0 and 1; all others are 0."""
+    drop_missing: bool = False
+    """Leave out rows in which a value is missing or infinite, where otherwise they are refused. How many there are then
+    depends on the data, so the guarantee is under add-or-remove-one, and the learner must have one."""
     bounds: tuple[str, ...] = ()
     """For every feature: name=low:high."""
-    box: tuple[float, float, float, float] | None = None
+    box: tuple[Real, ...] = ()
     """For a shape: X0 Y0 X1 Y1, instead of bounds."""
-    bits: int = 16
-    """The grid has 2**bits cells between the bounds."""
+    bits: Whole = 16
+    """The grid has 2**bits cells between the bounds; on a line the domain has one more element, below all values, for
+    the empty concept."""
     flip: tuple[str, ...] = ()
     """Features whose large values mean 1."""
     clip: bool = False
@@ -139,25 +154,44 @@ class LearnCommand(_Command):
     default what the learner is for, else Thresholds."""
     learner: str = "KLN"
     """A learner from `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Modules of your own that --learner or --concepts names."""
-    epsilon: float = 1.0
+    epsilon: Real = 1.0
     """Privacy budget."""
-    delta: float = 1e-6
+    delta: Real = 1e-6
     """The other half of the budget."""
-    alpha: float = 0.1
+    alpha: Real = 0.1
     """Accuracy that the learner aims at."""
-    beta: float = 0.1
+    beta: Real = 0.1
     """Failure probability that the learner aims at."""
-    trials: int | None = None
+    trials: Whole | None = None
     """Random splits; by default 1000, and 20 for a shape."""
-    test_share: float = 0.3
+    test_share: Real = 0.3
     """Share of the rows held out in each split."""
-    seed: int = 0
+    seed: Whole = 0
     """Root of every random number."""
     out: Path | None = None
-    """Folder for learned.json, the answer, and for a shape a picture with the rows and the region's corners (needs the
-    extra dpjax[geo]); none by default."""
+    """Folder for learned.json, which `dpjax predict` applies and which holds nothing beyond the guarantee; errors.json,
+    the whole answer; and for a shape a picture with the rows and the region's corners (needs the extra dpjax[geo]).
+    None by default."""
+
+
+@dataclass
+class PredictCommand(_Reading):
+    """Apply what `dpjax learn --out` wrote to another table: a column of 0 and 1 for each concept.
+
+    Reads the same features and places them on the same public grid. Values outside the bounds count as the nearest
+    bound; it says how many there are.
+
+    Example: dpjax predict results/learned.json new.csv --out predictions.csv
+    """
+
+    learned: tyro.conf.Positional[Path]
+    """learned.json."""
+    table: tyro.conf.Positional[Path]
+    """A CSV file with a header that has the features' columns; others are not read."""
+    drop_missing: bool = False
+    """Leave the prediction empty in rows where a feature is missing or infinite, where otherwise they are refused."""
+    out: Path | None = None
+    """The CSV file of predictions, a row for each row; by default they are printed."""
 
 
 @dataclass
@@ -218,6 +252,11 @@ class ExportCommand(_Command):
     """csv or parquet."""
     tables: tuple[str, ...] = ()
     """curves, n_star, errors, exponents, failures; all by default."""
+    between: str | None = None
+    """learner, epsilon or n: also differences.csv, of success rates between points that differ in this alone, in pairs
+    of trials with the same keys."""
+    alphas: tuple[Real, ...] = ()
+    """Also n_star_at.csv: brackets of n* for these alphas, from the same trials."""
     out: Path | None = None
     """Directory of the files; by default that of the result."""
 
@@ -259,9 +298,9 @@ class AuditCommand(_Command):
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"
     """corrected, or printed for a paper's own constants."""
-    epsilon: float | None = None
+    epsilon: Real | None = None
     """Budget at which the claim is made; by default 1. For a function of your own it must be given."""
-    delta: float = 1e-6
+    delta: Real = 1e-6
     """The other half of the budget."""
     pairs: str | None = None
     """Databases for a function of your own: module:function, which returns or yields pairs of neighbours."""
@@ -280,7 +319,7 @@ class AuditCommand(_Command):
     is finite."""
     trials: Whole | None = None
     """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
-    confidence: float = 0.95
+    confidence: Real = 0.95
     """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all, any of the
     correct claims together."""
     relation: str = "replace-one"
@@ -312,21 +351,22 @@ class TableCommand(_Command):
     """Directory of the store, table.json, table.md and the figure."""
     limit: Whole = 2**17
     """Largest sample size considered."""
-    gamma: float = 0.1
+    gamma: Real = 0.1
     """Resolution of n*: it succeeds with less than 1 - beta below, and with more than 1 - beta - gamma above."""
-    confidence: float = 0.95
+    confidence: Real = 0.95
     """Of each bracket."""
-    seed: int = 0
+    seed: Whole = 0
     """Root of every random number."""
-    devices: int | None = None
+    devices: Whole | None = None
     """Split the CPU into so many devices; by default one a core. Never changes a result."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
 
 
 COMMANDS = {
-    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
-    "export": ExportCommand, "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
+    "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
+    "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
 
@@ -346,9 +386,16 @@ def parse(arguments: Sequence[str]) -> Any:
         own["description"] = _described(kind)
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
-        return tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
     except ValueError as error:  # a flag that the model refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+    for field in fields(command):
+        value = getattr(command, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Unread):
+                flag = "--" + field.name.replace("_", "-")
+                raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
+    return command
 
 
 def _described(kind: type) -> str:

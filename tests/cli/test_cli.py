@@ -66,6 +66,7 @@ def test_each_command_is_a_file(root):
         "__main__",
         "arguments",
         "flags",
+        "kinds",
         "own",
         "printing",
         "streams",
