@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import dpjax
-from dpjax.cli.arguments import COMMANDS, parse
+from dpjax.cli.arguments import COMMANDS
+from dpjax.cli.parsing import parse
 from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import InputError
 

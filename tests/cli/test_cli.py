@@ -68,6 +68,7 @@ def test_each_command_is_a_file(root):
         "flags",
         "kinds",
         "own",
+        "parsing",
         "printing",
         "streams",
     }
