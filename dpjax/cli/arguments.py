@@ -1,17 +1,12 @@
 """What the command line takes: a dataclass for each command, whose docstrings are the help. Imports no JAX."""
 
-import functools
-import operator
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 
-from dpjax.cli.kinds import Real, Unread, Whole
-from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.cli.kinds import Real, Whole
 
 
 @dataclass(kw_only=True)
@@ -195,10 +190,17 @@ class PredictCommand(_Reading):
 
 @dataclass
 class PlanCommand(_Measured):
-    """Print the theorems' sample sizes and the guarantees of a configuration, without running anything.
+    """Print the theorems' sample sizes and the guarantees of a configuration, and what measuring it will take.
+
+    Trials, programs and memory are counted without running anything; a search of n* makes them an estimate, whose rule
+    is printed.
 
     Example: dpjax plan configs/demo.toml --k 1 100
+    Example: dpjax plan configs/demo.toml --time
     """
+
+    time: bool = False
+    """Compile and time one tile of each learner, and say how long the study will take."""
 
 
 @dataclass
@@ -271,21 +273,39 @@ class AuditCommand(_Command):
     status 0 if the evidence is consistent with the claim, 1 if it refutes it, 2 if the target cannot be audited, or
     only in a world where it has one outcome, which tests nothing.
 
+    A function of your own (module:function) is a mechanism: one parameter is the data, the other its randomness. Called
+    key it is a JAX key, and the function is traced by JAX; called rng or generator it is a NumPy generator, called seed
+    a whole number, and the function runs on the host. Its claim is --epsilon, --delta, --relation; the databases are
+    those of --pairs or --histograms.
+
     Example: dpjax audit stability --calibration printed
-    Example: dpjax audit my_module:MyLearner --method statistical --trials 10000000
+    Example: dpjax audit my_module:my_learner --method statistical --trials 10000000
+    Example: dpjax audit my_module:noisy_sum --epsilon 1 --delta 0 --pairs my_module:pairs
+    Example: dpjax audit my_module:noisy_counts --epsilon 1 --relation add-or-remove-one --histograms 4,2
     Example: dpjax audit --all --out results/audit
     """
 
     target: tyro.conf.Positional[str | None] = None
-    """A name from the report of --all, or module:object of your own (a dpjax.audit.Target or a Learner)."""
+    """A name from the report of --all, or module:object of your own: a dpjax.audit.Target, a Learner, a function of
+    concepts and k that makes a Learner, or a function of key and data."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"
     """corrected, or printed for a paper's own constants."""
-    epsilon: Real = 1.0
-    """Budget at which the claim is made."""
+    epsilon: Real | None = None
+    """Budget at which the claim is made; by default 1. For a function of your own it must be given."""
     delta: Real = 1e-6
     """The other half of the budget."""
+    pairs: str | None = None
+    """Databases for a function of your own: module:function, which returns or yields pairs of neighbours."""
+    histograms: str | None = None
+    """Or ROWS,CELLS: all histograms of up to so many rows on so many cells."""
+    data: str = "rows"
+    """What the arrays of --pairs are: rows along the first axis, or counts, for which the relation of every pair is
+    checked, or other, for which it is your promise."""
+    kind: str | None = None
+    """Randomness of a function whose parameters do not tell it, the first one unless a name says so: key, generator,
+    seed; or own for a function of the data alone, which draws from a generator of its own."""
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
     at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
@@ -342,47 +362,3 @@ COMMANDS = {
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
-
-
-def parse(arguments: Sequence[str]) -> Any:
-    """The command, with a TOML file's values as the defaults of its flags."""
-    given = list(arguments)
-    name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
-    default = None
-    if name == "learn" and files:
-        from dpjax.experiments.config import read_toml
-
-        given = [word for word in given if word not in files]
-        default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
-    kinds: list[Any] = []
-    for known, kind in COMMANDS.items():
-        own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
-        kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
-    try:
-        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
-    except ValueError as error:  # a flag that the model refuses
-        raise InputError("flags", "values of the right kind", str(error), "see --help") from error
-    for field in fields(command):
-        value = getattr(command, field.name)
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, Unread):
-                flag = "--" + field.name.replace("_", "-")
-                raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
-    return command
-
-
-def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
-    """A TOML file's values as fields of LearnCommand; bounds may be a table of name = [low, high]."""
-    values = {}
-    for name, value in data.items():
-        checks.choice("key", name, [entry.name for entry in fields(LearnCommand) if entry.name != "table"])
-        if name == "bounds" and isinstance(value, dict):
-            value = [f"{column}={':'.join(map(str, pair))}" for column, pair in value.items()]
-        values[name] = tuple(value) if isinstance(value, list) else value
-    return values
-
-
-_DESCRIPTION = (
-    "The wind tunnel of private learning theory: run private PAC learners thousands of times, with explicit keys, "
-    "and measure the constants that O(.) notation leaves out. A simulator: not for the release of sensitive data."
-)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from rich.console import Console
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ExportCommand
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.files import replace_file
 from dpjax.experiments.results import Result
@@ -38,7 +38,7 @@ def run(command: ExportCommand) -> Answer:
     answer = {"files": [str(path) for path in written], "rows": rows, "left": result.data.get("left", 0)}
 
     def show() -> None:
-        console = Console()
+        console = screen()
         for path, name in zip(written, tables, strict=True):
             console.print(f"written: {path}, {rows[name]} rows", soft_wrap=True)
         if answer["left"]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as Printed
 
 from dpjax import baselines
 from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
 from dpjax.concepts import areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -220,7 +220,7 @@ def _kept(
 
 
 def _show(command: LearnCommand, answer: Mapping[str, Any], guarantee: Any) -> None:
-    console = Console()
+    console = screen()
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)

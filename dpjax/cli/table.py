@@ -4,11 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as Printed
-
 from dpjax.cli import Answer
 from dpjax.cli.arguments import TableCommand
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
@@ -62,7 +61,7 @@ def run(command: TableCommand) -> Answer:
     answer["figures"] = [str(path) for path in drawn]
 
     def show() -> None:
-        console, printed = Console(), Printed(*_HEADINGS, title=f"{command.name}, measured")
+        console, printed = screen(), Printed(*_HEADINGS, title=f"{command.name}, measured")
         for one in measured:
             printed.add_row(*map(str, _cells(one)))
         console.print(printed)

@@ -5,11 +5,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from rich.console import Console
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import TrialCommand
 from dpjax.cli.flags import read, study_of
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import config
@@ -71,7 +71,7 @@ def _data(found: Reproduced) -> dict[str, Any]:
 
 
 def _show(answer: dict[str, Any], found: Reproduced) -> None:
-    console = Console()
+    console = screen()
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)

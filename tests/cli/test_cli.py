@@ -66,6 +66,11 @@ def test_each_command_is_a_file(root):
         "__main__",
         "arguments",
         "flags",
+        "kinds",
+        "own",
+        "parsing",
+        "printing",
+        "streams",
     }
     assert names == COMMANDS.keys()
 
