@@ -34,14 +34,17 @@ class Written:
     concepts: str | None = None
     k: int = 1
 
+    def modules(self) -> tuple[str, ...]:
+        """The modules from outside that may be imported: those named by flags and in the texts."""
+        return *self.imports, *(name for text in (self.text, self.concepts or "") for name in _MODULES.findall(text))
+
     def build(self) -> Any:
         """The object: an instance as it is, a class or factory called with what it takes.
 
         InputError for a module, a builtin, and for a class or factory that needs more; `build.PersonsFault` for an
         error inside code from outside.
         """
-        named = [name for text in (self.text, self.concepts or "") for name in _MODULES.findall(text)]
-        builder = Builder((*self.imports, *named), {"k": checks.integer("k", self.k, 1)})
+        builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)})
         if self.concepts is not None:
             concepts = builder.build("concepts", self.concepts, CONCEPTS)
             if isinstance(concepts, type) or not hasattr(concepts, "domain"):
@@ -75,9 +78,10 @@ class Written:
         needed = [one.name for one in parameters if one.default is one.empty and one.kind not in _REST]
         missing = [name for name in needed if name not in builder.given]
         if missing:
+            target = "" if isinstance(found, type) else ", or give a mechanism as a dpjax.audit.Target"
             text = f'write "{self.text}({", ".join(f"{name}=..." for name in missing)})"'
             flag = ', or add --concepts, for example --concepts "Thresholds(16)"' * ("concepts" in missing)
-            raise InputError("object", "an instance", f"{what}, which needs {', '.join(missing)}", text + flag)
+            raise InputError("object", "an instance", f"{what}, which needs {', '.join(missing)}", text + flag + target)
         return builder.build("object", {"use": self.text}, ROOMS)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import numpy as np
@@ -51,7 +52,8 @@ def a_sweep_of_epsilon_has_few_programs(subject: LearnerUnderTest) -> str:
 def plans_run_side_by_side(subject: LearnerUnderTest) -> None:
     """vmap over plans of one structure has the bits of one after the other."""
     plans = [subject.plan(epsilon) for epsilon in (0.9, 1.0, 1.1)]
-    plans = [plan for plan in plans if jax.tree.structure(plan) == jax.tree.structure(plans[0])]
+    structure: Any = jax.tree.structure(plans[0])
+    plans = [plan for plan in plans if jax.tree.structure(plan) == structure]
     if not jax.tree.leaves(plans[0]):
         raise Skipped("its plan has no leaves")
     sample, key, learn = subject.draw(), jax.random.key(3), subject.learner.learn

@@ -1,16 +1,15 @@
 """The privacy of a learner or mechanism: exactly over a small world where its law is finite, else by a test."""
 
 import time
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.report import VACUOUS
 from dpjax.concepts.domain import Domain
-from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 from dpjax.testing.findings import Skipped, require
+from dpjax.testing.samples import with_domain
 from dpjax.testing.success import FALSE_ALARM
 from dpjax.testing.under_test import LearnerUnderTest
 
@@ -40,7 +39,8 @@ def audited(target: Target, subject: Any) -> str:
     """A target's reports at `BUDGETS`, exact ones where its law is finite; subject: with ``quick`` and ``seconds``."""
     if target.table is None:
         return statistically(target, subject)
-    begin, told = time.perf_counter(), []
+    begin = time.perf_counter()
+    told: list[str] = []
     for budget in BUDGETS:
         if told and time.perf_counter() - begin > subject.seconds:
             told.append(f"({budget.epsilon:g}, {budget.delta:g}) left out: the time is up")
@@ -88,23 +88,7 @@ def shrunk(learner: Any, k: int = 1) -> Any:
     size = 3 if k == 1 else 2
     if learner.concepts.domain.size <= _ELEMENTS:
         return learner
-    try:
-        return _with_domain(learner, Domain(size))
-    except InputError:  # its fields depend on the domain
-        return None
-
-
-def _with_domain(value: Any, domain: Domain) -> Any:
-    if not is_dataclass(value) or isinstance(value, type):
-        return None
-    for field in fields(value):
-        own = getattr(value, field.name)
-        if isinstance(own, Domain):
-            return replace(value, **{field.name: domain})
-        inner = _with_domain(own, domain) if field.name in ("concepts", "learner") else None
-        if inner is not None:
-            return replace(value, **{field.name: inner})
-    return None
+    return with_domain(learner, Domain(size))
 
 
 def _rows(small: Any, subject: LearnerUnderTest) -> int:

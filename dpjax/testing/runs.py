@@ -125,7 +125,7 @@ def promotion_of_types_is_explicit(subject: LearnerUnderTest) -> None:
     with jax.numpy_dtype_promotion("strict"):
         try:
             jax.eval_shape(subject.learner.learn, jax.random.key(0), sample, plan)
-        except jax.errors.TypePromotionError as error:
+        except jax.dtypes.TypePromotionError as error:
             first = str(error).splitlines()[0]
             require(False, "no implicit promotion of types", first, "write astype, or jnp.float32(...)")
 

@@ -1,6 +1,8 @@
 """Samples for checks: few different elements, labels by concepts or at random, garbage in the padding."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -8,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts import Hypothesis
+from dpjax.concepts import Domain, Hypothesis
 from dpjax.concepts.distributions import from_weights
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
@@ -78,10 +80,8 @@ def task_for(concepts: Any) -> Task:
     InputError where none of these fits its domain; then a task has to be given.
     """
     refusals: list[InputError] = []
-    for make in (
-        _atoms,
-        *(lambda c, name=name: _named(c, name) for name in ("UniformCube", "UniformPlane", "uniform")),
-    ):
+    named: list[Callable] = [partial(_named, distribution=name) for name in ("UniformCube", "UniformPlane", "uniform")]
+    for make in (_atoms, *named):
         try:
             return make(concepts)
         except InputError as error:
@@ -101,3 +101,23 @@ def _atoms(concepts: Any) -> Task:
 
 def _named(concepts: Any, distribution: str) -> Task:
     return task_of(TaskTable(concepts=concepts, distribution=distribution), Builder())
+
+
+def with_domain(value: Any, domain: Domain) -> Any:
+    """A frozen dataclass built again with another `Domain` in it, or in its ``concepts`` or ``learner``.
+
+    None where it holds no `Domain`, or does not take this one.
+    """
+    if not is_dataclass(value) or isinstance(value, type):
+        return None
+    for field in fields(value):
+        own = getattr(value, field.name)
+        inner: Any = domain if isinstance(own, Domain) else None
+        if field.name in ("concepts", "learner"):
+            inner = with_domain(own, domain)
+        if inner is not None:
+            try:
+                return replace(value, **{field.name: inner})
+            except InputError:  # its other fields depend on the domain
+                return None
+    return None

@@ -20,7 +20,7 @@ FALSE_ALARM = 1e-6
 ALPHA, BETA, DELTA = 0.1, 0.1, 1e-6
 _EPSILONS = (1.0, 4.0, 16.0, 64.0)
 _MOST_ROWS = 1 << 13
-_BLOCK = 16
+_BLOCK, _LEAST = 16, 4
 
 
 def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
@@ -37,7 +37,7 @@ def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
         raise Skipped(f"its sample size is too large to run: {fewest}, at most {_MOST_ROWS} here")
     plan = subject.sized.plan(Privacy(epsilon, DELTA), accuracy, n)
     trials = 128 if subject.quick else 512
-    good = successes(subject, n, plan, trials)
+    trials, good = successes(subject, n, plan, trials)
     low, high = interval(good, trials, FALSE_ALARM)
     what = f"{good} of {trials} trials at n = {n}, epsilon = {epsilon:g}"
     within = f"success in [{low:.3f}, {high:.3f}] with confidence 1 - {FALSE_ALARM:g}"
@@ -47,17 +47,25 @@ def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
     return f"{what}: {within}"
 
 
-def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> int:
-    """How many trials of the subject's task have all errors at most alpha; fewer are run where they take too long."""
+def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tuple[int, int]:
+    """(trials, how many of them have all errors at most alpha) of the subject's task.
+
+    At most ``trials``, and as many as fit into the subject's time, which a timed block decides before any is counted;
+    at least 64.
+    """
     trial = Trial(subject.sized, subject.k, engine.capacity(n))
     at = point(b"counted by a check", n, plan, ALPHA, subject.task)
     run = jax.jit(lambda own, task, at: jax.lax.map(lambda key: trial(key, task, at), own, batch_size=_BLOCK))
     own = keys.per_index(keys.stream(keys.root(0), "success"), trials)
-    parts = [np.asarray(run(own[i : i + _BLOCK], subject.task, at)) for i in range(0, trials, _BLOCK)]
-    found = np.concatenate(parts)
+    block = lambda i: np.asarray(run(own[i : i + _BLOCK], subject.task, at))  # noqa: E731
+    block(0)  # compiles
+    begin = time.perf_counter()
+    block(0)
+    blocks = max(_LEAST, int(subject.seconds / max(time.perf_counter() - begin, 1e-6)))
+    found = np.concatenate([block(i) for i in range(0, trials, _BLOCK)[:blocks]])
     numbers = not (errors.bins(found) == errors.INVALID).any()
     require(numbers, "errors in [0, 1]", "others", "look at concepts.error and at what is learned")
-    return int(errors.successes(found, ALPHA).sum())
+    return len(found), int(errors.successes(found, ALPHA).sum())
 
 
 def interval(good: int, trials: int, false_alarm: float) -> tuple[float, float]:
@@ -65,12 +73,3 @@ def interval(good: int, trials: int, false_alarm: float) -> tuple[float, float]:
     low = beta_law.ppf(false_alarm / 2, good, trials - good + 1) if good else 0.0
     high = beta_law.ppf(1 - false_alarm / 2, good + 1, trials - good) if good < trials else 1.0
     return float(low), float(high)
-
-
-def trials_within(seconds: float, run: Any, few: int, most: int) -> int:
-    """How many trials fit into the time, by timing ``run(few)`` once it is compiled; ``few`` to ``most``."""
-    run(few)
-    begin = time.perf_counter()
-    run(few)
-    took = max(time.perf_counter() - begin, 1e-6)
-    return int(min(most, max(few, few * seconds / took)))

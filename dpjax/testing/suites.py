@@ -1,6 +1,7 @@
 """The suites: every check of a learner, a concept class, a law or a mechanism, one after the other."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -113,11 +114,10 @@ def target_of(
         return law(database, plan).sample(key)
 
     def pairs() -> list[Pair]:
-
         some = universe.pairs[np.unique(np.linspace(0, len(universe.pairs) - 1, 8).astype(int))]
         side = lambda at: jax.tree.map(lambda part: np.asarray(part)[at], universe.databases)  # noqa: E731
         return [Pair(side(i), side(j), universe.show) for i, j in some]
 
-    own = {} if plan is None else {"plan": plan}
-    called = name or getattr(law, "__name__", type(law).__name__)
-    return Target(called, guarantee, run, lambda: [universe], pairs, table_of_run(run), **own)
+    called = str(name or getattr(law, "__name__", type(law).__name__))
+    target = Target(called, guarantee, run, lambda: [universe], pairs, table_of_run(run))
+    return target if plan is None else replace(target, plan=plan)
