@@ -4,6 +4,7 @@ Every learner of dpjax that needs no more than `Intervals` has can learn it: KLN
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +23,11 @@ from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.intervals import Pieces
 
 MOST_ELEMENTS = 256  # of the domain: all intervals are listed
+
+
+def between(first: int, last: int) -> str:
+    """An interval in words."""
+    return f"1 iff {first} <= x <= {last}"
 
 
 @dataclass(frozen=True)  # static, equal by value: two equal classes are one program
@@ -61,10 +67,10 @@ class Intervals:
         """Host: at most ``count`` concepts, encoded, from which studies draw their targets."""
         return wide.encode(dp.Domain(self.size).spread(min(count, self.size)))
 
-    def describe(self, hypothesis: dp.Hypothesis) -> list[str]:
-        """Host: a sentence for each hypothesis."""
-        ends = self.ends()
-        return sentences(hypothesis, lambda words: "1 iff {} <= x <= {}".format(*ends[int(wide.decode(words))]))
+    def describe(self, hypothesis: dp.Hypothesis, rule: Callable[[int, int], str] = between) -> list[str]:
+        """Host: a sentence for each hypothesis; `dpjax learn` gives a rule in the units of its table."""
+        ends = self.ends().tolist()
+        return sentences(hypothesis, lambda words: rule(*ends[int(wide.decode(words))]))
 
     def errors(self, x: Array, y: Array, mask: Array) -> Array:
         """``int32[size]``: the rows that each concept gets wrong, of one column of labels.

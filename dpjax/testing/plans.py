@@ -68,7 +68,7 @@ def plans_run_side_by_side(subject: LearnerUnderTest) -> None:
 def the_guarantee_is_within_the_budget(subject: LearnerUnderTest) -> str:
     """At stated and at random budgets; it names the learner's relation."""
     fixed = [(0.1, 1e-12), (1.0, 1e-6), (8.0, 0.01)]
-    budgets = [*fixed, *random_budgets(6 if subject.quick else 30, 1)]
+    budgets = [*fixed, *random_budgets(subject.random, 1)]
     found = [spent(subject, *budget) for budget in budgets]
     if any(one is None for one in found[: len(fixed)]):
         refused = budgets[found[: len(fixed)].index(None)]

@@ -32,6 +32,7 @@ class LearnerUnderTest:
       programs: the most programs that a sweep of epsilon over a factor of 16 may have.
       least_spent: the least part of epsilon that a plan may spend.
       source: how it is built again in fresh processes; by default it is pickled.
+      random: how many random budgets are planned; by default 30, and 6 for quick.
       quick: fewer budgets and trials.
       seconds: about what the measured checks (success, privacy) may take each, without compilation.
     """
@@ -39,7 +40,7 @@ class LearnerUnderTest:
     def __init__(
         self, learner: Any, k: int | None = None, *, task: Task | None = None, small: Any = None, rows: int = 3,
         sized: Any = None, programs: int = 4, least_spent: float = 0.0, source: Written | None = None,
-        quick: bool = False, seconds: float = 20.0,
+        random: int | None = None, quick: bool = False, seconds: float = 20.0,
     ):  # fmt: skip
         require_learner(learner)
         self.learner: Any = learner
@@ -49,6 +50,7 @@ class LearnerUnderTest:
         self.programs, self.least_spent, self.source = programs, least_spent, source
         self.quick, self.seconds = quick, checks.number("seconds", seconds)
         self.budgets = QUICK if quick else MIXED
+        self.random = (6 if quick else 30) if random is None else checks.integer("random", random, 0)
         self._plans: dict[tuple, Any] = {}
 
     @cached_property
