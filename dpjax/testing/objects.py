@@ -47,10 +47,9 @@ class Written:
         builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)})
         if self.concepts is not None:
             concepts = builder.build("concepts", self.concepts, CONCEPTS)
-            if isinstance(concepts, type) or not hasattr(concepts, "domain"):
-                what = f"the class {concepts.__name__}" if isinstance(concepts, type) else repr(concepts)
-                advice = f'write its arguments, for example --concepts "{self.concepts}(16)"'
-                raise InputError("concepts", "an instance of a concept class", what, advice)
+            if _kind(concepts) != "class":
+                advice = 'give a class with its arguments, for example --concepts "Thresholds(16)"'
+                raise InputError("concepts", "a concept class", repr(concepts), advice)
             builder = builder.knowing(concepts=concepts, domain=concepts.domain)
         if "(" in self.text:
             return builder.build("object", self.text)

@@ -12,6 +12,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import stack_plans
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.testing.findings import Skipped, require, short
+from dpjax.testing.samples import words
 from dpjax.testing.under_test import LearnerUnderTest, same
 
 _NARROW = (np.float32, np.int32, np.uint32, np.bool_)
@@ -82,9 +83,8 @@ def the_guarantee_is_within_the_budget(subject: LearnerUnderTest) -> str:
 
 def random_budgets(count: int, seed: int) -> Iterator[tuple[float, float]]:
     """epsilon from 1e-3 to 20 and delta from 1e-12 to 1e-2, log-uniform."""
-    generator = np.random.default_rng(seed)
-    for _ in range(count):
-        yield float(10 ** generator.uniform(-3, 1.3)), float(10 ** generator.uniform(-12, -2))
+    for epsilon, delta in words(f"budgets {seed}", count, 2) / 2.0**32:
+        yield float(10 ** (-3 + 4.3 * epsilon)), float(10 ** (-12 + 10 * delta))
 
 
 def spent(subject: LearnerUnderTest, epsilon: float, delta: float) -> tuple[float, float] | None:

@@ -8,7 +8,7 @@ from dpjax import audit
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
 from dpjax.testing.findings import Skipped, require, short
-from dpjax.testing.samples import CAPACITY
+from dpjax.testing.samples import CAPACITY, words
 from dpjax.testing.under_test import BATCH, LearnerUnderTest, same
 
 _FEW = 7
@@ -60,7 +60,7 @@ def padding_does_not_matter(subject: LearnerUnderTest) -> None:
     """Rows under the mask's False may hold anything, in any order."""
     for n, epsilon in [(0, 1.0), (5, 4.0), *((40, e) for e in subject.budgets)]:
         clean, dirty = (subject.draw(n, realizable=n < 40, garbage=garbage) for garbage in (False, True))
-        order = np.concatenate([np.arange(n), n + np.random.default_rng(n).permutation(CAPACITY - n)])
+        order = np.concatenate([np.arange(n), n + np.argsort(words(f"order {n}", CAPACITY - n))])
         mixed = Sample(jnp.asarray(np.asarray(dirty.x)[order]), jnp.asarray(np.asarray(dirty.y)[order]), dirty.mask)
         found = subject.learn(clean, epsilon)
         given = f"another one at n = {n}, epsilon = {epsilon:g} when entries under the mask's False change"

@@ -1,5 +1,7 @@
 """Samples for checks: few different elements, labels by concepts or at random, garbage in the padding."""
 
+import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
@@ -19,13 +21,18 @@ from dpjax.experiments.config import TaskTable, task_of
 from dpjax.experiments.task import Task
 
 CAPACITY = 64
-_WORDS = 2**32
+
+
+def words(name: str, *shape: int) -> np.ndarray:
+    """Host: ``uint32[*shape]``, a function of the name alone; fewer of one name are the first of more."""
+    count = math.prod(shape)
+    return np.frombuffer(hashlib.shake_256(name.encode()).digest(4 * count), "<u4").reshape(shape).astype(np.uint32)
 
 
 def few_elements(domain: Any, count: int = 6, seed: int = 0) -> list[int]:
-    """Host: the ends of a domain, its third, and others at random, each once, ascending."""
-    generator = np.random.default_rng(seed)
-    others = (int(v) for v in generator.integers(0, min(domain.size, 2**64 - 1), count, np.uint64))
+    """Host: the ends of a domain, its third, and others that follow from the seed, each once, ascending."""
+    most = min(domain.size, 2**64)
+    others = [(int(high) << 32 | int(low)) % most for high, low in words(f"elements {seed}", count, 2)]
     return sorted([*dict.fromkeys([0, domain.size - 1, domain.size // 3, *others])][:count])
 
 
@@ -39,7 +46,7 @@ class Samples:
     def targets(self, seed: int = 0) -> Array:
         """k encoded concepts of the class, ``uint32[k, limbs]``, of those that `Task` would draw from."""
         known = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, seed=seed)))
-        return jnp.asarray(known[np.random.default_rng(seed).integers(0, len(known), self.k)])
+        return jnp.asarray(known[words(f"targets {seed}", self.k) % len(known)])
 
     def draw(
         self, n: int = 40, capacity: int = CAPACITY, seed: int = 0, realizable: bool = True, garbage: bool = True
@@ -48,18 +55,17 @@ class Samples:
 
         garbage: random words under the mask's False, in place of zeros.
         """
-        generator, domain = np.random.default_rng(seed), self.concepts.domain
+        domain = self.concepts.domain
         pool = few_elements(domain, seed=seed)
-        values = [pool[i] for i in generator.integers(0, len(pool), n)]
+        values = [pool[i] for i in words(f"rows {seed}", n) % len(pool)]
         points = np.asarray(domain.encode(values)).reshape(n, domain.limbs)
         if realizable:
             padded = np.pad(points, ((0, 2 * CAPACITY - n), (0, 0)))  # one program for every n
             labels = np.asarray(self._labels(self.targets(seed), padded))[:n]
         else:
-            labels = generator.random((n, self.k)) < 0.5
-        noise = np.random.default_rng(seed + capacity)
-        x = noise.integers(0, _WORDS if garbage else 1, (capacity, domain.limbs)).astype(np.uint32)
-        y = noise.random((capacity, self.k)) < (0.5 if garbage else 0)
+            labels = words(f"labels {seed}", n, self.k) % 2 == 1
+        x = words(f"garbage {seed}, {capacity}", capacity, domain.limbs) * np.uint32(garbage)
+        y = (words(f"garbage labels {seed}, {capacity}", capacity, self.k) % 2 == 1) & garbage
         x[:n], y[:n] = points, labels.reshape(n, self.k)
         return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < n))
 
