@@ -39,9 +39,10 @@ class ConceptsUnderTest:
 
     @cached_property
     def targets(self) -> np.ndarray:
-        """A few encoded concepts, ``uint32[c, limbs]``."""
-        domain = self.concepts.domain
-        return np.asarray(targets_of(self.concepts, few_elements(domain, 8), 64))[:_TARGETS]
+        """A few encoded concepts, each once, ``uint32[c, limbs]``."""
+        found = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, 8), 64))
+        first = np.sort(np.unique(found, axis=0, return_index=True)[1])
+        return found[first][:_TARGETS]
 
     @cached_property
     def hypotheses(self) -> Hypothesis:
@@ -110,14 +111,12 @@ def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
 
 
 def targets_are_encoded_concepts(subject: ConceptsUnderTest) -> str:
-    """``uint32[c, limbs]``, at most as many as asked for, each once, the same every time."""
+    """``uint32[c, limbs]``, at most as many as asked for, the same every time."""
     for count in (1, 5, 64):
         found = np.asarray(subject.concepts.targets(count))
         ok = found.ndim == 2 and found.dtype == np.uint32 and 1 <= len(found) <= count
         advice = "encode numbers by dpjax.core.wide.encode(numbers)"
         require(ok, f"uint32[c, limbs], 1 <= c <= {count}", f"{found.dtype}{list(found.shape)}", advice)
-        different = len(np.unique(found, axis=0))
-        require(different == len(found), f"{len(found)} different targets", different, "list each concept once")
         again = np.asarray(subject.concepts.targets(count))
         require(np.array_equal(found, again), "the same targets again", "others", "draw nothing in targets")
     return f"{len(found)} of 64"
