@@ -19,7 +19,7 @@ from dpjax.testing.success import FALSE_ALARM
 
 _TARGETS = 12
 _DRAWS = 1 << 14
-_LISTED = 1 << 14
+_MOST_LISTED = 1 << 14
 _SMALL = 16
 
 
@@ -101,8 +101,10 @@ def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
     different = len(np.unique(codes, axis=0))
     require(different == len(values), f"{len(values)} different codes", different, "encode without loss")
     if hasattr(domain, "decode"):
-        back = [int(v) for v in np.asarray(domain.decode(codes)).ravel()]
-        require(back == values, f"{values} back", back, "make decode the inverse of encode")
+        back = np.asarray(domain.decode(codes))
+        if back.shape == (len(values),):  # of a plane: coordinates
+            numbers = [int(v) for v in back]
+            require(numbers == values, f"{values} back", numbers, "make decode the inverse of encode")
     try:
         domain.encode([domain.size])
     except InputError:
@@ -137,22 +139,16 @@ def labels_are_columns(subject: ConceptsUnderTest) -> None:
     alone = np.asarray(jax.jit(concepts.predict)(one, x))
     advice = "label each column by its own concept only"
     require(np.array_equal(alone, labels[:, :1]), "the same labels of one concept alone", "others", advice)
-    square = np.asarray(jax.jit(concepts.predict)(every, jnp.stack([x, x])))
-    expected = f"bool[2, {len(x)}, {count + 1}] for elements [2, {len(x)}, limbs]"
-    ok = square.shape == (2, *labels.shape) and np.array_equal(square[1], labels)
-    require(ok, expected, f"{list(square.shape)}", "index elements by x[..., i]")
 
 
 def hypotheses_are_sentences(subject: ConceptsUnderTest) -> str:
-    """A sentence for each, different for different concepts."""
+    """A sentence for each."""
     if not hasattr(subject.concepts, "describe"):
         raise Skipped("the class has no describe")
     words = subject.concepts.describe(jax.tree.map(np.asarray, subject.hypotheses))
     count = len(subject.targets) + 1
     ok = isinstance(words, list) and len(words) == count and all(isinstance(one, str) and one for one in words)
     require(ok, f"a list of {count} sentences", short(words), "see dpjax.concepts.hypothesis.sentences")
-    different = len(set(words[:-1]))
-    require(different == count - 1, f"{count - 1} different sentences", different, "name what tells concepts apart")
     return f"for example: {words[0]}"
 
 
@@ -205,34 +201,45 @@ def pieces_are_the_errors_of_all_concepts(subject: ConceptsUnderTest) -> str:
     concepts, where = subject.concepts, ""
     if not hasattr(concepts, "pieces"):
         raise Skipped("the class has no pieces: KLN cannot learn it")
-    if concepts.size > _LISTED and (small := with_domain(concepts, Domain(_SMALL))) is not None:
+    if concepts.size > _MOST_LISTED and (small := with_domain(concepts, Domain(_SMALL))) is not None:
         concepts, where = small, f", over a domain of {_SMALL} elements"
-    if concepts.size > _LISTED:
+    if concepts.size > _MOST_LISTED:
         raise Skipped(f"{concepts.size} concepts are too many to list: check one over a smaller domain")
-    numbers = jnp.asarray(wide.encode(range(concepts.size)))
-    errors_of = jax.jit(lambda x, y, mask: _errors(concepts, numbers, x, y, mask))
+    errors_of = jax.jit(lambda numbers, x, y, mask: _errors(concepts, numbers, x, y, mask))
     pieces_of = jax.jit(concepts.pieces)
     advice = "count the masked rows on which each concept and the label differ"
     for n, garbage in ((0, True), (1, False), (12, False), (12, True), (16, True)):
         sample = Samples(concepts, 1).draw(n, 16, seed=n, realizable=False, garbage=garbage)
         found = jax.tree.map(np.asarray, pieces_of(sample.x, sample.y[:, 0], sample.mask))
-        true = np.asarray(errors_of(sample.x, sample.y[:, 0], sample.mask))
-        told = np.full(concepts.size, -1, np.int64)
-        first, last = (wide.decode(part).astype(np.int64) for part in (found.first, found.last))
-        holes = set() if found.hole is None else set(wide.decode(found.holes)[found.hole].astype(int).tolist())
-        times = np.zeros(concepts.size, np.int64)
-        for at in np.flatnonzero(found.alive):
-            inside = [c for c in range(first[at], last[at] + 1) if at < len(first) - 1 or c not in holes]
-            told[inside] = found.errors[at]
-            times[inside] += 1
+        numbers, told = _listed(found)
         rows = f" of {n} rows" + ", garbage in the padding" * garbage
-        wrong = np.flatnonzero(times != 1)
-        given = f"concept {wrong[:1]} in {times[wrong[:1]]} pieces{rows}"
-        require(not len(wrong), "each concept in one piece", given, "let the pieces be a partition of all numbers")
-        wrong = np.flatnonzero(told != true)
-        given = f"{told[wrong[:1]]} in place of {true[wrong[:1]]} for concept {wrong[:1]}{rows}"
+        different = len(np.unique(numbers))
+        given = f"{different} different ones in pieces of {len(numbers)}{rows}"
+        ok = different == len(numbers) <= concepts.size
+        require(ok, f"at most {concepts.size} concepts, each in one piece", given, "let the pieces be a partition")
+        missing = np.setdiff1d(wide.decode(np.asarray(concepts.targets(64))), numbers)
+        given = f"none with target {missing[:1]}{rows}"
+        require(not len(missing), "each target in a piece", given, "list all concepts")
+        true = np.asarray(errors_of(jnp.asarray(wide.encode(numbers)), sample.x, sample.y[:, 0], sample.mask))
+        wrong = np.flatnonzero(told != true)[:1]
+        given = f"{told[wrong]} in place of {true[wrong]} for concept {numbers[wrong]}{rows}"
         require(not len(wrong), "the number of rows that a concept gets wrong", given, advice)
-    return f"{concepts.size} concepts{where}"
+    return f"{len(numbers)} concepts{where}"
+
+
+def _listed(pieces: Any) -> tuple[np.ndarray, np.ndarray]:
+    """All concepts of pieces, ``uint64[c]``, and the errors that are told of them, ``int64[c]``."""
+    first, last = wide.decode(pieces.first), wide.decode(pieces.last)
+    holes = [] if pieces.hole is None else wide.decode(pieces.holes)[pieces.hole]
+    numbers, told = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+    for at in np.flatnonzero(pieces.alive):
+        require(last[at] - first[at] < _MOST_LISTED, "pieces of the class's own concepts", "a larger one", "end it")
+        inside = first[at] + np.arange(int(last[at] - first[at]) + 1, dtype=np.uint64)
+        if at == len(first) - 1:
+            inside = np.setdiff1d(inside, holes)
+        numbers.append(inside)
+        told.append(np.full(len(inside), pieces.errors[at], np.int64))
+    return np.concatenate(numbers), np.concatenate(told)
 
 
 def _errors(concepts: Any, numbers: Any, x: Any, y: Any, mask: Any) -> Any:

@@ -10,7 +10,6 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 import dpjax as dp
-from dpjax.concepts.hypothesis import sentences
 from dpjax.core import wide
 from dpjax.core.draws import drawn
 from dpjax.core.plans import STATIC, down, plan_type, up
@@ -271,11 +270,11 @@ class Doubled(Intervals):
 
 
 @dataclass(frozen=True)
-class SameWords(Intervals):
-    """Says the same of all concepts."""
+class OneSentence(Intervals):
+    """Says one sentence for all concepts."""
 
     def describe(self, hypothesis: dp.Hypothesis, rule: Any = None) -> list[str]:
-        return sentences(hypothesis, lambda words: "an interval")
+        return ["an interval"]
 
 
 @dataclass(frozen=True)

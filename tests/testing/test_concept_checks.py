@@ -12,7 +12,7 @@ DOMAIN = dp.Domain(12)
 FAULTS = [
     (f.Asymmetric, "errors are a pseudometric", "a symmetric error"),
     (f.Doubled, "errors are those of draws", "draws differ"),
-    (f.SameWords, "hypotheses are sentences", "different sentences"),
+    (f.OneSentence, "hypotheses are sentences", "13 sentences"),
     (f.LabelsFirst, "labels are columns", "axis last"),
     (f.NoZero, "labels are columns", "hypothesis.zero"),
     (f.ManyTargets, "targets are encoded concepts", "c <= 1"),
