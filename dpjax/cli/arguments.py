@@ -329,6 +329,54 @@ class AuditCommand(_Command):
 
 
 @dataclass
+class CheckCommand(_Command):
+    """Check a learner, concept class, law or mechanism of your own: what dpjax promises of its own ones.
+
+    Prints a table of checks: its members, equality by value, plans, keys, padding and batches, databases of all sizes,
+    privacy, success at its sample size, and that its results can be found again. Ends with status 0 if all passed, 1 if
+    one failed, 2 if the object cannot be checked or its code raises.
+
+    Example: dpjax check my_module:MyLearner --concepts "Thresholds(64)"
+    Example: dpjax check "my_module:MyClass(64)" --quick
+    """
+
+    object: tyro.conf.Positional[str]
+    """module:object, "module:Class(arguments)", a factory, or a name of dpjax's own such as "KLN(Points(64))"."""
+    concepts: str | None = None
+    """The class for a learner given as module:Learner: "Thresholds(64)" or "my_module:MyClass(64)"."""
+    k: Whole | None = None
+    """Concepts that the learner learns at once; by default its own k, else 1."""
+    small: str | None = None
+    """The same learner over two to four elements, for the exact audit; by default derived where that is possible."""
+    distribution: str | None = None
+    """Of examples, for errors and success, as in `dpjax curve`; by default a few elements of equal mass."""
+    quick: bool = False
+    """Fewer budgets and trials."""
+    seconds: Real = 20.0
+    """About what each measured check (success, privacy by trials) may take."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Further modules of your own that are used; those named above are imported anyway."""
+
+
+@dataclass
+class NewCommand(_Command):
+    """Write a learner, class or mechanism of your own to start from: NAME.py, which works, and test_NAME.py.
+
+    Prints the commands that check, measure and audit it.
+
+    Example: dpjax new class intervals
+    Example: dpjax new learner mine --out research
+    """
+
+    kind: tyro.conf.Positional[str]
+    """learner, class or mechanism."""
+    name: tyro.conf.Positional[str]
+    """Of the module: NAME.py."""
+    out: Path = Path(".")
+    """Folder of the files."""
+
+
+@dataclass
 class TableCommand(_Command):
     """Measure a paper's table of sample complexities: n* along every axis, and the exponents beside the claimed ones.
 
@@ -361,4 +409,5 @@ COMMANDS = {
     "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "check": CheckCommand, "new": NewCommand,
 }  # fmt: skip
