@@ -5,12 +5,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import engine, errors
+from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.trial import Trial, point
 from dpjax.testing.findings import Skipped, require
 from dpjax.testing.under_test import LearnerUnderTest
@@ -38,7 +38,7 @@ def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
     plan = subject.sized.plan(Privacy(epsilon, DELTA), accuracy, n)
     trials = 128 if subject.quick else 512
     trials, good = successes(subject, n, plan, trials)
-    low, high = interval(good, trials, FALSE_ALARM)
+    low, high = clopper_pearson(good, trials, 1 - FALSE_ALARM)
     what = f"{good} of {trials} trials at n = {n}, epsilon = {epsilon:g}"
     within = f"success in [{low:.3f}, {high:.3f}] with confidence 1 - {FALSE_ALARM:g}"
     chance = binom.cdf(good, trials, 1 - BETA)
@@ -66,10 +66,3 @@ def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tupl
     numbers = not (errors.bins(found) == errors.INVALID).any()
     require(numbers, "errors in [0, 1]", "others", "look at concepts.error and at what is learned")
     return len(found), int(errors.successes(found, ALPHA).sum())
-
-
-def interval(good: int, trials: int, false_alarm: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval for a probability."""
-    low = beta_law.ppf(false_alarm / 2, good, trials - good + 1) if good else 0.0
-    high = beta_law.ppf(1 - false_alarm / 2, good + 1, trials - good) if good < trials else 1.0
-    return float(low), float(high)
