@@ -1,5 +1,7 @@
 """What a learner returns depends on rows, key and plan alone, and every database has an answer."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,12 +52,7 @@ def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
         raise Skipped("it claims no privacy")
     seen = 0
     few, many = subject.draw(3), subject.draw()
-    tries: list[tuple[Sample, tuple[float, ...]]] = [
-        (few, (0.01,)),
-        (many, (4.0, 0.4)),
-        (many, (9.0,)),
-        (many, (40.0,)),
-    ]
+    tries: list[Any] = [(few, (0.01,)), (many, (4.0, 0.4)), (many, (9.0,)), (many, (40.0,))]
     for sample, budget in tries:
         if seen > 1:
             break

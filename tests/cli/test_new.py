@@ -42,7 +42,7 @@ def test_nothing_is_overwritten(folder, capsys):
     (["learner", "class"], "a name that Python can import"),
     (["learner", "1a"], "a name that Python can import"),
     (["learner", "ä"], "a name that Python can import"),
-    (["learner", "__main__"], "a name of your own"),
+    (["learner", "__main__"], "name: expected a name"),
     (["learnt", "mine"], "did you mean learner"),
     (["learner", "mine", "--out", "file/below"], "a folder that can be written to"),
 ])  # fmt: skip
