@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dpjax.core.types import Neighboring as Neighboring
     from dpjax.core.types import Privacy as Privacy
     from dpjax.core.types import Sample as Sample
+    from dpjax.experiments.cells import Setting as Setting
+    from dpjax.experiments.cells import trial_key as trial_key
     from dpjax.experiments.results import Result as Result
     from dpjax.experiments.study import Search as Search
     from dpjax.experiments.study import Study as Study
@@ -69,6 +71,7 @@ _NOUNS = {
     "Learner ParityLearner PointLearner PolygonLearner ProperVC1 ThresholdInterior ThresholdMedian UnionLearner "
     "database",
     "dpjax.baselines": "ERM",
+    "dpjax.experiments.cells": "Setting trial_key",
     "dpjax.experiments.task": "Task",
     "dpjax.experiments.study": "Search Study",
     "dpjax.experiments.results": "Result",

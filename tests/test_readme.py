@@ -1,4 +1,4 @@
-"""The Python samples of README.md run, in order, in one namespace; what they print is what the comments say."""
+"""The Python samples of README.md and of docs/guide run, in order, one namespace a page."""
 
 import re
 import sys
@@ -6,38 +6,67 @@ import sys
 import pytest
 
 from dpjax import cli
+from dpjax.cli.arguments import COMMANDS
 
 
-@pytest.fixture(scope="module")
-def blocks(root):
-    return re.findall(r"^```python\n(.*?)^```", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+def python(root, page):
+    return re.findall(r"^```python\n(.*?)^```", (root / page).read_text(), re.MULTILINE | re.DOTALL)
 
 
-def test_the_samples_run(blocks, capsys):
-    space = {"__name__": "__main__"}
-    assert len(blocks) == 9
-    printed = []
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"README.md, sample {number}", "exec"), space)
+def run(root, page, capsys):
+    """The namespace, and what each sample prints."""
+    space, printed = {"__name__": "__main__"}, []
+    for number, block in enumerate(python(root, page)):
+        exec(compile(block, f"{page}, sample {number}", "exec"), space)
         printed.append(capsys.readouterr().out)
-    study, one, law, trees, many, covers, audits = *printed[:6], "".join(printed[6:])
-    assert len(study.strip(" []\n").split()) == 4
+    return space, printed
+
+
+def test_the_readme_runs(root, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    space, (_, study) = run(root, "README.md", capsys)
+    assert space["curve"].shape == (4, 200, 1)
+    assert "successes" in study and "ratio" in study and "1 iff x <= " in study
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_learners_plans_laws(root, capsys):
+    space, (one, law) = run(root, "docs/guide/python.md", capsys)
     assert "(1, 0)-DP" in one and "exponential mechanism over 1152921504606846976 concepts" in one
-    assert len(law.split()) > 3 and trees.count("(1, 1e-06)-DP") >= 2
-    assert many.startswith("32 136\n") and covers.count("set cover") >= 2
-    assert audits.count("consistent with the claim") == 2 and "2 outcomes" in audits and "\nTrue\n" in audits
-    assert space["hypothesis"].concept.shape == (1, 2)
+    assert len(law.split()) > 3 and space["hypothesis"].concept.shape == (1, 2)
 
 
-def test_the_module_of_one_s_own_stands_alone(blocks, capsys):
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("vc1", [r"(?s)\(1, 1e-06\)-DP.*\(1, 1e-06\)-DP"]),
+        ("many-concepts", ["^32 136\n"]),
+        ("geometry", [r"(?s)set cover.*set cover"]),
+        ("audits", [r"(?s)consistent with the claim.*consistent with the claim", "2 outcomes", "\nTrue\n"]),
+        pytest.param("own-code", ["passed"], marks=pytest.mark.slow),
+    ],
+)
+def test_pages_run(page, says, root, capsys):
+    printed = "".join(run(root, f"docs/guide/{page}.md", capsys)[1])
+    for pattern in says:
+        assert re.search(pattern, printed), printed
+
+
+def test_every_page_with_samples_is_tested(root):
+    pages = {path.stem for path in (root / "docs/guide").glob("*.md") if python(root, path.relative_to(root))}
+    assert pages == {"python", "vc1", "many-concepts", "geometry", "audits", "own-code"}
+
+
+def test_the_module_of_one_s_own_stands_alone(root, capsys):
     space = {"__name__": "my_module"}
-    exec(compile(blocks[6], "my_module.py", "exec"), space)
+    exec(compile(python(root, "docs/guide/audits.md")[0], "my_module.py", "exec"), space)
     assert space["mine"].name == "winner" and not capsys.readouterr().out
 
 
-def test_the_function_from_elsewhere_is_audited(blocks, root, tmp_path, monkeypatch, capsys):
-    (command,) = re.findall(r"`dpjax (audit my_sums:noisy_sum [^`]*)`", (root / "README.md").read_text())
-    (tmp_path / "my_sums.py").write_text(blocks[8])
+def test_the_function_from_elsewhere_is_audited(root, tmp_path, monkeypatch, capsys):
+    page = (root / "docs/guide/audits.md").read_text()
+    (command,) = re.findall(r"`dpjax (audit my_sums:noisy_sum [^`]*)`", page)
+    (tmp_path / "my_sums.py").write_text(python(root, "docs/guide/audits.md")[2])
     monkeypatch.syspath_prepend(tmp_path)
     words = [*command.split(), "--trials", "20000"]
     assert cli.main(words) == 0 and "consistent" in capsys.readouterr().out
@@ -48,16 +77,17 @@ def test_the_function_from_elsewhere_is_audited(blocks, root, tmp_path, monkeypa
     sys.modules.pop("my_sums")
 
 
-def test_the_commands_named_there_exist(root):
-    from dpjax.cli.arguments import COMMANDS
+def test_all_commands_are_named(root):
+    pages = [(root / page).read_text() for page in ("docs/guide/commands.md", "README.md")]
+    named, some = (set(re.findall(r"^dpjax (\w+)", page, re.MULTILINE)) for page in pages)
+    assert named == COMMANDS.keys() and some <= named
 
-    named = set(re.findall(r"^dpjax (\w+)", (root / "README.md").read_text(), re.MULTILINE))
-    assert named == COMMANDS.keys()
+
+PAGES = ["README.md", "CONTRIBUTING.md", "configs/README.md"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_files_named_there_exist(page, root):
-    text = (root / page).read_text()
-    named = re.findall(r"`((?:docs|notebooks|tests|scripts|configs|dpjax|benchmarks)/[\w./-]*)`", text)
-    assert named
-    assert not [name for name in named if "mine" not in name and not (root / name).exists()]
+def test_files_named_there_exist(root):
+    for page in (*PAGES, *(str(path.relative_to(root)) for path in (root / "docs").rglob("*.md"))):
+        text = (root / page).read_text()
+        named = re.findall(r"`((?:docs|notebooks|tests|scripts|configs|dpjax|benchmarks)/[\w./-]*)`", text)
+        assert not [name for name in named if "mine" not in name and not (root / name).exists()], page

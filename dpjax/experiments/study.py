@@ -1,7 +1,7 @@
 """A study: learners on a task, over k, epsilon and n; what a TOML file or the command line writes down, as a value."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import log2
@@ -187,6 +187,13 @@ class Study:
         from dpjax.experiments.run import run
 
         return run(self, out, **how)
+
+    def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Any:
+        """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""
+        from dpjax.experiments.reproduce import reproduce
+
+        setting = replace(self.line(learner, k, epsilon).setting, n=_rows(n))
+        return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """The study as a configuration, JSON-ready: `config.study_of` builds it again."""

@@ -209,7 +209,7 @@ def test_the_line_of_the_readme_and_what_it_prints(root, capsys, monkeypatch):
     """The table in configs/, at 120 columns."""
     monkeypatch.chdir(root)
     monkeypatch.setenv("COLUMNS", "120")
-    section = (root / "README.md").read_text().partition("## Your own table")[2]
+    section = (root / "docs/guide/tables.md").read_text()
     block = re.search(r"^```\n\$ dpjax (learn .*?)\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     status, out, _ = run(capsys, *shlex.split(block[1]))
     assert status == 0 and out.split() == block[2].split()
