@@ -76,7 +76,24 @@ class _Measured(_Command):
 
 
 @dataclass
-class CurveCommand(_Measured):
+class _Drawn(_Command):
+    width: str = "screen"
+    """Of the figure: column (3.3 inches), page (6.9), screen (10.5), or a number of inches."""
+    font: str = "sans"
+    """Of the figure's letters: sans, serif, or an installed family."""
+    size: float | None = None
+    """Of the figure's letters in points; by default 8, and 9 on a screen."""
+    dark: bool = False
+    """Light lines and letters on a dark background."""
+    dpi: Whole | None = None
+    """Pixels an inch of PNG files; by default 300, and 200 on a screen."""
+    panels: tuple[str, ...] = ()
+    """Parts of the figure: curves (success against n), k (n* against k), epsilon (n* against epsilon), slack (the
+    theorem's n divided by n*); by default those that have data, and slack where there is one epsilon."""
+
+
+@dataclass
+class CurveCommand(_Drawn, _Measured):
     """Measure how many samples learners need.
 
     Sweeps n for every learner, k and epsilon; finds n* with an error guarantee; draws success probability against n
@@ -298,8 +315,46 @@ class TableCommand(_Command):
     """Formats of the figure: png, svg, pdf; none for no figure."""
 
 
+@dataclass
+class PlotCommand(_Drawn):
+    """Draw the figure of a result, for a paper or a talk; nothing is measured.
+
+    Lines get colour, marker and dashes by their order, and the learners' names as labels. SVG files have text as text,
+    PDF files have their fonts embedded; each carries the configuration that made it. Equal results give equal bytes.
+
+    Example: dpjax plot results/demo --out figure.pdf --width column --font serif --panels k
+    Example: dpjax plot results/demo --out talk.png --dark --lines point erm --styles "point.color=tab:red"
+    Example: dpjax plot results/demo --k 8 --epsilon 1 --panels curves --scale n=linear --limits n=0:4000
+    """
+
+    result: tyro.conf.Positional[Path] = Path("results")
+    """A directory given to `dpjax curve --out`, or its result.json; also of a run that is not finished."""
+    out: tuple[Path, ...] = ()
+    """Files to write, in the formats that their names end in: .pdf, .svg, .png; by default curve.pdf beside the
+    result."""
+    lines: tuple[str, ...] = ()
+    """Names of the learners to draw, in this order; by default all, in the study's order."""
+    styles: tuple[str, ...] = ()
+    """NAME.color=, NAME.marker=, NAME.dashes= or NAME.label= and a value: a colour or a marker that matplotlib knows;
+    solid, dashed, dotted, dashdot or lengths such as 4,2; what the legend says, with mathematics between dollar
+    signs."""
+    k: tuple[Whole, ...] = ()
+    """Numbers of concepts to draw."""
+    epsilon: tuple[float, ...] = ()
+    """Budgets to draw."""
+    scale: tuple[str, ...] = ()
+    """AXIS=linear or AXIS=log, for the axes n, k, epsilon, n_star, slack."""
+    limits: tuple[str, ...] = ()
+    """AXIS=LOW:HIGH, for the same axes and success."""
+    title: str | None = None
+    """Above the figure; by default the study's on a screen and none elsewhere."""
+    caption: bool = True
+    """Say under the figure what its marks promise and what of the data is not shown."""
+
+
 COMMANDS = {
-    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand, "plan": PlanCommand,
+    "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
+    "plan": PlanCommand,
     "export": ExportCommand, "audit": AuditCommand, "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
 }  # fmt: skip
 
