@@ -323,7 +323,7 @@ class PlotCommand(_Drawn):
     PDF files have their fonts embedded; each carries the configuration that made it. Equal results give equal bytes.
 
     Example: dpjax plot results/demo --out figure.pdf --width column --font serif --panels k
-    Example: dpjax plot results/demo --out talk.png --dark --lines point erm --styles "point.color=tab:red"
+    Example: dpjax plot results/demo --out talk.png --dark --lines "ERM (not private)" point --styles point.color=red
     Example: dpjax plot results/demo --k 8 --epsilon 1 --panels curves --scale n=linear --limits n=0:4000
     """
 

@@ -59,7 +59,7 @@ def _pair(name: str, word: str) -> tuple[str, str]:
 def _styles(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for word in words:
-        match = re.fullmatch(rf"(.+?)\.({'|'.join(FIELDS)})=(.*)", word)
+        match = re.fullmatch(rf"(.+)\.({'|'.join(FIELDS)})=(.*)", word)
         if match is None:
             raise InputError("styles", f"NAME.FIELD=VALUE with a field of {', '.join(FIELDS)}", repr(word),
                              "give for example KLN.color=black")  # fmt: skip

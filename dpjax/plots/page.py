@@ -1,5 +1,6 @@
 """The page a figure is made for: its width, letters, background and resolution, as arguments and as rcParams."""
 
+import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -101,14 +102,17 @@ class Page:
             "savefig.facecolor": paper, "lines.linewidth": 1.4 * thin, "lines.scale_dashes": True,
             "xtick.major.size": 0.35 * self.size, "ytick.major.size": 0.35 * self.size,
             "xtick.major.width": 0.7 * thin, "ytick.major.width": 0.7 * thin, "axes.titlepad": 0.45 * self.size,
-            "axes.labelpad": 0.35 * self.size, "svg.hashsalt": "dpjax", "svg.fonttype": "none", "pdf.fonttype": 42,
+            "axes.labelpad": 0.35 * self.size, "text.hinting": "no_hinting",
+            "svg.hashsalt": "dpjax", "svg.fonttype": "none", "pdf.fonttype": 42,
         }  # fmt: skip
 
     def _letters(self) -> dict[str, Any]:
-        family, mathematics = FONTS.get(self.font, (self.font, "custom"))
-        own = {"mathtext.rm": family, "mathtext.it": f"{family}:italic", "mathtext.bf": f"{family}:bold",
-               "mathtext.fallback": "stix"}  # fmt: skip
-        return {"font.family": [family], "mathtext.fontset": mathematics, **(own if mathematics == "custom" else {})}
+        if self.font in FONTS:
+            family, mathematics = FONTS[self.font]
+            generic = "serif" if self.font == "serif" else "sans-serif"
+            return {"font.family": [generic], f"font.{generic}": [family], "mathtext.fontset": mathematics}
+        own = {"mathtext.rm": self.font, "mathtext.it": f"{self.font}:italic", "mathtext.bf": f"{self.font}:bold"}
+        return {"font.family": [self.font], "mathtext.fontset": "custom", "mathtext.fallback": "stix", **own}
 
 
 SCREEN = Page()
@@ -128,6 +132,10 @@ def _inches(width: Any) -> float:
 
 def _font(font: Any) -> None:
     """Refuses a family that is not installed; matplotlib would take another one."""
-    if isinstance(font, str) and font in FONTS:
-        return
-    checks.choice("font", font, [*FONTS, *font_manager.get_font_names()])
+    known = [*FONTS, *font_manager.get_font_names()]
+    if font not in known:
+        near = difflib.get_close_matches(str(font), known, n=3, cutoff=0.4)
+        raise InputError(
+            "font", "sans, serif, or an installed family", repr(font),
+            f"did you mean {' or '.join(near)}?" if near else "choose for example serif",
+        )  # fmt: skip

@@ -130,7 +130,7 @@ def _lines(
         sizes.append(1.0)
     arrows = any((b.n_low is None) != (b.n_high is None) for b in everything)
     if options.scale[up] == "log":
-        wide = max(1.6 if up == "n_star" else 1.25, (max(sizes) / min(sizes)) ** (0.13 if arrows else 0.04))
+        wide = max(1.6 if up == "n_star" else 1.25, (max(sizes) / min(sizes)) ** (0.19 if arrows else 0.04))
         span = min(sizes) / wide, max(sizes) * wide
     else:
         span = 0.0, max(sizes) * (1.15 if arrows else 1.06)

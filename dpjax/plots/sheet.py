@@ -11,12 +11,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from dpjax.plots.files import settle
 from dpjax.plots.page import Page
 from dpjax.plots.words import wrapped
 
 MARGIN = 0.06
 """Inches between text and the edge of the figure."""
-_DPI = 300  # of what is measured
+_DPI = 200  # of what is measured and laid out
 _FULL = 1.0 - 1e-6
 
 
@@ -97,13 +98,12 @@ def compose(page: Page, blocks: Iterable[Block]) -> Figure:
     parts.append(Block(MARGIN, lambda part: None))
     heights = [part.height for part in parts]
     layout = ConstrainedLayoutEngine(w_pad=0.35 * page.em, h_pad=0.35 * page.em)
-    figure = Figure(figsize=(page.width, sum(heights)), layout=layout)
+    figure = Figure(figsize=(page.width, sum(heights)), dpi=_DPI, layout=layout)
     places = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False).flat
     for place, part in zip(places, parts, strict=True):
         part.draw(place)
         place.set_label(part.group)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    settle(figure)
     _align(figure)
     return figure
 
@@ -134,7 +134,7 @@ def _align(figure: Figure) -> None:
 
 
 def _scratch(inches: float) -> Figure:
-    return Figure(figsize=(inches, 10), dpi=_DPI)
+    return Figure(figsize=(inches, 0.1), dpi=_DPI)
 
 
 def _renderer(figure: Figure) -> Any:

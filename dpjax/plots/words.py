@@ -2,7 +2,6 @@
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from matplotlib.font_manager import FontProperties
@@ -55,16 +54,6 @@ def wrapped(text: str, inches: float, page: Page, size: float, weight: str = "no
 def width(text: str, page: Page, size: float, weight: str = "normal") -> float:
     """Inches of a line of text. Call inside `files.house_style`."""
     return _width(text, page, size, weight)
-
-
-def joined(sentences: Iterable[str]) -> str:
-    """Sentences in a row."""
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def listed(words: Sequence[str]) -> str:
-    """a, b and c."""
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -94,7 +94,12 @@ def test_plan_prints_theorems_and_trees(capsys):
     flags = ["--k", "2", "--epsilon", "1", "--concepts", "Points(2**20)"]
     assert cli.main(["plan", "configs/demo.toml", *flags, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["plan"]
-    assert [row["learner"] for row in rows] == ["point", "kln-basic", "kln-optimal", "erm"]
+    assert [row["learner"] for row in rows] == [
+        "point",
+        "KLN, basic composition",
+        "KLN, optimal composition",
+        "ERM (not private)",
+    ]
     assert rows[0]["guarantee"]["parts"]
     assert rows[-1]["guarantee"] is None
 
