@@ -21,15 +21,9 @@ def test_files_in_the_formats_of_their_names(folder, capsys):
     out = [folder / "new" / "a.pdf", folder / "b.svg"]
     words = ["plot", str(folder), "--out", *map(str, out), "--width", "column", "--font", "serif", "--size", "7.5"]
     words += [
-        "--panels",
-        "k",
-        "--lines",
-        "Independent(KLN, composition=zcdp)",
-        "--no-caption",
-        "--dpi",
-        "100",
+        "--panels", "k", "--lines", "Independent(KLN, composition=zcdp)", "--no-caption", "--dpi", "100",
         "--json",
-    ]
+    ]  # fmt: skip
     assert cli.main(words) == 0
     assert json.loads(capsys.readouterr().out) == {"figures": list(map(str, out))}
     assert b"/MediaBox [ 0 0 237.6 " in out[0].read_bytes() and b"STIXGeneral" in out[0].read_bytes()
@@ -74,18 +68,8 @@ def test_only_results_are_drawn(folder, capsys):
 
 def test_a_curve_checks_its_figure_before_it_measures(capsys, tmp_path):
     words = [
-        "curve",
-        "--concepts",
-        "Points(64)",
-        "--learners",
-        "ERM",
-        "--k",
-        "1",
-        "--epsilon",
-        "1",
-        "--n",
-        "9",
-    ]
+        "curve", "--concepts", "Points(64)", "--learners", "ERM", "--k", "1", "--epsilon", "1", "--n", "9",
+    ]  # fmt: skip
     for flags, name in ((["--formats", "gif"], "formats"), (["--size", "1"], "size"), (["--panels", "k"], "panels")):
         assert cli.main([*words, "--out", str(tmp_path / "out"), *flags]) == 2
         assert f"dpjax: {name}" in capsys.readouterr().err
