@@ -56,7 +56,8 @@ of which 3000 are drawn; dashed are the triangles and the lines of the rounds.
 
 ![Florida](figures/boundary-hard.png)
 
-From one's own table: `dpjax learn points.csv --learner union --box X0 Y0 X1 Y1 --out FOLDER`.
+From one's own table: `dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER`,
+with the same numbers of rounds, triangles and directions.
 
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
 licence is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
@@ -76,8 +77,8 @@ class Case:
     figure: str
 
 
-UNION = UnionLearner(Unions(D, 7), 10, 4, RELATION, directions=8)
-POLYGON = PolygonLearner(ConvexPolygons(D, 4), 14, 4, RELATION)
+UNION = UnionLearner(Unions(D, 7), neighboring=RELATION, **UnionLearner.usual)
+POLYGON = PolygonLearner(ConvexPolygons(D, 4), neighboring=RELATION, **PolygonLearner.usual)
 CASES = (
     Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
     Case("NV", "Nevada", (-121.9, 34.7, -112.2, 42.3), POLYGON, SIZES, "boundary-convex"),

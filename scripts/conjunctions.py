@@ -13,7 +13,7 @@ from dpjax.concepts import Conjunctions, ProductCube
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.n_star import bracket, guess, scratch_cells
+from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
@@ -59,9 +59,10 @@ the paper has it, with its constants corrected, fewer rows are needed than by na
 """
 
 
-def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, rules: Sequence[str] = tuple(RULES)):
+def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, rules: Sequence[str] = tuple(RULES),
+         store: Path | None = None) -> None:  # fmt: skip
     """Searches, page and figure."""
-    with scratch_cells(seed) as cells:
+    with cells_in(store, seed) as cells:
         rows = [_measured(name, k, trials, cells) for name in rules for k in literals]
     shown = [[name, *(_bracket(_of(rows, name, k)) for k in literals)] for name in rules]
     coefficients = [[name, *(round(_of(rows, name, k)["coefficient"], 4) for k in literals)] for name in rules]
@@ -73,8 +74,11 @@ def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, 
     config = {"script": "conjunctions", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA,
               "dimension": DIMENSION, "literals": list(literals), "gamma": GAMMA}  # fmt: skip
     panel = Panel("", "literals $k$", "rows $n$", [line for line in lines if line.x], ticks=list(literals))
+    points = {f"{row['rule']}, k = {row['k']}": row["point"] for row in rows if _closed(row)}
     if panel.lines:
-        plot_lines([panel], figure_path(out, "conjunctions"), about(config, seed), "Conjunctions: rows over literals")
+        plot_lines(
+            [panel], figure_path(out, "conjunctions"), about(config, seed, points), "Conjunctions: rows over literals"
+        )
 
 
 def _measured(name: str, k: int, trials: int, cells: Cells) -> dict[str, Any]:
@@ -88,7 +92,8 @@ def _measured(name: str, k: int, trials: int, cells: Cells) -> dict[str, Any]:
     star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)
     print(name, k, star.n_low, star.n_high, star.trials_total, flush=True)
     coefficient = float(learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)).coefficient)
-    return {"rule": name, "k": k, "low": star.n_low, "high": star.n_high, "coefficient": coefficient}
+    return {"rule": name, "k": k, "low": star.n_low, "high": star.n_high, "coefficient": coefficient,
+            "point": end_of(setting, star.n_high or grid[-1])}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -141,4 +146,4 @@ def _exponent(name: str, rows: Sequence[dict[str, Any]]) -> str:
 
 if __name__ == "__main__":
     given = options(__doc__, seed=0, trials=200)
-    main(given.out, given.seed, given.trials)
+    main(given.out, given.seed, given.trials, store=given.store)

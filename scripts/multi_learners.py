@@ -14,8 +14,8 @@ from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, Uniform
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.n_star import cells_in
 from dpjax.experiments.n_star import rate as success_rate
-from dpjax.experiments.n_star import scratch_cells
 from dpjax.experiments.reports import options, table
 from dpjax.experiments.task import Task
 from dpjax.learners import (
@@ -92,11 +92,11 @@ def entries() -> tuple[Entry, ...]:
 
 def main(
     out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, kinds: Sequence[str] = KINDS,
-    noise: Sequence[float] = NOISE,
+    noise: Sequence[float] = NOISE, store: Path | None = None,
 ) -> None:  # fmt: skip
     """Runs everything, writes the page."""
     chosen = entries() if chosen is None else chosen
-    with scratch_cells(seed) as cells:
+    with cells_in(store, seed) as cells:
         realizable = [row for entry in chosen for row in _rows(entry, kinds, (0.0,), trials, cells)]
         agnostic = [
             row for entry in chosen if isinstance(entry.learner, GenericLearner)
@@ -140,4 +140,4 @@ def _task(concepts: Any, kind: str, noise: float) -> Task:
 
 if __name__ == "__main__":
     given = options(__doc__, seed=0, trials=2000)
-    main(given.out, given.seed, given.trials)
+    main(given.out, given.seed, given.trials, store=given.store)

@@ -16,7 +16,7 @@ from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.n_star import bracket, guess, scratch_cells
+from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.experiments.task import Task
@@ -115,13 +115,13 @@ def by_side() -> dict[LineMeasure, list[Case]]:
 
 def main(
     out: Path, seed: int, trials: int, cases: Sequence[Case] | None = None, edges: Sequence[int] = EDGES,
-    sides: dict[LineMeasure, list[Case]] | None = None,
+    sides: dict[LineMeasure, list[Case]] | None = None, store: Path | None = None,
 ) -> None:  # fmt: skip
     """Searches, page and figures."""
     cases, sides = four_edges() if cases is None else cases, by_side() if sides is None else sides
     by_edges = [Case(Kinematic(), "noise_free", 2**10, k, ceil(OURS * k), 16_384) for k in edges]
     on_grids = [case for group in sides.values() for case in group]
-    with scratch_cells(seed) as cells:
+    with cells_in(store, seed) as cells:
         stars = {case: _measured(case, trials, cells) for case in dict.fromkeys([*cases, *by_edges, *on_grids])}
     rows = [_row(case, stars[case]) for case in cases]
     page = HEAD + table(("measure", "accounting", "d", "rounds", "n*"), rows) + MIDDLE
@@ -137,8 +137,13 @@ def main(
     lines = [line for line in lines if line.x]
     ticks = sorted({bits for line in lines for bits in line.x})
     panels += [Panel("", r"$\log_2 d$", "rows $n$", lines, log="y", ticks=ticks)] if lines else []
+    points = {f"{_name(case)}, {case.variant}, k = {case.edges}, d = 2^{log2(case.d):g}":
+              end_of(_setting(case), star.n_high)
+              for case, star in stars.items() if star.n_high}  # fmt: skip
     if panels:
-        plot_lines(panels, figure_path(out, "polygons"), about(config, seed), "Convex polygons: rows by edges and grid")
+        plot_lines(
+            panels, figure_path(out, "polygons"), about(config, seed, points), "Convex polygons: rows by edges and grid"
+        )
     _picture(out, seed, config)
 
 
@@ -153,9 +158,13 @@ def _name(case: Case) -> str:
     return case.measure.name
 
 
-def _measured(case: Case, trials: int, cells: Cells) -> NStar:
+def _setting(case: Case) -> Setting:
     concepts = ConvexPolygons(case.d, case.edges)
-    setting = Setting(ByRule.of(case), Task(concepts, UniformPlane(case.d)), 1, 1, EPSILON, DELTA, ALPHA, BETA)
+    return Setting(ByRule.of(case), Task(concepts, UniformPlane(case.d)), 1, 1, EPSILON, DELTA, ALPHA, BETA)
+
+
+def _measured(case: Case, trials: int, cells: Cells) -> NStar:
+    setting = _setting(case)
     grid = geometric_grid(256, case.most, RATIO)
     start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA)
     star = bracket(setting, cells, grid, start=start or grid[-1], gamma=GAMMA, cap=8 * trials)
@@ -190,4 +199,4 @@ def _picture(out: Path, seed: int, config: dict) -> None:
 
 if __name__ == "__main__":
     given = options(__doc__, seed=0, trials=100)
-    main(given.out, given.seed, given.trials)
+    main(given.out, given.seed, given.trials, store=given.store)

@@ -15,7 +15,7 @@ from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.n_star import guess, rate, scratch_cells
+from dpjax.experiments.n_star import cells_in, guess, rate
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ImproperVC1
@@ -55,10 +55,11 @@ may need more examples. The planned numbers hold for all.
 """
 
 
-def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Sequence[int]]] = TRIED) -> None:
+def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Sequence[int]]] = TRIED,
+         store: Path | None = None) -> None:  # fmt: skip
     """Selects t and n, measures success, writes page and figure."""
     found = []
-    with scratch_cells(seed) as cells:
+    with cells_in(store, seed) as cells:
         for method, table_of_t in tried.items():
             for bits, counts in table_of_t.items():
                 found.append(_case(method, bits, counts, trials, cells))
@@ -78,10 +79,11 @@ def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Seq
         ("bits", *NAMES.values()), [(bits, *(planned[method][bits][1] for method in NAMES)) for bits in PLANNED[6:]]
     )
     (out / "vc1-height.md").write_text(page + TAIL.format(**words))
+    points = {f"{NAMES[row['method']]}, {row['bits']} bits": row["point"] for row in found if row["n"] is not None}
     lines = [line for method in NAMES for line in _lines(method, found, planned)]
     panel = Panel("", "bits of the height", "examples $n$", lines, ticks=(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2000))
     carried = about({"script": "vc1_height", "trials": trials, "alpha": ALPHA, "beta": BETA, "epsilon": EPSILON,
-                     "delta": DELTA, "wanted": WANTED, "ratio": RATIO}, seed)  # fmt: skip
+                     "delta": DELTA, "wanted": WANTED, "ratio": RATIO}, seed, points)  # fmt: skip
     plot_lines([panel], figure_path(out, "vc1-height"), carried, "The improper learner by the height of the tree")
 
 
@@ -114,9 +116,9 @@ def _case(method: str, bits: int, counts: Sequence[int], trials: int, cells: Cel
         if n is not None and (best is None or n < best.n):
             best = replace(setting, n=n)
     if best is None:
-        return {"method": method, "bits": bits, "t": None, "n": None, "success": None}
+        return {"method": method, "bits": bits, "t": None, "n": None, "success": None, "point": None}
     return {"method": method, "bits": bits, "t": best.learner.subsamples, "n": best.n,  # type: ignore[attr-defined]
-            "success": str(rate(best, cells, trials))}  # fmt: skip
+            "success": str(rate(best, cells, trials)), "point": best}  # fmt: skip
 
 
 def _product(row: Mapping[str, Any]) -> str:
@@ -176,4 +178,4 @@ def _planned_words(planned: Mapping[str, Mapping[int, tuple[int, int]]]) -> str:
 
 if __name__ == "__main__":
     given = options(__doc__, seed=0, trials=2000)
-    main(given.out, given.seed, given.trials)
+    main(given.out, given.seed, given.trials, store=given.store)

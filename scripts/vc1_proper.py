@@ -14,7 +14,7 @@ from dpjax.experiments.bands import Exponent, clopper_pearson, fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_tree, wrong_children
 from dpjax.experiments.members import judged
-from dpjax.experiments.n_star import bracket, guess, scratch_cells
+from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import ImproperVC1, ProperVC1
@@ -62,11 +62,16 @@ mass of the node to be found, which is what the wrong children leave: 0.60, 0.39
 
 
 def main(
-    out: Path, seed: int, trials: int, alphas: Sequence[float] = ALPHAS, trees: Sequence[str] = tuple(TREES)
+    out: Path,
+    seed: int,
+    trials: int,
+    alphas: Sequence[float] = ALPHAS,
+    trees: Sequence[str] = tuple(TREES),
+    store: Path | None = None,
 ) -> None:
     """Success at the planned n, n* over alpha, page and figure."""
     planned = [row for name in trees for row in _planned(name, TREES[name], seed, trials)]
-    with scratch_cells(seed) as cells:
+    with cells_in(store, seed) as cells:
         stars = [row for alpha in alphas for row in _measured(alpha, trials, cells)]
     whole = [row for row in stars if row["star"].n_low and row["star"].n_high]
     shown = [
@@ -83,8 +88,9 @@ def main(
     config = {"script": "vc1_proper", "alphas": list(alphas), "epsilon": EPSILON, "delta": DELTA, "beta": BETA,
               "subsamples": SUBSAMPLES, "first": FIRST, "gamma": GAMMA, "trials": trials}  # fmt: skip
     title = f"Examples over 1/alpha, epsilon = {EPSILON:g}"
+    points = {f"{row['learner']}, alpha = {row['alpha']:g}": row["point"] for row in whole}
     if lines:
-        plot_lines([panel], figure_path(out, "vc1-proper"), about(config, seed), title)
+        plot_lines([panel], figure_path(out, "vc1-proper"), about(config, seed, points), title)
 
 
 def _planned(name: str, tree: Tree, seed: int, trials: int) -> Iterator[tuple]:
@@ -117,6 +123,7 @@ def _measured(alpha: float, trials: int, cells: Cells) -> Iterator[dict[str, Any
         yield {
             "alpha": alpha, "children": children, "learner": name, "star": star, "members": f"{in_class} of {trials}",
             "first": getattr(best.learner, "first", None), "planned": planned,
+            "point": end_of(best, star.n_high or best.n),
         }  # fmt: skip
         print(alpha, name, best.n, star.n_low, star.n_high, in_class, flush=True)
 
@@ -163,4 +170,4 @@ def _lines(name: str, rows: Sequence[dict[str, Any]]) -> list[Line]:
 
 if __name__ == "__main__":
     given = options(__doc__, seed=0, trials=2000)
-    main(given.out, given.seed, given.trials)
+    main(given.out, given.seed, given.trials, store=given.store)

@@ -10,7 +10,7 @@ from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.n_star import rate, scratch_cells
+from dpjax.experiments.n_star import cells_in, rate
 from dpjax.experiments.reports import about, figure_path, options, table
 from dpjax.learners import ImproperVC1
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -44,12 +44,12 @@ Interval: exact, confidence 0.95, both sides. Claimed: at least {1 - BETA:g}. Th
 """
 
 
-def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS) -> None:
+def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, store: Path | None = None) -> None:
     """Computes both bounds, measures success, writes page and figure."""
     rows = [(alpha, *(bound(T, alpha, BETA) for _, bound in BOUNDS.values())) for alpha in ALPHAS]
     ours, printed = subsample_size(T, ALPHA, BETA / 3), printed_subsample_size(T, ALPHA, BETA)
     measured = []
-    with scratch_cells(seed) as cells:
+    with cells_in(store, seed) as cells:
         for height in heights:
             concepts = Thresholds(Domain(height + 1))
             privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
@@ -90,4 +90,4 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS) ->
 
 if __name__ == "__main__":
     given = options(__doc__, seed=0, trials=5000)
-    main(given.out, given.seed, given.trials)
+    main(given.out, given.seed, given.trials, store=given.store)

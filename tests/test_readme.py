@@ -1,8 +1,11 @@
 """The Python samples of README.md run, in order, in one namespace; what they print is what the comments say."""
 
 import re
+import sys
 
 import pytest
+
+from dpjax import cli
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +15,7 @@ def blocks(root):
 
 def test_the_samples_run(blocks, capsys):
     space = {"__name__": "__main__"}
-    assert len(blocks) == 8
+    assert len(blocks) == 9
     printed = []
     for number, block in enumerate(blocks):
         exec(compile(block, f"README.md, sample {number}", "exec"), space)
@@ -30,6 +33,19 @@ def test_the_module_of_one_s_own_stands_alone(blocks, capsys):
     space = {"__name__": "my_module"}
     exec(compile(blocks[6], "my_module.py", "exec"), space)
     assert space["mine"].name == "winner" and not capsys.readouterr().out
+
+
+def test_the_function_from_elsewhere_is_audited(blocks, root, tmp_path, monkeypatch, capsys):
+    (command,) = re.findall(r"`dpjax (audit my_sums:noisy_sum [^`]*)`", (root / "README.md").read_text())
+    (tmp_path / "my_sums.py").write_text(blocks[8])
+    monkeypatch.syspath_prepend(tmp_path)
+    words = [*command.split(), "--trials", "20000"]
+    assert cli.main(words) == 0 and "consistent" in capsys.readouterr().out
+    assert cli.main([*words, "--epsilon", "0.5"]) == 1
+    assert cli.main([*words, "--histograms", "4,2"]) == 2
+    words = [word for word in words if word not in ("--pairs", "my_sums:pairs")]
+    assert cli.main([*words, "--histograms", "4,2"]) == 0
+    sys.modules.pop("my_sums")
 
 
 def test_the_commands_named_there_exist(root):

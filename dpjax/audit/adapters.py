@@ -11,8 +11,9 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.databases import show_numbers
 from dpjax.audit.events import choose, contains, features
+from dpjax.audit.generators import Generators
+from dpjax.audit.neighbors import as_database
 from dpjax.audit.report import Report
 from dpjax.audit.statistical import tested
 from dpjax.audit.target import Pair, Target
@@ -20,12 +21,14 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
-HostFunction = Callable[[np.ndarray, int], Any]
+HostFunction = Callable[[Any, Any], Any]
+RANDOMNESS = ("seed", "generator")
+_WIDE = 64  # numbers of a database that a report shows
 
 
 def from_function(
-    function: HostFunction, claim: Guarantee, pairs: Sequence[tuple[ArrayLike, ArrayLike]], *,
-    name: str = "host function", repeatable: bool = True,
+    function: HostFunction, claim: Guarantee, pairs: Sequence[tuple[Any, Any]], *,
+    name: str = "host function", repeatable: bool = True, randomness: str = "seed",
 ) -> Target:  # fmt: skip
     """A Python function as a target of statistical audits.
 
@@ -34,25 +37,82 @@ def from_function(
         is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``.
       claim: what it promises, at every budget that an audit may name.
-      pairs: neighbouring databases, each of the same shape and kind of numbers on both sides.
+      pairs: neighbouring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
       repeatable: False for functions that draw from a generator of their own: their audits cannot be repeated.
+      randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one object for all
+        trials, whose state is set anew for each.
 
-    Raises InputError where the function fails on the first database, or returns no numbers.
+    Raises InputError where the function fails on a database, or returns no numbers, in the first trial or in any.
     """
-    found = [Pair(_array(one), _array(other), show_numbers) for one, other in pairs]
+    checks.choice("randomness", randomness, RANDOMNESS)
+    found = [Pair(as_database(one), as_database(other), shown) for one, other in pairs]
     if not found:
         raise InputError("pairs", "neighbouring databases", "none", "give at least one pair")
-    like = _once(function, found[0].first)
-
-    def host(words: np.ndarray, data: np.ndarray) -> np.ndarray:
-        seed = int(words[0]) << 32 | int(words[1])
-        return np.asarray(function(np.asarray(data), seed)).astype(like.dtype).reshape(like.shape)
+    make = Generators() if randomness == "generator" else int
+    _outputs(function, np.zeros((1, 2), np.uint32), found[0].first, make)
 
     def run(key: Array, data: Any, plan: Any) -> Array:
-        words = jax.random.key_data(key)
-        return jax.pure_callback(host, like, words, jnp.asarray(data), vmap_method="sequential")
+        del key, data, plan
+        raise InputError(
+            "method", f"statistical, sequential or bitwise for {name}", "another one",
+            "it runs on the host, where no program can be traced",
+        )  # fmt: skip
 
-    return Target(name, lambda epsilon, delta: claim, run, list, lambda: found, repeatable=repeatable)
+    def host(words: np.ndarray, data: Any, plan: Any) -> np.ndarray:
+        del plan
+        return _outputs(function, words, data, make)
+
+    return Target(
+        name, lambda epsilon, delta: claim, run, list, lambda: found, repeatable=repeatable, host=host,
+        unlisted="it runs on the host",
+    )  # fmt: skip
+
+
+def _outputs(
+    function: HostFunction, words: np.ndarray, data: Any, make: Callable[[int], Any]
+) -> np.ndarray:  # fmt: skip
+    """The function's outputs in trials with these words, ``float32`` or ``int32[t, ...]``."""
+    high, low = words.T.astype(np.uint64)
+    seeds = (high << np.uint64(32) | low).tolist()
+    answers, at = [], 0
+    try:
+        for at, seed in enumerate(seeds):  # noqa: B007
+            answers.append(function(data, make(seed)))
+    except InputError:
+        raise
+    except Exception as error:  # whatever a person's own code raises
+        given = f"{type(error).__name__}: {error}, with the seed {seeds[at]}"
+        raise InputError("function", "(database, seed) -> numbers", given, "call it once by hand") from error
+    try:
+        found = np.asarray(answers)
+    except ValueError as error:
+        advice = "pad the answer: its shape would tell the databases apart"
+        raise InputError("function", "answers of one shape", f"{error}", advice) from None
+    if found.dtype.kind not in "iufb":
+        raise InputError(
+            "function", "a number or an array of numbers", f"{found.dtype}", "encode the answer as numbers"
+        )
+    if found.dtype.kind == "f":
+        with np.errstate(over="ignore"):  # beyond float32's range is infinite
+            return found.astype(np.float32)
+    narrow = found.astype(np.int32)
+    if not np.array_equal(narrow, found):
+        raise InputError(
+            "function", "whole numbers that 32 bits hold, or floats", f"{found.flat[np.argmax(narrow != found)]}",
+            "return the number as a float, or as an array of smaller ones",
+        )  # fmt: skip
+    return narrow
+
+
+def shown(database: Any) -> Any:
+    """A database of any kind, for a person and for JSON: its numbers where they are few, else shapes and beginnings."""
+    leaves = jax.tree.leaves(database)
+    if len(leaves) != 1:
+        return [shown(leaf) for leaf in leaves]
+    array = np.asarray(leaves[0])
+    if array.size <= _WIDE:
+        return array.tolist()
+    return f"{array.dtype}[{', '.join(map(str, array.shape))}], begins with {array.reshape(-1)[:8].tolist()}"
 
 
 def of_outputs(
@@ -130,17 +190,3 @@ def _array(database: ArrayLike) -> np.ndarray:
             "database", "an array of numbers that 32 bits hold", repr(database), "encode it as whole numbers"
         )
     return found.astype(narrow)
-
-
-def _once(function: HostFunction, data: np.ndarray) -> jax.ShapeDtypeStruct:
-    try:
-        answer = np.asarray(function(data, 0))
-    except Exception as error:  # whatever a person's own code raises
-        raise InputError(
-            "function", "(database, seed) -> numbers", f"{type(error).__name__}: {error}", "call it once by hand"
-        ) from error
-    if answer.dtype.kind not in "iufb":
-        raise InputError(
-            "function", "a number or an array of numbers", f"{answer.dtype}", "encode the answer as numbers"
-        )
-    return jax.ShapeDtypeStruct(answer.shape, np.float32 if answer.dtype.kind == "f" else np.int32)

@@ -13,6 +13,7 @@ from dpjax.audit.databases import Universe
 from dpjax.audit.outcomes import NotListable, Run, exact_table
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
+from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
 from dpjax.core.types import Privacy
@@ -22,9 +23,10 @@ _ROUNDING = 2.0**-46  # of a log mass, relative to 1 + its size: what float64 ma
 _LEAST = -690.0  # below this log mass an outcome that the neighbour does not have may be one that underflowed there
 _SEEN = 1e-15  # mass from which on an outcome counts
 _CHUNK = 1 << 22  # numbers of a chunk of pairs
+_FEW, _FEWEST = 64, 128  # a 64th of the databases is timed first, where that is 128 or more
 
 
-def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Report:
+def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: Watch = unwatched) -> Report:
     """The largest loss of ``target`` at this budget over all neighbours of its universes.
 
     Args:
@@ -32,6 +34,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
       privacy: plain numbers.
       as_it_runs: the program with the float32 plan that it runs with. By default the plan's leaves are widened: the
         same numbers, but what follows from them is computed in float64.
+      watch: is told how many databases are done, of how many; where there are many, after a few that are done first.
 
     Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
       the rounding of log masses leaves open. InputError where there is no exact law, or a universe is of another
@@ -48,8 +51,12 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
     largest, found, pairs, words, outcomes = 0.0, 0.0, 0, [], 0
-    for universe in target.universes():
+    universes = target.universes()
+    for universe in universes:
         _same_relation(universe, claim)
+    work = Work(watch, sum(map(_size, universes)), "databases")
+    for universe in universes:
+        _timed(target, universe, plan, claim, work)
         table = target.table(universe.databases, plan)
         whole = [(claim, np.ones(len(table), bool))]
         for own, among in target.claims(*budget, universe.databases) if target.claims else whole:
@@ -60,6 +67,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False) -> Repo
             largest, found = max(largest, epsilon), max(found, delta)
             if best is None or (refuted, delta, epsilon) > best[:3]:
                 best = (refuted, delta, epsilon, (universe, table, place, own))
+        work.did(_size(universe))
         pairs += len(universe.pairs)
         outcomes = max(outcomes, int(np.sum(table.max(axis=0) >= np.log(_SEEN))))
         words.append(universe.what)
@@ -143,6 +151,27 @@ def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]
 def table_of_run(run: Run) -> Callable[[Any, Any], np.ndarray]:
     """A target's ``table`` from its ``run(key, database, plan)``: the program that runs, by `outcomes.exact_law`."""
     return lambda databases, plan: exact_table(run, databases, plan)
+
+
+def _size(universe: Universe) -> int:
+    return len(jax.tree.leaves(universe.databases)[0])
+
+
+def _timed(target: Target, universe: Universe, plan: Any, claim: Guarantee, work: Work) -> None:
+    """Audits a few databases of many, twice: the first time compiles, the second says how long all will take."""
+    few = _size(universe) // _FEW
+    if few < _FEWEST:
+        return
+    assert target.table is not None
+    databases = jax.tree.map(lambda part: part[:few], universe.databases)
+    pairs = universe.pairs[np.all(universe.pairs < few, axis=1)]
+    work.more(2 * few)
+    for _ in range(2):
+        table = target.table(databases, plan)
+        if len(pairs):
+            worst(table, pairs, claim)
+            exceeds(claim, table, pairs)
+        work.did(few)
 
 
 def _same_relation(universe: Universe, claim: Guarantee) -> None:

@@ -18,6 +18,7 @@ from dpjax.audit.pieces import ASKED, DRAW, checked, given, on_host, refuse
 from dpjax.audit.population import Population, Value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
+from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.draws import draw_p
@@ -88,7 +89,7 @@ def _only(value: Value) -> np.ndarray:
     return value.x[0] if value.each else value.x
 
 
-def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
+def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = unwatched) -> Report:
     """Compares two runs of ``target`` on each of its pairs, under one key.
 
     Found is the claimed epsilon times the largest part of a sensitivity that was used.
@@ -96,7 +97,8 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
     Violated if a mechanism is asked something that moved by more than its sensitivity, or if loops or branches outside
     the samplers went other ways. Consistent says that these pairs showed neither: it says nothing about the noise.
     Only mechanisms whose question can be compared entry by entry are listened to, so not the choosing mechanism and the
-    stability histogram, whose slots depend on the data. InputError where nothing else is asked.
+    stability histogram, whose slots depend on the data. InputError where nothing else is asked. ``watch`` is told how
+    many pairs are done.
     """
     begin = time.perf_counter()
     claim = target.claim(float(privacy.epsilon), float(privacy.delta))
@@ -104,7 +106,10 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0) -> Report:
     if not pairs:
         raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
     plan = target.plan(privacy)
-    found = [(difference(target, pair, plan, seed), pair) for pair in pairs]
+    found, work = [], Work(watch, len(pairs), "pairs")
+    for pair in pairs:
+        found.append((difference(target, pair, plan, seed), pair))
+        work.did(1)
     (ratio, what, questions), pair = max(found, key=lambda entry: entry[0][0])
     evidence = f"{questions} questions to mechanisms on each of {len(pairs)} pair(s), not their noise; at most, {what}"
     return Report(

@@ -5,19 +5,18 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.events import Chosen, Features, choose, contains, features
+from dpjax.audit.events import choose
+from dpjax.audit.machine import Machine
 from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
+from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
@@ -25,12 +24,12 @@ from dpjax.core.types import Privacy
 _TRAINING = 0.2  # share of the trials that choose pair, event and direction
 _SCREENING, _KEPT = 0.1, 8  # share of the trials that looks at pairs drawn at random, and how many of them go on
 _MOST_TRAINING = 1 << 20  # outputs held in memory, a side
-_TILE = 1 << 16
 
 
 def statistical(
     target: Target, privacy: Privacy, *, trials: int = 1_000_000, confidence: float = 0.95, seed: int = 0,
     distance: int = 1, sequential: bool = False, bitwise: bool = False, search: int = 0,
+    watch: Watch = unwatched,
 ) -> Report:  # fmt: skip
     """Tests the claim of ``target`` at this budget on its ``pairs``.
 
@@ -50,6 +49,7 @@ def statistical(
 
       search: so many neighbours drawn from the target's universes compete with its own pairs: a screening of a tenth of
         the trials, with keys of its own, keeps the eight that promise most.
+      watch: is told how many runs are done, of how many.
 
     Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes,
     or that returns NaN.
@@ -65,27 +65,39 @@ def statistical(
     if not pairs:
         raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
     compared = len(pairs)
-    rows = 0
+    rows = max(100, int(_SCREENING * trials) // compared) if search else 0
+    kept = min(compared, _KEPT) if search else compared
+    training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * kept) // kept)
+    fresh = max(trials - training * kept - rows * compared, 100)
+    work = Work(watch, 2 * (rows * compared + training * kept + fresh))
     if search:
-        rows = max(100, int(_SCREENING * trials) // compared)
-        screen = _Machine(target, privacy, seed, rows, rows, bitwise, "screening")
+        screen = Machine(target, privacy, seed, rows, rows, bitwise, "screening", work)
         pairs = _screened(screen, pairs, rows, claim)
-    training = max(100, min(int(_TRAINING * trials), _MOST_TRAINING * len(pairs)) // len(pairs))
-    fresh = max(trials - training * len(pairs) - rows * compared, 100)
-    machine = _Machine(target, privacy, seed, fresh, training, bitwise, "training")
+    machine = Machine(target, privacy, seed, fresh, training, bitwise, "training", work)
     options, outcomes = [], np.zeros(0, np.uint32)
     for number, pair in enumerate(pairs):
         sides = machine.outputs(pair, number)
         outcomes = np.unique(np.concatenate([outcomes, *(side.code for side in sides)]))
-        options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), pair))
-    of_bound, of_claim = (max(options, key=lambda option: option[0][which].merit) for which in range(2))
+        options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), number))
+    picked = []
+    for which in range(2):  # of the bound, of the claim
+        both, number = max(options, key=lambda option: option[0][which].merit)
+        picked.append((both[which], number))
+    together = picked[0][1] == picked[1][1]  # one pair: its fresh runs serve both events
+    groups = [picked] if together else [picked[:1], picked[1:]]
+    work.more(2 * fresh * (len(groups) - 1))
     results = []
-    for (chosen, _), pair in (of_bound, ((of_claim[0][1], None), of_claim[1])):
-        counts = machine.count(chosen, pair, fresh)
-        whole = _bet(counts, claim, level / 2) if sequential else tested(*_counts_of(*counts), claim, level / 2)
-        results.append((whole, chosen, pair))
+    for group_ in groups:
+        pair = pairs[group_[0][1]]
+        tiles = itertools.tee(machine.count([chosen for chosen, _ in group_], pair, fresh), len(group_))
+        for place, (chosen, _) in enumerate(group_):
+            counts = (tile[place] for tile in tiles[place])
+            whole = _bet(counts, claim, level / 2) if sequential else tested(*_counts_of(*counts), claim, level / 2)
+            results.append((whole, chosen, pair))
+    work.end()
     result, chosen, pair = min(results, key=lambda entry: entry[0].rank)
     evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
+    evidence += f"; {target.caveat}" * bool(target.caveat)
     x, y = result.counts
     silent = len(outcomes) == 1 and all(whole.counts == (0, 0) for whole, _, _ in results)  # fresh trials, too
     details = {
@@ -124,7 +136,7 @@ def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
     return found
 
 
-def _screened(machine: "_Machine", pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:
+def _screened(machine: Machine, pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:
     """The pairs on which a few trials speak most against the claim."""
     merits = [
         choose(*machine.outputs(pair, number), claim.epsilon, claim.delta, rows, 0.5)[1].merit
@@ -196,130 +208,3 @@ def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
     shares = most * np.linspace(0, 1, 101)[1:]
     growth = np.sum((joint + 0.25) * np.log1p(shares[:, None] * gains), axis=1)
     return float(shares[np.argmax(growth)]) if growth.max() > 0 else 0.05 * most
-
-
-def _traced(
-    key: Array, data: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int
-) -> tuple[Features, Array]:
-    """Features of ``count`` trials from number ``first`` on, and how many NaN are in each output, ``int32[t]``."""
-
-    def one(trial: Array) -> tuple[Features, Array]:
-        output = run(keys.of_trial(key, trial), data, plan)
-        floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
-        bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
-        return features(output, bitwise), bad
-
-    return jax.lax.map(one, first + jnp.arange(count, dtype=jnp.uint32), batch_size=batch)
-
-
-_STATIC = ("run", "bitwise", "batch", "count")
-_program = jax.jit(_traced, static_argnames=_STATIC)
-
-
-class _Machine:
-    """Runs the target on tiles of trials, on all local devices in turn.
-
-    All trials on databases of one shape, those that choose events and fresh ones, are chunks of one compiled program.
-    """
-
-    def __init__(
-        self, target: Target, privacy: Privacy, seed: int, trials: int, training: int, bitwise: bool, purpose: str
-    ):
-        self.target, self.root, self.purpose = target, keys.root(seed), purpose
-        self.tile = -(-trials // -(-trials // _TILE))  # as few tiles as can be, and hardly a trial too many
-        self.training, batch = training, min(target.at_once, training)
-        self.chunk = -(-min(training, _TILE) // batch) * batch  # of whole batches: a shorter one is another program
-        self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk}
-        self.plan = jax.tree.map(jnp.asarray, target.plan(privacy))
-        self.numbers = 0
-
-    def _chunks(self, program: Any, key: Array, data: Any, first: int, stop: int) -> Iterator[tuple[Features, Array]]:
-        for at in range(first, stop, self.chunk):
-            yield program(key, data, jnp.uint32(at), self.plan, **self.how)
-
-    def _trained(self, program: Any, key: Array, data: Any) -> tuple[Features, np.ndarray]:
-        found = list(self._chunks(program, key, data, 0, self.training))
-        return jax.tree.map(lambda *parts: np.concatenate(parts)[: self.training], *found)
-
-    def outputs(self, pair: Pair, number: int) -> tuple[Features, Features]:
-        """Training trials on both sides."""
-        self._check(pair)
-        found = []
-        for side, data in enumerate((pair.first, pair.second)):
-            key = keys.stream(self.root, f"{self.purpose} {number} {side}")
-            with jax.default_device(jax.local_devices()[0]):  # as `count` has it: programs are told apart by it
-                seen, bad = self._call(self._trained, _program, key, data)
-                if number == side == 0 and self.target.repeatable:
-                    self._check_repeats(seen, key, data)
-            if bad.any():
-                raise InputError(
-                    "target", "outputs without NaN",
-                    f"NaN in {bad.sum()} places of {self.training} trials on {pair.show(data)}",
-                    "return -1 or another code where there is no answer",
-                )  # fmt: skip
-            found.append(seen)
-        self.numbers = found[0].numbers.shape[-1]
-        return found[0], found[1]
-
-    def count(self, chosen: Chosen, pair: Pair, trials: int) -> Iterator[np.ndarray]:
-        """How many fresh trials had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int64[4]``, tile by tile.
-
-        A few tiles are under way at once.
-        """
-        order = (pair.second, pair.first) if chosen.swapped else (pair.first, pair.second)
-        sides = [(keys.stream(self.root, f"fresh {side}"), data)
-                 for side, data in zip(("likelier", "other"), order, strict=True)]  # fmt: skip
-        devices = itertools.cycle(jax.local_devices())
-        waiting: list[tuple[int, list[list[Array]]]] = []
-        for first in range(0, trials, self.tile):
-            stop = min(trials, first + self.tile)
-            with jax.default_device(next(devices)):
-                happened = [[contains(chosen.event, seen) for seen, _ in self._chunks(_program, *side, first, stop)]
-                            for side in sides]  # fmt: skip
-            waiting.append((stop - first, happened))
-            if len(waiting) > 2 * len(jax.local_devices()):
-                yield _joint(*waiting.pop(0))
-        for tile in waiting:
-            yield _joint(*tile)
-
-    def _check(self, pair: Pair) -> None:
-        """Refuses a target whose output changes its shape with the data."""
-        key = keys.stream(self.root, "check")
-        shapes = []
-        for data in (pair.first, pair.second):
-            run = lambda key, data: self.target.run(key, data, self.plan)  # noqa: E731
-            shapes.append(self._call(jax.eval_shape, run, key, data))
-        if str(shapes[0]) != str(shapes[1]):
-            raise InputError(
-                "target", "outputs of one shape on all databases", f"{shapes[0]} and {shapes[1]}",
-                "pad the output: its shape would tell the databases apart",
-            )  # fmt: skip
-
-    def _check_repeats(self, seen: Features, key: Array, data: Any) -> None:
-        """Refuses a target that does not repeat itself: run again, and traced anew where that is another program."""
-        anew = jax.jit(lambda *given, **how: _traced(*given, **how), static_argnames=_STATIC)
-        given = key, data, jnp.uint32(0), self.plan
-        texts = [one.lower(*given, **self.how).as_text().partition("\n")[2] for one in (_program, anew)]
-        same = texts[0] == texts[1] and "callback" not in texts[0]  # text says nothing of the host's code
-        if not np.array_equal(seen.code, self._trained(_program if same else anew, key, data)[0].code):
-            raise InputError(
-                "target", "a pure function: the same key, the same output", "two different outputs for one key",
-                "draw all randomness from the key",
-            )  # fmt: skip
-
-    @staticmethod
-    def _call(function: Any, *arguments: Any, **how: Any) -> Any:
-        try:
-            return function(*arguments, **how)
-        except InputError:
-            raise
-        except Exception as error:  # whatever a person's own code raises
-            raise InputError(
-                "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
-                "run it once by hand under jax.jit; a host function needs an adapter",
-            ) from error  # fmt: skip
-
-
-def _joint(trials: int, happened: list[list[Array]]) -> np.ndarray:
-    x, y = (np.concatenate(parts)[:trials] for parts in happened)
-    return np.bincount(2 * x.astype(np.int64) + y, minlength=4)

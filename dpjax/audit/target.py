@@ -54,6 +54,8 @@ class Target:
       canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
         inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
       at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
+      host: (words ``uint32[t, 2]``, database, plan) -> outputs, a pytree of arrays that lead with t, for an algorithm
+        that runs on the host: what statistical audits call in place of ``run``; words are the data of the trials' keys.
       claims: (epsilon, delta, databases) -> [(claim, for which ``bool[m]``)] where ``claim`` is the weakest of several.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
@@ -72,4 +74,5 @@ class Target:
     canaries: Callable[[Array, Array, Any], Array] | None = None
     at_once: int = 1 << 10
     unlisted: str = ""
+    host: Callable[[np.ndarray, Any, Any], Any] | None = None
     claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None

@@ -20,7 +20,6 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from dp_accounting.rdp import RdpAccountant
 from jax import Array
 from jax.tree_util import register_dataclass
-from scipy.stats import poisson
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -68,6 +67,8 @@ def batch_for(expected: int, steps: int, epsilon: float, delta: float) -> int:
     (Anderson and Samuels 1967). Dropping rows in any of the steps has probability t at most, and costs (1 + e^epsilon)
     t of delta; t is so small that this is what `noise_multiplier` spares.
     """
+    from scipy.stats import poisson  # a slow import, not needed to name what there is
+
     limit = _SPARE * delta / (1 + exp(epsilon))
     return smallest(lambda rows: rows > expected and steps * poisson.sf(rows, expected) <= limit)
 

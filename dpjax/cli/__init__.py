@@ -1,6 +1,5 @@
 """The command line: measure, learn, plan, look. Each command is a file whose ``run`` returns an `Answer`."""
 
-import contextlib
 import importlib
 import json
 import sys
@@ -9,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import dpjax
-from dpjax.cli.arguments import COMMANDS, parse
+from dpjax.cli.arguments import COMMANDS
+from dpjax.cli.parsing import parse
+from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import InputError
 
 Answer = tuple[dict[str, Any], Callable[[], None]]
@@ -26,23 +27,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if [*given] == ["--version"]:
         print(f"dpjax {dpjax.__version__}")
         return 0
+    fit_streams()
+    answer: dict[str, Any] = {}
     try:
         command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
         answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # only now: help needs no JAX
+        if command.json:
+            print(json.dumps(answer, allow_nan=False))
+        else:
+            show()
+        sys.stdout.flush()
     except InputError as error:
         print(f"{getattr(error, 'trace', '')}dpjax: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of standard output has seen enough
+        give_up_output()
     except Exception:  # a fault of ours; Python's own status for it, 1, means a refuted claim here
         traceback.print_exc()
         return 3
     except KeyboardInterrupt:
         print("dpjax: interrupted; what was computed is stored, run the same command to go on", file=sys.stderr)
         return 130
-    with contextlib.suppress(BrokenPipeError):
-        if command.json:
-            print(json.dumps(answer, allow_nan=False))
-        else:
-            show()
-        sys.stdout.flush()
     return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 4 if answer.get("failed") else 0

@@ -1,29 +1,27 @@
 """`dpjax audit`: a target by name, or everything."""
 
-import inspect
 import json
+import sys
 from dataclasses import replace
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table as Printed
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
 from dpjax.audit.report import VACUOUS
+from dpjax.audit.watch import Watch, unwatched
 from dpjax.cli import Answer
 from dpjax.cli.arguments import AuditCommand
-from dpjax.concepts import Domain, Points
+from dpjax.cli.own import blamed, own_target
+from dpjax.cli.printing import Table, console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, PersonsFault, imported, public_names
-from dpjax.experiments.progress import Progress
+from dpjax.experiments.build import LEARNERS, public_names
+from dpjax.experiments.progress import Estimate, Progress
 
 _SURE = ("exact", "replay")  # these raise no false alarm
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
-_ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
 _SHARP = Privacy(4.0, 0.3)
 _TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
 _RELATIONS = {relation.value: relation for relation in Neighboring}
@@ -32,7 +30,7 @@ _RELATIONS = {relation.value: relation for relation in Neighboring}
 def run(command: AuditCommand) -> Answer:
     """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
     checks.choice("method", command.method, METHODS)
-    privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
+    privacy = Privacy(checks.epsilon(1.0 if command.epsilon is None else command.epsilon), checks.delta(command.delta))
     if command.trials is not None:
         checks.integer("trials", command.trials, 1)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
@@ -42,18 +40,28 @@ def run(command: AuditCommand) -> Answer:
         )
     checks.choice("calibration", command.calibration, ("corrected", "printed"))
     if command.target is not None:
-        reports = [_run(find(command.target, relation, command.calibration), privacy, command)]
+        name = command.target
+
+        def audited() -> Report:
+            target = find(name, relation, command.calibration, command)
+            with Estimate() as estimate:
+                return _run(target, privacy, command, estimate)
+
+        reports = [blamed(name, audited) if ":" in name else audited()]
         answer = reports[0].to_dict()
     else:
         _plain("--all", relation, command.calibration)
+        _no_databases("--all", command)
         reports, todo = [], everything(privacy)
         tests = sum(_method(target, command) not in _SURE for target, _ in todo)
         of_row = audit.confidence_of_each(command.confidence, max(1, tests))
+        print(f"dpjax: {len(todo)} claims, {tests} of them by a statistical test", file=sys.stderr, flush=True)
         with Progress() as progress:
+            alive: Watch = lambda done, total, what: progress.trials(0)  # noqa: E731
             for target, budget in todo:
                 progress.step(f"{target.name} at ({budget.epsilon:g}, {budget.delta:g})", len(reports), len(todo))
                 seed = audit.seed_of(name_of_row(target, budget), command.seed)
-                reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed)))
+                reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed), alive))
                 answer = {
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
                     "confidence": command.confidence,
@@ -69,17 +77,15 @@ def run(command: AuditCommand) -> Answer:
         answer["figures"] = [] if not curve else [str(p) for p in plot_privacy(answer, command.out / "audit")]
 
     def show() -> None:
-        console = Console()
-        if not console.is_terminal:
-            console = Console(width=_WIDE)  # a file has no edge
+        out = console()
         if command.all:
-            printed = Printed(*_HEADINGS)
+            printed = Table(*_HEADINGS)
             for report in reports:
                 printed.add_row(*_row(report))
-            console.print(printed)
-            console.print(together(command.confidence), highlight=False, soft_wrap=True)
+            out.print(printed)
+            out.print(together(command.confidence), highlight=False)
         else:
-            console.print(str(reports[0]), markup=False, highlight=False, soft_wrap=True)
+            out.print(str(reports[0]), markup=False, highlight=False)
 
     return answer, show
 
@@ -103,15 +109,19 @@ def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand)
         replace_file(command.out / "audit.md", page.encode())
 
 
-def find(name: str, relation: Neighboring, calibration: str) -> Target:
+def find(name: str, relation: Neighboring, calibration: str, command: AuditCommand | None = None) -> Target:
     """A mechanism, a sanitizer, a learner's world by the name of `dpjax.evidence`, or ``module:object``.
 
-    The object is a `dpjax.audit.Target`, a function that makes one, a Learner, or a function (concepts, k) -> Learner.
+    The object is a `dpjax.audit.Target`, a function that makes one, a Learner, a function (concepts, k) -> Learner, or
+    a function of key and data, see `own.own_target`.
     """
     rules = {target.name: target for target in evidence.accounting_targets()}
+    command = command or AuditCommand()
     if ":" in name and name not in rules:
-        _plain(name, relation, calibration)
-        return _own(name)
+        target, takes_relation = own_target(name, command, relation)
+        _plain(name, Neighboring.REPLACE_ONE if takes_relation else relation, calibration)
+        return target
+    _no_databases(name, command)
     if name in evidence.mechanism_names():
         return evidence.mechanism_target(name, relation, calibration)
     if name in evidence.median_names():
@@ -149,6 +159,14 @@ def _plain(name: str, relation: Neighboring, calibration: str) -> None:
         raise InputError("relation", f"{Neighboring.REPLACE_ONE.value} for {name}", relation.value, advice)
 
 
+def _no_databases(name: str, command: AuditCommand) -> None:
+    """Refuses what is said of a function of a person's own."""
+    for field in ("pairs", "histograms", "kind"):
+        if (got := getattr(command, field)) is not None:
+            advice = "leave it out, or name a function module:function of your own"
+            raise InputError(field, f"none for {name}", repr(got), advice)
+
+
 def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
     """Everything exported with a claim, under each relation that it is made for, and the budget to audit it at.
 
@@ -175,7 +193,6 @@ def markdown(reports: list[Report]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_WIDE = 160
 _HEADINGS = ("target", "relation", "claimed", "found: epsilon", "delta", "method", "verdict", "seconds")
 
 
@@ -193,7 +210,7 @@ def _method(target: Target, command: AuditCommand) -> str:
     return auto if command.method == "auto" else command.method
 
 
-def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
+def _run(target: Target, privacy: Privacy, command: AuditCommand, watch: Watch = unwatched) -> Report:
     method, why = _method(target, command), target.unlisted
     trials = command.trials or (_TRIALS_OF_ALL if command.all else _TRIALS)
     for option, usual in (("search", 0), ("distance", 1)):
@@ -201,49 +218,21 @@ def _run(target: Target, privacy: Privacy, command: AuditCommand) -> Report:
             raise InputError(option, f"{usual} for method {method}", str(got), "leave it out, or --method statistical")
     if method == "exact":
         try:
-            return audit.exact(target, privacy)
+            return audit.exact(target, privacy, watch=watch)
         except audit.NotListable as error:
             if command.method == "exact" or command.all:  # levels were divided by what the targets say of themselves
                 raise
             why = str(error)
     if method == "replay":
-        return audit.replay(target, privacy, seed=command.seed)
+        return audit.replay(target, privacy, seed=command.seed, watch=watch)
     if method == "one-run":
         confidence, seed = command.confidence, command.seed
         return audit.one_run_of(target, privacy, canaries=trials, confidence=confidence, seed=seed)
     report = audit.statistical(
         target, privacy, trials=trials, confidence=command.confidence, seed=command.seed,
         distance=command.distance, sequential=method == "sequential",
-        bitwise=method == "bitwise", search=command.search,
+        bitwise=method == "bitwise", search=command.search, watch=watch,
     )  # fmt: skip
     if why:
         report.details["not_exact"] = why
     return report
-
-
-def _own(name: str) -> Target:
-    module, _, path = name.partition(":")
-    try:
-        found: Any = imported(module)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except AttributeError as error:
-        raise InputError("target", f"an object of {module}", repr(name), f"check the name ({error})") from error
-    if callable(found) and not isinstance(found, type) and not hasattr(found, "learn"):
-        try:
-            takes = inspect.signature(found).parameters
-            found = found(Points(Domain(_ELEMENTS)), _CONCEPTS) if takes else found()
-        except InputError:
-            raise
-        except Exception as error:
-            raise PersonsFault(name, error) from error
-    if isinstance(found, Target):
-        return found
-    missing = [face for face in ("plan", "learn", "guarantee", "hard_neighbors") if not hasattr(found, face)]
-    if missing or isinstance(found, type):
-        given = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
-        raise InputError(
-            "target", "a dpjax.audit.Target or a Learner", given + f" without {', '.join(missing)}" * bool(missing),
-            "name an instance or a function (concepts, k) -> Learner, or make a dpjax.audit.Target of it",
-        )  # fmt: skip
-    return evidence.learner_target(found, name, getattr(found, "k", 1))

@@ -2,11 +2,10 @@
 
 import importlib
 
-from rich.console import Console
-from rich.table import Table as Printed
-
 from dpjax.cli import Answer
 from dpjax.cli.arguments import BenchCommand
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
 from dpjax.core.checks import InputError
 
 
@@ -29,6 +28,6 @@ def run(command: BenchCommand) -> Answer:
             printed.add_row(
                 row["name"], f"{row['value']:.3g}", row["peer"], f"{row['peer_value']:.3g}", f"{row['ratio']:.2f}", goal
             )
-        Console().print(printed)
+        screen().print(printed)
 
     return {"rows": rows}, show

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from rich.console import Console
-from rich.table import Table as Printed
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CurveCommand
 from dpjax.cli.flags import study_of
 from dpjax.cli.plot import options_of
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import engine
@@ -41,7 +41,7 @@ def run(command: CurveCommand) -> Answer:
 
 
 def _show(answer: dict[str, Any], study: Study) -> None:
-    console, rows = Console(), Printed(title=study.title or "Samples needed: n*")
+    console, rows = screen(), Printed(title=study.title or "Samples needed: n*")
     for heading in ("learner", "k", "epsilon", "n* in", "theorem", "trials"):
         rows.add_column(heading, justify="left" if heading == "learner" else "right")
     for star in answer["n_star"]:

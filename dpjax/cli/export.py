@@ -5,10 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from rich.console import Console
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ExportCommand
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.files import replace_file
 from dpjax.experiments.results import Result
@@ -23,18 +23,23 @@ def run(command: ExportCommand) -> Answer:
     chosen = [checks.choice("tables", name, TABLES) for name in command.tables or TABLES]
     result = Result.load(command.result)
     folder = command.out or (command.result if command.result.is_dir() else command.result.parent)
+    tables = {name: getattr(result, name) for name in chosen}
+    if command.between is not None:
+        tables["differences"] = result.differences(command.between)
+    if command.alphas:
+        tables["n_star_at"] = result.n_star_at(command.alphas)
     written: list[Path] = []
-    for name in chosen:
-        table, sink = getattr(result, name), pa.BufferOutputStream()
+    for name, table in tables.items():
+        sink = pa.BufferOutputStream()
         write(table, sink)
         written.append(folder / f"{name}.{command.format}")
         replace_file(written[-1], sink.getvalue())
-    rows = {name: getattr(result, name).num_rows for name in chosen}
+    rows = {name: table.num_rows for name, table in tables.items()}
     answer = {"files": [str(path) for path in written], "rows": rows, "left": result.data.get("left", 0)}
 
     def show() -> None:
-        console = Console()
-        for path, name in zip(written, chosen, strict=True):
+        console = screen()
+        for path, name in zip(written, tables, strict=True):
             console.print(f"written: {path}, {rows[name]} rows", soft_wrap=True)
         if answer["left"]:
             console.print(f"{answer['left']} curves are not measured yet")

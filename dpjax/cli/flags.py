@@ -27,6 +27,11 @@ def study_of(command: Any) -> Study:
             data[table] = {**data.get(table, {}), **given}
     if command.n:
         data.pop("search", None)
+        unused = [name for name in ("points", *_TABLES["search"]) if getattr(command, name) is not None]
+        if unused:
+            raise InputError(
+                unused[0], "none beside n", str(getattr(command, unused[0])), "leave it out, or leave out n"
+            )
     if command.concepts is not None:
         data["task"] = {key: value for key, value in data["task"].items() if key not in ("use", "arguments", "targets")}
     if command.learners:
@@ -46,8 +51,10 @@ def read(path: Path) -> dict[str, Any]:
         return config.read_toml(path)
     if path.suffix in _FIGURES:
         found = read_metadata(path).get("config")
-        if not isinstance(found, Mapping) or "task" not in found:
-            raise InputError("config", "a figure of a study", f"{path}, drawn by something else", "give another one")
+        if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
+            script = f"scripts/{found['script']}.py" if found and "script" in found else "something else"
+            advice = "give another figure, or run what drew it"
+            raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])

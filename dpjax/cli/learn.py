@@ -1,133 +1,257 @@
 """`dpjax learn`: hypotheses, guarantee and held-out errors of a person's own table."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table as Printed
 
 from dpjax import baselines
 from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
-from dpjax.concepts import Domain, areas
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
+from dpjax.concepts import areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
-from dpjax.core.types import Accuracy, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, call, concepts_of, parameters
 from dpjax.experiments.reports import about
+from dpjax.experiments.spec import spec_of
+from dpjax.experiments.store import versions
 from dpjax.learners.columns import for_concepts
-from dpjax.tables import columns as table
-from dpjax.tables import places as shapes
+from dpjax.tables import columns, grids, places, warn
+from dpjax.tables.constant import Constant
+from dpjax.tables.learned import Learned
+from dpjax.tables.reading import Form, header
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
-_LOOSE = 10.0  # the epsilon at which a shape's learner is compared with itself
+_LOOSE = 10.0  # the epsilon at which a learner is compared with itself
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is to be run: the table, the learner of its concepts, and numbers."""
+
+    data: columns.Table
+    placing: grids.Placing
+    learner: Any
+    privacy: Privacy
+    accuracy: Accuracy
+    trials: int
+    test_rows: int
+    seed: int
+
+    def held_out(self, learners: Mapping[str, Any], privacy: Privacy) -> dict[str, np.ndarray]:
+        return columns.held_out(
+            learners, self.data, privacy, self.accuracy, self.seed, self.trials, self.test_rows
+        )  # fmt: skip
+
+    def errors(self) -> dict[str, np.ndarray]:
+        """Held-out errors of the learner, of what it is compared with, and of the best constant."""
+        concepts = self.learner.concepts
+        if hasattr(concepts, "pieces"):
+            others = {"not_private": baselines.ERM(concepts), "constant": Constant()}
+            return self.held_out({"private": self.learner, **others}, self.privacy)
+        found = self.held_out({"private": self.learner, "constant": Constant()}, self.privacy)
+        loose = self.held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
+        return {"private": found["private"], f"epsilon_{_LOOSE:g}": loose["private"], "constant": found["constant"]}
 
 
 def run(command: LearnCommand) -> Answer:
-    """Learns from a table; the answer holds hypotheses, guarantee and held-out errors."""
+    """Learns from a table; the answer holds hypotheses, guarantee, held-out errors and warnings."""
+    asked = _asked(command)
+    data, learner, rows = asked.data, asked.learner, len(asked.data.y)
+    guarantee = learner.guarantee(columns.plan_for(learner, asked.privacy, asked.accuracy, rows))
+    hypothesis = columns.learn_all(learner, data, asked.privacy, asked.accuracy, asked.seed)
+    if trimmed := getattr(learner.concepts, "trimmed", None):
+        hypothesis = trimmed(hypothesis)
+    learned = Learned(learner, hypothesis, asked.placing, data.names, command.positive)
+    rules, errors = learned.rules(), asked.errors()
+    released = {
+        "versions": versions(), "epsilon": command.epsilon, "delta": command.delta, "alpha": command.alpha,
+        "beta": command.beta, "guarantee": None if guarantee is None else guarantee.to_dict(), "concepts": rules,
+    }  # fmt: skip
+    if asked.placing.shape:
+        released["box"] = list(command.box)
+    told = [{**rule, **_spread(errors, j, asked.test_rows)} for j, rule in enumerate(rules)]
+    needed = warn.rows_needed(learner, asked.privacy, asked.accuracy)
+    answer = {
+        **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
+        "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
+        "test_rows": asked.test_rows, "bits": command.bits, "seed": command.seed, "concepts": told,
+        "sample_size": needed.rows, "warnings": [*needed.warnings(rows), *warn.of_errors(told)],
+    }  # fmt: skip
+    if command.out is not None:
+        answer["files"] = _kept(command, answer, released, learned, data)
+    return answer, lambda: _show(command, answer, guarantee)
+
+
+def _asked(command: LearnCommand) -> _Asked:
+    """Everything that can be refused before anything runs."""
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
     accuracy = Accuracy(checks.probability("alpha", command.alpha), checks.probability("beta", command.beta))
     checks.probability("test_share", command.test_share)
     checks.integer("seed", command.seed, 0, 2**32 - 1)
-    trials = command.trials
-    if trials is not None:
-        checks.integer("trials", trials, 1)
+    if command.trials is not None:
+        checks.integer("trials", command.trials, 1)
+    form = Form(command.delimiter, command.encoding, command.missing)
     builder = Builder(command.imports)
-    learner = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
-    kind = command.concepts or concepts_of(learner) or "Thresholds"
+    found = builder.find("learner", call("learner", command.learner)["use"], LEARNERS)
+    usual = (concepts_of(found) if callable(found) else None) or "Thresholds"
+    kind = usual if command.concepts is None else command.concepts
     shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
-    data, within, extra = (_places if shape else _columns)(command, builder)
+    placing, targets = (_on_plane if shape else _on_lines)(command, form)
+    data = columns.read(
+        command.table, placing, targets, form, command.positive, clip=command.clip, drop_missing=command.drop_missing
+    )  # fmt: skip
+    within = builder.knowing(d=2**command.bits - 1) if shape else builder.knowing(domain=placing.domain)
     concepts = within.build("concepts", kind, CONCEPTS)
     rows, k = data.y.shape
-    chosen = for_concepts(within.knowing(concepts=concepts, k=k).build("learner", command.learner, LEARNERS), k)
+    if rows < 2:
+        raise InputError("table", "at least two rows, one to hold out", str(rows), "check the file")
+    within = within.knowing(concepts=concepts, k=k)
+    learner = _learner(command, found, within, k)
     if data.own_points:
-        table.require_own_points(chosen)
-    guarantee = chosen.guarantee(chosen.plan(privacy, accuracy, rows))
-    hypothesis = table.learn_all(chosen, data, privacy, accuracy, command.seed)
-    found = (shapes.summary if shape else table.summary)(chosen, hypothesis, data)
-    trials = trials or (_SHAPE_TRIALS if shape else _TRIALS)
-    test_rows = min(rows - 1, max(1, round(command.test_share * rows)))
-    asked = accuracy, command.seed, trials, test_rows
-    if shape:
-        budgets = {"private": privacy, f"epsilon_{_LOOSE:g}": Privacy(_LOOSE, privacy.delta)}
-        errors = {name: table.held_out({name: chosen}, data, budget, *asked)[name] for name, budget in budgets.items()}
-    else:
-        errors = table.held_out({"private": chosen, "not_private": baselines.ERM(concepts)}, data, privacy, *asked)
-    for j, row in enumerate(found):
-        for name, counts in errors.items():
-            share = counts[:, j] / test_rows
-            row[f"error_{name}"] = {"mean": float(share.mean()), "q05": float(np.quantile(share, 0.05)),
-                                    "q95": float(np.quantile(share, 0.95))}  # fmt: skip
-    answer = {
-        "table": str(command.table), "rows": rows, "k": k, "learner": command.learner, "trials": trials,
-        "test_rows": test_rows, "bits": command.bits, "seed": command.seed, "concepts": found,
-        "guarantee": None if guarantee is None else guarantee.to_dict(), **extra,
-    }  # fmt: skip
+        columns.require_own_points(learner)
     if command.out is not None:
-        answer["files"] = _kept(command, answer, chosen.concepts, hypothesis, data)
-
-    def show() -> None:
-        title = f"{command.learner} on {rows} rows, {k} concept{'s' if k > 1 else ''}"
-        beside, console = list(errors)[1], Console()
-        headings = ("concept", "hypothesis (all rows)", "held-out error", "5% - 95%", beside.replace("_", " "))
-        printed = Printed(*headings, "5% - 95%", title=title)
-        for row in found:
-            mine, other = row["error_private"], row[f"error_{beside}"]
-            printed.add_row(
-                row["concept"], row["rule"], f"{mine['mean']:.3f}", f"{mine['q05']:.3f} - {mine['q95']:.3f}",
-                f"{other['mean']:.3f}", f"{other['q05']:.3f} - {other['q95']:.3f}",
-            )  # fmt: skip
-        console.print(printed)
-        console.print(f"errors: means over {trials} keyed splits, {test_rows} rows held out; they are not private")
-        if shape:
-            console.print(f"moved to the edge of the box: {extra['moved']} of {rows} rows; this is not private")
-        for path in answer.get("files", ()):
-            console.print(f"written: {path}")
-        text = str(guarantee) if guarantee is not None else "no privacy guarantee"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    return answer, show
+        spec_of(learner, "learner")
+    trials = command.trials or (_SHAPE_TRIALS if shape else _TRIALS)
+    test_rows = min(rows - 1, max(1, round(command.test_share * rows)))
+    return _Asked(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed)
 
 
-def _columns(command: LearnCommand, builder: Builder) -> tuple[table.Table, Builder, dict[str, Any]]:
-    """The table, a builder that knows its domain, and nothing more to say."""
-    if command.box is not None:
+def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
+    """The learner of k concepts; where rows may be left out, one that is private though their number is not public."""
+
+    def made(known: Builder) -> Any:
+        written = _with_usual(command.learner, found, known)
+        return for_concepts(known.build("learner", written, LEARNERS), k)
+
+    if not command.drop_missing:
+        return made(within)
+    relation = Neighboring.ADD_OR_REMOVE_ONE
+    try:
+        learner = made(replace(within, instead={"neighboring": relation}))
+    except InputError:
+        learner = made(within)  # says what is wrong, if it is not the relation
+    if learner.neighboring is not relation:
+        raise InputError(
+            "drop-missing", f"a learner that is private under {relation.value}",
+            f"one under {learner.neighboring.value}",
+            "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private",
+        )  # fmt: skip
+    return learner
+
+
+def _with_usual(text: str, learner: Any, builder: Builder) -> dict[str, Any]:
+    """The learner as written, with its ``usual`` values of arguments that are left out."""
+    written, usual = call("learner", text), getattr(learner, "usual", {})
+    if not usual:
+        return written
+    named = builder.free(learner)[: len(written.get("arguments", ()))]
+    return {**{name: value for name, value in usual.items() if name not in named}, **written}
+
+
+def _on_lines(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
+    if command.box:
         raise InputError("box", "none for a class over a line", repr(command.box), "give --bounds for every feature")
-    placed = table.grids(command.features, command.bounds, command.bits, command.flip)
-    data = table.read(command.table, command.features, command.target, placed, command.clip)
-    return data, builder.knowing(domain=Domain(2**command.bits)), {}
+    return grids.on_lines(command.features, command.bounds, command.bits, command.flip), command.target
 
 
-def _places(command: LearnCommand, builder: Builder) -> tuple[table.Table, Builder, dict[str, Any]]:
-    """The table of places, a builder that knows the grid, and the public box with what was moved into it."""
+def _on_plane(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
+    """Without names of columns the file has three."""
     if command.bounds or command.flip:
         raise InputError("bounds and flip", "none for a shape", "some", "give --box X0 Y0 X1 Y1")
     if command.out is not None:
         areas.shapely_module()
-    placing = shapes.grids(command.box, command.bits)
-    data, moved = shapes.read(command.table, command.features, command.target, placing)
-    return data, builder.knowing(d=2**command.bits - 1), {"box": list(command.box or ()), "moved": moved}
+    features, targets = command.features, command.target
+    placing = grids.on_plane(features, command.box, command.bits)
+    if features or targets:
+        return placing, targets
+    names = header(command.table, form)
+    if len(names) != 3:
+        raise InputError(
+            "table", "three columns x, y, label, or --features X Y --target LABEL", f"{len(names)} columns",
+            "name the columns",
+        )  # fmt: skip
+    return grids.on_plane(names[:2], command.box, command.bits), (names[2],)
+
+
+def _spread(errors: Mapping[str, np.ndarray], j: int, test_rows: int) -> dict[str, dict[str, float]]:
+    """Mean and quantiles of each learner's held-out errors on concept j."""
+    found = {}
+    for name, counts in errors.items():
+        share = counts[:, j] / test_rows
+        low, high = (float(np.quantile(share, level)) for level in (0.05, 0.95))
+        found[f"error_{name}"] = {"mean": float(share.mean()), "q05": low, "q95": high}
+    return found
 
 
 def _kept(
-    command: LearnCommand, answer: dict[str, Any], concepts: Any, hypothesis: Any, data: table.Table
+    command: LearnCommand, answer: dict[str, Any], released: dict[str, Any], learned: Learned, data: columns.Table
 ) -> list[str]:  # fmt: skip
-    """Writes the answer and, of a shape, its region and a picture; returns the paths."""
-    from dpjax.plots.polygons import plot_polygon
-
+    """Writes what was learned, the whole answer and, of a shape, its region and a picture; returns the paths."""
     assert command.out is not None
-    files, path = [], command.out / "learned.json"
-    if "box" in answer:
-        answer |= shapes.geometry(concepts, hypothesis, data)
-        error = answer["concepts"][0]["error_private"]["mean"]
+    concepts, files = learned.learner.concepts, []
+    if hasattr(concepts, "halfplanes"):
+        from dpjax.plots.polygons import plot_polygon
+
+        region = places.geometry(concepts, learned.hypothesis, learned.placing.grids)
+        released, error = {**released, **region}, answer["concepts"][0]["error_private"]["mean"]
+        answer |= region
         config = {name: answer[name] for name in ("learner", "rows", "bits", "box")}
         config |= {name: getattr(command, name) for name in ("epsilon", "delta", "alpha", "beta")}
         files = plot_polygon(
-            (concepts, hypothesis), data.sample(), command.out / "learned", about(config, command.seed),
+            (concepts, learned.hypothesis), data.sample(), command.out / "learned", about(config, command.seed),
             f"{command.learner}: {data.names[0]}", f"{answer['rows']} rows, epsilon = {command.epsilon:g}: held-out "
-            f"error {error:.3f}. Rows are shown: not private", box=shapes.box_of(data.grids),
+            f"error {error:.3f}. Rows are shown: not private", box=places.box_of(learned.placing.grids),
         )  # fmt: skip
-    replace_file(path, json.dumps(answer, indent=1, allow_nan=False).encode())
-    return [str(one) for one in (path, *files)]
+    try:
+        released = {**released, "model": learned.to_dict()}
+    except InputError as error:  # a hypothesis of a type from outside; nothing that was computed is lost
+        answer["warnings"].append(f"`dpjax predict` cannot apply learned.json: {error}")
+    for name, content in (("errors.json", answer), ("learned.json", released)):
+        replace_file(command.out / name, json.dumps(content, indent=1, allow_nan=False).encode())
+        files.insert(0, command.out / name)
+    return [str(one) for one in files]
+
+
+def _show(command: LearnCommand, answer: Mapping[str, Any], guarantee: Any) -> None:
+    console = screen()
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    rows, k = answer["rows"], answer["k"]
+    title = f"{command.learner} on {rows} rows, {k} concept{'s' if k > 1 else ''}"
+    names = [name for name in answer["concepts"][0] if name.startswith("error_")]
+    headings = {"error_private": "held-out error"}
+    printed = Printed(title=title)
+    for heading in ("concept", "hypothesis (all rows)"):
+        printed.add_column(heading, overflow="fold")
+    for name in names:
+        printed.add_column(headings.get(name, name.removeprefix("error_").replace("_", " ")))
+    for row in answer["concepts"]:
+        spreads = (f"{row[name]['mean']:.3f} ({row[name]['q05']:.3f}-{row[name]['q95']:.3f})" for name in names)
+        printed.add_row(row["concept"], row["rule"], *spreads)
+    console.print(printed, markup=False)
+    say(
+        f"errors: means (5%-95%) over {answer['trials']} keyed splits, {answer['test_rows']} rows held out; "
+        "they are not private"
+    )
+    if command.positive is not None:
+        say(f"label 1 is {command.positive!r}")
+    if command.box:
+        say(f"moved to the edge of the box: {answer['moved']} of {rows} rows; this is not private")
+    elif command.clip:
+        say(f"moved to the nearest bound: {answer['moved']} of {rows} rows; this is not private")
+    if command.drop_missing:
+        say(f"left out for missing values: {answer['dropped']} of {rows + answer['dropped']} rows; this is not private")
+    for text in answer["warnings"]:
+        say(f"warning: {text}")
+    for path in answer.get("files", ()):
+        say(f"written: {path}")
+    say(str(guarantee) if guarantee is not None else "no privacy guarantee")

@@ -3,13 +3,13 @@
 import inspect
 from typing import Any
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from dpjax import mechanisms
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ListCommand
+from dpjax.cli.printing import console
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, public_names
 
 _ROOMS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
@@ -32,15 +32,17 @@ def run(command: ListCommand) -> Answer:
             rows.append(_row("mechanism", name, found))
 
     def show() -> None:
-        console, kind = Console(), ""
+        out, kind = console(), ""
         for row in rows:
             if row["kind"] != kind:
                 kind = row["kind"]
-                console.print(f"\n{kind}", style="bold", markup=False)
-            console.print(Padding(Text(row["name"] + row["arguments"], "bold"), (0, 0, 0, 2)))
+                out.print(f"\n{kind}", style="bold", markup=False)
+            out.print(
+                Padding(Text(row["name"] + row["arguments"], "bold"), (0, 0, 0, 2), expand=False), soft_wrap=False
+            )
             for text in (row["what"], f"Privacy: {row['guarantee']}" * bool(row["guarantee"])):
                 if text:
-                    console.print(Padding(Text(text), (0, 0, 0, 6)))
+                    out.print(Padding(Text(text), (0, 0, 0, 6), expand=False), soft_wrap=False)
 
     return {"entries": rows}, show
 

@@ -1,26 +1,70 @@
-"""`dpjax plan`: theorems and guarantees of a configuration, without running it."""
+"""`dpjax plan`: theorems and guarantees of a configuration, and what it will take, without running it."""
 
-from rich.console import Console
+from typing import Any
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import PlanCommand
 from dpjax.cli.flags import study_of
+from dpjax.cli.printing import console
+from dpjax.experiments import forecast
+from dpjax.experiments.forecast import LineForecast
 
 
 def run(command: PlanCommand) -> Answer:
-    """The theorem's n and the guarantee of every curve of a configuration."""
+    """The theorem's n, the guarantee, and the trials of every curve; programs, memory and time of all."""
+    study = study_of(command)
+    what = forecast.forecast(study)
     rows = []
-    for line in study_of(command).lines:
-        guarantee = line.guarantee()
+    for one in what.lines:
+        guarantee = one.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        rows.append({**line.labels(), "theorem": line.theorem(), "guarantee": tree, "text": str(guarantee)})
+        row = {**one.line.labels(), "theorem": one.line.theorem(), "guarantee": tree, "text": str(guarantee)}
+        rows.append(row | _trials(one))
+    answer: dict[str, Any] = {
+        "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes,
+        "estimate": forecast.RULE if what.estimated else None, "seconds": None,
+    }  # fmt: skip
+    if command.time:
+        rates = forecast.timed(study, what)
+        answer |= {"seconds": forecast.seconds(what, rates), "rates": [vars(rate) for rate in rates]}
 
     def show() -> None:
-        console = Console()
+        out = console()
         for row in rows:
             title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: theorem's n = {row['theorem']}"
-            console.print(title, style="bold", markup=False)
-            text = row["text"] if row["guarantee"] is not None else "not private"
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            out.print(title, style="bold", markup=False)
+            out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
+            out.print(_sentence(row), highlight=False)
+        about, tiles = "about " * what.estimated, "counted in whole tiles, as if nothing were stored"
+        out.print(f"\nin all      {about}{what.trials} trials, {tiles}", highlight=False)
+        out.print(f"programs    {about}{what.programs}, each compiled once a device", highlight=False)
+        beside = "for the examples under way at once; what learners need beside them comes on top"
+        out.print(f"memory      {what.bytes / 1e6:.1f} MB {beside}", highlight=False)
+        if what.estimated:
+            out.print(f"estimate    {forecast.RULE}", highlight=False)
+        if answer["seconds"] is None:
+            out.print("time        run again with --time: it compiles and times one tile of each learner")
+            return
+        out.print(f"time        about {answer['seconds']:.0f} s on this machine, from", highlight=False)
+        for rate in rates:
+            speed = f"{rate.compile_seconds:.1f} s a program, {rate.per_second:.3g} rows x concepts a second"
+            at = f"one tile at n = {rate.n}, k = {rate.k}"
+            out.print(f"            {rate.learner}: {speed} ({at})", markup=False, highlight=False)
 
-    return {"plan": rows}, show
+    return answer, show
+
+
+def _trials(one: LineForecast) -> dict[str, Any]:
+    search = {"visits": len(one.search), "trials": sum(visit.computed for visit in one.search)} if one.search else None
+    sizes = [visit.setting.n for visit in one.curve]
+    curve = {"n": sizes, "trials": sum(visit.computed for visit in one.curve)}
+    return {"search": search, "curve": curve, "shared": one.shared}
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    parts = []
+    if row["search"] is not None:
+        parts.append(f"about {row['search']['trials']} trials at {row['search']['visits']} sample sizes to find n*")
+    around = " around n*" * (row["search"] is not None)
+    parts.append(f"{row['curve']['trials']} trials at {len(row['curve']['n'])} sample sizes{around} for the curve")
+    return "; ".join(parts) + "; the same points as of a line above" * row["shared"]

@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-
 from dpjax.cli import Answer
-from dpjax.cli.arguments import PlotCommand
+from dpjax.cli.drawing import PlotCommand
+from dpjax.cli.printing import console
 from dpjax.core.checks import InputError
 from dpjax.experiments.results import Result
 from dpjax.plots.files import check_formats
@@ -28,8 +27,9 @@ def run(command: PlotCommand) -> Answer:
     drawn = [str(drawn) for path in paths for drawn in result.plot(path, **how)]
 
     def show() -> None:
+        screen = console()
         for path in drawn:
-            Console().print(f"figure: {path}", soft_wrap=True)
+            screen.print(f"figure: {path}", soft_wrap=True)
 
     return {"figures": drawn}, show
 

@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
+from dpjax.cli.printing import console as screen
 from dpjax.experiments.store import Store
 
 
@@ -24,7 +23,7 @@ def run(command: StatusCommand) -> Answer:
         answer |= {"curves": lines, "measured": lines - result["left"] if same else 0, "failures": failures}
 
     def show() -> None:
-        console = Console()
+        console = screen()
         if "curves" in answer:
             failed = len(answer["failures"])
             console.print(f"{answer['measured']} of {answer['curves']} curves measured, {failed} points failed")

@@ -1,22 +1,24 @@
 """`dpjax table`: a paper's table of sample complexities, measured."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table as Printed
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import TableCommand
+from dpjax.cli.printing import Table as Printed
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.experiments import engine
-from dpjax.experiments.cells import Cells
+from dpjax.experiments.cells import Cells, Setting
+from dpjax.experiments.n_star import end_of
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
 from dpjax.experiments.store import Store
 from dpjax.papers import bns_table as multi_table
+from dpjax.plots.files import FORMATS
 from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
@@ -34,6 +36,10 @@ def run(command: TableCommand) -> Answer:
     if not rows:
         titles = "; ".join(row.title for row in paper.rows())
         raise InputError("rows", f"parts of: {titles}", repr(command.rows), "name a part of a title")
+    for name in command.formats:
+        checks.choice("formats", name, FORMATS)
+    if command.devices is not None:
+        checks.integer("devices", command.devices, 1, 1024)
     engine.host_devices(command.devices)
     measured: list[dict[str, Any]] = []
     answer: dict[str, Any] = {}
@@ -48,14 +54,14 @@ def run(command: TableCommand) -> Answer:
             asked = {"limit": command.limit, "gamma": command.gamma, "error": 1 - command.confidence}
             measured.append(paper.measure(row, cells, say, **asked))
             answer = {"table": command.name, "rows": measured, "left": len(rows) - len(measured)}
-            answer |= about(config, command.seed)
+            answer |= about(config, command.seed, _points(rows, measured))
             replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
             replace_file(command.out / "table.md", markdown(answer).encode())
     drawn = plot_table(answer, command.out / "table", command.formats) if command.formats else []
     answer["figures"] = [str(path) for path in drawn]
 
     def show() -> None:
-        console, printed = Console(), Printed(*_HEADINGS, title=f"{command.name}, measured")
+        console, printed = screen(), Printed(*_HEADINGS, title=f"{command.name}, measured")
         for one in measured:
             printed.add_row(*map(str, _cells(one)))
         console.print(printed)
@@ -63,6 +69,14 @@ def run(command: TableCommand) -> Answer:
             console.print(f"figure: {path}")
 
     return answer, show
+
+
+def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str, Setting]:
+    """The upper ends of all brackets, by name."""
+    return {
+        f"{row.title} = {one['value']}": end_of(row.setting(one["value"]), one["n_high"])
+        for row, found in zip(rows, measured, strict=False) for one in found["points"] if one["n_high"] is not None
+    }  # fmt: skip
 
 
 def markdown(answer: dict[str, Any]) -> str:

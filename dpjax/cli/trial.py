@@ -5,15 +5,18 @@ from typing import Any
 
 import jax
 import numpy as np
-from rich.console import Console
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import TrialCommand
-from dpjax.cli.flags import study_of
+from dpjax.cli.flags import read, study_of
+from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.experiments import config
+from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
 from dpjax.experiments.reproduce import Reproduced, reproduce
+from dpjax.experiments.study import Line
 
 _SHOWN = 10
 
@@ -23,6 +26,9 @@ def run(command: TrialCommand) -> Answer:
     checks.integer("trial", command.trial, 0, 2**32 - 1)
     if command.config is None:
         raise InputError("config", "a figure, a result or a TOML file", "none", "name what the trial is of")
+    data = read(command.config)
+    if "settings" in data:
+        return _answer(*_point(command, data), command.trial)
     study = study_of(replace(command, n=()))
     if len(command.n) != 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 609")
@@ -31,10 +37,28 @@ def run(command: TrialCommand) -> Answer:
         known = "; ".join(map(str, lines))
         missing = ", ".join(f"--{name}" for name, given in chosen.items() if len(given) != 1)
         raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
-    setting = replace(lines[0].setting, n=command.n[0])
+    return _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
+
+
+def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, int]:
+    """The named point of a figure, which --n may move along its axis."""
+    if len(command.learners) != 1:
+        known = "; ".join(map(repr, data["settings"]))
+        raise InputError("learners", f"one of {known}", " ".join(command.learners) or "none", "choose by --learners")
+    (name,) = command.learners
+    setting = config.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
+    given = {"k": command.k, "epsilon": command.epsilon}
+    if used := [key for key, value in given.items() if value]:
+        raise InputError(used[0], "none, since the point has its own", str(given[used[0]]), "leave it out")
+    if len(command.n) > 1:
+        raise InputError("n", "one sample size", " ".join(map(str, command.n)), "give --n 609, or leave it out")
+    return name, replace(setting, n=command.n[0]) if command.n else setting, int(data["seed"])
+
+
+def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
     capacity(setting.n)
-    found = reproduce(setting, study.seed, command.trial)
-    answer = {**lines[0].labels(), "n": setting.n, "seed": study.seed, "trial": command.trial, **_data(found)}
+    found = reproduce(setting, seed, trial)
+    answer = {**Line(name, setting).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(found)}
     return answer, lambda: _show(answer, found)
 
 
@@ -47,7 +71,7 @@ def _data(found: Reproduced) -> dict[str, Any]:
 
 
 def _show(answer: dict[str, Any], found: Reproduced) -> None:
-    console = Console()
+    console = screen()
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)

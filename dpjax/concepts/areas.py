@@ -38,10 +38,7 @@ def pieces(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> np.ndar
     The concept is the union of p intersections of e halfplanes: p = 1 for a convex polygon, e = 3 for a union of
     triangles. Coordinates are those of the grid; lines are in the order in which they were found.
     """
-    parts = concepts.parts if isinstance(concepts, Unions) else concepts
-    lines = parts.family.normal(parts.cuts(np.asarray(hypothesis.concept)[0]))  # of what is excluded
-    lines[..., 2] *= 1 << concepts.domain.shift
-    return lines.reshape(-1, 3 if isinstance(concepts, Unions) else len(lines), 3)
+    return concepts.halfplanes(hypothesis.concept[0])
 
 
 def region(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> Geometry:

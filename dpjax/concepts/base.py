@@ -27,7 +27,11 @@ class ConceptClass(Protocol):
 
 
 class Described(ConceptClass, Protocol):
-    """A class that says in words what a hypothesis is; figures, trials and tables use it where it is there."""
+    """A class that says in words what a hypothesis is; figures, trials and tables use it where it is there.
+
+    A class over a line whose concepts are intervals may take ``describe(hypothesis, rule=...)``, a `hypothesis.Rule`:
+    tables then give the sentence in the units of their columns.
+    """
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""

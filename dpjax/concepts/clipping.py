@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 Corner = tuple[float, float]
+_MARGIN = 2.0**-40  # far above the errors of float64, relative to the terms of a x + b y - c
 
 
 def square(side: float) -> list[Corner]:
@@ -34,3 +37,18 @@ def area(corners: list[Corner]) -> float:
     """Of a simple polygon."""
     pairs = zip(corners, corners[1:] + corners[:1], strict=True)
     return 0.5 * abs(sum(x * v - u * y for (x, y), (u, v) in pairs))
+
+
+def crosses(side: float, line: Any) -> bool:
+    """Whether the halfplane a x + b y <= c, ``line`` = (a, b, c), leaves out any of [0, side]^2; True in doubt."""
+    a, b, c = map(float, line)
+    return max(a * x + b * y for x, y in square(side)) > c - float(_margins(side, np.array([[a, b, c]]))[0])
+
+
+def meets(side: float, lines: Any) -> bool:
+    """Whether the halfplanes a x + b y <= c, ``float64[e, 3]``, share any of [0, side]^2; True in doubt."""
+    return len(clipped(square(side), lines[:, :2], lines[:, 2] + _margins(side, lines))) >= 3
+
+
+def _margins(side: float, lines: np.ndarray) -> np.ndarray:
+    return _MARGIN * (side * np.abs(lines[:, :2]).sum(axis=1) + np.abs(lines[:, 2]) + side)

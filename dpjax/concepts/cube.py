@@ -73,6 +73,9 @@ class UniformCube:
 
     dimension: int = field(metadata={"static": True})
 
+    def __post_init__(self):
+        Cube(self.dimension)  # checks it
+
     @property
     def total(self) -> int:
         """Total mass in units, on the host."""

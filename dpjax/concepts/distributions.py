@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import Domain, require
 from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 
@@ -119,6 +119,7 @@ class Distribution:
 def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution:
     """From (start, end inclusive, weight a point), disjoint, ascending, weights >= 1; total mass at most 2**64."""
     total, previous, last = 0, -1, []
+    require(domain)
     for start, end, weight in segments:
         if not previous < start <= end < domain.size or not 1 <= weight < 2**64:
             raise InputError(
@@ -140,7 +141,7 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
 
 def uniform(domain: Domain) -> Distribution:
     """Every element has mass 1."""
-    return from_segments(domain, [(0, domain.size - 1, 1)])
+    return from_segments(domain, [(0, require(domain).size - 1, 1)])
 
 
 def from_weights(domain: Domain, positions, weights) -> Distribution:
@@ -155,7 +156,7 @@ def from_weights(domain: Domain, positions, weights) -> Distribution:
 
 def spread(domain: Domain, count: int) -> list[int]:
     """``count`` distinct elements spread evenly over the domain, ascending."""
-    return domain.spread(count)
+    return require(domain).spread(count)
 
 
 def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
@@ -182,8 +183,10 @@ def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
     Ranks are scattered over the positions by a fixed permutation, so neighbours are not alike.
     """
     positions = spread(domain, support)
+    if checks.number("exponent", exponent) < 0:
+        raise InputError("exponent", "a number >= 0", repr(exponent), "0 is uniform, 1 is Zipf's law")
     ranks = np.argsort(np.array([(i * 2654435761) % 2**32 for i in range(support)]), kind="stable") + 1
-    weights = [max(1, round(2**40 * float(r) ** -checks.number("exponent", exponent))) for r in ranks]
+    weights = [max(1, round(2**40 * float(r) ** -exponent)) for r in ranks]
     return from_weights(domain, positions, weights)
 
 
@@ -196,12 +199,13 @@ def empirical(domain: Domain, values) -> Distribution:
 def adversarial_points(domain: Domain, alpha: float) -> Distribution:
     """As many atoms as fit with probability just above alpha each: missing any one of them is an alpha-error."""
     share = _decimal("alpha", alpha) * Fraction(101, 100)
+    require(domain)
     return heavy(domain, max(1, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1)), float(share))
 
 
 def adversarial_thresholds(domain: Domain, alpha: float) -> Distribution:
     """Two adjacent atoms in the middle, each just above alpha, the rest at the two ends: only one threshold will do."""
-    checks.integer("domain size", domain.size, 4)
+    checks.integer("domain size", require(domain).size, 4)
     share = min(_decimal("alpha", alpha) * Fraction(101, 100), Fraction(49, 100))
     middle, unit = domain.size // 2, 2**32
     inner = -(-share * unit // 1)
@@ -214,7 +218,7 @@ def adversarial_finite(domain: Domain, alpha: float) -> Distribution:
     share = _decimal("alpha", alpha) * Fraction(101, 100)
     unit = 2**32
     weight = -(-share * unit // 1)
-    count = max(0, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1))
+    count = max(0, min(int((1 - Fraction(1, 1000)) / share), require(domain).size - 1))
     rest = max(1, unit - count * int(weight))
     return from_weights(domain, range(count + 1), [rest] + [weight] * count)
 

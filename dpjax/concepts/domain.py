@@ -56,6 +56,11 @@ class Domain:
         return [(2 * i + 1) * self.size // (2 * count) for i in range(count)]
 
 
+def require(domain: Any) -> Any:
+    """A domain, or InputError."""
+    return checks.members("domain", domain, ("size", "limbs", "encode"), "write for example Domain(2**32)")
+
+
 @dataclass(frozen=True)
 class OnLine:
     """What points and thresholds share: a concept for each element of a domain of up to 2**64 elements."""
@@ -63,6 +68,9 @@ class OnLine:
     domain: Domain
     differences: ClassVar[Mapping[str, int]]
     """How many points, or thresholds, make up the symmetric difference of two concepts."""
+
+    def __post_init__(self):
+        require(self.domain)
 
     @property
     def size(self) -> int:

@@ -8,6 +8,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+Rule = Callable[[int, int], str]
+"""A sentence for the function that is 1 on the elements first to last of a line."""
+
 
 @register_dataclass
 @dataclass(frozen=True)

@@ -10,9 +10,13 @@ from jax import Array
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hashing import Buckets, bucket_error
-from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
+
+
+def _only(first: int, last: int) -> str:
+    return f"1 iff x = {first}"
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,11 @@ class Points(OnLine):
         target = hypothesis.concept[:, -x.shape[-1] :]
         return jnp.all(x[..., None, :] == target, axis=-1) & ~hypothesis.zero
 
-    def describe(self, hypothesis: Hypothesis) -> list[str]:
-        """A sentence for each hypothesis, on the host."""
+    def describe(self, hypothesis: Hypothesis, rule: Rule = _only) -> list[str]:
+        """A sentence for each hypothesis, on the host; ``rule`` says it of the elements first to last."""
         if isinstance(hypothesis, Buckets):
             return sentences(hypothesis, lambda words: f"1 iff hash function {words[0]} gives {words[1]}")
-        return sentences(hypothesis, lambda words: f"1 iff x = {wide.decode(words)}")
+        return sentences(hypothesis, lambda words: rule(*[int(wide.decode(words))] * 2))
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""

@@ -1,16 +1,16 @@
 """Convex polygons on a grid: the rows that no halfplane of a few excludes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, pi, sin
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.clipping import area, clipped, square
+from dpjax.concepts.clipping import area, clipped, crosses, square
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.core import checks, keys, random
@@ -65,6 +65,23 @@ class ConvexPolygons(OnPlane):
         parts = words.reshape(*words.shape[:-1], -1, _WORDS)
         kind = parts[..., 0]
         return Cut((kind & 1).astype(jnp.int32), parts[..., None, 1:3], parts[..., 3:5], kind >= 2)
+
+    def halfplanes(self, words: Array) -> np.ndarray:
+        """Host: (a, b, c) of the halfplanes a x + b y <= c whose intersection a concept is, ``float64[1, m, 3]``."""
+        host: Any = np.asarray(words)
+        lines = self.family.normal(self.cuts(host))  # of what is excluded
+        lines[..., 2] *= 1 << self.domain.shift
+        return lines[None]
+
+    def trimmed(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Host: one concept without the halfplanes that exclude no element of the grid; its labels are the same.
+
+        Privacy: a function of the hypothesis alone.
+        """
+        words = np.asarray(hypothesis.concept)[0].reshape(-1, _WORDS)
+        keep = np.array([crosses(self.d, line) for line in self.halfplanes(words.reshape(-1))[0]])
+        keep[0] |= not keep.any()  # a concept has an edge
+        return replace(hypothesis, concept=jnp.asarray(words[keep].reshape(1, -1)))
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""

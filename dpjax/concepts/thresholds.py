@@ -9,10 +9,14 @@ from jax import Array
 
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import OnLine
-from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
 from dpjax.concepts.points import first_of_each
 from dpjax.core import wide
 from dpjax.mechanisms.intervals import Pieces
+
+
+def _up_to(first: int, last: int) -> str:
+    return f"1 iff x <= {last}"
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,9 @@ class Thresholds(OnLine):
         with jax.enable_x64(True):
             return (wide.join(x)[..., None] <= wide.join(hypothesis.concept)) & ~hypothesis.zero
 
-    def describe(self, hypothesis: Hypothesis) -> list[str]:
-        """A sentence for each hypothesis, on the host."""
-        return sentences(hypothesis, lambda words: f"1 iff x <= {wide.decode(words)}")
+    def describe(self, hypothesis: Hypothesis, rule: Rule = _up_to) -> list[str]:
+        """A sentence for each hypothesis, on the host; ``rule`` says it of the elements first to last."""
+        return sentences(hypothesis, lambda words: rule(0, int(wide.decode(words))))
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import pi
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.clipping import meets
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.plane import OnPlane, Plane
 from dpjax.concepts.polygons import ConvexPolygons
@@ -61,6 +62,21 @@ class Unions(OnPlane):
         """Triples of halfplanes that are each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[15 m]``."""
         outside = Cut(inside.chart, inside.theta, inside.t, ~inside.above)
         return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
+
+    def halfplanes(self, words: Array) -> np.ndarray:
+        """Host: (a, b, c) of the halfplanes a x + b y <= c of the triangles whose union it is, ``float64[m, 3, 3]``."""
+        return self.parts.halfplanes(words).reshape(-1, 3, 3)
+
+    def trimmed(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Host: one concept without the triangles that hold no element of the grid; its labels are the same.
+
+        Privacy: a function of the hypothesis alone.
+        """
+        words = np.asarray(hypothesis.concept)[0].reshape(-1, _WORDS)
+        keep = np.array([meets(self.d, lines) for lines in self.halfplanes(words.reshape(-1))])
+        zero = hypothesis.zero | (not keep.any())
+        keep[0] |= not keep.any()  # a concept has a triangle
+        return replace(hypothesis, concept=jnp.asarray(words[keep].reshape(1, -1)), zero=zero)
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""

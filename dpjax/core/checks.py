@@ -2,6 +2,7 @@
 
 import difflib
 import numbers
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,6 +13,7 @@ class InputError(ValueError):
     """Something a person gave cannot be used. The command line prints it and exits with status 2."""
 
     def __init__(self, name: str, expected: str, given: str, advice: str):
+        given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # an address says nothing to a person
         self.name, self.expected, self.given, self.advice = name, expected, given, advice
         super().__init__(f"{name}: expected {expected}, got {given}; {advice}")
 
@@ -81,10 +83,19 @@ def instance(name: str, value: Any, kinds: type | tuple[type, ...], advice: str,
         raise InputError(name, named, type(value).__name__, advice)
 
 
+def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
+    """An object with all these members; a class in place of an instance is named as such."""
+    if isinstance(value, type):
+        raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
+    if missing := [member for member in wanted if not hasattr(value, member)]:
+        raise InputError(name, f"an object with {', '.join(wanted)}", f"{value!r} without {missing[0]}", advice)
+    return value
+
+
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """One of the known names; the error gives the nearest ones."""
     names = sorted(known)
-    if value not in names:
+    if not isinstance(value, str) or value not in names:
         near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else "take one of these"
         raise InputError(name, f"one of {', '.join(names)}", repr(value), hint)

@@ -11,7 +11,7 @@ import traceback
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -56,16 +56,23 @@ class Builder:
 
     Args:
       imports: modules from outside that may be used, as ``--import`` names them. No other module is ever imported.
-      given: values for parameters of these names that the configuration leaves out, such as ``concepts``; positional
-        arguments skip them.
+      given: values for parameters of these names without a default that the configuration leaves out, such as
+        ``concepts``; positional arguments skip them.
+      instead: the same for parameters with a default, in place of it; positional arguments do not skip these.
     """
 
     imports: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    instead: Mapping[str, Any] = field(default_factory=dict)
 
     def knowing(self, **given: Any) -> "Builder":
         """The same, with more values for parameters left out."""
-        return Builder(self.imports, {**self.given, **given})
+        return replace(self, given={**self.given, **given})
+
+    def free(self, found: Any) -> list[str]:
+        """The parameters of a class or function that positional arguments are for, in their order."""
+        own = inspect.signature(found).parameters.items()
+        return [key for key, one in own if one.kind in _NAMED and not (key in self.given and one.default is one.empty)]
 
     def build(self, name: str, spec: Any, rooms: Sequence[str] = ROOMS) -> Any:
         """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; others are themselves.
@@ -113,7 +120,7 @@ class Builder:
         except (ValueError, TypeError):
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
-        open_ = [key for key, one in signature.parameters.items() if one.kind in _NAMED and key not in self.given]
+        open_ = self.free(found)
         if len(positional) > len(open_):
             raise InputError(name, _words(path, signature), f"{len(positional)} arguments", "give fewer")
         named = {**dict(zip(open_, positional, strict=False)), **named}
@@ -122,9 +129,10 @@ class Builder:
             if key not in signature.parameters and not anything:
                 checks.choice(f"{name}.{key}", key, [*signature.parameters])
         values = {key: self._value(f"{name}.{key}", value, hints.get(key)) for key, value in named.items()}
-        for key, value in self.given.items():
-            if key in signature.parameters and key not in values:
-                values[key] = value
+        for key, one in signature.parameters.items():
+            known = self.given if one.default is one.empty else self.instead
+            if key in known:
+                values.setdefault(key, known[key])
         required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
         if missing := [key for key in required if key not in values]:
             raise InputError(name, _words(path, signature), f"no {', '.join(missing)}", "add it")

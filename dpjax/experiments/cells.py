@@ -18,7 +18,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
 from dpjax.experiments.engine import arguments_of, capacity, device_kind, program_digest, shape_of, tile_shape
 from dpjax.experiments.identity import label, learner_digest
-from dpjax.experiments.store import Store, canonical, versions
+from dpjax.experiments.store import Store, canonical, cell_hash, versions
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Point, Trial, point
 from dpjax.learners import Learner
@@ -171,6 +171,10 @@ class Cells:
             "plan": digest_of(self._plan(setting)), "program": self._program(setting, trial), "device": device_kind(),
             "versions": versions(),
         }  # fmt: skip
+
+    def cell(self, setting: Setting) -> str:
+        """The hash that names the setting's cell in the store."""
+        return cell_hash(self.config(setting))
 
     def _plan(self, setting: Setting) -> Any:
         learner: Any = setting.learner

@@ -21,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
+from dpjax.experiments.cells import Setting
 from dpjax.experiments.numbers import whole_number
 from dpjax.experiments.study import Search, Study
 from dpjax.experiments.task import Task
@@ -105,6 +106,20 @@ class StudyTable(_Model):
     search: SearchTable | None = None
 
 
+class PointTable(_Model):
+    """One point."""
+
+    task: TaskTable
+    learner: Any
+    k: Whole
+    n: Whole
+    epsilon: Real
+    delta: Real
+    alpha: Real
+    beta: Real
+    purpose: str
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     """A TOML file's content. InputError for a missing file and for broken TOML."""
     try:
@@ -139,6 +154,18 @@ def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
     goal = {name: given.pop(name, getattr(Study.accuracy, name)) for name in ("alpha", "beta")}
     search = None if table.search is None else Search(**table.search.model_dump(exclude_none=True))
     return Study(task, learners, **given, accuracy=Accuracy(**goal), search=search, seed=table.seed, title=table.title)
+
+
+def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
+    """One point of a figure, as `spec.setting_spec` wrote it."""
+    try:
+        table = PointTable.model_validate(data)
+    except ValidationError as error:
+        raise _readable(error) from error
+    builder = Builder(tuple(imports))
+    task = task_of(table.task, builder)
+    learner = _known(builder, task).build("learner", table.learner, LEARNERS)
+    return Setting(**{**dict(table), "task": task, "learner": learner})
 
 
 def task_of(table: TaskTable, builder: Builder) -> Task:

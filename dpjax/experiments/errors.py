@@ -63,9 +63,17 @@ def successes(outcomes: NDArray[np.uint8], alpha: float, at_most: float | None =
 
     at_most: any number; errors that the grid cannot tell from larger ones count as larger.
     """
-    asked = Fraction(repr(alpha if at_most is None else checks.probability("at_most", at_most)))
-    bin_of = sum(edge <= asked for edge in edges(alpha)) - 1
-    return bins(outcomes) <= bin_of
+    return bins(outcomes) <= _last_edge(alpha, alpha if at_most is None else at_most)
+
+
+def told_apart(alpha: float, at_most: float) -> float:
+    """The largest edge that is no larger than ``at_most``: what `successes` decides by."""
+    return float(edges(alpha)[_last_edge(alpha, at_most)])
+
+
+def _last_edge(alpha: float, at_most: float) -> int:
+    asked = Fraction(repr(checks.probability("at_most", at_most)))
+    return sum(edge <= asked for edge in edges(alpha)) - 1
 
 
 def quantiles(outcomes: NDArray[np.uint8], alpha: float, levels: Sequence[float]) -> list[float]:

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from dpjax.core import checks
 from dpjax.experiments.bands import clopper_pearson
@@ -29,9 +30,9 @@ class Rate:
 
 
 @contextmanager
-def scratch_cells(seed: int) -> Iterator[Cells]:
-    """Cells whose store lasts as long as the context: for scripts, which are run again as a whole."""
-    with tempfile.TemporaryDirectory() as folder, Store(folder) as store, Engine() as engine:
+def cells_in(folder: Path | None, seed: int) -> Iterator[Cells]:
+    """Cells of a store in a folder, by default in one that lasts as long as the context: for scripts."""
+    with tempfile.TemporaryDirectory() as scratch, Store(folder or scratch) as store, Engine() as engine:
         yield Cells(store, engine, seed)
 
 
@@ -57,6 +58,11 @@ def guess(setting: Setting, cells: Cells, grid: Sequence[int], trials: int, want
     return None if high == len(grid) else grid[high]
 
 
+def end_of(setting: Setting, n: int) -> Setting:
+    """The point whose trials `bracket` looks at when it visits n."""
+    return replace(setting, n=n, purpose="search")
+
+
 def bracket(
     setting: Setting, cells: Cells, grid: Sequence[int], *, start: int | None = None, gamma: float = 0.05,
     error: float = 0.05, cap: int | None = None,
@@ -64,7 +70,7 @@ def bracket(
     """`search.search` over keyed trials of the setting: the bracket of n* for success 1 - beta."""
 
     def evaluate(n: int, trials: int) -> tuple[int, int]:
-        counts = cells.counts(replace(setting, n=n, purpose="search"), trials)
+        counts = cells.counts(end_of(setting, n), trials)
         return counts["successes"], counts["trials"]
 
     return search(evaluate, grid, setting.beta, gamma, error, cap=cap, start=start, stride=1)

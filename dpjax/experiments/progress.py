@@ -1,6 +1,8 @@
 """What a person sees while a study runs: steps done, trials per second, time left. On standard error only."""
 
+import math
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -61,3 +63,56 @@ class Progress:
         done = f"{self._done} of {self._total} done" if self._total else "starting"
         rate = f"; {self._count} trials, {self._count / seconds:.0f}/s" if self._count else ""
         self._say(f"dpjax: {done}; {self._what}{rate}{left}")
+
+
+class Estimate:
+    """Lines about one piece of work: its size and how long it will take, then a line every 30 seconds.
+
+    A callback (done, total, unit) that is called with done = 0 first and after each chunk. The estimate is said once
+    two chunks are done (the first one may have compiled), or one third of the work. As a context manager it speaks also
+    while a chunk lasts longer than 30 seconds. say: where lines go, by default standard error.
+    """
+
+    def __init__(self, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic):
+        self._say = say or (lambda text: print(text, file=sys.stderr, flush=True))
+        self._clock, self._begin, self._told = clock, clock(), clock()
+        self._last, self._done, self._total, self._what = self._begin, 0.0, 0.0, "units"
+        self._asked, self._chunks, self._fastest, self._announced = 0.0, 0, math.inf, False
+        self._stop, self._thread = threading.Event(), threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> "Estimate":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def __call__(self, done: float, total: float, what: str) -> None:
+        """Says how much is done, if it is time to."""
+        now = self._clock()
+        if not done:
+            self._asked = total
+        if done > self._done:
+            self._fastest = min(self._fastest, (now - self._last) / (done - self._done))
+            self._chunks += 1
+        self._last, self._done, self._total, self._what = now, done, total, what
+        if not self._announced and (self._chunks > 1 or 3 * done >= total):
+            self._announced, self._told = True, now
+            self._say(f"dpjax: {self._asked:.0f} {what}, {_about(now - self._begin + self._fastest * (total - done))}")
+        self._tell(now)
+
+    def _beat(self) -> None:
+        while not self._stop.wait(_SECONDS / 10):
+            self._tell(self._clock())
+
+    def _tell(self, now: float) -> None:
+        if now - self._told < _SECONDS or self._done >= self._total > 0:
+            return
+        self._told, spent = now, now - self._begin
+        left = f", {_about(spent / self._done * (self._total - self._done))} left" if self._done else ""
+        self._say(f"dpjax: {self._done:.0f} of {self._total:.0f} {self._what} after {spent:.0f} s{left}")
+
+
+def _about(seconds: float) -> str:
+    return "a few seconds" if seconds < 5 else f"about {seconds:.0f} s"  # choosing events takes some, too

@@ -7,14 +7,16 @@ from typing import Any
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import device_kind
+from dpjax.experiments.spec import setting_spec
 from dpjax.experiments.store import versions
 
 
 def options(
     text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None, files: Sequence[str] = ()
 ) -> argparse.Namespace:  # fmt: skip
-    """--out (a folder, by default docs), --seed and --trials of a script whose docstring is ``text``.
+    """--out (a folder, by default docs), --seed, --trials and --store of a script whose docstring is ``text``.
 
     files: further options, each the path of a file, None where it is not given.
     """
@@ -22,6 +24,9 @@ def options(
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
     parser.add_argument("--seed", type=int, default=seed, help="root of every random number, in [0, 2**32)")
     parser.add_argument("--trials", type=int, default=trials, help="of each reported success rate")
+    parser.add_argument(
+        "--store", type=Path, help="folder where trials are kept, so that a second run finds them again"
+    )
     for name in files:
         parser.add_argument(f"--{name}", type=Path)
     given = parser.parse_args(arguments)
@@ -40,9 +45,15 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
 
 
-def about(config: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """What a figure carries: the configuration, seed, versions and kind of device."""
-    return {"config": dict(config), "seed": seed, "versions": versions(), "device": device_kind()}
+def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | None = None) -> dict[str, Any]:
+    """What a figure carries: the configuration, seed, versions and kind of device.
+
+    points: by name, points of the figure of which `dpjax trial` reruns trials.
+    """
+    own = dict(config)
+    if points is not None:
+        own |= {"seed": seed, "settings": {name: setting_spec(one) for name, one in points.items()}}
+    return {"config": own, "seed": seed, "versions": versions(), "device": device_kind()}
 
 
 def figure_path(out: Path, name: str) -> Path:

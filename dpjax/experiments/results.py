@@ -1,13 +1,16 @@
 """What a study found: tables, a figure, and the file that holds both."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.experiments import comparisons
+from dpjax.experiments.store import Store
 
 LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 
@@ -15,22 +18,26 @@ LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 class Result:
     """The measurements of a study.
 
-    data: JSON-ready, see `run.measure`; what result.json holds.
+    data: JSON-ready, see `run.measure`; what result.json holds. folder: with the store of its trials, None if it is not
+    at hand; `differences` and `n_star_at` read it.
     """
 
-    def __init__(self, data: Mapping[str, Any]):
+    def __init__(self, data: Mapping[str, Any], folder: str | Path | None = None):
+        if not isinstance(data, Mapping):
+            raise InputError("result", "what a study saved", type(data).__name__, "use Result.load(folder)")
         missing = [name for name in ("config", "seed", "versions", "points", "n_star") if name not in data]
         if missing:
             raise InputError("result", "what a study saved as result.json", f"no {missing[0]}", "give that file")
-        self.data = dict(data)
+        self.data, self.folder = dict(data), None if folder is None else Path(folder)
 
     @staticmethod
     def load(path: str | Path) -> "Result":
         """From result.json, or from the folder that holds it."""
+        checks.instance("path", path, (str, Path), "give result.json or its folder", "a path")
         path = Path(path)
         path = path / "result.json" if path.is_dir() else path
         try:
-            return Result(json.loads(path.read_text()))
+            return Result(json.loads(path.read_text()), path.parent)
         except (OSError, ValueError) as error:
             raise InputError("result", "a result.json or its folder", f"{path}: {error}", "check the path") from error
 
@@ -63,6 +70,21 @@ class Result:
         """Points that raised, with their tracebacks."""
         return _table(self.data.get("failures", []), (*LABELS, "n", "error", "traceback"))
 
+    def differences(self, between: str = "learner", confidence: float = 0.95) -> pa.Table:
+        """Differences of success rates between points that differ in ``between`` alone: learner, epsilon or n.
+
+        Trial t has the same data and keys at both points, so differences are measured in pairs: second's rate less
+        first's, with exact intervals that hold all at once with probability ``confidence``. ratio: of an interval's
+        width to the width that independent trials would give. InputError where nothing can be compared.
+        """
+        points = self.data["points"]
+        return _listed(comparisons.differences(points, self._outcomes(), between, confidence))
+
+    def n_star_at(self, alphas: Sequence[float], confidence: float = 0.95) -> pa.Table:
+        """Brackets of n* for other alphas, from the trials of the curves; see `comparisons.brackets_at`."""
+        asked = [alphas] if isinstance(alphas, int | float) else list(alphas)
+        return _listed(comparisons.brackets_at(self.data["points"], self._outcomes(), asked, confidence))
+
     def plot(self, path: str | Path, **how: Any) -> list[Path]:
         """Draws the result into ``path``, whose suffix is its format; without one as PNG and SVG. Returns the paths.
 
@@ -75,9 +97,21 @@ class Result:
         formats = (path.suffix[1:],) if path.suffix else ("png", "svg")
         return plot_curve(self.data, path.with_suffix(""), formats, **how)
 
+    def _outcomes(self) -> dict[str, Any]:
+        """The bytes of the trials of every point, by the name of its cell."""
+        if self.folder is None:
+            advice = "load it from its folder: Result.load(folder)"
+            raise InputError("result", "a result with the folder of its trials", "none", advice)
+        with Store(self.folder, read_only=True) as store:
+            return {name: store.cell(name).rows["outcome"] for name in {row["cell"] for row in self.data["points"]}}
+
     def __repr__(self) -> str:
         points, stars, failed = (len(self.data.get(name, ())) for name in ("points", "n_star", "failures"))
         return f"Result({points} points, {stars} n*, {failed} failures)"
+
+
+def _listed(rows: Iterable[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows))
 
 
 def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.Table:

@@ -46,7 +46,7 @@ def run(
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         replace_file(out / "study.json", json.dumps(study.to_dict(), indent=1).encode())
         cells = Cells(store, machine, study.seed, seen.trials)
-        result = Result(measure(study, cells, seen.step, lambda part: save(part, out)))
+        result = Result(measure(study, cells, seen.step, lambda part: save(part, out)), out)
     return result
 
 
@@ -61,7 +61,8 @@ def measure(
 ) -> dict[str, Any]:  # fmt: skip
     """The result as JSON-ready data. keep: called with the result so far after every line.
 
-    points: success at each n, with the simultaneous band of its curve, and quantiles of the error. n_star: brackets.
+    points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
+    cell that holds its trials. n_star: brackets.
     exponents, exponents_all_k: see `exponents`. failures: what raised. left: lines not measured yet.
     """
     points: list[dict[str, Any]] = []
@@ -148,16 +149,16 @@ def _point_rows(
     for n in sizes:
         setting = replace(line.setting, n=n)
         found = _tried(line, n, failures, partial(cells.outcomes, setting, study.trials))
-        counted += [] if found is None else [(n, found)]
+        counted += [] if found is None else [(n, found, cells.cell(setting))]
     if not counted:
         return
     alpha, confidence = line.setting.alpha, (study.search or Search()).confidence
-    successes = np.array([errors.successes(found, alpha).sum() for _, found in counted])
-    trials = np.array([len(found) for _, found in counted])
+    successes = np.array([errors.successes(found, alpha).sum() for _, found, _ in counted])
+    trials = np.array([len(found) for _, found, _ in counted])
     lower, upper = simultaneous_band(successes, trials, confidence)
-    for i, (n, found) in enumerate(counted):
+    for i, (n, found, cell) in enumerate(counted):
         yield {
             **line.labels(), "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
             "no_answers": int(errors.silent(found).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
-            "errors": dict(zip(map(str, LEVELS), errors.quantiles(found, alpha, LEVELS), strict=True)),
+            "errors": dict(zip(map(str, LEVELS), errors.quantiles(found, alpha, LEVELS), strict=True)), "cell": cell,
         }  # fmt: skip

@@ -1,7 +1,9 @@
 """An object as a configuration would write it, so that what made a result can be built again from the result."""
 
+import sys
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -24,6 +26,9 @@ def spec_of(value: Any, name: str = "value") -> Any:
         return value
     if isinstance(value, bytes | np.generic | np.ndarray | jax.Array):
         return packed(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a NamedTuple
+        own = {field: spec_of(part, f"{name}.{field}") for field, part in zip(value._fields, value, strict=True)}
+        return {"use": path_of(type(value), name), **own}
     if isinstance(value, tuple | list):
         return [spec_of(part, f"{name}[{i}]") for i, part in enumerate(value)]
     if is_dataclass(value) and not isinstance(value, type):
@@ -38,6 +43,18 @@ def spec_of(value: Any, name: str = "value") -> Any:
     )  # fmt: skip
 
 
+def task_spec(task: Any) -> dict[str, Any]:
+    """A task as the table [task] of a configuration."""
+    return {"concepts": spec_of(task.concepts, "concepts"), "targets": spec_of(task.targets, "targets"),
+            "distribution": spec_of(task.distribution, "distribution"), "noise": task.noise}  # fmt: skip
+
+
+def setting_spec(setting: Any) -> dict[str, Any]:
+    """One point, for `config.setting_of`: its task and learner as tables, beside its numbers."""
+    own = {field.name: getattr(setting, field.name) for field in fields(setting)}
+    return own | {"task": task_spec(setting.task), "learner": spec_of(setting.learner, "learner")}
+
+
 def path_of(thing: Any, name: str) -> str:
     """How a configuration names a class or function: alone if it is public, else module:object."""
     own: str = thing.__qualname__
@@ -45,4 +62,7 @@ def path_of(thing: Any, name: str) -> str:
         return own
     if "<" in own:
         raise InputError(name, "a class or function of a module", own, "define it at a module's top level")
-    return f"{thing.__module__}:{own}"
+    module = thing.__module__
+    if module == "__main__" and (file := getattr(sys.modules[module], "__file__", None)) is not None:
+        module = Path(file).stem  # of a script: its name when it is imported
+    return f"{module}:{own}"

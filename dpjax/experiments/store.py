@@ -131,6 +131,13 @@ class Store:
         cell = _load(self.path(config))
         return None if cell is None else cell.rows
 
+    def cell(self, name: str) -> Cell:
+        """The cell of this hash; InputError if there is none, or if the file is broken."""
+        found = _load(self._cells / name[:2] / f"{name}.parquet")
+        if found is None:
+            raise StoreError("store", f"the cell {name}", f"none in {self.root}", "run the study again in this folder")
+        return found
+
     def write(self, config: Mapping[str, Any], rows: Mapping[str, ArrayLike]) -> None:
         """Stores the trials 0, 1, ... computed so far; returns once they would survive a loss of power.
 

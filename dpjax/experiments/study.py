@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import CAPACITY_LIMIT, capacity
 from dpjax.experiments.search import geometric_grid
-from dpjax.experiments.spec import spec_of
+from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
 from dpjax.learners.columns import for_concepts
 
@@ -167,12 +168,15 @@ class Study:
                     if (one.name, one.setting.k, one.setting.epsilon) == (learner, k, epsilon))  # fmt: skip
 
     def sizes(self, n_star: int | None = None) -> tuple[int, ...]:
-        """The sample sizes of one curve: those given, or some around n* at steps of sqrt(2)."""
+        """The sample sizes of one curve: those given, or the powers of sqrt(2) around n*.
+
+        Powers of one number, so that curves of different learners have sizes in common and can be compared in pairs.
+        """
         if self.n != "search":
             return self.n
         assert self.search is not None
-        middle, half = n_star or self.search.n_min, (self.points - 1) / 2
-        chosen = {round(middle * 2 ** ((i - half) / 2)) for i in range(self.points)}
+        first = round(2 * log2(n_star or self.search.n_min)) - (self.points - 1) // 2
+        chosen = {round(2 ** (i / 2)) for i in range(first, first + self.points)}
         return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
 
     def run(self, out: str | Path, **how: Any) -> Any:
@@ -190,8 +194,6 @@ class Study:
             name: {"by_k": {str(k): spec_of(self._learner(name, k), f"learners.{name}") for k in self.k}}
             for name in self.learners
         }
-        task = {"concepts": spec_of(self.task.concepts, "concepts"), "targets": spec_of(self.task.targets),
-                "distribution": spec_of(self.task.distribution, "distribution"), "noise": self.task.noise}  # fmt: skip
         sweep = {
             "k": list(self.k), "epsilon": list(self.epsilon), "delta": float(self.delta),
             "alpha": float(self.accuracy.alpha), "beta": float(self.accuracy.beta),
@@ -199,17 +201,34 @@ class Study:
             "fit_from": self.fit_from,
         }  # fmt: skip
         search = {} if self.search is None else {"search": vars(self.search)}
-        return {"title": self.title, "seed": self.seed, "task": task, "learners": learners, "sweep": sweep, **search}
+        return {
+            "title": self.title,
+            "seed": self.seed,
+            "task": task_spec(self.task),
+            "learners": learners,
+            "sweep": sweep,
+            **search,
+        }
 
     def _learner(self, name: str, k: int) -> Any:
         given = self.learners[name]
-        made = given(k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
+        made = _made(name, given, k) if callable(given) and not hasattr(given, "learn") else for_concepts(given, k)
         if missing := [face for face in _FACES if not hasattr(made, face)]:
             raise InputError(
                 f"learners.{name}", "a Learner, or a function k -> Learner", f"{made!r} without {', '.join(missing)}",
                 "see dpjax.learners.base.Learner",
             )  # fmt: skip
         return made
+
+
+def _made(name: str, function: Callable[[int], Any], k: int) -> Any:
+    try:
+        return function(k)
+    except InputError:
+        raise
+    except Exception as error:
+        given = f"{type(error).__name__} from it at k = {k}: {error}"
+        raise InputError(f"learners.{name}", "a function k -> Learner", given, "correct the function") from error
 
 
 def _named(learners: Any) -> dict[str, Any]:
@@ -233,7 +252,7 @@ def _named(learners: Any) -> dict[str, Any]:
 
 
 def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
-    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str) else (values,)
+    found = tuple(values) if isinstance(values, Sequence) and not isinstance(values, str | bytes) else (values,)
     if hasattr(values, "tolist"):
         listed = values.tolist()
         found = tuple(listed) if isinstance(listed, list) else (listed,)

@@ -1,5 +1,6 @@
 """What is learned from which examples: a concept class, a distribution, targets, and noise on the labels."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -47,11 +48,12 @@ class Task:
 
     def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
         self.concepts, self.distribution = concepts, distribution
-        _require(concepts, "concepts", ("domain", "predict", "error"), "see dpjax.concepts.base")
-        _require(distribution, "distribution", ("draw",), "for example dpjax.uniform(concepts.domain)")
+        checks.members("concepts", concepts, ("domain", "predict", "error"), "see dpjax.concepts.base")
+        checks.members("distribution", distribution, ("draw",), "for example dpjax.uniform(concepts.domain)")
         if (why := getattr(distribution, "misfit", lambda domain: None)(concepts.domain)) is not None:
             raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
-        self.flips = noise_of(noise) if noise else None
+        rate = noise_of(noise)
+        self.flips = rate if rate else None
         self.targets = _encoded(concepts, _default(concepts, distribution) if targets is None else targets)
         self._check()
 
@@ -87,10 +89,12 @@ class Task:
         """
         of_target, of_sample, of_noise = keys.streams(key, "target", "sample", "noise")
         if capacity is None:
-            checks.integer("n", n, 0, _ROWS)
-            capacity = max(1, n)
-        if isinstance(n, int):
-            checks.integer("n", n, 0, checks.integer("capacity", capacity, 1, _ROWS))
+            capacity = max(1, checks.integer("n", n, 0, _ROWS))
+        checks.integer("capacity", capacity, 1, _ROWS)
+        if not isinstance(n, jax.Array):
+            checks.integer("n", int(n) if isinstance(n, np.integer) else n, 0, capacity)
+        elif n.shape != () or not jnp.issubdtype(n.dtype, jnp.integer):
+            raise InputError("n", "a whole number", f"{n.dtype}{list(n.shape)}", "vmap over several sample sizes")
         target = self.draw_targets(of_target, k)
         x = self.distribution.draw(of_sample, capacity)
         y = self.concepts.predict(target, x)
@@ -186,14 +190,6 @@ def noise_of(rate: float) -> np.uint32:
     return np.uint32(min(round(rate * 2**32), 2**31 - 1))
 
 
-def _require(value: Any, name: str, members: tuple[str, ...], advice: str) -> None:
-    missing = [member for member in members if not hasattr(value, member)]
-    if isinstance(value, type):
-        raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
-    if missing:
-        raise InputError(name, f"an object with {', '.join(members)}", f"{value!r} without {missing[0]}", advice)
-
-
 def _default(concepts: Any, distribution: Any) -> Any:
     if (under := getattr(concepts, "targets_under", None)) is not None:
         return under(distribution, _TARGETS)
@@ -205,6 +201,8 @@ def _default(concepts: Any, distribution: Any) -> Any:
 
 def _encoded(concepts: Any, targets: Any) -> Array:
     """``uint32[c, limbs]`` of encoded concepts, or of a list of their numbers."""
+    if not isinstance(targets, Iterable) and not hasattr(targets, "dtype"):
+        raise InputError("targets", "numbers of concepts, or encoded ones", repr(targets), "give a list")
     given = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)
     if given.ndim == 2 and given.dtype == np.uint32 and len(given):
         return jnp.asarray(given)

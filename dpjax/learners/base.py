@@ -1,7 +1,7 @@
 """What every learner is: four faces of one algorithm that must agree."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Protocol
@@ -106,7 +106,8 @@ def _guarantee(method: Callable, self: Any, plan: Any) -> Any:
 
 
 def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -> Any:
-    if getattr(key, "shape", None) != ():
+    is_key = jax.dtypes.issubdtype(getattr(key, "dtype", np.float32), jax.dtypes.prng_key)
+    if not is_key or key.shape != ():
         raise InputError("key", "one key, jax.random.key(seed)", f"{key!r}", "vmap over a batch of keys")
     checks.instance("sample", sample, Sample, "make it with dpjax.learners.database")
     for name, like in (("x", "uint32[capacity, limbs]"), ("y", "bool[capacity, k]"), ("mask", "bool[capacity]")):
@@ -245,12 +246,17 @@ def single_column(sample: Sample, learner: str) -> Array:
 
 def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None = None) -> Sample:
     """A Sample from host data: values in the domain ``[n]``, labels 0/1 ``[n]`` or ``[n, k]``."""
+    checks.members("domain", domain, ("limbs", "encode"), "give the domain of a class: concepts.domain")
     labels = np.asarray(labels)
+    if labels.ndim not in (1, 2):
+        raise InputError("labels", "0/1 of shape [n] or [n, k]", f"shape {labels.shape}", "give one row a label")
+    if not isinstance(values, Iterable):
+        raise InputError("values", "a list of elements", repr(values), "give one element a row")
     labels = labels[:, None] if labels.ndim == 1 else labels
     rows, values = len(labels), list(values)
     if len(values) != rows:
         raise InputError("values", f"one for each of {rows} rows of labels", str(len(values)), "give as many of both")
-    capacity = checks.integer("capacity", rows if capacity is None else capacity, max(rows, 1))
+    capacity = checks.integer("capacity", rows if capacity is None else capacity, max(rows, 1), 2**31 - 1)
     wrong = labels[~np.isin(labels, (0, 1))]
     if wrong.size:
         raise InputError("labels", "0 or 1", repr(wrong[0]), "encode the two classes as 0 and 1")

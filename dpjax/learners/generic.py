@@ -73,6 +73,8 @@ class GenericLearner(OfColumns):
                 "concepts", f"a class with {', '.join(_NEEDED)}, as Points, Thresholds and Finite are",
                 type(self.concepts).__name__, "use another learner",
             )  # fmt: skip
+        needed = ("neighboring", "bits", "parts_of_a_difference")
+        checks.members("sanitizer", self.sanitizer, needed, "see dpjax.sanitizers")
         if self.sanitizer.neighboring is not self.neighboring:
             raise InputError(
                 "sanitizer", f"one for {self.neighboring.value}", self.sanitizer.neighboring.value, "take another one"

@@ -1,7 +1,9 @@
 """Learning a convex polygon by a private set cover of the outside."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from dpjax.concepts.polygons import ConvexPolygons
@@ -45,6 +47,8 @@ class PolygonLearner(CoveringPlane):
     family: Family | None = None
     performance: Performance = _PERFORMANCE
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
+    usual: ClassVar[Mapping[str, int]] = MappingProxyType({"rounds": 14, "k": 4})
+    """Arguments with which it measures well, beside those of the theorem: `dpjax learn` and scripts/boundary.py."""
 
     def __post_init__(self):
         usual = (self.measure, self.performance) == (_KINEMATIC, _PERFORMANCE)

@@ -1,7 +1,9 @@
 """Learning a union of polygons by a private set cover of the inside."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb, log
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from dpjax.concepts.unions import Unions
@@ -43,6 +45,8 @@ class UnionLearner(CoveringPlane):
     bins: int = _BINS
     family: Family | None = None
     what: ClassVar[str] = "triangles on a grid of side {0.d}"
+    usual: ClassVar[Mapping[str, int]] = MappingProxyType({"rounds": 10, "k": 4, "directions": 8})
+    """Arguments with which it measures well, beside those of the theorem: `dpjax learn` and scripts/boundary.py."""
 
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)

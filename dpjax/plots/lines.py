@@ -27,7 +27,7 @@ _PANEL, _MOST = 27.0, 3  # width of a panel in letters m, and panels beside each
 class Line:
     """Points (x, y), x ascending, with bars from ``low`` to ``high`` where these are given.
 
-    name: lines of one name, in all panels of a figure, have one colour, marker and dashes. kind: "measured" (filled
+    name: lines of one name, in all panels of a figure, have one color, marker and dashes. kind: "measured" (filled
     markers), "theorem" (hollow) or "formula" (no markers: a line through many points). In a label, what is between
     dollar signs is mathematics.
     """

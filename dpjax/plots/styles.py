@@ -1,10 +1,10 @@
-"""What the lines of a figure look like: colour, marker and dashes by their order in that figure.
+"""What the lines of a figure look like: color, marker and dashes by their order in that figure.
 
-The ten colours of a palette have evenly spaced lightness, so that they differ in grey, and hues chosen to be as far
-apart as possible for normal and for colour-blind eyes (protanopia, deuteranopia, tritanopia). The first four
-differ most. Later lines repeat a colour with another marker and other dashes.
+The ten colors of a palette have evenly spaced lightness, so that they differ in grey, and hues chosen to be as far
+apart as possible for normal and for color-blind eyes (protanopia, deuteranopia, tritanopia). The first four
+differ most. Later lines repeat a color with another marker and other dashes.
 
-Reference: Tol, "Colour schemes" (SRON/EPS/TN/09-002), on what a palette for papers needs; Machado, Oliveira and
+Reference: Tol, "Color schemes" (SRON/EPS/TN/09-002), on what a palette for papers needs; Machado, Oliveira and
 Fernandes, "A physiologically-based model for simulation of color vision deficiency", 2009.
 """
 
@@ -36,7 +36,7 @@ class Style:
     """Of one line.
 
     color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style. label: what a legend says. size:
-    points of an average marker. paper: the colour of the background.
+    points of an average marker. paper: the color of the background.
     """
 
     color: str
@@ -71,7 +71,7 @@ def styles(
 ) -> dict[str, Style]:  # fmt: skip
     """The style of each line of a figure, by its place among ``names``.
 
-    given: of some names, any of `FIELDS`: color, a colour that matplotlib knows; marker, one of its filled markers;
+    given: of some names, any of `FIELDS`: color, a color that matplotlib knows; marker, one of its filled markers;
     dashes, "solid", "dashed", "dotted", "dashdot" or lengths on, off, ... in line widths; label. What is given to one
     line is left out of the others' order. InputError for a name that is not there, or a value that is none of these.
     """
@@ -112,7 +112,7 @@ def _left(values: Sequence[Any], taken: Sequence[Any], count: int) -> list[Any]:
 
 def _color(where: str, value: Any) -> str:
     if not isinstance(value, str) or not is_color_like(value) or value.lower() == "none":
-        raise InputError(where, "a colour", repr(value), 'give for example "black", "tab:blue" or "#d0382d"')
+        raise InputError(where, "a color", repr(value), 'give for example "black", "tab:blue" or "#d0382d"')
     return to_hex(value)
 
 

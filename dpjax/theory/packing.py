@@ -8,7 +8,6 @@ for every (epsilon, 0)-private learner under REPLACE_ONE that succeeds with prob
 from math import expm1, log
 
 import numpy as np
-from scipy.stats import binom
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -55,6 +54,8 @@ def _least(log_targets: float, epsilon: float, mass: float, beta: float) -> int:
     each other target gets at least s' e^(-epsilon N) of what is left. The least of the sum over targets is with success
     on the largest N.
     """
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     checks.epsilon(epsilon)
     checks.probability("beta", beta)
     log_others = log_targets + log(-expm1(-log_targets))

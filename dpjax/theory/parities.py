@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import binom
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -36,6 +35,8 @@ def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: f
     Args:
       subsamples: m. rows: of each. dimension: d. epsilon: > 0. delta: in (0, 1).
     """
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     rank = full_rank(dimension, rows)
     low = subsamples * rank - 12 * math.sqrt(subsamples * rank * (1 - rank)) - 40
     right = np.arange(max(subsamples // 2, int(low)), subsamples + 1)

@@ -3,7 +3,6 @@
 from math import ceil, log, log2
 
 import numpy as np
-from scipy.stats import binom
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -25,6 +24,8 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
 
     Reference: Bun, Nissim, Stemmer 2016, Theorem 3.13; constants are our own, with the corrected thresholds.
     """
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     checks.epsilon(epsilon)
     checks.delta(delta, positive_for="PointLearner")
     checks.accuracy(alpha, beta)
@@ -60,6 +61,8 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
 
     Reference: Beimel, Nissim, Stemmer 2013, Section 3; constants are our own.
     """
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
     checks.accuracy(alpha, beta)

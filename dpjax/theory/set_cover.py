@@ -3,7 +3,6 @@
 from math import ceil, exp, log, log1p
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp
 
 from dpjax.core import checks
@@ -93,6 +92,7 @@ def log_conjunctions(dimension: int, most: int) -> float:
 
 def _exponentials(weights: np.ndarray, beta: float) -> float:
     """x with P[sum of weights_j E_j > x] <= beta: min over t of (ln(1/beta) - sum of ln(1 - t weights_j)) / t."""
+    from scipy.optimize import minimize_scalar  # a slow import, not needed to name what there is
 
     def bound(u: float) -> float:
         t = u / weights.max()

@@ -2,8 +2,6 @@
 
 from math import ceil, log
 
-from scipy.stats import binom
-
 from dpjax.core import checks
 from dpjax.theory.search import smallest
 
@@ -31,6 +29,8 @@ def median(size: int, epsilon: float, alpha: float, beta: float) -> int:
 
 def interior(records: int, alpha: float, beta: float) -> int:
     """n of a threshold between the m largest positive and the m smallest negative examples: as `median`, any m."""
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     checks.integer("records", records, 1)
     checks.probability("alpha", alpha)
     return smallest(lambda n: 2 * binom.cdf(records - 1, n, alpha) <= beta / 2)

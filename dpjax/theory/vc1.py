@@ -2,8 +2,6 @@
 
 from math import ceil, e, expm1, log, log1p
 
-from scipy.stats import binom
-
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
@@ -34,6 +32,8 @@ def subsample_size(t: int, alpha: float, beta: float) -> int:
     point that it hit, and its error is at most alpha; so no dimension enters. Fewer than t/6 subsamples may miss it:
     the private median leaves t/6 of them on either side.
     """
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     checks.integer("subsamples", t, 1)
     checks.accuracy(alpha, beta)
     bad = ceil(t / 6)
@@ -88,6 +88,8 @@ def descent(walk_epsilon: float, test_epsilon: float, share: float, rounds: int,
       share: a in (0, alpha/6); a subtree with fewer than a N zeros ends the descent.
       rounds: T, enough that no descent needs more: `descent_rounds`, or what the tree allows.
     """
+    from scipy.stats import binom  # a slow import, not needed to name what there is
+
     checks.epsilon(walk_epsilon, "walk_epsilon")
     checks.epsilon(test_epsilon, "test_epsilon")
     checks.integer("rounds", rounds, 1)

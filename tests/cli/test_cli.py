@@ -65,7 +65,13 @@ def test_each_command_is_a_file(root):
         "__init__",
         "__main__",
         "arguments",
+        "drawing",
         "flags",
+        "kinds",
+        "own",
+        "parsing",
+        "printing",
+        "streams",
     }
     assert names == COMMANDS.keys()
 

@@ -1,6 +1,7 @@
 """`dpjax learn` on places: a shape in the columns' own units, a public box, a picture, clear errors."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 import shapely
 
 from dpjax import cli
-from dpjax.core.checks import InputError
+from dpjax.cli import learn as command
+from dpjax.cli.arguments import LearnCommand
 from dpjax.plots import read_metadata
-from dpjax.tables import places as shapes
+from dpjax.tables import grids, places
 
 BOX = (-80.0, 39.0, -75.0, 42.0)
 
@@ -60,8 +62,15 @@ def test_a_polygon_in_the_columns_units(flood, tmp_path, capsys):
     np.testing.assert_array_equal(shapely.contains_xy(region, *table[~near, :2].T), says[~near])
     assert answer["share"] == pytest.approx(region.area / 15, rel=5e-3)
 
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["learned.json", "learned.png", "learned.svg"]
-    assert answer == json.loads((tmp_path / "new" / "learned.json").read_text()) | {"files": answer["files"]}
+    names = ["errors.json", "learned.json", "learned.png", "learned.svg"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == names
+    assert answer == json.loads((tmp_path / "new" / "errors.json").read_text()) | {"files": answer["files"]}
+    released = json.loads((tmp_path / "new" / "learned.json").read_text())
+    assert released["region"] == answer["region"] and not {"rows", "moved", "seed", "error"} & released.keys()
+    status = cli.main(["predict", str(tmp_path / "new" / "learned.json"), str(flood), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert status == 0 and told["moved"] == {"lon": 1, "lat": 1} and told["rows"] == 1502
+    assert np.mean(np.array(told["predictions"]["flooded"][:1500]) == says) > 0.99  # but for rounding to cells
     assert read_metadata(tmp_path / "new" / "learned.png")["config"]["box"] == [*BOX]
 
 
@@ -80,29 +89,32 @@ def test_a_union_as_a_person_reads_it(flood, capsys):
         "--concepts",
         "Unions(triangles=2)",
     )
-    status, out, _ = learn(
-        capsys, flood, "--learner", "UnionLearner", "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags
-    )
+    learner = "UnionLearner(3, directions=5)"
+    status, out, _ = learn(capsys, flood, "--learner", learner, "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags)
     assert status == 0 and "epsilon 10" in out and "moved to the edge of the box: 2 of 1502 rows" in out
-    assert "1 keyed splits, 451 rows held out" in out and "3 triangles" in out and "(20, 1e-06)-DP" in out
+    assert "1 keyed splits, 451 rows held out" in out and "triangles" in out and "(20, 1e-06)-DP" in out
+    assert "set cover, 3 triangles" in re.sub(r"\s+", " ", out)
 
 
-def test_cells_and_boxes():
-    placing = shapes.grids((-1.0, 0.0, 3.0, 1.0), 2)
-    assert shapes.box_of(placing) == (-0.5, 0.125, 2.5, 0.875)
-    for box in ((0, 0, 0, 1), (0, 1, 1, 0), (0, 0, float("nan"), 1), (0, 0, 1, float("inf")), None):
-        with pytest.raises(InputError, match="box"):
-            shapes.grids(box, 2)
-    with pytest.raises(InputError, match="bits"):
-        shapes.grids((0, 0, 1, 1), 31)
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("UnionLearner", {"rounds": 10, "k": 4, "directions": 8, "bins": 16}),
+        ("UnionLearner(6)", {"rounds": 6, "k": 4, "directions": 8}),
+        ("UnionLearner(6, 2, directions=9)", {"rounds": 6, "k": 2, "directions": 9}),
+        ("UnionLearner(rounds=None, k=None)", {"rounds": None, "k": None, "directions": 8}),
+        ("PolygonLearner", {"rounds": 14, "k": 4}),
+        ("PolygonLearner(k=2)", {"rounds": 14, "k": 2}),
+    ],
+)
+def test_numbers_that_are_left_out_are_those_of_the_page(flood, written, expected):
+    """k of such a learner is not the number of concepts."""
+    asked = command._asked(LearnCommand(table=flood, learner=written, box=BOX, bits=10))
+    assert {name: getattr(asked.learner, name) for name in expected} == expected
 
 
-def test_places_are_moved_and_counted(tmp_path):
-    path = write(tmp_path / "t.csv", [(0.3, 0.9, 1), (-0.5, 2.0, 0), (1.0, 1.0, 1)], "a,b,y")
-    data, moved = shapes.read(path, (), (), shapes.grids((0, 0, 1, 1), 2))
-    assert data.x.dtype == np.uint32 and data.x.tolist() == [[1, 3], [0, 3], [3, 3]] and moved == 1
-    swapped, _ = shapes.read(path, ("b", "a"), ("y",), shapes.grids((0, 0, 1, 1), 2))
-    assert swapped.x.tolist() == [[3, 1], [3, 0], [3, 3]] and swapped.y.tolist() == data.y.tolist()
+def test_the_box_is_that_of_the_cells_centres():
+    assert places.box_of(grids.on_plane(["x", "y"], (-1.0, 0.0, 3.0, 1.0), 2).grids) == (-0.5, 0.125, 2.5, 0.875)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +145,7 @@ def test_errors_say_what_to_do(flood, capsys, flags, words):
 def test_tables_that_are_no_places(tmp_path, capsys):
     for rows, header, words in (
         ([(1, 2, 0, 4)], "a,b,y,z", "three columns"),
-        ([(1, 2, 0), (1, "", 1)], "a,b,y", "none in row 2"),
+        ([(1, 2, 0), (1, "", 1)], "a,b,y", "1 of 2 rows without: 'b' in 1 (row 2)"),
         ([(1, 2, 0), (1, "x", 1)], "a,b,y", "numbers"),
         ([], "a,b,y", "at least one row"),
     ):

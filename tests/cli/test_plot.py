@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dpjax import cli
+from dpjax.cli.parsing import parse
 from dpjax.cli.plot import options_of
 from dpjax.plots import read_metadata
 from tests.plots.conftest import make_result
@@ -35,7 +36,7 @@ def test_files_in_the_formats_of_their_names(folder, capsys):
 
 
 def test_flags_are_the_arguments_of_a_plot():
-    command = cli.parse([
+    command = parse([
         "plot", "--width", "4.5", "--dark", "--k", "2**2", "--epsilon", "0.5", "--scale", "n=linear", "k=linear",
         "--limits", "n=0:1e4", "--title", "mine", "--styles", "KLN.color=red", "A (b=c).dashes=4,2",
         "KLN.color=1.label=$x=1$",

@@ -1,9 +1,12 @@
 """A study written down: what is read, what is refused and how the error says so."""
 
+from dataclasses import replace
+
 import pytest
 
-from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, distributions
+from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, distributions
 from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
 from dpjax.experiments import config
 from dpjax.experiments.build import Builder, PersonsFault
 from dpjax.learners import KLN, Independent, PointLearner
@@ -193,3 +196,16 @@ def test_positional_arguments_skip_what_is_known():
     builder = Builder().knowing(concepts=Points(Domain(8)), domain=Domain(8), k=1)
     assert builder.build("learner", "Independent(KLN, zcdp)").composition == "zcdp"
     assert builder.build("distribution", "zipf(5)").total == distributions.zipf(Domain(8), 5).total
+
+
+def test_what_is_known_does_not_replace_a_default_unless_it_is_meant_to():
+    """k of a learner of unions is no number of concepts."""
+    known = Builder().knowing(concepts=Unions(15), k=1)
+    assert known.build("learner", "UnionLearner").k is None
+    positional = known.build("learner", "UnionLearner(5, 3)")
+    assert (positional.rounds, positional.k) == (5, 3)
+    add = Neighboring.ADD_OR_REMOVE_ONE
+    instead = replace(known, instead={"neighboring": add})
+    on_points = instead.knowing(concepts=Points(Domain(9)))
+    assert on_points.build("learner", "Independent(KLN)").neighboring is add
+    assert instead.build("learner", "UnionLearner(5, 3, REPLACE_ONE)").neighboring is Neighboring.REPLACE_ONE

@@ -13,7 +13,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
 from dpjax.experiments.members import judged
-from dpjax.experiments.n_star import bracket, guess, rate, scratch_cells
+from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import ImproperVC1
@@ -71,7 +71,7 @@ def test_the_stages_of_n_star():
     concepts, alpha = Thresholds(Domain(2**16)), 0.1
     start = Setting(ERM(concepts), hard_thresholds(concepts, alpha), 1, 1, 1.0, 0.0, alpha, 0.1)
     grid = geometric_grid(17, 64)
-    with scratch_cells(2) as cells:
+    with cells_in(None, 2) as cells:
         n = guess(start, cells, grid, 500, 0.9)
         assert n in grid and guess(start, cells, grid[:1], 500, 0.9999) is None
         star = bracket(start, cells, grid, start=n, gamma=0.1)

@@ -12,8 +12,11 @@ from dpjax import cli
 from dpjax.core import wide
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
+from dpjax.experiments.n_star import end_of
+from dpjax.experiments.reports import about
 from dpjax.experiments.reproduce import reproduce
 from dpjax.experiments.store import Store
+from dpjax.plots.lines import Line, Panel, plot_lines
 
 CONCEPTS = dp.Points(dp.Domain(2**20))
 TASK = dp.Task(CONCEPTS, dp.heavy(CONCEPTS.domain, 4, 0.2), noise=0.05)
@@ -34,6 +37,27 @@ def test_a_trial_alone_is_the_stored_one(tmp_path, purpose):
         assert found.x == CONCEPTS.domain.decode(sample.x).tolist()
         np.testing.assert_array_equal(found.y, sample.y)
         assert found.targets == [f"1 iff x = {number}" for number in wide.decode(target.concept)]
+
+
+def test_a_named_point_of_a_figure(tmp_path, capsys):
+    """A figure of brackets carries the points at their upper ends, with learners that no public name has."""
+    study = dp.Study(TASK, {"point": dp.PointLearner(CONCEPTS)}, [3], [6.0], 1e-3, dp.Accuracy(0.15, 0.1), n=[60])
+    points = {"PointLearner, k = 3": end_of(study.lines[0].setting, 60), "ERM": replace(study.lines[0].setting, n=9)}
+    carried, base = about({"script": "mine"}, 5, points), tmp_path / "figure"
+    plot_lines([Panel("", "x", "y", [Line("a", "a", [1.0], [2.0])])], base, carried, "n*", formats="svg")
+    words = ["trial", str(tmp_path / "figure.svg"), "--trial", "7", "--json"]
+    assert cli.main([*words, "--learners", "PointLearner, k = 3"]) == 0
+    found, alone = json.loads(capsys.readouterr().out), reproduce(points["PointLearner, k = 3"], 5, 7)
+    assert found["x"] == alone.x and found["key"] == np.asarray(jax.random.key_data(alone.key)).tolist()
+    assert found["n"] == 60 and found["seed"] == 5 and found["errors"] == alone.errors
+    for wrong, says in ((["--learners", "mine"], "PointLearner, k = 3"), ([], "choose by --learners"),
+                        (["--learners", "ERM", "--k", "3"], "its own"),
+                        (["--learners", "ERM", "--n", "3", "4"], "one sample size")):  # fmt: skip
+        assert cli.main([*words, *wrong]) == 2
+        assert says in capsys.readouterr().err
+    plot_lines([Panel("", "x", "y", [Line("a", "a", [1.0], [2.0])])], base, about({"script": "mine"}, 5), "", "", "svg")
+    assert cli.main(words) == 2
+    assert "scripts/mine.py" in capsys.readouterr().err
 
 
 def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):

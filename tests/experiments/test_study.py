@@ -101,8 +101,37 @@ def test_a_study_in_a_notebook(tmp_path, machine):
     computed = machine.trials
     assert study.run(tmp_path / "results", engine=machine, quiet=True).data == result.data
     assert machine.trials == computed
+    _compared(again)
     (figure,) = result.plot(tmp_path / "figure.pdf")
     assert figure.read_bytes().startswith(b"%PDF")
+
+
+def _compared(result):
+    """Differences in pairs between learners, epsilons and n, and n* at other alphas."""
+    same = result.differences("learner").to_pylist()
+    assert len(same) == 12 and {(row["first"], row["second"]) for row in same} == {("KLN", "mine")}
+    assert all(row["difference"] == 0 and row["lower"] < 0 < row["upper"] for row in same), "the same algorithm"
+    assert all(row["ratio"] < 0.5 for row in same if row["trials"] == 1024 and row["n"] > 20)
+    apart = result.differences("n").to_pylist()
+    assert len(apart) == 8 * 3 and all(row["second"] > row["first"] for row in apart)
+    rates = {(row["learner"], row["k"], row["epsilon"], row["n"]): row["successes"] / row["trials"]
+             for row in result.curves.to_pylist()}  # fmt: skip
+    for row in (*apart, *result.differences("epsilon").to_pylist()):
+        where = [[row.get("learner"), row["k"], row.get("epsilon"), row.get("n")] for _ in range(2)]
+        for place, end in zip(where, ("first", "second"), strict=True):
+            place[2 if "epsilon" not in row else 3] = row[end]
+        first, second = (rates[tuple(place)] for place in where)
+        assert row["difference"] == pytest.approx(second - first) and row["lower"] <= second - first <= row["upper"]
+        assert row["ratio"] <= 1.05
+    wide = result.n_star_at([0.15, 0.3, 0.99]).to_pylist()
+    for own, loose, free in zip(wide[::3], wide[1::3], wide[2::3], strict=True):
+        assert free["n_low"] is None and free["n_high"] is not None, "every hypothesis is good enough"
+        assert loose["at_most"] == 0.28 and own["at_most"] == 0.15
+        assert own["n_high"] is None or loose["n_high"] <= own["n_high"]
+    with pytest.raises(InputError, match="one of epsilon, learner, n"):
+        result.differences("k")
+    with pytest.raises(InputError, match="folder"):
+        Result(result.data).differences()
 
 
 def test_trials_are_paired(tmp_path, machine):

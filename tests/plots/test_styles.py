@@ -1,4 +1,4 @@
-"""Any ten lines of a figure can be told apart by colour, in grey, by colour-blind eyes, by markers and by dashes."""
+"""Any ten lines of a figure can be told apart by color, in grey, by color-blind eyes, by markers and by dashes."""
 
 import itertools
 
@@ -33,13 +33,13 @@ def lab(color, eye="normal"):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-def test_the_colour_space_is_right():
+def test_the_color_space_is_right():
     np.testing.assert_allclose(lab("#ff0000"), [53.24, 80.09, 67.20], atol=0.05)
     np.testing.assert_allclose(lab("#777777")[0], 50.0, atol=0.1)
 
 
 @pytest.mark.parametrize(("dark", "all_ten", "first_four"), [(False, 6, 13), (True, 4.8, 9.5)])
-def test_colours_differ_in_grey_and_from_the_paper(dark, all_ten, first_four):
+def test_colors_differ_in_grey_and_from_the_paper(dark, all_ten, first_four):
     values = [lab(color)[0] for color in PALETTES[dark]]
     assert len(values) == 10
     assert min(np.diff(sorted(values))) > all_ten and min(np.diff(sorted(values[:4]))) > first_four
@@ -49,13 +49,13 @@ def test_colours_differ_in_grey_and_from_the_paper(dark, all_ten, first_four):
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("eye", EYES)
-def test_colours_differ_for_every_eye(dark, eye):
+def test_colors_differ_for_every_eye(dark, eye):
     places = [lab(color, eye) for color in PALETTES[dark]]
     assert min(np.linalg.norm(one - other) for one, other in itertools.combinations(places, 2)) > 20
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_ten_lines_differ_in_colour_marker_and_dashes_and_thirty_in_one_of_them(dark):
+def test_ten_lines_differ_in_color_marker_and_dashes_and_thirty_in_one_of_them(dark):
     looks = list(styles(NAMES, dark=dark).values())
     for field in ("color", "marker", "dashes"):
         assert len({getattr(look, field) for look in looks[:10]}) == 10

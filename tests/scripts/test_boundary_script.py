@@ -42,6 +42,11 @@ def test_outlines_are_placed_on_the_grid(script, country):
     np.testing.assert_allclose(np.array(cee.bounds) * 10 / script.D, [2, 2, 8, 8])
 
 
+def test_the_page_has_the_numbers_of_the_command_line(script):
+    for learner in (script.UNION, script.POLYGON):
+        assert {name: getattr(learner, name) for name in learner.usual} == learner.usual
+
+
 @pytest.mark.slow
 def test_page_and_figures(script, country, tmp_path):
     script.main(tmp_path, 0, 2, cases(script))

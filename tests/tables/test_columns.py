@@ -1,18 +1,24 @@
-"""Learning from a table: placement on a public grid, errors against scikit-learn-free brute force, and a real table."""
+"""Learning from a table: rows on public grids, errors against brute force, one split for all learners."""
 
-import json
-import subprocess
-import sys
+from functools import partial
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from dpjax.baselines import ERM
-from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.concepts import Points, Thresholds
+from dpjax.core import keys, random, wide
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import KLN, HashedPoints, Independent
 from dpjax.tables import columns as table
+from dpjax.tables.constant import Constant
+from dpjax.tables.grids import on_lines, on_plane
+from dpjax.tables.learned import Learned
+
+BUDGET = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
 
 
 @pytest.fixture
@@ -23,120 +29,116 @@ def small(tmp_path):
     return path
 
 
-def test_a_grid_places_values_and_names_the_edge():
-    grid = table.Grid(0.0, 8.0, 3)
-    np.testing.assert_array_equal(grid.place("v", np.array([0.0, 0.99, 1.0, 7.99, 8.0]), False), [0, 0, 1, 7, 7])
-    assert grid.value(2) == 3.0
-    flipped = table.Grid(0.0, 8.0, 3, flip=True)
-    np.testing.assert_array_equal(flipped.place("v", np.array([0.0, 8.0, 5.5]), False), [7, 0, 2])
-    assert flipped.value(2) == 5.0
-
-
-def test_a_threshold_predicts_what_its_rule_says():
-    for flip in (False, True):
-        grid = table.Grid(-1.0, 3.0, 6, flip)
-        values = np.random.default_rng(0).uniform(-1, 3, 500)
-        cells = grid.place("v", values, False)
-        for number in (0, 17, 62):
-            rule = values >= grid.value(number) if flip else values < grid.value(number)
-            np.testing.assert_array_equal(cells <= number, rule)
-
-
-def test_clip_or_refuse():
-    grid = table.Grid(0.0, 1.0, 2)
-    with pytest.raises(InputError, match=r"1\.5 in row 2"):
-        grid.place("v", np.array([0.5, 1.5]), False)
-    np.testing.assert_array_equal(grid.place("v", np.array([0.5, 1.5]), True), [2, 3])
-
-
 @pytest.mark.parametrize(
     ("features", "targets", "bounds", "words"),
     [
-        (["a"], ["y"], [], "never read from the data"),
-        (["a"], ["y"], ["a=1:0"], "low < high"),
-        (["a"], ["y"], ["a=0:nan"], "low < high"),
-        (["a"], ["y"], ["a"], "name=low:high"),
-        (["a"], ["y"], ["c=0:1"], "bounds or flip"),
         (["a"], ["w"], ["a=0:10"], "column"),
         (["a"], ["b"], ["a=0:10"], "labels 0 or 1"),
         (["a"], ["y"], ["a=0:5"], "declared bounds 0:5"),
         (["a", "b"], ["y", "z"], ["a=0:10", "b=0:10"], "one feature and k targets"),
-        ([], ["y"], [], "one feature and k targets"),
+        (["a"], [], ["a=0:10"], "one feature and k targets"),
+        (["a"], ["a"], ["a=0:10"], "name it once"),
     ],
 )
 def test_bad_tables_are_refused(small, features, targets, bounds, words):
     with pytest.raises(InputError, match=words):
-        table.read(small, features, targets, table.grids(features, bounds, 8, []))
+        table.read(small, on_lines(features, bounds, 8, []), targets)
 
 
-@pytest.mark.parametrize("text", ["", "a,y\n", "a,y\n1,0\nx,1\n", "a,y\n1,0\n,1\n"])
-def test_broken_files_are_refused(tmp_path, text):
-    path = tmp_path / "broken.csv"
-    path.write_text(text)
-    with pytest.raises(InputError):
-        table.read(path, ["a"], ["y"], table.grids(["a"], ["a=0:10"], 8, []))
+def test_rows_with_holes_are_left_out_and_counted(tmp_path):
+    path = tmp_path / "holes.csv"
+    path.write_text("a,b,y\n1,1,0\n,2,1\n3,3,\ninf,4,1\n9,5,1\n5,NA,0\n")
+    placing = on_lines(["a"], ["a=0:8"], 3, [])
+    with pytest.raises(InputError, match=r"3 of 6 rows without: 'a' in 2 \(row 2, 4\), 'y' in 1 \(row 3\)"):
+        table.read(path, placing, ["y"], clip=True)
+    data = table.read(path, placing, ["y"], clip=True, drop_missing=True)
+    np.testing.assert_array_equal(data.x[:, 0], [2, 8, 6])
+    np.testing.assert_array_equal(data.y[:, 0], [False, True, False])
+    assert (data.dropped, data.moved) == (3, 1)
+    with pytest.raises(InputError, match="9 in row 5"):
+        table.read(path, placing, ["y"], drop_missing=True)
+
+
+def test_places_are_moved_and_counted(tmp_path):
+    path = tmp_path / "places.csv"
+    path.write_text("a,b,y\n0.3,0.9,1\n-0.5,2.0,0\n1.0,1.0,1\n")
+    read = partial(table.read, path, targets=["y"])
+    data = read(on_plane(["a", "b"], (0, 0, 1, 1), 2))
+    assert data.x.dtype == np.uint32 and data.x.tolist() == [[1, 3], [0, 3], [3, 3]] and data.moved == 1
+    swapped = read(on_plane(["b", "a"], (0, 0, 1, 1), 2))
+    assert swapped.x.tolist() == [[3, 1], [3, 0], [3, 3]] and swapped.y.tolist() == data.y.tolist()
+
+
+def test_only_a_public_number_of_rows_is_told_to_a_planner():
+    class Asked:
+        def __init__(self, neighboring):
+            self.neighboring = neighboring
+
+        def plan(self, privacy, accuracy, n):
+            return n
+
+    assert table.plan_for(Asked(Neighboring.REPLACE_ONE), *BUDGET, 7) == 7
+    assert table.plan_for(Asked(Neighboring.ADD_OR_REMOVE_ONE), *BUDGET, 7) is None
 
 
 def test_non_private_learner_finds_the_consistent_threshold(small):
-    data = table.read(small, ["a"], ["y"], table.grids(["a"], ["a=0:10"], 10, []))
-    erm = ERM(Thresholds(Domain(2**10)))
-    budget = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
-    hypothesis = table.learn_all(erm, data, *budget, 0)
-    (row,) = table.summary(erm, hypothesis, data)
-    assert 5.9 < row["value"] <= 6.01
-    errors = table.held_out({"erm": erm}, data, *budget, 0, 50, 30)["erm"]
+    placing = on_lines(["a"], ["a=0:10"], 10, [])
+    data = table.read(small, placing, ["y"])
+    erm = ERM(Thresholds(placing.domain))
+    learned = Learned(erm, table.learn_all(erm, data, *BUDGET, 0), placing, data.names)
+    (row,) = learned.rules()
+    assert row["interval"][0] == 0 and 5.9 < row["interval"][1] <= 6.01 and row["rule"].startswith("1 iff a < ")
+    errors = table.held_out({"erm": erm}, data, *BUDGET, 0, 50, 30)["erm"]
     assert errors.shape == (50, 1)
     assert errors.mean() < 1.0
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_thresholds_have_their_constants(tmp_path, label):
+    path = tmp_path / "constant.csv"
+    path.write_text("a,y\n" + "".join(f"{i / 10},{label}\n" for i in range(11)))  # the lowest and the highest cell, too
+    placing = on_lines(["a"], ["a=0:1"], 3, [])
+    data = table.read(path, placing, ["y"])
+    erm = ERM(Thresholds(placing.domain))
+    learned = Learned(erm, table.learn_all(erm, data, *BUDGET, 0), placing, data.names)
+    assert learned.rules()[0]["rule"] == f"{label} everywhere"
+    assert (learned.predict([np.linspace(0, 1, 50)]) == label).all()
+
+
 def test_a_bucket_is_no_point(small):
-    data = table.read(small, ["a"], ["y"], table.grids(["a"], ["a=0:10"], 4, []))
-    learner = HashedPoints(Points(Domain(2**4)), 1, 2, 2)
+    placing = on_lines(["a"], ["a=0:10"], 4, [])
+    data = table.read(small, placing, ["y"])
+    learner = HashedPoints(Points(placing.domain), 1, 2, 2)
     hypothesis = table.learn_all(learner, data, Privacy(50.0), Accuracy(0.1, 0.1), 0)
-    (row,) = table.summary(learner, hypothesis, data)
-    assert "value" not in row and ("hash function" in row["rule"] or row["rule"] == "0 everywhere")
+    (row,) = Learned(learner, hypothesis, placing, data.names).rules()
+    assert "interval" not in row and ("hash function" in row["rule"] or row["rule"] == "0 everywhere")
     assert ("hash function" in row["rule"]) != bool(hypothesis.zero[0])
+
+
+def test_the_constant_is_the_label_of_most_training_rows_on_the_same_splits():
+    y = np.random.default_rng(0).random((40, 3)) < [0.5, 0.2, 0.9]
+    x = np.arange(1, 41, dtype=np.uint32)[:, None]
+    data = table.Table(x, y, ("p", "q", "r"), ())
+    found = table.held_out({"constant": Constant()}, data, *BUDGET, 3, 5, 12)["constant"]
+    root = keys.stream(keys.root(3), "split")
+    for t in range(5):
+        key = keys.stream(keys.of_trial(root, np.uint32(t)), "order")
+        with jax.enable_x64(True):
+            order = np.argsort(np.asarray(wide.word(*random.words(key, (40,)))), kind="stable")
+        train, test = y[order[12:]], y[order[:12]]
+        np.testing.assert_array_equal(found[t], np.sum(test != (train.mean(axis=0) > 0.5), axis=0))
+    tie = Sample(jnp.asarray(x[:2]), jnp.asarray([[True], [False]]), jnp.ones(2, bool))
+    assert not Constant().predict(Constant().learn(keys.root(0), tie, None), tie.x).any()
 
 
 @pytest.mark.slow
 def test_trials_are_keyed_and_do_not_depend_on_how_many_follow(small):
-    data = table.read(small, ["a", "b"], ["y"], table.grids(["a", "b"], ["a=0:10", "b=0:10"], 8, []))
-    learner = Independent(KLN(Thresholds(Domain(2**8))), 2, "basic")
+    placing = on_lines(["a", "b"], ["a=0:10", "b=0:10"], 8, [])
+    data = table.read(small, placing, ["y"])
+    learner = Independent(KLN(Thresholds(placing.domain)), 2, "basic")
     budget = Privacy(1.0, 0.0), Accuracy(0.1, 0.1)
-    few = table.held_out({"x": learner}, data, *budget, 5, 7, 20)["x"]
+    few = table.held_out({"x": learner, "constant": Constant()}, data, *budget, 5, 7, 20)
     many = table.held_out({"x": learner}, data, *budget, 5, 400, 20)["x"]
-    np.testing.assert_array_equal(few, many[:7])
+    np.testing.assert_array_equal(few["x"], many[:7])
     assert len(np.unique(many[:, 0])) > 1
-
-
-@pytest.fixture(scope="module")
-def cancer(tmp_path_factory):
-    from sklearn.datasets import load_breast_cancer
-
-    data = load_breast_cancer()
-    path = tmp_path_factory.mktemp("table") / "cancer.csv"
-    header = ",".join([*map(str, data.feature_names), "benign"])
-    rows = [",".join([*map(repr, map(float, x)), str(y)]) for x, y in zip(data.data, data.target, strict=True)]
-    path.write_text("\n".join([header, *rows]))
-    return path
-
-
-@pytest.mark.slow
-def test_a_real_table_one_feature_and_all_thirty(cancer):
-    config = "configs/breast-cancer.toml"
-    base = [sys.executable, "-m", "dpjax.cli", "learn", str(cancer), config, "--json"]
-    one = subprocess.run(
-        [*base, "--features", "mean radius", "--bounds", "mean radius=0:50"], capture_output=True, text=True
-    )
-    assert one.returncode == 0, one.stderr
-    (row,) = json.loads(one.stdout)["concepts"]
-    assert 12 < row["value"] < 18
-    assert row["error_private"]["mean"] < row["error_not_private"]["mean"] + 0.05
-    all_of_them = subprocess.run(base, capture_output=True, text=True)
-    assert all_of_them.returncode == 0, all_of_them.stderr
-    answer = json.loads(all_of_them.stdout)
-    assert answer["k"] == 30
-    assert answer["trials"] == 1000
-    assert answer["guarantee"]["epsilon"] <= 1.0
-    assert len(answer["guarantee"]["parts"]) == 1
-    assert all(0 <= row["error_private"]["mean"] <= 0.6 for row in answer["concepts"])
+    np.testing.assert_array_equal(few["constant"][:, 0], few["constant"][:, 1])  # one target beside two features

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import fft
-from scipy.optimize import minimize_scalar
 
 from dpjax.accounting.numeric import profile
 from dpjax.accounting.numeric.bisection import MARGIN
@@ -100,6 +99,8 @@ def _logsumexp(values: np.ndarray) -> float:
 
 def _minimiser(bound: Callable[[float], float]) -> float:
     """About the theta in [1e-6, 1e13] that minimises ``bound``; any theta is valid, the best one is only sharper."""
+    from scipy.optimize import minimize_scalar  # a slow import, not needed to name what there is
+
     grid = np.linspace(math.log(1e-6), math.log(1e13), 45)
     start = int(np.argmin([bound(math.exp(u)) for u in grid]))
     bracket = (grid[max(start - 1, 0)], grid[min(start + 1, grid.size - 1)])

@@ -1,0 +1,143 @@
+"""Whether two databases are neighbors: how many steps of a relation lead from one to the other."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Sample, require_relation
+
+KINDS = ("rows", "counts", "other")
+"""What a database is: rows along the first axis, a histogram, or anything else, whose relation is not checked."""
+
+
+def as_database(value: Any) -> Any:
+    """A database as arrays: numbers and nested sequences become one array, other pytrees keep their structure.
+
+    Raises InputError for leaves that are not numbers.
+    """
+    if isinstance(value, list | tuple) or not hasattr(value, "dtype"):
+        try:
+            found = np.asarray(value)
+        except ValueError:  # ragged: a pytree of arrays
+            found = np.asarray(None)
+        if found.dtype.kind in "iufb":
+            return found
+        if isinstance(value, list | tuple) and found.dtype.kind in "US":
+            raise _no_numbers(value)
+    if not jax.tree.leaves(value):
+        raise _no_numbers(value)
+    return jax.tree.map(_numbers, value)
+
+
+def steps(first: Any, second: Any, relation: Neighboring, data: str = "rows", most: int = 1) -> int | None:
+    """How many steps of ``relation`` lead from one database to the other; ``most + 1`` for any larger number.
+
+    Args:
+      first, second: arrays with rows along the first axis, or `Sample`, whose masked rows are ignored.
+      data: "rows"; "counts" for histograms; "other" for anything else.
+      relation: rows are compared in order. A step replaces one row, or inserts or deletes one; counts do not tell the
+        order.
+
+    Returns: None where the data say nothing of rows: numbers without an axis, other pytrees, "other".
+    """
+    require_relation(relation)
+    checks.choice("data", data, KINDS)
+    sides = None if data == "other" else _sides(first, second)
+    if sides is None:
+        return None
+    if data == "counts":
+        return _between_counts(*sides, relation, most)
+    one, other = _numbered(*sides)
+    if relation is Neighboring.ADD_OR_REMOVE_ONE:
+        return _insertions(one, other, most)
+    return min(int(np.sum(one != other)), most + 1) if len(one) == len(other) else most + 1
+
+
+def require_neighbors(
+    name: str, first: Any, second: Any, relation: Neighboring, data: str = "rows", distance: int = 1
+) -> bool:
+    """Refuses databases that are equal, or more than ``distance`` steps apart.
+
+    Returns whether that was checked: False where `steps` is None, so that the relation is the caller's promise.
+    """
+    found = steps(first, second, relation, data, distance)
+    if found is None:
+        return False
+    if not 1 <= found <= distance:
+        given = "two equal databases" if found == 0 else f"more than {distance} step{'s' * (distance > 1)} between them"
+        advice = "correct the pair, or name the other relation"
+        if data == "rows":
+            advice += ", or what the arrays are: data = counts for histograms, other where there are no rows"
+        raise InputError(name, f"neighbors under {relation.value}", given, advice)
+    return True
+
+
+def _sides(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Both as arrays of rows; None where one is none."""
+    found = []
+    for side in (first, second):
+        if isinstance(side, Sample):
+            real = np.asarray(side.mask)
+            parts = [np.asarray(part)[real].reshape(real.sum(), -1) for part in (side.x, side.y)]
+            side = np.concatenate([part.astype(np.int64) for part in parts], axis=1)
+        array = side if isinstance(side, np.ndarray) or hasattr(side, "dtype") else None
+        if array is None or not np.ndim(array):
+            return None
+        found.append(np.asarray(array))
+    return found[0], found[1]
+
+
+def _between_counts(first: np.ndarray, second: np.ndarray, relation: Neighboring, most: int) -> int:
+    if first.shape != second.shape:
+        return most + 1
+    moves = second.astype(object) - first.astype(object)
+    total = int(np.sum(np.abs(moves)))
+    if relation is Neighboring.REPLACE_ONE:
+        total = total // 2 if np.sum(moves) == 0 else most + 1
+    return min(total, most + 1)
+
+
+def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both databases with a number for each row, equal for rows of equal bytes."""
+    if first.shape[1:] != second.shape[1:]:
+        raise InputError(
+            "pairs", "rows of one shape in both databases", f"{first.shape[1:]} and {second.shape[1:]}",
+            "give both sides the same columns",
+        )  # fmt: skip
+    kind = np.result_type(first, second)
+    joint = np.ascontiguousarray(np.concatenate([first.astype(kind), second.astype(kind)]))
+    if not joint.size:
+        return np.zeros(len(first), np.int64), np.zeros(len(second), np.int64)
+    raw = joint.reshape(len(joint), -1).view(np.uint8)
+    codes = np.unique(raw.view(f"V{raw.shape[1]}").ravel(), return_inverse=True)[1].ravel()
+    return codes[: len(first)], codes[len(first) :]
+
+
+def _insertions(one: np.ndarray, other: np.ndarray, most: int) -> int:
+    """Insertions and deletions that lead from one sequence to the other, by Myers' greedy algorithm, up to ``most``."""
+    size, goal = len(one), len(other)
+    reach = {1: 0}  # of each diagonal: how far along ``one`` so many steps lead
+    for count in range(most + 1):
+        for diagonal in range(-count, count + 1, 2):
+            down = diagonal == -count or (diagonal != count and reach[diagonal - 1] < reach[diagonal + 1])
+            x = reach[diagonal + 1] if down else reach[diagonal - 1] + 1
+            while x < size and x - diagonal < goal and one[x] == other[x - diagonal]:
+                x += 1
+            reach[diagonal] = x
+            if x >= size and x - diagonal >= goal:
+                return count
+    return most + 1
+
+
+def _numbers(leaf: Any) -> Any:
+    found = np.asarray(leaf)
+    if found.dtype.kind not in "iufb":
+        raise _no_numbers(leaf)
+    return found
+
+
+def _no_numbers(value: Any) -> InputError:
+    return InputError("database", "arrays of numbers", repr(value)[:200], "encode it as numbers")

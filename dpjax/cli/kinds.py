@@ -1,0 +1,36 @@
+"""How flags read numbers: 2**20 and 1e6 are whole numbers, and a word that is none is named with what is expected."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from tyro.constructors import PrimitiveConstructorSpec
+
+from dpjax.experiments.numbers import from_words
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A word that is no value of its flag's kind; `parse` says so once it knows the flag."""
+
+    word: str
+    expected: str
+
+
+def _kind(read: Callable[[str], Any], metavar: str, expected: str) -> Any:
+    """How a flag reads a word. tyro's own errors would not say what is expected."""
+
+    def value(words: list[str]) -> Any:
+        try:
+            return read(words[0])
+        except ValueError:
+            return Unread(words[0], expected)
+
+    return PrimitiveConstructorSpec(
+        nargs=1, metavar=metavar, instance_from_str=value, is_instance=lambda value: isinstance(value, int | float),
+        str_from_instance=lambda value: [str(value)],
+    )  # fmt: skip
+
+
+Whole = Annotated[int, _kind(from_words, "WHOLE", "a whole number such as 100, 2**20 or 1e6")]
+Real = Annotated[float, _kind(float, "NUMBER", "a number such as 0.5 or 1e-6")]

@@ -1,0 +1,317 @@
+"""What `dpjax audit module:object` names, as a target: a Target, a Learner, or a function of key and data."""
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax import audit, evidence
+from dpjax.accounting import Guarantee
+from dpjax.audit import Pair, Target, Universe
+from dpjax.audit.adapters import shown
+from dpjax.audit.neighbors import KINDS, as_database
+from dpjax.cli.arguments import AuditCommand
+from dpjax.concepts import Domain, Points
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring
+from dpjax.experiments.build import PersonsFault, imported, own_frames
+from dpjax.experiments.numbers import from_words
+
+RANDOMNESS = {"key": "key", "seed": "seed", "rng": "generator", "generator": "generator"}
+"""The name of a parameter -> what it is given."""
+_OWN, _AS_RUN = "own", "as run"
+_ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
+_MOST_PAIRS = 4096
+_Pairs = Callable[[], list[Pair]]
+_LEARNER = ("plan", "learn", "guarantee", "hard_neighbors")
+_EXPECTED = "a dpjax.audit.Target, a Learner, or a function of key and data"
+
+
+def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple[Target, bool]:
+    """The target that ``module:object`` names, and whether it is a plain function.
+
+    Raises InputError for anything else, and for what is missing; `PersonsFault` for an error in code from outside.
+    """
+    found = load("target", name)
+    if inspect.ismodule(found):
+        raise InputError("target", _EXPECTED, f"the module {found.__name__}", f"name an object of it: {name}.NAME")
+    if isinstance(found, type):
+        advice = "name an instance or a function (concepts, k) -> Learner, or make a dpjax.audit.Target of it"
+        raise InputError("target", f"{_EXPECTED}, each an instance", f"the class {found.__name__}", advice)
+    if callable(found) and not isinstance(found, Target) and not hasattr(found, "learn"):
+        names = _parameters(name, found)
+        if (asked := _plain(names, command)) is not None:
+            return _function(name, found, asked, command, relation), True
+        if names and "concepts" not in names:
+            raise InputError(
+                "target", "a function with a parameter called key, seed, rng or generator, and one for the data",
+                f"{name}({', '.join(names)})",
+                "call it so, or give --kind key, generator or seed for the first parameter, or --kind own for a "
+                "function of the data alone; a function that makes a Learner is (concepts, k)",
+            )  # fmt: skip
+        try:
+            found = found(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else found()
+        except InputError:
+            raise
+        except Exception as error:
+            raise PersonsFault(name, error) from error
+    if command.pairs is not None or command.histograms is not None:
+        flag = "pairs" if command.pairs is not None else "histograms"
+        raise InputError(flag, f"none for {name}", getattr(command, flag), "leave it out: the target has its own")
+    if isinstance(found, Target):
+        return found, False
+    if missing := [face for face in _LEARNER if not hasattr(found, face)]:
+        given = f"{_a(type(found).__name__)} without {', '.join(missing)}"
+        raise InputError("target", _EXPECTED, given, "name an instance or a function (concepts, k) -> Learner")
+    return evidence.learner_target(found, name, getattr(found, "k", 1)), False
+
+
+def load(name: str, path: str) -> Any:
+    """What ``module:object`` names. name: what an error calls it."""
+    module, _, inner = path.partition(":")
+    if not module or not inner:
+        raise InputError(name, "module:object", repr(path), "write the module, a colon and the object's name")
+    found: Any = imported(module)
+    for part in inner.split("."):
+        if not hasattr(found, part):
+            known = sorted(key for key in vars(found) if not key.startswith("_")) if hasattr(found, "__dict__") else []
+            raise InputError(
+                name, f"an object of {module}" + f": {', '.join(known[:20])}" * bool(known), repr(path),
+                "check the name",
+            )  # fmt: skip
+        found = getattr(found, part)
+    return found
+
+
+def blamed(name: str, work: Callable[[], Any]) -> Any:
+    """What the work returns. An error that went through the module that ``name`` names is a fault of code from outside.
+
+    It is raised as a `PersonsFault`, or as the InputError that it has become, with the traceback of that code.
+    """
+    package = name.partition(":")[0].partition(".")[0]
+    try:
+        return work()
+    except InputError as error:
+        cause = error.__cause__
+        if cause is not None and not hasattr(error, "trace") and _through(package, cause):
+            vars(error)["trace"] = own_frames(cause)
+        raise
+    except Exception as error:
+        if _through(package, error):
+            raise PersonsFault(name, error) from error
+        raise
+
+
+def _through(package: str, error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == package != "dpjax":
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _parameters(name: str, found: Any) -> dict[str, inspect.Parameter]:
+    """The parameters of a function by their names; InputError for one without a signature, or that is built in."""
+    word = f"the built-in function {getattr(found, '__name__', name)}"
+    if inspect.isbuiltin(found) or isinstance(found, np.ufunc):
+        raise InputError("target", _EXPECTED, word, "wrap it in a function of your own: def mine(key, data)")
+    try:
+        return dict(inspect.signature(found).parameters)
+    except (ValueError, TypeError):
+        raise InputError("target", "a function with a signature", word, "wrap it in a function") from None
+
+
+def _plain(given: dict[str, inspect.Parameter], command: AuditCommand) -> tuple[str, str | None, str] | None:
+    """(kind, the parameter of the randomness, that of the data) of a mechanism; None for a function that is none."""
+    if command.kind is not None:
+        checks.choice("kind", command.kind, {*RANDOMNESS.values(), _OWN})
+    elif "concepts" in given or not given:
+        return None
+    places = [key for key, one in given.items() if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    if command.kind == _OWN:
+        return (_OWN, None, places[0]) if len(places) == 1 or _optional(given, places[1:]) else None
+    named = [key for key in places if key.strip("_") in RANDOMNESS]
+    if command.kind is None and len(named) != 1:
+        return None
+    random = named[0] if len(named) == 1 else places[0] if places else None
+    rest = [key for key in places if key != random]
+    if random is None or not rest or not _optional(given, rest[1:]):
+        return None
+    return command.kind or RANDOMNESS[random.strip("_")], random, rest[0]
+
+
+def _optional(given: dict[str, inspect.Parameter], names: list[str]) -> bool:
+    return all(given[key].default is not inspect.Parameter.empty for key in names)
+
+
+def _function(
+    name: str, found: Any, asked: tuple[str, str | None, str], command: AuditCommand, relation: Neighboring
+) -> Target:  # fmt: skip
+    """A plain function with the claim and the databases that the flags give."""
+    kind, random, data = asked
+    lacks = []
+    if command.epsilon is None:
+        lacks.append(("the privacy that it claims", "--epsilon E (with --delta and --relation)"))
+    if command.pairs is None and command.histograms is None:
+        lacks.append(("pairs of neighbouring databases", "--pairs module:function or --histograms ROWS,CELLS"))
+    if lacks:
+        words, flags = (" and ".join(parts) for parts in zip(*lacks, strict=True))
+        raise InputError("target", words, f"only the function {name}", f"give {flags}")
+    if command.pairs is not None and command.histograms is not None:
+        raise InputError("histograms", "none beside --pairs", command.histograms, "give one of the two")
+    checks.choice("data", command.data, KINDS)
+    assert command.epsilon is not None
+    claim = Guarantee(checks.epsilon(command.epsilon), checks.delta(command.delta), relation, "as the flags claim")
+    pairs, universe, caveat = _databases(command, relation, kind)
+    if kind == "key":
+        return _traced(name, found, (str(random), data), claim, pairs, universe, caveat)
+    listed = pairs()
+    plain = [(pair.first, pair.second) for pair in listed]
+
+    def host(value: Any, randomness: Any) -> Any:
+        return found(**({data: value} if random is None else {data: value, random: randomness}))
+
+    how = "generator" if kind == "generator" else "seed"
+    try:
+        target = audit.from_function(host, claim, plain, name=name, repeatable=kind != _OWN, randomness=how)
+    except InputError as error:
+        if error.__cause__ is not None:
+            vars(error)["trace"] = own_frames(error.__cause__)
+        raise
+    return replace(target, pairs=lambda: listed, caveat=caveat, calibration=_AS_RUN)
+
+
+def _traced(
+    name: str, found: Any, names: tuple[str, str], claim: Guarantee, pairs: _Pairs, universe: Universe | None,
+    caveat: str,
+) -> Target:  # fmt: skip
+    def run(key: Any, data: Any, plan: Any) -> Any:
+        return found(**{names[0]: key, names[1]: data})
+
+    databases = None if universe is None else universe.databases
+    first = pairs()[0].first if databases is None else jax.tree.map(lambda leaf: leaf[0], databases)
+    try:
+        output = jax.eval_shape(lambda key, data: run(key, data, None), keys.root(0), first)
+    except InputError:
+        raise
+    except Exception as error:
+        refused = InputError(
+            "target", "a function that JAX can trace, since it takes a key",
+            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+            "correct it, its traceback is above; or, if it is NumPy code, let it take rng or seed in place of key "
+            "(or give --kind generator or --kind seed)",
+        )  # fmt: skip
+        vars(refused)["trace"] = own_frames(error)
+        raise refused from error
+    if not jax.tree.leaves(output):
+        raise InputError("target", "a function that returns arrays", "one that returns nothing", "return the answer")
+    universes = [] if universe is None else [universe]
+    table = audit.table_of_run(run) if universes else None
+    unlisted = "" if universes else "its databases have several shapes"
+    return Target(
+        name, lambda epsilon, delta: claim, run, lambda: universes, pairs, table, caveat=caveat, calibration=_AS_RUN,
+        unlisted=unlisted,
+    )  # fmt: skip
+
+
+def _databases(
+    command: AuditCommand, relation: Neighboring, kind: str
+) -> tuple[_Pairs, Universe | None, str]:  # fmt: skip
+    """Pairs of neighbors, the same as a universe where they have one shape, and what the report says of them."""
+    if command.histograms is not None:
+        universe = _histograms(command.histograms, relation)
+        return partial(_of_histograms, universe), universe, ""
+    pairs, promised = [], 0
+    for number, pair in enumerate(_given_pairs(str(command.pairs))):
+        name = f"pairs, number {number}"
+        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
+            got = f"{_a(type(pair).__name__)}" + f" of length {len(pair)}" * hasattr(pair, "__len__")
+            raise InputError(name, "two databases", got, "return or yield (database, neighbour)")
+        sides = [as_database(side) for side in pair]
+        if kind == "key":
+            sides = [jax.tree.map(lambda leaf, name=name: _narrow(name, leaf), side) for side in sides]
+        first, second = sides
+        promised += not audit.require_neighbors(name, first, second, relation, command.data, command.distance)
+        pairs.append(Pair(first, second, shown))
+    if not pairs:
+        raise InputError("pairs", "at least one pair", f"none from {command.pairs}", "return or yield some")
+    promise = f"that {promised} of {len(pairs)} pairs are neighbours is the promise of {command.pairs}"
+    return lambda: pairs, _universe(pairs, relation, str(command.pairs)), promise * bool(promised)
+
+
+def _given_pairs(path: str) -> Iterator[Any]:
+    found = load("pairs", path)
+
+    def listed() -> list[Any]:
+        given = found() if callable(found) else found
+        if isinstance(given, str) or not hasattr(given, "__iter__"):
+            got = f"{path}, which gives {_a(type(given).__name__)}"
+            raise InputError("pairs", "a function that returns or yields pairs", got, "return a list of pairs")
+        return list(itertools.islice(given, _MOST_PAIRS + 1))
+
+    if callable(found) and not _optional(signature := _parameters(path, found), list(signature)):
+        raise InputError("pairs", "a function without arguments", f"{path}({', '.join(signature)})", "give it defaults")
+    try:
+        given = listed()
+    except InputError:
+        raise
+    except Exception as error:
+        raise PersonsFault(path, error) from error
+    if len(given) > _MOST_PAIRS:
+        raise InputError("pairs", f"at most {_MOST_PAIRS}", "more", "return or yield fewer")
+    return iter(given)
+
+
+def _universe(pairs: list[Pair], relation: Neighboring, path: str) -> Universe | None:
+    """The databases of the pairs side by side; None where their shapes differ."""
+    sides = [side for pair in pairs for side in (pair.first, pair.second)]
+    kinds = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
+    if len(kinds) > 1:
+        return None
+    ends = np.arange(len(sides)).reshape(-1, 2)
+    databases = jax.tree.map(lambda *leaves: np.stack(leaves), *sides)
+    what = f"the {len(pairs)} pairs of {path}"
+    return Universe(databases, np.concatenate([ends, ends[:, ::-1]]), relation, what, shown)
+
+
+def _histograms(words: str, relation: Neighboring) -> Universe:
+    try:
+        rows, cells = (from_words(word) for word in words.split(","))
+    except (ValueError, InputError):
+        advice = "write the most rows and the number of cells"
+        raise InputError("histograms", "ROWS,CELLS such as 6,2", repr(words), advice) from None
+    return audit.histograms(rows, cells, relation)
+
+
+def _of_histograms(universe: Universe) -> list[Pair]:
+    """All pairs, each in one order."""
+    ends = {tuple(sorted(pair)) for pair in universe.pairs.tolist()}
+    if not 0 < len(ends) <= _MOST_PAIRS:
+        given, advice = f"{len(ends)}: {universe.what}", "choose other numbers of rows and cells"
+        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbours for a statistical audit", given, advice)
+    rows = universe.databases
+    return [Pair(rows[i], rows[j], shown) for i, j in sorted(ends)]
+
+
+def _narrow(name: str, leaf: Any) -> np.ndarray:
+    """As JAX takes it: at most 32 bits; floats are rounded, whole numbers must fit."""
+    array = np.asarray(leaf)
+    if array.dtype.itemsize <= 4:
+        return array
+    narrow = {"i": np.int32, "u": np.uint32, "f": np.float32}[array.dtype.kind]
+    with np.errstate(over="ignore"):
+        found = array.astype(narrow)
+    if array.dtype.kind != "f" and not np.array_equal(found, array):
+        raise InputError(name, "whole numbers that 32 bits hold", str(array.max()), "encode them as smaller ones")
+    return found
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"

@@ -1,0 +1,68 @@
+"""A command from the words of a command line. Imports no JAX."""
+
+import functools
+import inspect
+import operator
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Annotated, Any
+
+import tyro
+
+from dpjax.cli.arguments import COMMANDS, LearnCommand
+from dpjax.cli.kinds import Unread
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+
+def parse(arguments: Sequence[str]) -> Any:
+    """The command, with a TOML file's values as the defaults of its flags."""
+    given = list(arguments)
+    name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
+    default = None
+    if name == "learn" and files:
+        from dpjax.experiments.config import read_toml
+
+        given = [word for word in given if word not in files]
+        default = LearnCommand(table=tyro.MISSING, **_learn_values(read_toml(files[0])))
+    kinds: list[Any] = []
+    for known, kind in COMMANDS.items():
+        own: dict[str, Any] = {"default": default} if default is not None and known == name else {}
+        own["description"] = _described(kind)
+        kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
+    try:
+        command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
+    except ValueError as error:  # a flag that the model refuses
+        raise InputError("flags", "values of the right kind", str(error), "see --help") from error
+    for field in fields(command):
+        value = getattr(command, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, Unread):
+                flag = "--" + field.name.replace("_", "-")
+                raise InputError(flag, part.expected, repr(part.word), f"see dpjax {given[0]} --help")
+    return command
+
+
+def _described(kind: type) -> str:
+    """A command's docstring, with a line of its own for each example: tyro joins lines that begin with a letter."""
+    text, *examples = (inspect.getdoc(kind) or "").split("\nExample: ")
+    return text + "\nExample:" * bool(examples) + "".join(f"\n  {line}" for line in examples)
+
+
+def _learn_values(data: dict[str, Any]) -> dict[str, Any]:
+    """A TOML file's values as fields of LearnCommand; bounds may be a table of name = [low, high]."""
+    values = {}
+    for name, value in data.items():
+        checks.choice("key", name, [entry.name for entry in fields(LearnCommand) if entry.name != "table"])
+        if name == "bounds" and isinstance(value, dict):
+            value = [f"{column}={':'.join(map(str, pair))}" for column, pair in value.items()]
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return values
+
+
+_DESCRIPTION = (
+    "The wind tunnel of private learning theory: run private PAC learners thousands of times, with explicit keys, "
+    "and measure the constants that O(.) notation leaves out. A simulator: not for the release of sensitive data.\n\n"
+    "Completion of flags and commands by a shell, here bash (zsh and tcsh work alike):\n"
+    "  dpjax --tyro-write-completion bash ~/.local/share/bash-completion/completions/dpjax"
+)

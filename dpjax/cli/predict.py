@@ -1,0 +1,63 @@
+"""`dpjax predict`: what was learned from one table, applied to another."""
+
+import io
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from dpjax.cli import Answer
+from dpjax.cli.arguments import PredictCommand
+from dpjax.core.files import replace_file
+from dpjax.tables import learned
+from dpjax.tables.reading import Form, complete, numbers, opened
+
+
+def run(command: PredictCommand) -> Answer:
+    """Predicts the label of each row; the answer counts rows, ones and values outside the bounds."""
+    model = learned.load(command.learned, command.imports)
+    placing, form = model.placing, Form(command.delimiter, command.encoding, command.missing)
+    texts = opened(command.table, placing.features, form)
+    values = [numbers(texts, name) for name in placing.features]
+    present = {name: ~np.isnan(one) for name, one in zip(placing.features, values, strict=True)}
+    whole = complete(present, command.drop_missing)
+    values = [one[whole] for one in values]
+    labels = model.predict(values)
+    full = np.zeros((len(whole), len(model.names)), bool)
+    full[whole] = labels
+    predictions = {name: pa.array(full[:, j].astype(np.int8), mask=~whole) for j, name in enumerate(model.names)}
+    number = "row" if "row" not in predictions else "row number"  # readers skip lines that are empty but for this
+    written = pa.table({number: pa.array(np.arange(1, len(whole) + 1)), **predictions})
+    answer: dict[str, Any] = {
+        "table": str(command.table), "rows": len(whole), "missing": int(np.sum(~whole)),
+        "moved": placing.outside(values), "positive": model.positive,
+        "ones": dict(zip(model.names, labels.sum(axis=0).tolist(), strict=True)),
+    }  # fmt: skip
+    if command.out is None:
+        answer["predictions"] = {name: written[name].to_pylist() for name in model.names}
+    else:
+        replace_file(command.out, _csv(written))
+        answer["files"] = [str(command.out)]
+    return answer, lambda: _show(answer, written)
+
+
+def _csv(table: pa.Table) -> bytes:
+    buffer = io.BytesIO()
+    pa.csv.write_csv(table, buffer)
+    return buffer.getvalue()
+
+
+def _show(answer: dict[str, Any], table: pa.Table) -> None:
+    if "files" not in answer:
+        print(_csv(table).decode(), end="", flush=True)
+    notes = [f"{name}: 1 in {count} of {answer['rows']} rows" for name, count in answer["ones"].items()]
+    notes += [f"{name}: {count} values outside the bounds count as the nearest one"
+              for name, count in answer["moved"].items() if count]  # fmt: skip
+    if answer["missing"]:
+        notes.append(f"no prediction for {answer['missing']} rows with missing values")
+    if answer["positive"] is not None:
+        notes.append(f"1 is {answer['positive']!r}")
+    notes += [f"written: {path}" for path in answer.get("files", ())]
+    print(*notes, sep="\n", file=sys.stderr if "files" not in answer else sys.stdout)

@@ -1,0 +1,184 @@
+"""What a study will take: trials, programs, memory and, from timed tiles, seconds. Nothing is stored or read."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core import keys
+from dpjax.experiments.cells import Setting, digest_of
+from dpjax.experiments.engine import Engine, arguments_of, capacity, shape_of, tile_shape
+from dpjax.experiments.search import NStar, search
+from dpjax.experiments.study import Line, Study
+from dpjax.experiments.trial import Trial, point
+
+RULE = (
+    "the search meets its expected counts where a trial fails with probability beta^(n / n*), n* being the theorem's "
+    "number or the end of the grid"
+)
+"""What the trials of a search are an estimate under."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Trials at one point: what is asked for, whole tiles computed, and which program computes them."""
+
+    setting: Setting
+    asked: int
+    computed: int
+    program: Any
+
+    @property
+    def work(self) -> int:
+        """Rows times concepts of all its trials."""
+        return self.computed * capacity(self.setting.n) * self.setting.k
+
+
+@dataclass(frozen=True)
+class LineForecast:
+    """Of one curve. shared: an earlier line has the same points, so they are not computed again."""
+
+    line: Line
+    search: tuple[Visit, ...]
+    curve: tuple[Visit, ...]
+    shared: bool
+
+    @property
+    def visits(self) -> tuple[Visit, ...]:
+        """All points."""
+        return self.search + self.curve
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Of a study, as if nothing were stored.
+
+    lines: the curves in their order. programs: how many are compiled on each device. bytes: the examples and labels of
+    the trials that are under way at once in the largest program, over all tiles in flight; what a learner needs beside
+    them comes on top. estimated: whether a search makes trials and programs an estimate, see `RULE`.
+    """
+
+    lines: tuple[LineForecast, ...]
+    programs: int
+    bytes: int
+    estimated: bool
+
+    @property
+    def visits(self) -> list[Visit]:
+        """What is computed."""
+        return [visit for line in self.lines if not line.shared for visit in line.visits]
+
+    @property
+    def trials(self) -> int:
+        """Trials computed, in whole tiles."""
+        return sum(visit.computed for visit in self.visits)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Of one learner, from one program: seconds to compile it, and rows times concepts a second."""
+
+    learner: str
+    n: int
+    k: int
+    compile_seconds: float
+    per_second: float
+
+
+def forecast(study: Study, in_flight: int | None = None) -> Forecast:
+    """What ``study`` will take. in_flight: tiles under way at once, by default two a device."""
+    lines, seen = [], set[Any]()
+    for line in study.lines:
+        found: tuple[Visit, ...] = ()
+        if study.search is not None:
+            found = tuple(_visit(replace(line.setting, n=one.n, purpose="search"), one.trials)
+                          for one in expected_search(line, study).visits)  # fmt: skip
+        points = tuple(_visit(replace(line.setting, n=n), study.trials) for n in line_sizes(line, study))
+        same = tuple((visit.setting.purpose, visit.setting.n, digest_of(visit.setting.plan()), visit.asked)
+                     for visit in found + points)  # fmt: skip
+        identity = (line.setting.learner, line.setting.k, same)
+        lines.append(LineForecast(line, found, points, identity in seen))
+        seen.add(identity)
+    programs = {visit.program: visit for line in lines for visit in line.visits}
+    tiles = in_flight or 2 * jax.local_device_count()
+    largest = max((_bytes(visit.setting) for visit in programs.values()), default=0)
+    return Forecast(tuple(lines), len(programs), tiles * largest, study.search is not None)
+
+
+def line_sizes(line: Line, study: Study) -> tuple[int, ...]:
+    """The sample sizes of a line's curve: those given, or those around the n* that is expected."""
+    return study.sizes(_expected(line, study) if study.search is not None else None)
+
+
+def expected_search(line: Line, study: Study) -> NStar:
+    """The search of a line, with the trials that it makes under `RULE`."""
+    assert study.search is not None
+    asked, setting, middle = study.search, line.setting, _expected(line, study)
+
+    def evaluate(n: int, trials: int) -> tuple[int, int]:
+        return round(trials * (1 - setting.beta ** (n / middle))), trials
+
+    return search(evaluate, asked.grid(), setting.beta, asked.gamma, 1 - asked.confidence, stride=1)
+
+
+def timed(study: Study, what: Forecast) -> list[Rate]:
+    """A rate for each learner: one tile of its largest point, compiled and run, and run again."""
+    largest: dict[str, Visit] = {}
+    for line in what.lines:
+        for visit in line.visits:
+            known = largest.get(line.line.name)
+            if known is None or visit.work / visit.computed > known.work / known.computed:
+                largest[line.line.name] = visit
+    found = []
+    with Engine(in_flight=1, devices=jax.local_devices()[:1]) as machine:
+        for name, visit in largest.items():
+            setting = visit.setting
+            trial = Trial(setting.learner, setting.k, capacity(setting.n))
+            where = point(bytes(8), setting.n, setting.plan(), setting.alpha, setting.task)
+            spent = []
+            for tile in range(2):
+                begin = time.perf_counter()
+                list(machine.tiles(trial, setting.task, where, study.seed, tile, tile + 1))
+                spent.append(max(time.perf_counter() - begin, 1e-9))
+            work = tile_shape(trial)[0] * trial.capacity * trial.k
+            found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
+    return found
+
+
+def seconds(what: Forecast, rates: list[Rate]) -> float:
+    """To compile all programs on one device, and to run all trials on all devices at these rates."""
+    of = {rate.learner: rate for rate in rates}
+    devices, total, compiled = jax.local_device_count(), 0.0, set[Any]()
+    for line in what.lines:
+        rate = of[line.line.name]
+        for visit in () if line.shared else line.visits:
+            total += visit.work / rate.per_second / devices
+            if visit.program not in compiled:
+                compiled.add(visit.program)
+                total += rate.compile_seconds
+    return total
+
+
+def _expected(line: Line, study: Study) -> int:
+    assert study.search is not None
+    return min(max(line.theorem(), study.search.n_min), study.search.n_max)
+
+
+def _visit(setting: Setting, asked: int) -> Visit:
+    trial = Trial(setting.learner, setting.k, capacity(setting.n))
+    tile, _ = tile_shape(trial)
+    where = point(bytes(8), setting.n, setting.plan(), setting.alpha, setting.task)
+    program = (trial, shape_of(arguments_of(setting.task, where, 0)))
+    return Visit(setting, asked, -(-asked // tile) * tile, program)
+
+
+def _bytes(setting: Setting) -> int:
+    """The examples, labels and targets of a block of trials, and the outcomes of a tile."""
+    trial = Trial(setting.learner, setting.k, capacity(setting.n))
+    tile, block = tile_shape(trial)
+    drawn = jax.eval_shape(
+        lambda key: setting.task.draw(key, np.int32(setting.n), trial.k, trial.capacity), keys.root(0)
+    )
+    return tile + block * sum(int(np.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(drawn))

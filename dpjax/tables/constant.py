@@ -1,0 +1,32 @@
+"""What a hypothesis must beat: the label that most rows have, whatever their features."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.concepts import Hypothesis
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+
+
+@dataclass(frozen=True)
+class Constant:
+    """For each of the k columns the constant with the fewest errors; 0 where both err alike. NOT private."""
+
+    neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
+        """None: there are no numbers to plan."""
+        return None
+
+    def learn(self, key: Array, sample: Sample, plan: None) -> Hypothesis:
+        """k constants; the key is not used."""
+        ones = jnp.sum(sample.y & sample.mask[:, None], axis=0, dtype=jnp.int32)
+        mostly = 2 * ones > jnp.sum(sample.mask, dtype=jnp.int32)
+        k = mostly.shape[0]
+        return Hypothesis(jnp.zeros((k, 2), jnp.uint32), ~mostly, jnp.zeros(k, jnp.int32))
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """``bool[..., k]`` of ``uint32[..., limbs]``."""
+        return jnp.broadcast_to(~hypothesis.zero, (*x.shape[:-1], hypothesis.zero.shape[0]))

@@ -1,0 +1,119 @@
+"""What was learned from a table: in words, as a file without any row, and applied to other tables."""
+
+import inspect
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.core.checks import InputError
+from dpjax.experiments.build import LEARNERS, Builder
+from dpjax.experiments.reproduce import described
+from dpjax.experiments.spec import spec_of
+from dpjax.tables import places
+from dpjax.tables.columns import predicted
+from dpjax.tables.grids import Placing
+
+KIND = "dpjax learned hypotheses, form 1"
+_BLOCK = 1 << 22  # rows x concepts that are predicted at once
+_RANGE = re.compile("\0(\\d+) (\\d+)\0")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """k hypotheses with what is needed to apply them.
+
+    learner: predicts. placing: of the features. names: of the concepts. positive: the label that 1 stands for, if
+    labels were words.
+    """
+
+    learner: Any
+    hypothesis: Any
+    placing: Placing
+    names: tuple[str, ...]
+    positive: str | None = None
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Of each concept its name, outcome and a sentence in the columns' units, if its class can say it in these.
+
+        Without that the sentence is about elements of the grid. A concept of a line that is an interval has
+        ``interval``, a shape ``pieces``.
+        """
+        concepts, describe = self.learner.concepts, getattr(self.learner.concepts, "describe", None)
+        if describe is not None and not self.placing.shape and "rule" in inspect.signature(describe).parameters:
+            said = list(describe(self.hypothesis, rule=lambda first, last: f"\0{first} {last}\0"))
+        else:
+            said = described(concepts, self.hypothesis)
+        rows = [self._in_units(j, name, text) for j, (name, text) in enumerate(zip(self.names, said, strict=True))]
+        if self.placing.shape:
+            rows[0] |= places.pieces_of(concepts, self.hypothesis, self.placing.grids)
+        return rows
+
+    def predict(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """``bool[n, k]`` of rows given by each feature's finite values ``float64[n]``; outside counts as the bound."""
+        x = self.placing.elements(values)
+        program = jax.jit(lambda hypothesis, rows: predicted(self.learner, hypothesis, rows))
+        block = max(1, min(len(x), _BLOCK // len(self.names)))
+        found = []
+        for start in range(0, len(x), block):
+            rows = x[start : start + block]
+            padded = np.concatenate([rows, np.zeros((block - len(rows), *rows.shape[1:]), rows.dtype)])
+            found.append(np.asarray(program(self.hypothesis, jnp.asarray(padded)))[: len(rows)])
+        return np.concatenate(found) if found else np.zeros((0, len(self.names)), bool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready, for `of`: structure, public numbers, hypotheses. InputError for what has no description."""
+        return {
+            "kind": KIND, "names": list(self.names), "positive": self.positive, "placing": self.placing.to_dict(),
+            "learner": spec_of(self.learner, "learner"), "hypothesis": spec_of(self.hypothesis, "hypothesis"),
+        }  # fmt: skip
+
+    @staticmethod
+    def of(data: Any, imports: Sequence[str] = ()) -> "Learned":
+        """The inverse of `to_dict`. imports: modules from outside that it may use. InputError for anything else."""
+        if not isinstance(data, Mapping) or data.get("kind") != KIND:
+            raise _broken("another content")
+        builder = Builder(tuple(imports))
+        try:
+            learner = builder.build("learner", data["learner"], LEARNERS)
+            hypothesis = jax.tree.map(jnp.asarray, builder.build("hypothesis", data["hypothesis"]))
+            names, positive = tuple(map(str, data["names"])), data["positive"]
+            made = Learned(learner, hypothesis, Placing.of(data["placing"]), names, positive)
+            count = len(described(learner.concepts, hypothesis))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _broken(f"{type(error).__name__}: {error}") from error
+        if count != len(names):
+            raise _broken(f"{count} hypotheses and {len(names)} names")
+        return made
+
+    def _in_units(self, j: int, name: str, said: str) -> dict[str, Any]:
+        """A row of `rules`; ``said`` has a range of elements between two zeros, or none."""
+        row: dict[str, Any] = {"concept": name, "rule": said, "outcome": int(self.hypothesis.outcome[j])}
+        if (found := _RANGE.search(said)) is not None:
+            first, last = map(int, found.groups())
+            place = j if len(self.placing.features) > 1 else 0
+            grid = self.placing.grids[place]
+            row["rule"] = said.replace(found[0], grid.sentence(self.placing.features[place], first, last))
+            row["interval"] = grid.interval(first, last)
+        return row
+
+
+def load(path: str | Path, imports: Sequence[str] = ()) -> Learned:
+    """What `dpjax learn --out` wrote. InputError for a file that cannot be read or is something else."""
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError("learned", "a file learned.json", f"{path}: {error.strerror}", "check the path") from error
+    except ValueError as error:
+        raise _broken(f"{path}: {error}") from error
+    return Learned.of(data.get("model") if isinstance(data, Mapping) else data, imports)
+
+
+def _broken(given: str) -> InputError:
+    return InputError("learned", "learned.json of `dpjax learn --out FOLDER`", given, "learn again with --out")

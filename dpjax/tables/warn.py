@@ -1,0 +1,59 @@
+"""Warnings about what was learned from a table: too few rows, or no better than a constant."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+
+
+@dataclass(frozen=True)
+class Needed:
+    """rows: the theorem's sample size, None where there is none. asked: for which accuracy. why: there is none."""
+
+    rows: int | None
+    asked: str
+    why: str = ""
+
+    def warnings(self, rows: int) -> list[str]:
+        """What there is to say of a table of so many rows."""
+        if self.rows is None:
+            return [f"no number of rows is proved to be enough for {self.asked}: {self.why}"] if self.why else []
+        if rows >= self.rows:
+            return []
+        return [
+            f"{rows} rows are fewer than the {self.rows} with which the theorem promises {self.asked}, where a concept "
+            "fits all rows: nothing is proved about the error here"
+        ]
+
+
+def rows_needed(learner: Any, privacy: Privacy, accuracy: Accuracy) -> Needed:
+    """What the learner's ``sample_size`` says, if it has one."""
+    asked = f"alpha = {float(accuracy.alpha):g}, beta = {float(accuracy.beta):g}"
+    size = getattr(learner, "sample_size", None)
+    if size is None:
+        return Needed(None, asked, "the learner has no sample_size")
+    try:
+        return Needed(int(size(privacy, accuracy)), asked)
+    except InputError as error:
+        return Needed(None, asked, str(error))
+
+
+def of_errors(concepts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A warning for each concept whose mean held-out error is not below that of the best constant."""
+    found = []
+    for row in concepts:
+        mean = {name: spread["mean"] for name, spread in row.items() if name.startswith("error_")}
+        mine, constant = mean.pop("error_private"), mean.pop("error_constant")
+        if mine >= constant:
+            others = ", ".join(f"{_words(name)}: {other:.3f}" for name, other in mean.items())
+            found.append(
+                f"{row['concept']}: no better than the best constant, which errs on {constant:.3f} of the held-out "
+                f"rows; the learner errs on {mine:.3f} ({others})"
+            )
+    return found
+
+
+def _words(name: str) -> str:
+    return name.removeprefix("error_").replace("_", " ")
