@@ -20,8 +20,8 @@ Answer = tuple[dict[str, Any], Callable[[], None]]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command.
 
-    Its status: 0 done, 1 a claim refuted, 2 bad input or a vacuous audit, 3 a fault of dpjax, 4 some points failed and
-    the others are stored, 130 interrupted.
+    Its status: 0 done, 1 a claim refuted or a check failed, 2 bad input, a vacuous audit, or checked code that raises,
+    3 a fault of dpjax, 4 some points failed and the others are stored, 130 interrupted.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if [*given] == ["--version"]:
@@ -49,4 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("dpjax: interrupted; what was computed is stored, run the same command to go on", file=sys.stderr)
         return 130
+    if "status" in answer:  # what `dpjax check` found
+        return answer["status"]
     return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 4 if answer.get("failed") else 0

@@ -7,6 +7,7 @@ from typing import Annotated
 import tyro
 
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
+from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
 
 
@@ -356,4 +357,5 @@ COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "check": CheckCommand, "new": NewCommand,
 }  # fmt: skip

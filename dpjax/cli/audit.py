@@ -7,6 +7,7 @@ from typing import Any
 
 from dpjax import audit, evidence
 from dpjax.audit import Report, Target
+from dpjax.audit.neighbors import KINDS
 from dpjax.audit.report import VACUOUS
 from dpjax.audit.watch import Watch, unwatched
 from dpjax.cli import Answer
@@ -30,6 +31,9 @@ _RELATIONS = {relation.value: relation for relation in Neighboring}
 def run(command: AuditCommand) -> Answer:
     """The report of one target, or of everything exported; ``violated`` says whether a claim was refuted."""
     checks.choice("method", command.method, METHODS)
+    checks.probability("confidence", command.confidence)
+    checks.integer("seed", command.seed, 0, 2**32 - 1)
+    checks.choice("data", command.data, KINDS)
     privacy = Privacy(checks.epsilon(1.0 if command.epsilon is None else command.epsilon), checks.delta(command.delta))
     if command.trials is not None:
         checks.integer("trials", command.trials, 1)

@@ -44,7 +44,7 @@ class ConjunctionLearner(Covering):
     def __post_init__(self):
         named = "Conjunctions or Disjunctions"
         checks.instance("concepts", self.concepts, OfLiterals, "use KLN for other classes", named)
-        checks.integer("literals", self.literals, 1, self.concepts.dimension)
+        checks.integer("literals", self.literals, 1, 2 * self.concepts.dimension)
         checks.whole_or_none("rounds", self.rounds, 1)
 
     @property

@@ -66,6 +66,7 @@ def test_each_command_is_a_file(root):
         "__main__",
         "arguments",
         "drawing",
+        "extending",
         "flags",
         "kinds",
         "own",

@@ -49,19 +49,17 @@ MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 class Case:
     """A learner as it is used, and the number of concepts that it learns.
 
-    theorem: the same learner with the planner's numbers, where this one has fewer than a theorem. words: of a
-    hypothesis, where it is no number. few: has so few records that some have not seen what matters. programs: of a
-    sweep of epsilon over a factor of 16. least_spent: of epsilon, that the plan spends. guesses: without rows it draws
-    an answer, instead of none.
+    theorem: the same learner with the planner's numbers, where this one has fewer than a theorem. numbered: whether
+    its hypotheses are numbers of concepts. few: has so few records that some have not seen what matters. programs: of
+    a sweep of epsilon over a factor of 16. least_spent: of epsilon, that the plan spends.
     """
 
     learner: object
     k: int = 1
     theorem: object = None
-    words: int | None = None
     programs: int = 1
     least_spent: float = 0.999
-    guesses: bool = True
+    numbered: bool = True
 
     @property
     def sized(self):
@@ -91,7 +89,8 @@ ROUNDS = Finite.of(MATRIX[:6, :9])
 # Huge domains, for everything that runs.
 INSTANCES = {
     UnionLearner: [
-        Case(UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6), 1, UnionLearner(Unions(2**20, 3)), 45),
+        Case(UnionLearner(Unions(2**20, 3), rounds=3, directions=4, bins=6), 1, UnionLearner(Unions(2**20, 3)),
+             numbered=False),
     ],
     ConjunctionLearner: [
         Case(ConjunctionLearner(Conjunctions(31), 2, 3), 1, ConjunctionLearner(Conjunctions(31), 2)),
@@ -122,29 +121,29 @@ INSTANCES = {
     Independent: [
         Case(Independent(KLN(HUGE), 4, "optimal"), 4),
         Case(Independent(ThresholdMedian(Thresholds(Domain(2**40))), 3, "zcdp"), 3),
-        Case(Independent(PointLearner(HUGE), 2, "optimal"), 2, guesses=False),
+        Case(Independent(PointLearner(HUGE), 2, "optimal"), 2),
     ],
     KLN: [Case(KLN(HUGE)), Case(KLN(LINE)), Case(KLN(Finite.of(MATRIX)))],
     ImproperVC1: [
-        Case(ImproperVC1(RANDOM_TREE, "exponential", 5), 1, ImproperVC1(RANDOM_TREE, "exponential"), guesses=False),
-        Case(SmallImproper(LINE, "recprefix", 5), 1, ImproperVC1(LINE, "recprefix"), guesses=False),
+        Case(ImproperVC1(RANDOM_TREE, "exponential", 5), 1, ImproperVC1(RANDOM_TREE, "exponential")),
+        Case(SmallImproper(LINE, "recprefix", 5), 1, ImproperVC1(LINE, "recprefix")),
     ],
     ParityLearner: [
-        Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40)), guesses=False),
-        Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64)), guesses=False),
+        Case(ParityLearner(Parities(40), 3, 20), 2, ParityLearner(Parities(40))),
+        Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64))),
     ],
-    PointLearner: [Case(PointLearner(HUGE), 3, guesses=False)],
+    PointLearner: [Case(PointLearner(HUGE), 3)],
     PolygonLearner: [
         Case(PolygonLearner(ConvexPolygons(2**20, 3), rounds=3, performance=Performance(16, 16)), 1,
-             PolygonLearner(ConvexPolygons(2**20, 3)), 15),
+             PolygonLearner(ConvexPolygons(2**20, 3)), numbered=False),
     ],
     ProperVC1: [
         Case(ProperVC1(RANDOM_TREE, "exponential", 4, 0.05, 3, 0.6), 1, ProperVC1(RANDOM_TREE, "exponential"),
-             guesses=False),
+            ),
     ],
     ThresholdInterior: [
         Case(SmallInterior(Thresholds(Domain(2**20)), "recprefix", 16), 1,
-             ThresholdInterior(Thresholds(Domain(2**20)), "recprefix"), guesses=False),
+             ThresholdInterior(Thresholds(Domain(2**20)), "recprefix")),
     ],
     ThresholdMedian: [Case(ThresholdMedian(LINE))],
 }  # fmt: skip
@@ -213,3 +212,9 @@ def instances():
     """(exported learners, those with an instance, those with a world)."""
     worlds = (evidence.learner_world(name) for name in evidence.learner_names())
     return exported(), set(INSTANCES), set().union(*(kinds_of(world.learner) for world in worlds))
+
+
+@pytest.fixture(scope="session")
+def cases():
+    """Every instance."""
+    return [case for group in INSTANCES.values() for case in group]

@@ -1,0 +1,79 @@
+"""`dpjax check`: the conformance suite on an object from outside."""
+
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Printed
+
+from dpjax.cli import Answer
+from dpjax.cli.arguments import CheckCommand
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.build import Builder
+from dpjax.experiments.config import TaskTable, task_of
+from dpjax.experiments.progress import Progress
+from dpjax.testing import Finding, Written, check_concepts, check_law, check_learner, check_mechanism
+from dpjax.testing.objects import kind_of
+
+_MARKS = {"passed": "green", "failed": "bold red", "skipped": "dim", "error": "bold red"}
+_VERDICTS = ("passed", "failed", "skipped", "error")
+
+
+def run(command: CheckCommand) -> Answer:
+    """Findings of an object; ``status`` 0 where all passed, 1 where one failed, 2 where its code raised."""
+    checks.number("seconds", command.seconds)
+    k = 1 if command.k is None else command.k
+    written = Written(command.object, command.imports, command.concepts, k)
+    found = written.build()
+    kind = kind_of(found)
+    if command.small is not None and kind != "learner":
+        raise InputError("small", f"none for a {kind}", command.small, "leave it out: it is for learners")
+    if command.distribution is not None and kind not in ("learner", "class"):
+        raise InputError("distribution", f"none for a {kind}", command.distribution, "leave it out")
+    with Progress() as progress:
+        how: dict[str, Any] = {"quick": command.quick, "tell": progress.step}
+        if kind in ("learner", "class") and command.distribution is not None:
+            how["task"] = _task(found if kind == "class" else found.concepts, command)
+        if kind == "learner":
+            small = None if command.small is None else Written(command.small, command.imports, k=k).build()
+            how |= {"source": written, "seconds": command.seconds, "small": small}
+            findings = check_learner(found, command.k, **how)
+        elif kind == "class":
+            findings = check_concepts(found, **how)
+        elif kind == "law":
+            findings = check_law(found, **how)
+        else:
+            findings = check_mechanism(found, seconds=command.seconds, **how)
+    for one in findings:
+        if one.verdict == "error":
+            print(f"{one.check}:\n{one.trace}", file=sys.stderr)
+    counts = {verdict: sum(one.verdict == verdict for one in findings) for verdict in _VERDICTS}
+    status = 2 if counts["error"] else 1 if counts["failed"] else 0
+    answer = {"object": command.object, "kind": kind, "counts": counts, "status": status,
+              "findings": [asdict(one) for one in findings]}  # fmt: skip
+    return answer, lambda: _show(command.object, kind, counts, findings)
+
+
+def _task(concepts: Any, command: CheckCommand) -> Any:
+    modules = Written(command.distribution or "", command.imports).modules()
+    return task_of(TaskTable(concepts=concepts, distribution=command.distribution), Builder(modules))
+
+
+def _show(name: str, kind: str, counts: dict[str, int], findings: list[Finding]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)  # a file has no edge
+    printed = Printed("check", "verdict", "what was seen", "seconds", title=f"{name}: a {kind}")
+    printed.columns[3].justify = "right"
+    for one in findings:
+        seen = one.given if one.passed else f"expected {one.expected}, got {one.given}; {one.advice}"
+        printed.add_row(_plain(one.check), f"[{_MARKS[one.verdict]}]{one.verdict}", _plain(seen), f"{one.seconds:.1f}")
+    console.print(printed)
+    told = [f"{count} {'errors' if verdict == 'error' else verdict}" for verdict, count in counts.items() if count]
+    console.print(", ".join(told), highlight=False)
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")

@@ -1,0 +1,97 @@
+"""A mechanism of one's own: a private count, its law, its guarantee, and what an audit goes through.
+
+A mechanism is a function from data to a law. The law is sampled where the program runs and listed where it is audited,
+so that what is audited is what runs.
+"""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+import dpjax as dp
+from dpjax import audit, testing
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.core import checks
+from dpjax.core.draws import asked, drawn
+from dpjax.laws import Categorical
+from dpjax.laws.base import Support, listed
+
+_ROOM = 2.0**-14  # of the rate, which float32 log-weights may not spend
+
+
+@register_dataclass  # a pytree: its fields are traced, `most` is structure
+@dataclass(frozen=True)
+class NearCount:
+    """The law on {0, ..., most} with P(z) proportional to exp(-rate |z - count|).
+
+    count: ``int32[]``. rate: ``float[]``.
+    """
+
+    count: Array
+    rate: Array
+    most: int = field(metadata={"static": True})
+
+    @drawn  # marks the draw, which an audit answers by `support`
+    def sample(self, key: Array) -> Array:
+        """``int32[]``."""
+        with jax.enable_x64(True):
+            return Categorical.of(self._log_weights(), jnp.float32).sample(key)
+
+    def log_prob(self, outcome: Array) -> Array:
+        """The log mass of an outcome, ``float64[]``."""
+        with jax.enable_x64(True):
+            log_probs = jax.nn.log_softmax(self._log_weights())
+            inside = (outcome >= 0) & (outcome <= self.most)
+            return jnp.where(inside, log_probs[jnp.clip(outcome, 0, self.most)], -jnp.inf)
+
+    def support(self, limit: int) -> Support | None:
+        """All outcomes with their masses; None where there are more than ``limit``."""
+        if self.most >= limit:
+            return None
+        return listed(np.arange(self.most + 1, dtype=np.int32), self.log_prob)
+
+    def _log_weights(self) -> Array:
+        outcomes = jnp.arange(self.most + 1, dtype=jnp.int32)
+        return -self.rate.astype(jnp.float64) * jnp.abs(outcomes - self.count).astype(jnp.float64)
+
+
+def noisy_count(count: Array, epsilon: Array | float, *, most: int, sensitivity: int = 1) -> NearCount:
+    """A count that is likely near the true one.
+
+    Args:
+      count: ``int32[]`` in [0, most]; clipped to that range.
+      epsilon: traced scalar > 0.
+      most: static; the largest count, which is public.
+      sensitivity: static; by how much a neighbour moves the count.
+
+    Privacy: (epsilon, 0) under the relation that moves the count by ``sensitivity``.
+    """
+    checks.integer("most", most, 1, 1 << 16)
+    checks.integer("sensitivity", sensitivity, 1)
+    count = asked(jnp.clip(count, 0, most).astype(jnp.int32), "noisy_count", sensitivity)  # audits compare neighbours
+    epsilon = jnp.asarray(epsilon)
+    return NearCount(count, epsilon * jnp.asarray((1 - _ROOM) / (2 * sensitivity), epsilon.dtype), most)
+
+
+def noisy_count_guarantee(epsilon: float, neighboring: dp.Neighboring = dp.Neighboring.REPLACE_ONE) -> Guarantee:
+    """What `noisy_count` spends: a neighbour moves each log-weight by epsilon / 2, and their sum by as much."""
+    why = "an exponential mechanism with score -|z - count|"
+    return Guarantee(epsilon, 0.0, neighboring, "noisy count", why, source="McSherry and Talwar 2007, Theorem 6")
+
+
+def target() -> audit.Target:
+    """What an audit goes through: all histograms of up to 6 rows that say no or yes, and all their neighbours."""
+    universe = audit.histograms(6, 2, dp.Neighboring.REPLACE_ONE)
+    return testing.target_of(
+        lambda histogram, plan: noisy_count(histogram[1], plan.epsilon, most=6),
+        lambda epsilon, delta: noisy_count_guarantee(epsilon), universe, name="noisy_count",
+    )  # fmt: skip
+
+
+def law() -> NearCount:
+    """An example of the law, for its checks."""
+    return noisy_count(jnp.int32(2), 1.0, most=6)

@@ -1,0 +1,139 @@
+"""The parts of a learner that everything else uses: members, equality by value, and the shapes of what it returns."""
+
+import copy
+from dataclasses import fields, is_dataclass
+from typing import Any, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.core.plans import Spends
+from dpjax.core.types import Neighboring
+from dpjax.testing.findings import require, short
+from dpjax.testing.under_test import LearnerUnderTest
+
+FACES = ("plan", "learn", "predict", "guarantee", "sample_size", "hard_neighbors")
+
+
+def it_has_the_members_of_a_learner(subject: LearnerUnderTest) -> None:
+    """Methods, ``concepts``, a relation and what it spends."""
+    learner = subject.learner
+    for name in FACES:
+        advice = f"write {name}; see dpjax.learners.Learner"
+        require(callable(getattr(learner, name, None)), f"a method {name}", short(learner), advice)
+    relation = getattr(learner, "neighboring", None)
+    advice = "write neighboring: Neighboring = Neighboring.REPLACE_ONE"
+    require(isinstance(relation, Neighboring), "neighboring, a member of Neighboring", short(relation), advice)
+    spends, known = getattr(learner, "spends", None), get_args(Spends)
+    require(spends in known, f"spends, one of {', '.join(known)}", short(spends), 'write spends: ClassVar = "pure"')
+    for name in ("domain", "predict", "error"):
+        missing = f"{short(learner.concepts)} without {name}"
+        require(hasattr(learner.concepts, name), "a concept class", missing, "see dpjax.concepts.base.ConceptClass")
+
+
+def it_is_a_frozen_value(subject: LearnerUnderTest) -> None:
+    """A frozen dataclass, hashable, equal to a copy: otherwise each copy is a program and a cell of its own."""
+    require_frozen(subject.learner)
+
+
+def require_frozen(learner: Any) -> None:
+    """Raises `Failed` for what is no frozen dataclass that is hashable and equal by value."""
+    advice = "write @dataclass(frozen=True) above the class"
+    require(is_dataclass(learner), "a frozen dataclass", type(learner).__name__, advice)
+    frozen = type(learner).__dataclass_params__.frozen
+    require(frozen, "a frozen dataclass", f"{type(learner).__name__}, which is not frozen", advice)
+    try:
+        own = hash(learner)
+    except TypeError as error:
+        fault = next((field.name for field in fields(learner) if not _hashes(getattr(learner, field.name))), "?")
+        require(False, "fields that are hashable", f"{fault}: {error}", "hold tuples, numbers, strings, bytes")
+    again = copy.deepcopy(learner)
+    advice = "compare by value: no arrays and no plain objects in fields"
+    require(again == learner and hash(again) == own, "a copy that is equal", short(learner), advice)
+
+
+def _hashes(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def it_is_structure_without_leaves(subject: LearnerUnderTest) -> None:
+    """A static pytree node: no array of it is traced, so it may be an argument of a jitted function."""
+    leaves = jax.tree.leaves(subject.learner)
+    given = "one that JAX does not know" if leaves == [subject.learner] else f"leaves {short(leaves)}"
+    advice = "derive it from dpjax.learners.base.OfClass, or decorate it by jax.tree_util.register_static"
+    require(not leaves, "a static pytree node", given, advice)
+
+
+def it_runs(subject: LearnerUnderTest) -> None:
+    """An ordinary sample and budget: shapes lead with k, whatever the data."""
+    learner, k = subject.learner, subject.k
+    sample = subject.draw()
+    found = jax.eval_shape(learner.learn, jax.random.key(0), sample, subject.plan())
+    for name, dtype in (("concept", jnp.uint32), ("zero", jnp.bool_), ("outcome", jnp.int32)):
+        part = getattr(found, name, None)
+        expected = f"a Hypothesis with {name}: {jnp.dtype(dtype).name}[{k}{', ...' * (name == 'concept')}]"
+        ok = part is not None and part.dtype == dtype and part.shape[:1] == (k,)
+        require(ok, expected, short(part), "return dpjax.Hypothesis, for example Hypothesis.of(number[None])")
+    labels = jax.eval_shape(learner.predict, found, sample.x)
+    expected = f"labels bool[{sample.capacity}, {k}]"
+    advice = "predict one column of labels for each hypothesis"
+    require((labels.shape, labels.dtype) == ((sample.capacity, k), jnp.bool_), expected, short(labels), advice)
+
+
+def an_equal_learner_is_the_same_program(subject: LearnerUnderTest) -> None:
+    """A copy is not traced again, neither as a static argument nor as a pytree."""
+    traces, sample, plan = [], subject.draw(), subject.plan()
+
+    def run(learner: Any, key: Any, sample: Any, plan: Any) -> Any:
+        traces.append(learner)
+        return learner.learn(key, sample, plan).outcome
+
+    for static in (True, False):
+        traces.clear()
+        compiled = jax.jit(run, static_argnums=0 if static else ())
+        for learner in (subject.learner, copy.deepcopy(subject.learner)):
+            key = jax.random.key(0)
+            jax.eval_shape(lambda k, s, one=learner, run=compiled: run(one, k, s, plan), key, sample)
+        advice = "equality and hash by value: a frozen dataclass of plain values"
+        require(len(traces) == 1, "one trace for equal learners", len(traces), advice)
+
+
+def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str | None:
+    """``concepts.describe`` gives a sentence for each of the k; the error of each is a number in [0, 1]."""
+    concepts, task = subject.learner.concepts, subject.task
+    for sample in (subject.draw(), subject.draw(0)):
+        found = jax.tree.map(lambda part: part[0], subject.learn(sample))
+        error = np.asarray(task.error(found, task.draw_targets(jax.random.key(0), subject.k)))
+        expected = f"errors in [0, 1], {subject.k} of them"
+        advice = "look at concepts.error, and at hypotheses without an answer"
+        require(error.shape == (subject.k,) and np.all((error >= 0) & (error <= 1)), expected, short(error), advice)
+        if not hasattr(concepts, "describe"):
+            return "the class has no describe"
+        words = concepts.describe(jax.tree.map(np.asarray, found))
+        ok = isinstance(words, list) and len(words) == subject.k and all(isinstance(one, str) and one for one in words)
+        require(ok, f"{subject.k} sentences", short(words), "return a list of strings, one a hypothesis")
+    return f"for example: {words[0]}"
+
+
+def hard_neighbors_are_neighbors(subject: LearnerUnderTest) -> None:
+    """Of as many rows as asked for: under replace-one one row differs, else one is there in one sample only."""
+    learner = subject.learner
+    for rows in (1, 5):
+        pairs = learner.hard_neighbors(rows)
+        advice = "derive it from dpjax.learners.base.OfClass, or make pairs with dpjax.learners.database"
+        require(pairs, "pairs of neighbouring samples", "none", advice)
+        for pair in pairs:
+            one, other = (jax.tree.map(np.asarray, part) for part in pair)
+            differs = np.any(one.x != other.x, axis=1) | np.any(one.y != other.y, axis=1) | (one.mask != other.mask)
+            count = int(np.sum(differs & (one.mask | other.mask)))
+            require(count == 1, "samples that differ in one row", f"{count} rows", "change one row")
+            sizes = sorted({int(one.mask.sum()), int(other.mask.sum())})
+            same_n = learner.neighboring is Neighboring.REPLACE_ONE
+            ok = sizes == [rows] if same_n else rows in sizes and sizes[-1] - sizes[0] <= 1
+            require(ok, f"samples of {rows} rows", sizes, "make as many rows as asked for")
+            jax.eval_shape(learner.learn, jax.random.key(0), pair[0], subject.plan())

@@ -1,0 +1,134 @@
+"""What a check says: passed, failed, skipped, or stopped by an error in the code that is checked."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpjax.core.checks import InputError
+from dpjax.experiments.build import own_frames
+
+Verdict = Literal["passed", "failed", "skipped", "error"]
+Check = Callable[[Any], str | None]
+"""Takes what is checked; returns a remark or None, raises `Failed` or `Skipped`. Its name in words is the check's."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check of one thing.
+
+    Args:
+      check: its name in words.
+      verdict: "passed"; "failed"; "skipped", where it does not apply; "error", where the code that is checked raised.
+      expected, given, advice: of a failure. given is the remark of a check that passed, the reason of a skipped one.
+      trace: of an error, the traceback without the frames of dpjax.
+      seconds: that it took.
+    """
+
+    check: str
+    verdict: Verdict
+    expected: str = ""
+    given: str = ""
+    advice: str = ""
+    trace: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against it: passed or skipped."""
+        return self.verdict in ("passed", "skipped")
+
+    def __str__(self) -> str:
+        if self.passed:
+            return f"{self.check}: {self.verdict}" + f" ({self.given})" * bool(self.given)
+        text = f"{self.check}: {self.verdict}: expected {self.expected}, got {self.given}; {self.advice}"
+        return f"{text}\n{self.trace}".rstrip()
+
+
+class Failed(Exception):
+    """A check that does not hold."""
+
+    def __init__(self, expected: str, given: str, advice: str):
+        self.expected, self.given, self.advice = expected, given, advice
+        super().__init__(f"expected {expected}, got {given}; {advice}")
+
+
+class Skipped(Exception):
+    """A check that does not apply; its text says why."""
+
+
+def require(condition: Any, expected: str, given: Any, advice: str) -> None:
+    """Raises `Failed` unless the condition holds."""
+    if not condition:
+        raise Failed(expected, str(given), advice)
+
+
+def name_of(check: Check) -> str:
+    """The name of a check in words."""
+    return check.__name__.replace("_", " ")
+
+
+def run_checks(
+    subject: Any, first: Sequence[Check], others: Sequence[Check], tell: Callable[[str, int, int], None] | None = None
+) -> list[Finding]:
+    """Runs checks one after the other. Unless all of ``first`` pass, the others are skipped.
+
+    tell: called before each check with its name, the number of checks done and of all checks.
+    """
+    found: list[Finding] = []
+    total = len(first) + len(others)
+    for check in (*first, *others):
+        if tell is not None:
+            tell(name_of(check), len(found), total)
+        if len(found) >= len(first) and not all(one.passed for one in found[: len(first)]):
+            found.append(Finding(name_of(check), "skipped", given="the checks above come first"))
+        else:
+            found.append(run_check(check, subject))
+    return found
+
+
+def run_check(check: Check, subject: Any) -> Finding:
+    """One finding. Whatever the code that is checked raises becomes one."""
+    begin, name = time.perf_counter(), name_of(check)
+
+    def finding(verdict: Verdict, **words: str) -> Finding:
+        return Finding(name, verdict, **words, seconds=round(time.perf_counter() - begin, 3))
+
+    try:
+        remark = check(subject)
+    except Failed as failure:
+        return finding("failed", expected=failure.expected, given=failure.given, advice=failure.advice)
+    except Skipped as reason:
+        return finding("skipped", given=str(reason))
+    except InputError as refusal:
+        given = f"{refusal.name}: {refusal.given} where {refusal.expected} is expected"
+        return finding("failed", expected="no refusal", given=given, advice=refusal.advice)
+    except Exception as error:
+        lines = f"{type(error).__name__}: {error}".splitlines()
+        advice = "correct the code that the traceback names"
+        return finding("error", expected="code that runs", given=lines[0], advice=advice, trace=own_frames(error))
+    return finding("passed", given=remark or "")
+
+
+def failures(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that speak against what was checked."""
+    return [one for one in findings if not one.passed]
+
+
+def assert_passed(findings: Sequence[Finding]) -> None:
+    """For pytest: raises AssertionError that lists every failed check; so it does where no check passed."""
+    wrong = failures(findings)
+    if wrong:
+        raise AssertionError("\n".join(map(str, wrong)))
+    if not any(one.verdict == "passed" for one in findings):
+        raise AssertionError("no check applied:\n" + "\n".join(map(str, findings)))
+
+
+def short(value: Any, most: int = 120) -> str:
+    """A value in words, cut where it is long."""
+    text = ""
+    with suppress(Exception):  # a repr of code from outside
+        text = repr(value)
+    text = text or type(value).__name__
+    return text if len(text) <= most else text[: most - 3] + "..."

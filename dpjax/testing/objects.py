@@ -1,0 +1,112 @@
+"""An object to check from what a person writes: ``module:object``, a call, a class with its arguments, or a factory."""
+
+import inspect
+import re
+from dataclasses import dataclass
+from types import BuiltinFunctionType, ModuleType
+from typing import Any
+
+from dpjax.audit import Target
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.build import CONCEPTS, ROOMS, Builder, imported
+
+_MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
+_MEMBERS = {
+    "learner": ("plan", "learn", "concepts"), "class": ("predict", "error", "domain"), "law": ("sample", "log_prob"),
+}  # fmt: skip
+_KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a person wrote.
+
+    Args:
+      text: "module:object", "module:Class(arguments)", or a name of dpjax's own. The modules in it are imported.
+      imports: further modules from outside that it uses.
+      concepts: text of the class that parameters called ``concepts`` get; its ``domain`` is given, too.
+      k: what parameters called ``k`` get.
+    """
+
+    text: str
+    imports: tuple[str, ...] = ()
+    concepts: str | None = None
+    k: int = 1
+
+    def modules(self) -> tuple[str, ...]:
+        """The modules from outside that may be imported: those named by flags and in the texts."""
+        return *self.imports, *(name for text in (self.text, self.concepts or "") for name in _MODULES.findall(text))
+
+    def build(self) -> Any:
+        """The object: an instance as it is, a class or factory called with what it takes.
+
+        InputError for a module, a builtin, and for a class or factory that needs more; `build.PersonsFault` for an
+        error inside code from outside.
+        """
+        builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)})
+        if self.concepts is not None:
+            concepts = builder.build("concepts", self.concepts, CONCEPTS)
+            if _kind(concepts) != "class":
+                advice = 'give a class with its arguments, for example --concepts "Thresholds(16)"'
+                raise InputError("concepts", "a concept class", repr(concepts), advice)
+            builder = builder.knowing(concepts=concepts, domain=concepts.domain)
+        if "(" in self.text:
+            return builder.build("object", self.text)
+        return self._made(self._found(builder), builder)
+
+    def _found(self, builder: Builder) -> Any:
+        if ":" not in self.text and _is_module(self.text):
+            example = f"name an object in it, for example {self.text}:Learner"
+            raise InputError("object", "module:object", f"the module {self.text}", example)
+        found = builder.find("object", self.text, ROOMS)
+        if isinstance(found, ModuleType):
+            raise InputError("object", _KINDS, f"the module {found.__name__}", "name an object in it")
+        if isinstance(found, BuiltinFunctionType) or getattr(found, "__module__", "") == "builtins":
+            raise InputError("object", _KINDS, f"the builtin {self.text}", "name an object of your own")
+        return found
+
+    def _made(self, found: Any, builder: Builder) -> Any:
+        if not isinstance(found, type) and (not callable(found) or _kind(found) is not None):
+            return found
+        what = f"the class {self.text}" if isinstance(found, type) else f"the function {self.text}"
+        try:
+            parameters = inspect.signature(found).parameters.values()
+        except (ValueError, TypeError):
+            raise InputError("object", _KINDS, f"{what}, without a signature", "name an instance") from None
+        needed = [one.name for one in parameters if one.default is one.empty and one.kind not in _REST]
+        missing = [name for name in needed if name not in builder.given]
+        if missing:
+            target = "" if isinstance(found, type) else ", or give a mechanism as a dpjax.audit.Target"
+            text = f'write "{self.text}({", ".join(f"{name}=..." for name in missing)})"'
+            flag = ', or add --concepts, for example --concepts "Thresholds(16)"' * ("concepts" in missing)
+            raise InputError("object", "an instance", f"{what}, which needs {', '.join(missing)}", text + flag + target)
+        return builder.build("object", {"use": self.text}, ROOMS)
+
+
+_REST = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def kind_of(found: Any) -> str:
+    """ "learner", "class", "law" or "mechanism"; InputError for anything else."""
+    kind = None if isinstance(found, type) else _kind(found)
+    if kind is None:
+        given = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        known = "; ".join(f"a {name} has {', '.join(members)}" for name, members in _MEMBERS.items())
+        raise InputError(
+            "object", _KINDS, given, f"{known}; a mechanism is given as a Target, see `dpjax new mechanism`"
+        )
+    return kind
+
+
+def _kind(found: Any) -> str | None:
+    if isinstance(found, Target):
+        return "mechanism"
+    return next((kind for kind, members in _MEMBERS.items() if all(hasattr(found, name) for name in members)), None)
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return isinstance(imported(name), ModuleType)
+    except InputError:
+        return False

@@ -1,0 +1,101 @@
+"""The privacy of a learner or mechanism: exactly over a small world where its law is finite, else by a test."""
+
+import time
+from typing import Any
+
+from dpjax import audit, evidence
+from dpjax.audit import Report, Target
+from dpjax.audit.report import VACUOUS
+from dpjax.concepts.domain import Domain
+from dpjax.core.types import Privacy
+from dpjax.testing.findings import Skipped, require
+from dpjax.testing.samples import with_domain
+from dpjax.testing.success import FALSE_ALARM
+from dpjax.testing.under_test import LearnerUnderTest
+
+BUDGETS = (Privacy(1.0, 1e-6), Privacy(4.0, 0.3))
+"""At the second one samples of a few rows come near a claim."""
+_SHARP = Privacy(4.0, 1e-3)
+_MOST_DATABASES = 1 << 11
+_MOST_ROWS_OF_A_WORLD = 3
+_ELEMENTS = 4
+_PILOT, _MOST_TRIALS = 2000, 1 << 20
+
+
+def no_guarantee_is_exceeded(subject: LearnerUnderTest) -> str:
+    """Over all samples of a few rows in a small world, or by a test on its hard neighbours."""
+    if subject.learner.guarantee(subject.plan()) is None:
+        raise Skipped("it claims no privacy")
+    small = subject.small if subject.small is not None else shrunk(subject.learner, subject.k)
+    if small is None:
+        why = "no smaller world is known: give small, the same learner over a domain of two to four elements"
+        target = evidence.learner_target(subject.learner, "the learner", subject.k, unlisted=why)
+        return f"{why}; {statistically(target, subject)}"
+    target = evidence.learner_target(small, "the learner", subject.k, rows=_rows(small, subject))
+    return audited(target, subject)
+
+
+def audited(target: Target, subject: Any) -> str:
+    """A target's reports at `BUDGETS`, exact ones where its law is finite; subject: with ``quick`` and ``seconds``."""
+    if target.table is None:
+        return statistically(target, subject)
+    begin = time.perf_counter()
+    told: list[str] = []
+    for budget in BUDGETS:
+        if told and time.perf_counter() - begin > subject.seconds:
+            told.append(f"({budget.epsilon:g}, {budget.delta:g}) left out: the time is up")
+            continue
+        try:
+            report = audit.exact(target, budget)
+        except audit.NotListable as error:
+            return f"not finite ({error.expected}, got {error.given}); {statistically(target, subject)}"
+        told.append(_told(report))
+    return "; ".join(told)
+
+
+def statistically(target: Target, subject: Any) -> str:
+    """A report by a test at confidence 1 - 1e-6, with as many trials as the subject's time allows."""
+
+    def run(trials: int) -> Report:
+        return audit.statistical(target, _SHARP, trials=trials, confidence=1 - FALSE_ALARM)
+
+    if not target.pairs():
+        raise Skipped("no neighbours with so many label columns; give small, over a domain of two to four elements")
+    run(_PILOT)
+    begin = time.perf_counter()
+    run(_PILOT)
+    pilot = max(time.perf_counter() - begin, 1e-3)
+    seconds = subject.seconds / (4 if subject.quick else 1)
+    return _told(run(int(min(_MOST_TRIALS, max(_PILOT, _PILOT * seconds / pilot)))))
+
+
+def _told(report: Report) -> str:
+    claim = report.claim
+    budget = f"({claim.epsilon:.6g}, {claim.delta:.6g})"
+    found = f"epsilon {report.epsilon_found:.6g} at that delta on {report.witness}"
+    advice = f"dpjax audit prints the report ({report.method}); correct the plan or the guarantee"
+    require(not report.violated, f"at most the claim {budget}", found, advice)
+    if report.verdict == VACUOUS:
+        raise Skipped(f"{report.method} at {budget}: {report.verdict}; give small, or more rows")
+    many = "" if report.method == "exact" else f" on {report.details['trials']} trials"
+    return f"{report.method} at {budget}: epsilon {report.epsilon_found:.6g} found{many}"
+
+
+def shrunk(learner: Any, k: int = 1) -> Any:
+    """The learner over a domain of at most four elements: itself, or with another `Domain` in it; None where unknown.
+
+    A learner whose ``concepts`` (or ``learner``) is a frozen dataclass with a field that holds a `Domain` is built
+    again with a smaller one.
+    """
+    size = 3 if k == 1 else 2
+    if learner.concepts.domain.size <= _ELEMENTS:
+        return learner
+    return with_domain(learner, Domain(size))
+
+
+def _rows(small: Any, subject: LearnerUnderTest) -> int:
+    """As many rows as keep the number of samples small."""
+    kinds, rows = small.concepts.domain.size << subject.k, min(subject.rows, _MOST_ROWS_OF_A_WORLD)
+    while rows > 1 and kinds**rows > _MOST_DATABASES // (8 if subject.quick else 1):
+        rows -= 1
+    return rows

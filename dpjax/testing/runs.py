@@ -1,0 +1,170 @@
+"""What a learner returns depends on rows, key and plan alone, and every database has an answer."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax import audit
+from dpjax.core.checks import InputError
+from dpjax.core.types import Sample
+from dpjax.testing.findings import Skipped, require, short
+from dpjax.testing.samples import CAPACITY, words
+from dpjax.testing.under_test import BATCH, LearnerUnderTest, same
+
+_FEW = 7
+_ORDINARY = "an answer: an ordinary budget is planned"
+
+
+def only_typed_keys_are_taken(subject: LearnerUnderTest) -> None:
+    """Raw ``uint32[2]`` keys and keys of another generator are refused before anything runs."""
+    for bad in (jax.random.key_data(jax.random.key(0)), jax.random.key(0, impl="rbg")):
+        try:
+            jax.eval_shape(subject.learner.learn, bad, subject.draw(), subject.plan())
+        except InputError:
+            continue
+        advice = "split keys by dpjax.keys.streams, or derive the learner from dpjax.learners.base.OfClass"
+        require(False, "an InputError for it", f"an answer with the key {short(bad)}", advice)
+
+
+def no_key_is_used_twice(subject: LearnerUnderTest) -> None:
+    """By JAX's check for reused keys."""
+    sample, plan, learner = subject.draw(), subject.plan(), subject.learner
+    with jax.debug_key_reuse(True):
+        try:
+            jax.jit(lambda key: learner.learn(key, sample, plan).outcome)(jax.random.key(0))
+        except jax.errors.KeyReuseError as error:
+            first = str(error).splitlines()[0]
+            require(False, "each key used once", first, "split it: dpjax.keys.streams(key, 'one', 'other')")
+
+
+def all_randomness_comes_from_laws(subject: LearnerUnderTest) -> None:
+    """Random bits appear only inside draws from laws, which audits can answer."""
+    outside = audit.random_bits_outside(subject.learner.learn, jax.random.key(0), subject.draw(), subject.plan())
+    advice = "draw from a law, for example dpjax.mechanisms.exponential(scores, epsilon).sample(key)"
+    require(not outside, "draws from laws of dpjax or of your own", short(outside), advice)
+
+
+def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
+    """Of a private learner; at a small budget on few rows, or at one of several larger ones."""
+    if subject.learner.guarantee(subject.plan()) is None:
+        raise Skipped("it claims no privacy")
+    seen = 0
+    few, many = subject.draw(3), subject.draw()
+    tries: list[tuple[Sample, tuple[float, ...]]] = [
+        (few, (0.01,)),
+        (many, (4.0, 0.4)),
+        (many, (9.0,)),
+        (many, (40.0,)),
+    ]
+    for sample, budget in tries:
+        if seen > 1:
+            break
+        found = subject.learn(sample, *budget)
+        answers = np.concatenate([np.asarray(found.concept).reshape(BATCH, -1), np.asarray(found.outcome)], axis=1)
+        seen = max(seen, len(np.unique(answers, axis=0)))
+    require(seen > 1, "answers that differ between keys", f"one answer for {BATCH} keys", "draw from the key")
+
+
+def padding_does_not_matter(subject: LearnerUnderTest) -> None:
+    """Rows under the mask's False may hold anything, in any order."""
+    for n, epsilon in [(0, 1.0), (5, 4.0), *((40, e) for e in subject.budgets)]:
+        clean, dirty = (subject.draw(n, realizable=n < 40, garbage=garbage) for garbage in (False, True))
+        order = np.concatenate([np.arange(n), n + np.argsort(words(f"order {n}", CAPACITY - n))])
+        mixed = Sample(jnp.asarray(np.asarray(dirty.x)[order]), jnp.asarray(np.asarray(dirty.y)[order]), dirty.mask)
+        found = subject.learn(clean, epsilon)
+        given = f"another one at n = {n}, epsilon = {epsilon:g} when entries under the mask's False change"
+        ok = same(found, subject.learn(dirty, epsilon)) and same(found, subject.learn(mixed, epsilon))
+        require(ok, "the same answer", given, "count masked rows only: x and y of others are garbage")
+
+
+def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> None:
+    """One by one in a larger buffer with 64-bit types enabled: the bits of a batch in a small buffer without."""
+    with jax.enable_x64(True):
+        large = subject.draw(40, 2 * CAPACITY, realizable=False)
+        runs = [subject.learn(large, epsilon, batch=_FEW, how=subject.one_by_one) for epsilon in subject.budgets]
+        found = [jax.tree.map(np.asarray, run) for run in runs]
+    small = subject.draw(realizable=False)
+    for epsilon, other in zip(subject.budgets, found, strict=True):
+        one = jax.tree.map(lambda part: np.asarray(part)[:_FEW], subject.learn(small, epsilon))
+        given = f"another one at epsilon = {epsilon:g}"
+        advice = "pad draws on the leading axis only, name every dtype, sort and decide on whole numbers"
+        require(same(one, other), "the same answer in another capacity, batch and 64-bit mode", given, advice)
+
+
+def capacity_does_not_matter(subject: LearnerUnderTest) -> None:
+    """The same rows and key in a buffer twice as large."""
+    small, large = (subject.draw(40, capacity, realizable=False) for capacity in (CAPACITY, 2 * CAPACITY))
+    for epsilon in subject.budgets:
+        ok = same(subject.learn(small, epsilon), subject.learn(large, epsilon))
+        advice = "use n, the sum of the mask, never the capacity; draw with padding on the leading axis"
+        require(ok, "the same answer", f"another one at epsilon = {epsilon:g}", advice)
+
+
+def the_batch_does_not_matter(subject: LearnerUnderTest) -> None:
+    """The first answers of a batch are those of a smaller batch."""
+    sample = subject.draw(realizable=False)
+    for epsilon in subject.budgets:
+        few, many = (subject.learn(sample, epsilon, batch=batch) for batch in (_FEW, BATCH))
+        ok = same(few, jax.tree.map(lambda part: part[:_FEW], many))
+        advice = "decide on whole numbers: sums of floats depend on the batch"
+        require(ok, "the same answer in another batch", f"another one at epsilon = {epsilon:g}", advice)
+
+
+def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
+    """Every draw and constant names its dtype."""
+    seen = []
+    for on in (False, True):
+        with jax.enable_x64(on):
+            sample = subject.draw(realizable=False)
+            seen.append([jax.tree.map(np.asarray, subject.learn(sample, e)) for e in subject.budgets])
+    require(same(*seen), "the same answer with 64-bit types enabled", "another one", "name the dtype of every array")
+
+
+def jit_does_not_matter(subject: LearnerUnderTest) -> None:
+    """In a small buffer, because without jit every operation is compiled by itself."""
+    sample, key, learn = subject.draw(12, capacity=16), jax.random.key(1), subject.learner.learn
+    plan = jax.tree.map(jnp.asarray, subject.plan(4.0))
+    ok = same(learn(key, sample, plan), jax.jit(learn)(key, sample, plan))
+    require(ok, "the same answer without jit", "another one", "decide on whole numbers")
+
+
+def promotion_of_types_is_explicit(subject: LearnerUnderTest) -> None:
+    """It is traced under ``jax_numpy_dtype_promotion=strict``."""
+    sample, plan = subject.draw(), subject.plan()
+    with jax.numpy_dtype_promotion("strict"):
+        try:
+            jax.eval_shape(subject.learner.learn, jax.random.key(0), sample, plan)
+        except jax.dtypes.TypePromotionError as error:
+            first = str(error).splitlines()[0]
+            require(False, "no implicit promotion of types", first, "write astype, or jnp.float32(...)")
+
+
+def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
+    """n = 0, 1, 2 and a full buffer, realizable or not, at ordinary and extreme budgets; also an empty buffer.
+
+    A plan may be refused on the host for an extreme budget. Where there is no answer, outcome is -1 and the hypothesis
+    the same in every run.
+    """
+    budgets = ((1.0, 1e-6, 0.1, 0.1), (1e4, 1e-12, 0.1, 0.1), (1e-6, 1e-12, 1e-6, 1e-6), (1e-30, 1e-30, 0.9, 0.9),
+               (1.0, 0.0, 0.1, 0.1), (0.5, 0.99, 0.1, 0.1))  # fmt: skip
+    for epsilon, delta, alpha, beta in budgets:
+        try:
+            subject.plan(epsilon, delta, alpha, beta)
+        except InputError as error:
+            ordinary = 1e-3 <= epsilon <= 1e3 and delta > 0 and alpha >= 1e-3
+            require(not ordinary, _ORDINARY, f"{error}", "plan every ordinary budget")
+            continue
+        for n, realizable in ((n, realizable) for n in (0, 1, 2, CAPACITY) for realizable in (True, False)):
+            found = subject.learn(subject.draw(n, realizable=realizable), epsilon, delta, alpha, beta)
+            concept, zero, outcome = (np.asarray(part) for part in (found.concept, found.zero, found.outcome))
+            at = f" at n = {n}, epsilon = {epsilon:g}, delta = {delta:g}"
+            codes = np.unique(outcome)
+            require(set(codes) <= {0, -1}, "outcomes 0 and -1", f"{codes}{at}", "return -1 for no answer")
+            silent = np.concatenate([zero[outcome == -1][:, None], concept[outcome == -1]], axis=1)
+            advice = "return one hypothesis wherever outcome is -1, for example zero = True and concept = 0"
+            require(len(np.unique(silent, axis=0)) <= 1, "one fixed hypothesis for no answer", f"several{at}", advice)
+            for part in jax.tree.leaves(found):
+                whole = not jnp.issubdtype(part.dtype, jnp.floating)
+                require(whole or not np.isnan(part).any(), "no NaN", f"NaN{at}", "answer -1 in its place")
+    empty = jax.tree.map(lambda part: part[:0], subject.draw(0))
+    jax.eval_shape(subject.learner.learn, jax.random.key(0), empty, subject.plan())

@@ -1,0 +1,129 @@
+"""Samples for checks: few different elements, labels by concepts or at random, garbage in the padding."""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.concepts import Domain, Hypothesis
+from dpjax.concepts.distributions import from_weights
+from dpjax.core.checks import InputError
+from dpjax.core.types import Sample
+from dpjax.experiments.build import Builder
+from dpjax.experiments.config import TaskTable, task_of
+from dpjax.experiments.task import Task
+
+CAPACITY = 64
+
+
+def words(name: str, *shape: int) -> np.ndarray:
+    """Host: ``uint32[*shape]``, a function of the name alone; fewer of one name are the first of more."""
+    count = math.prod(shape)
+    return np.frombuffer(hashlib.shake_256(name.encode()).digest(4 * count), "<u4").reshape(shape).astype(np.uint32)
+
+
+def few_elements(domain: Any, count: int = 6, seed: int = 0) -> list[int]:
+    """Host: the ends of a domain, its third, and others that follow from the seed, each once, ascending."""
+    most = min(domain.size, 2**64)
+    others = [(int(high) << 32 | int(low)) % most for high, low in words(f"elements {seed}", count, 2)]
+    return sorted([*dict.fromkeys([0, domain.size - 1, domain.size // 3, *others])][:count])
+
+
+class Samples:
+    """Samples of one class with k label columns."""
+
+    def __init__(self, concepts: Any, k: int):
+        self.concepts, self.k = concepts, k
+        self._labels: Callable = jax.jit(lambda targets, x: concepts.predict(Hypothesis.of(targets), x))
+
+    def targets(self, seed: int = 0) -> Array:
+        """k encoded concepts of the class, ``uint32[k, limbs]``, of those that `Task` would draw from."""
+        known = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, seed=seed)))
+        return jnp.asarray(known[words(f"targets {seed}", self.k) % len(known)])
+
+    def draw(
+        self, n: int = 40, capacity: int = CAPACITY, seed: int = 0, realizable: bool = True, garbage: bool = True
+    ) -> Sample:
+        """n rows over a few elements of the domain, labelled by `targets` or at random.
+
+        garbage: random words under the mask's False, in place of zeros.
+        """
+        domain = self.concepts.domain
+        pool = few_elements(domain, seed=seed)
+        values = [pool[i] for i in words(f"rows {seed}", n) % len(pool)]
+        points = np.asarray(domain.encode(values)).reshape(n, domain.limbs)
+        if realizable:
+            padded = np.pad(points, ((0, 2 * CAPACITY - n), (0, 0)))  # one program for every n
+            labels = np.asarray(self._labels(self.targets(seed), padded))[:n]
+        else:
+            labels = words(f"labels {seed}", n, self.k) % 2 == 1
+        x = words(f"garbage {seed}, {capacity}", capacity, domain.limbs) * np.uint32(garbage)
+        y = (words(f"garbage labels {seed}, {capacity}", capacity, self.k) % 2 == 1) & garbage
+        x[:n], y[:n] = points, labels.reshape(n, self.k)
+        return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < n))
+
+
+def targets_of(concepts: Any, values: list[int], count: int = 64) -> Any:
+    """Host: at most ``count`` encoded concepts, of those under the given elements where the class knows them."""
+    if hasattr(concepts, "targets_under"):
+        return concepts.targets_under(from_weights(concepts.domain, values, [1] * len(values)), count)
+    if not hasattr(concepts, "targets"):
+        advice = "write targets(count), which returns at most count encoded concepts, uint32[c, 2]"
+        raise InputError("concepts", "a class with targets", type(concepts).__name__, advice)
+    return concepts.targets(count)
+
+
+def task_for(concepts: Any) -> Task:
+    """A task of the class: eight elements of equal mass, or the uniform distribution of its cube or plane.
+
+    InputError where none of these fits its domain; then a task has to be given.
+    """
+    refusals: list[InputError] = []
+    named: list[Callable] = [partial(_named, distribution=name) for name in ("UniformCube", "UniformPlane", "uniform")]
+    for make in (_atoms, *named):
+        try:
+            return make(concepts)
+        except InputError as error:
+            refusals.append(error)
+        except (AttributeError, TypeError) as error:  # a domain of another kind
+            refusals.append(InputError("distribution", "one over the domain", str(error), "give a task"))
+    raise InputError(
+        "task", f"a distribution over {concepts.domain!r}", f"none of dpjax's fits ({refusals[0].given})",
+        "give task=Task(concepts, distribution)",
+    )  # fmt: skip
+
+
+def _atoms(concepts: Any) -> Task:
+    values = concepts.domain.spread(min(8, concepts.domain.size))
+    return Task(concepts, from_weights(concepts.domain, values, [1] * len(values)))
+
+
+def _named(concepts: Any, distribution: str) -> Task:
+    return task_of(TaskTable(concepts=concepts, distribution=distribution), Builder())
+
+
+def with_domain(value: Any, domain: Domain) -> Any:
+    """A frozen dataclass built again with another `Domain` in it, or in its ``concepts`` or ``learner``.
+
+    None where it holds no `Domain`, or does not take this one.
+    """
+    if not is_dataclass(value) or isinstance(value, type):
+        return None
+    for field in fields(value):
+        own = getattr(value, field.name)
+        inner: Any = domain if isinstance(own, Domain) else None
+        if field.name in ("concepts", "learner"):
+            inner = with_domain(own, domain)
+        if inner is not None:
+            try:
+                return replace(value, **{field.name: inner})
+            except InputError:  # its other fields depend on the domain
+                return None
+    return None

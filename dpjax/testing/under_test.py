@@ -1,0 +1,102 @@
+"""A learner under test: its plans and compiled programs, each made once for all checks."""
+
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from dpjax.core import checks
+from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.experiments.task import Task
+from dpjax.learners.base import require_learner
+from dpjax.testing.objects import Written
+from dpjax.testing.samples import CAPACITY, Samples, task_for
+
+BATCH = 64
+MIXED = (0.3, 1.0, 4.0, 9.0, 40.0)
+"""Budgets between pure noise and certainty: at one of them every learner has hypotheses that are about as likely."""
+QUICK = (1.0, 9.0)
+
+
+class LearnerUnderTest:
+    """A learner and what its checks share.
+
+    Args:
+      learner: an instance.
+      k: concepts that it learns at once; by default its own ``k``, else 1.
+      task: from which its success is measured; by default `samples.task_for` its class.
+      small: the same learner over a domain of two to four elements, for an exact audit; by default one is derived.
+      rows: of the samples of an exact audit, at most.
+      sized: the learner whose sample size is asked for; by default the learner.
+      programs: the most programs that a sweep of epsilon over a factor of 16 may have.
+      least_spent: the least part of epsilon that a plan may spend.
+      source: how it is built again in fresh processes; by default it is pickled.
+      random: how many random budgets are planned; by default 30, and 6 for quick.
+      quick: fewer budgets and trials.
+      seconds: about what the measured checks (success, privacy) may take each, without compilation.
+    """
+
+    def __init__(
+        self, learner: Any, k: int | None = None, *, task: Task | None = None, small: Any = None, rows: int = 3,
+        sized: Any = None, programs: int = 4, least_spent: float = 0.0, source: Written | None = None,
+        random: int | None = None, quick: bool = False, seconds: float = 20.0,
+    ):  # fmt: skip
+        require_learner(learner)
+        self.learner: Any = learner
+        self.k = checks.integer("k", getattr(learner, "k", 1) if k is None else k, 1)
+        self.given_task, self.small, self.rows = task, small, checks.integer("rows", rows, 1, 8)
+        self.sized = learner if sized is None else sized
+        self.programs, self.least_spent, self.source = programs, least_spent, source
+        self.quick, self.seconds = quick, checks.number("seconds", seconds)
+        self.budgets = QUICK if quick else MIXED
+        self.random = (6 if quick else 30) if random is None else checks.integer("random", random, 0)
+        self._plans: dict[tuple, Any] = {}
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Of its class."""
+        return Samples(self.learner.concepts, self.k)
+
+    @cached_property
+    def task(self) -> Task:
+        """The given one, or one for its class."""
+        return self.given_task or task_for(self.learner.concepts)
+
+    @cached_property
+    def program(self) -> Any:
+        """Jitted: (keys, sample, plan) -> hypotheses, over a batch of keys."""
+        return jax.jit(jax.vmap(self.learner.learn, (0, None, None)))
+
+    @cached_property
+    def one_by_one(self) -> Any:
+        """The same, one key after the other."""
+        learn = self.learner.learn
+        return jax.jit(lambda keys, sample, plan: jax.lax.map(lambda key: learn(key, sample, plan), keys))
+
+    def draw(self, n: int = 40, capacity: int = CAPACITY, **how: Any) -> Sample:
+        """`Samples.draw`."""
+        return self.samples.draw(n, capacity, **how)
+
+    def plan(self, epsilon: float = 1.0, delta: float = 1e-6, alpha: float = 0.1, beta: float = 0.1) -> Any:
+        """For any number of rows, made once."""
+        key = epsilon, delta, alpha, beta
+        if key not in self._plans:
+            self._plans[key] = self.learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), 1)
+        return self._plans[key]
+
+    def learn(self, sample: Sample, *budget: float, batch: int = BATCH, seed: int = 1, how: Any = None) -> Any:
+        """Hypotheses of a batch of keys with the plan of a budget (epsilon, delta, alpha, beta)."""
+        keys = jax.random.split(jax.random.key(seed), batch)
+        return (how or self.program)(keys, sample, self.plan(*budget))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two trees of arrays are the same to the last bit."""
+    pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
+    return all(_as_bytes(a) == _as_bytes(b) for a, b in pairs)
+
+
+def _as_bytes(part: Any) -> tuple:
+    array = np.ascontiguousarray(np.asarray(part))
+    return array.shape, array.dtype.str, array.tobytes()
