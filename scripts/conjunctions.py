@@ -73,7 +73,7 @@ def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, 
     lines = [_line(name, [row for row in rows if row["rule"] == name and _closed(row)]) for name in rules]
     config = {"script": "conjunctions", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA,
               "dimension": DIMENSION, "literals": list(literals), "gamma": GAMMA}  # fmt: skip
-    panel = Panel("", "literals k", "rows n", [line for line in lines if line.x], ticks=list(literals))
+    panel = Panel("", "literals $k$", "rows $n$", [line for line in lines if line.x], ticks=list(literals))
     points = {f"{row['rule']}, k = {row['k']}": row["point"] for row in rows if _closed(row)}
     if panel.lines:
         plot_lines(

@@ -65,12 +65,12 @@ def plot_set_cover(
     for relation in (Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE):
         found = {rule: coefficients(rule, rounds, k, epsilon, delta, relation) for rule in RULES}
         lines = [Line(RULES[rule], rule, rounds, values) for rule, values in found.items() if values]
-        panels.append(Panel(relation.value, "rounds m", "coefficient of the quality", lines, ticks=rounds))
+        panels.append(Panel(relation.value, "rounds $m$", "coefficient of the quality", lines, ticks=rounds))
     plan = calibrate_set_cover(epsilon, delta, shown, k, Neighboring.ADD_OR_REMOVE_ONE)
     noisy = calibrate_set_cover(epsilon, delta, shown, k, Neighboring.ADD_OR_REMOVE_ONE, "noisy")
     lines = curves(plan.coefficient, shown, k, noisy.scale, 2 * epsilon)
     what = f"{shown} rounds at coefficient {plan.coefficient:.4f}, add-or-remove-one"
-    panels.append(Panel(what, "ε", "δ", lines, log="y"))
+    panels.append(Panel(what, r"$\varepsilon$", r"$\delta$", lines, log="y"))
     return plot_lines(panels, base, about, title, caption, formats)
 
 

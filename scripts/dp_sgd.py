@@ -32,7 +32,6 @@ CONCEPTS, UNIFORM = ConvexPolygons(D, EDGES), UniformPlane(D)
 OURS = PolygonLearner(CONCEPTS, ROUNDS, neighboring=Neighboring.ADD_OR_REMOVE_ONE)
 BUDGET, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 CHUNK, BLOCK = 16, 8  # runs of one call, and those at once, whose gradients stay in a core's cache
-STYLES = {"dp-sgd": "dp-sgd", "free": "erm", "cover": "kinematic"}
 CHOICE = ("method", "n", "optimizer", "layers", "steps", "batch", "noise multiplier", "learning rate", "clip", "spread",
           "averaged")  # fmt: skip
 NAMES = {"dp-sgd": "DP-SGD", "free": "DP-SGD without noise", "cover": "private set cover"}
@@ -174,8 +173,8 @@ def write(
               "rounds": ROUNDS, "rows": list(rows), "trials": trials, "stages": list(stages),
               "configurations": list(configurations)}  # fmt: skip
     lines = [[_line(which, [of[name, n] for n in rows]) for name in NAMES] for which in (_error, _share)]
-    panels = [Panel("error: median, 10% to 90% of runs", "rows n", "error", lines[0], ticks=rows),
-              Panel(f"runs with error at most {ALPHA:g}, with 95% intervals", "rows n", "share of runs", lines[1],
+    panels = [Panel("error: median, 10% to 90% of runs", "rows $n$", "error", lines[0], ticks=rows),
+              Panel(f"runs with error at most {ALPHA:g}, with 95% intervals", "rows $n$", "share of runs", lines[1],
                     log="x", ticks=rows)]  # fmt: skip
     plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed),
                f"Polygons of {EDGES} edges, epsilon = {EPSILON:g}, delta = {DELTA:g}")  # fmt: skip
@@ -273,7 +272,7 @@ def _shown(one: Measured) -> tuple:
 def _line(which: Callable, row: Sequence[Measured]) -> Line:
     low, middle, high = zip(*(which(one) for one in row), strict=True)
     name = row[0].name
-    return Line(NAMES[name], STYLES[name], [one.n for one in row], middle, low, high)
+    return Line(NAMES[name], name, [one.n for one in row], middle, low, high)
 
 
 def _error(one: Measured) -> tuple[float, float, float]:

@@ -72,7 +72,7 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[tuple[str, int]] = C
     crossings = {"measured": _measured_crossing(found), "proved": _proved_crossing()}
     page = HEAD.format(**numbers) + table(header, shown) + TAIL.format(**crossings)
     (out / "median-domains.md").write_text(page)
-    panel = Panel("", "bits of the domain", "rows n", [line for name in NAMES for line in _lines(name, found)],
+    panel = Panel("", "bits of the domain", "rows $n$", [line for name in NAMES for line in _lines(name, found)],
                   ticks=sorted({row["bits"] for row in found}))  # fmt: skip
     carried = about(
         {"script": "median_domains", "cases": [list(case) for case in cases], "trials": trials} | numbers, seed

@@ -132,11 +132,11 @@ def main(
     (out / "polygons.md").write_text(page + TAIL_TEXT)
     config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
     lines = [_line("kinematic", [(case.edges, stars[case]) for case in by_edges])]
-    panels = [Panel("", "edges k", "rows n", lines, ticks=list(edges))] if lines[0].x else []
+    panels = [Panel("", "edges $k$", "rows $n$", lines, ticks=list(edges))] if lines[0].x else []
     lines = [_line(_name(group[0]), [(log2(case.d), stars[case]) for case in group]) for group in sides.values()]
     lines = [line for line in lines if line.x]
     ticks = sorted({bits for line in lines for bits in line.x})
-    panels += [Panel("", "log2 d", "rows n", lines, log="y", ticks=ticks)] if lines else []
+    panels += [Panel("", r"$\log_2 d$", "rows $n$", lines, log="y", ticks=ticks)] if lines else []
     points = {f"{_name(case)}, {case.variant}, k = {case.edges}, d = 2^{log2(case.d):g}":
               end_of(_setting(case), star.n_high)
               for case, star in stars.items() if star.n_high}  # fmt: skip

@@ -81,7 +81,7 @@ def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Seq
     (out / "vc1-height.md").write_text(page + TAIL.format(**words))
     points = {f"{NAMES[row['method']]}, {row['bits']} bits": row["point"] for row in found if row["n"] is not None}
     lines = [line for method in NAMES for line in _lines(method, found, planned)]
-    panel = Panel("", "bits of the height", "examples n", lines, ticks=(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2000))
+    panel = Panel("", "bits of the height", "examples $n$", lines, ticks=(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2000))
     carried = about({"script": "vc1_height", "trials": trials, "alpha": ALPHA, "beta": BETA, "epsilon": EPSILON,
                      "delta": DELTA, "wanted": WANTED, "ratio": RATIO}, seed, points)  # fmt: skip
     plot_lines([panel], figure_path(out, "vc1-height"), carried, "The improper learner by the height of the tree")

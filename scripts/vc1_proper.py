@@ -84,7 +84,7 @@ def main(
     page += MIDDLE + table(header, shown) + TAIL.format(exponents=_exponents(whole))
     (out / "vc1-proper.md").write_text(page)
     lines = [line for name in LEARNERS for line in _lines(name, whole)]
-    panel = Panel("", "1 / alpha", "examples n", lines, ticks=[round(1 / alpha, 2) for alpha in alphas])
+    panel = Panel("", r"$1 / \alpha$", "examples $n$", lines, ticks=[round(1 / alpha, 2) for alpha in alphas])
     config = {"script": "vc1_proper", "alphas": list(alphas), "epsilon": EPSILON, "delta": DELTA, "beta": BETA,
               "subsamples": SUBSAMPLES, "first": FIRST, "gamma": GAMMA, "trials": trials}  # fmt: skip
     title = f"Examples over 1/alpha, epsilon = {EPSILON:g}"

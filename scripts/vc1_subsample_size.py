@@ -75,11 +75,11 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, st
     page += table(("height", "trials", "successes", "success", "planned t x m"), measured) + TAIL
     (out / "vc1-subsample-size.md").write_text(page)
     panels = [
-        Panel(f"t = {T}", "error alpha", "examples of a subsample m", [
+        Panel(f"t = {T}", r"error $\alpha$", "examples of a subsample $m$", [
             Line(label, name, ALPHAS[::-1], [bound(T, alpha, BETA) for alpha in ALPHAS[::-1]], kind="theorem")
             for name, (label, bound) in BOUNDS.items()
         ]),
-        Panel(f"alpha = {ALPHA:g}", "subsamples t", "examples of a subsample m", [
+        Panel(f"alpha = {ALPHA:g}", "subsamples $t$", "examples of a subsample $m$", [
             Line(label, name, MANY, [bound(t, ALPHA, BETA) for t in MANY], kind="theorem")
             for name, (label, bound) in BOUNDS.items()
         ]),

@@ -6,17 +6,13 @@ from typing import Annotated
 
 import tyro
 
+from dpjax.cli.drawing import Command, Drawn, PlotCommand
+from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
 
 
-@dataclass(kw_only=True)
-class _Command:
-    json: bool = False
-    """Print one JSON object on standard output and nothing else there."""
-
-
 @dataclass
-class _Measured(_Command):
+class _Measured(Command):
     config: tyro.conf.Positional[Path | None] = None
     """A TOML file, or a figure or result.json of an earlier study; every flag below overrides it."""
     concepts: str | None = None
@@ -64,7 +60,7 @@ class _Measured(_Command):
 
 
 @dataclass
-class CurveCommand(_Measured):
+class CurveCommand(Drawn, _Measured):
     """Measure how many samples learners need.
 
     Sweeps n for every learner, k and epsilon; finds n* with an error guarantee; draws success probability against n
@@ -89,7 +85,7 @@ class CurveCommand(_Measured):
 
 
 @dataclass(kw_only=True)
-class _Reading(_Command):
+class _Reading(Command):
     delimiter: str | None = None
     """One character between columns; by default that of comma, semicolon, tab and bar which the header fits."""
     encoding: str | None = None
@@ -216,12 +212,12 @@ class TrialCommand(_Measured):
 
 
 @dataclass
-class ListCommand(_Command):
+class ListCommand(Command):
     """List what a study can name: learners with what they guarantee, classes, distributions, mechanisms."""
 
 
 @dataclass
-class StatusCommand(_Command):
+class StatusCommand(Command):
     """Say what a result directory holds, and which of its files are broken.
 
     Example: dpjax status results
@@ -232,7 +228,7 @@ class StatusCommand(_Command):
 
 
 @dataclass
-class ExportCommand(_Command):
+class ExportCommand(Command):
     """Write a result's tables as CSV or Parquet: curves, n*, quantiles of errors, exponents, failures.
 
     Works while a study runs and after an interruption: result.json holds every curve that is measured.
@@ -256,7 +252,7 @@ class ExportCommand(_Command):
 
 
 @dataclass
-class BenchCommand(_Command):
+class BenchCommand(Command):
     """Measure dpjax against its peers, as ratios in one run. Needs the extra dpjax[bench]."""
 
     rows: tyro.conf.Positional[tuple[str, ...]] = ()
@@ -266,7 +262,7 @@ class BenchCommand(_Command):
 
 
 @dataclass
-class AuditCommand(_Command):
+class AuditCommand(Command):
     """Check a privacy claim: exactly where the output law is finite, else by a test with a stated confidence.
 
     Says what is claimed, what was found, on which evidence, and shows the two databases that tell most. Ends with
@@ -329,55 +325,7 @@ class AuditCommand(_Command):
 
 
 @dataclass
-class CheckCommand(_Command):
-    """Check a learner, concept class, law or mechanism of your own: what dpjax promises of its own ones.
-
-    Prints a table of checks: its members, equality by value, plans, keys, padding and batches, databases of all sizes,
-    privacy, success at its sample size, and that its results can be found again. Ends with status 0 if all passed, 1 if
-    one failed, 2 if the object cannot be checked or its code raises.
-
-    Example: dpjax check my_module:MyLearner --concepts "Thresholds(64)"
-    Example: dpjax check "my_module:MyClass(64)" --quick
-    """
-
-    object: tyro.conf.Positional[str]
-    """module:object, "module:Class(arguments)", a factory, or a name of dpjax's own such as "KLN(Points(64))"."""
-    concepts: str | None = None
-    """The class for a learner given as module:Learner: "Thresholds(64)" or "my_module:MyClass(64)"."""
-    k: Whole | None = None
-    """Concepts that the learner learns at once; by default its own k, else 1."""
-    small: str | None = None
-    """The same learner over two to four elements, for the exact audit; by default derived where that is possible."""
-    distribution: str | None = None
-    """Of examples, for errors and success, as in `dpjax curve`; by default a few elements of equal mass."""
-    quick: bool = False
-    """Fewer budgets and trials."""
-    seconds: Real = 20.0
-    """About what each measured check (success, privacy by trials) may take."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Further modules of your own that are used; those named above are imported anyway."""
-
-
-@dataclass
-class NewCommand(_Command):
-    """Write a learner, class or mechanism of your own to start from: NAME.py, which works, and test_NAME.py.
-
-    Prints the commands that check, measure and audit it.
-
-    Example: dpjax new class intervals
-    Example: dpjax new learner mine --out research
-    """
-
-    kind: tyro.conf.Positional[str]
-    """learner, class or mechanism."""
-    name: tyro.conf.Positional[str]
-    """Of the module: NAME.py."""
-    out: Path = Path(".")
-    """Folder of the files."""
-
-
-@dataclass
-class TableCommand(_Command):
+class TableCommand(Command):
     """Measure a paper's table of sample complexities: n* along every axis, and the exponents beside the claimed ones.
 
     What is already in --out is not computed again: run the same command to go on after an interruption.
@@ -406,7 +354,7 @@ class TableCommand(_Command):
 
 
 COMMANDS = {
-    "curve": CurveCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
+    "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand,

@@ -8,27 +8,31 @@ import jax
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CurveCommand
 from dpjax.cli.flags import study_of
+from dpjax.cli.plot import options_of
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.experiments import engine
 from dpjax.experiments.study import Study
-from dpjax.plots.files import FORMATS
+from dpjax.plots.files import check_formats
 
 
 def run(command: CurveCommand) -> Answer:
     """Runs a study, writes result.json and the figure, and returns the result; ``failed`` says what raised."""
-    for name in command.formats:
-        checks.choice("formats", name, FORMATS)
+    check_formats(command.formats)
+    look = options_of(command)
     _start(command.devices, command.in_flight, command.compile_cache)
     study = study_of(command)
+    if study.search is None and set(command.panels) - {"curves"}:
+        raise InputError("panels", "curves, since n* is not searched", " ".join(command.panels), "leave out the others")
     with engine.Engine(command.in_flight) as machine:
         result = study.run(command.out, engine=machine)
     drawn: list[Path] = []
     if command.formats and result.data["points"]:
         from dpjax.plots import plot_curve
 
-        drawn = plot_curve(result.data, command.out / "curve", command.formats)
+        drawn = plot_curve(result.data, command.out / "curve", command.formats, **look)
     answer = result.data | {
         "computed": {"trials": machine.trials, "programs": machine.programs}, "figures": [str(path) for path in drawn],
         "failed": len(result.data["failures"]),

@@ -88,7 +88,8 @@ class Result:
     def plot(self, path: str | Path, **how: Any) -> list[Path]:
         """Draws the result into ``path``, whose suffix is its format; without one as PNG and SVG. Returns the paths.
 
-        how: arguments of `plots.plot_curve`.
+        how: arguments of `plots.plot_curve`: width ("column", "page", "screen" or inches), font, size, dark, dpi,
+        lines, styles, panels, k, epsilon, scale, limits, title, caption.
         """
         from dpjax.plots import plot_curve
 

@@ -3,6 +3,3 @@
 from .curves import plot_curve as plot_curve
 from .files import read_metadata as read_metadata
 from .privacy import plot_privacy as plot_privacy
-from .styles import Style as Style
-from .styles import label as label
-from .styles import style as style

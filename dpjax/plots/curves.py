@@ -1,10 +1,6 @@
 """The figure of one result: success curves above, n* against k and epsilon below."""
 
-# ruff: noqa: RUF001 (Greek letters and minus signs are meant)
-
-import textwrap
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +10,55 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from dpjax.core.checks import InputError
-from dpjax.plots import sample_size, success
-from dpjax.plots.files import save
-from dpjax.plots.selection import Shown, exponent, select, with_notes
-from dpjax.plots.styles import label, style
+from dpjax.plots import sample_size, sheet, success
+from dpjax.plots.files import check_formats, save
+from dpjax.plots.options import Options
+from dpjax.plots.page import Page
+from dpjax.plots.selection import PANELS, Shown, select, with_notes
+from dpjax.plots.sheet import Block
+from dpjax.plots.words import N_STAR, number, typeset
 
-_WIDTH, _LINE = 10.5, 0.165  # inches
-_GREY = "#555555"
+_PANEL, _BELOW = 14.4, 20.0  # widths of panels in letters m
+_MOST = 4
 
 
 def plot_curve(
-    result: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg", "pdf")
-) -> list[Path]:
+    result: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg", "pdf"),
+    **how: Any,
+) -> list[Path]:  # fmt: skip
     """Draws a result and writes it as one file a format; returns their paths.
 
     Above: success probability against n with simultaneous bands, one panel a (k, epsilon), at most 8. Below: n*
-    against k with fitted exponents, and n* against epsilon or, for one epsilon, the theorems divided by n*. Parts
-    without data are left out, and what is not shown of the data is said under the figure. Equal results give equal
-    bytes; `read_metadata` reads back the configuration, seed and versions.
+    against k with fitted exponents, n* against epsilon, and the theorems divided by n*. Parts without data are left
+    out, and what is not shown of the data is said under the figure. Equal results and options give equal bytes;
+    `read_metadata` reads back the configuration, seed and versions.
 
-    InputError if the result has no measurement or is malformed, if a format is unknown, or if a file cannot be
-    written; a file that was there before is then unchanged.
+    Args:
+      result: as `Result.data` has it.
+      path_without_suffix: of the files.
+      formats: png, svg and pdf. Text of SVG files is text, and PDF files have their fonts embedded as Type 42.
+      width: "column" (3.3 inches), "page" (6.9), "screen" (10.5), or a number of inches; the default is "screen".
+      font: "sans", "serif", or an installed family.
+      size: of the letters in points; the default is 8, and 9 on a screen.
+      dark: for a dark background.
+      dpi: of PNG files; the default is 300, and 200 on a screen.
+      lines: names of learners to draw, in this order; the default is all, in the study's order.
+      styles: of some learners, any of color, marker, dashes and label, for example {"KLN": {"color": "black"}}. All
+        else is given by the order of the lines.
+      panels: some of "curves", "k" (n* against k), "epsilon" (n* against epsilon), "slack" (theorem's n / n*).
+      k, epsilon: values to draw.
+      scale: "linear" or "log" for some of the axes "n", "k", "epsilon", "n_star", "slack".
+      limits: (low, high) for some of these axes and "success".
+      title: above the figure; the default is the study's on a screen, and none elsewhere.
+      caption: False leaves out the words under the figure.
+
+    InputError, and no file is changed, if the result has no measurement or is malformed, if a format or an option makes
+    no sense, if what is asked for is not in the result, or if a file cannot be written.
     """
-    return save(lambda: _figure(result), path_without_suffix, formats, _about(result))
+    check_formats(formats)
+    options = Options.of(**how)
+    about, shown = _about(result), select(result, options, _most(options.page))
+    return save(lambda: _figure(result, shown), path_without_suffix, formats, about, options.page)
 
 
 def _about(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -49,126 +71,176 @@ def _about(result: Mapping[str, Any]) -> dict[str, Any]:
     return {name: result.get(name) for name in ("config", "device", "seed", "title", "versions")}
 
 
-def _figure(result: Mapping[str, Any]) -> tuple[Figure, str]:
-    """The figure, laid out once and for all formats alike, and its title."""
-    shown = select(result)
-    below, notes = sample_size.panels(shown)
+def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
+    """The figure and its title."""
+    page, options = shown.options.page, shown.options
+    below, notes = sample_size.panels(shown, 1 if _narrow(page) else 2)
     shown = with_notes(shown, notes)
-    title = textwrap.wrap(str(result.get("title") or "Success probability and sample complexity"), 85)
-    handles, names = _legend(shown)
-    columns = next(c for c in (4, 3, 2, 1) if c == 1 or _legend_width(names, c) < _WIDTH - 0.3)
-    spans = _spans(shown)
-    sentences = [*shown.notes, *_caption(shown, spans)]
-    caption = textwrap.wrap(" ".join(sentences).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"), 165)
-    rows, tall = _rows(shown), shown.columns <= 2
-    fits = max(Counter(slope.epsilon for slope in shown.slopes).values(), default=0)
-    heights = [
-        0.45 + 0.24 * len(title) + _LINE * -(-len(handles) // columns),
-        0.3 + rows * (2.0 + 0.5 * tall + 0.1 * len(success.lanes(shown))) if rows else 0,
-        3.1 + _LINE * (fits + 1 if fits else 0) if below else 0,
-        0.12 + _LINE * len(caption),
-    ]
-    used = [height for height in heights if height]
-    figure = Figure(figsize=(_WIDTH, sum(used)), layout="constrained", facecolor="white")
-    parts = figure.subfigures(len(used), 1, height_ratios=used, squeeze=False).flat
-    _header(next(parts), heights[0], title, _subtitle(result, shown), handles, names, columns)
-    if rows:
-        _above(next(parts), shown, spans)
-    if below:
-        for axes, draw in zip(next(parts).subplots(1, len(below), squeeze=False).flat, below, strict=True):
-            draw(axes)
-    next(parts).text(0.012, 1, "\n".join(caption), fontsize=8, color=_GREY, va="top", parse_math=False)
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")
-    return figure, " ".join(title)
+    of_study = str(result.get("title") or "Success probability and sample complexity")
+    title = options.title if options.title is not None else "" if page.fixed else of_study
+    settings, gap = _settings(result, shown), 0.6 * page.em
+    columns, blocks = _columns(shown), []
+    if title:
+        blocks.append(sheet.text(page, typeset(title), size=1.3 * page.size, weight="bold", space=gap))
+        grey = page.colors["grey"]
+        blocks.append(sheet.text(page, ", ".join(settings), size=page.small, space=gap, color=grey))
+    room, handle = page.width - 2 * sheet.MARGIN, 2.8 if _narrow(page) else 3.3
+    for legend, space in ((_lines(shown), 0.2 * page.em), (_marks(shown), gap)):
+        if legend[1]:
+            blocks.append(sheet.legends(page, [sheet.legend(page, room, *legend, handle=handle)], 1, space=space))
+    spans = _spans(shown, columns)
+    if shown.panels:
+        blocks.append(_above(shown, columns, spans))
+    blocks += _below(shown, below)
+    if options.caption:
+        words = [*shown.notes, *_caption(shown, spans)]
+        if result.get("left"):
+            words.append(f"{result['left']} curves are not measured yet.")
+        if not title:
+            words.insert(0, f"{', '.join(settings)}.")
+        if words:
+            grey = page.colors["grey"]
+            blocks.append(sheet.text(page, " ".join(words), size=page.small, color=grey))
+    return sheet.compose(page, blocks), title or of_study
 
 
-def _header(
-    part: SubFigure, height: float, title: list[str], subtitle: str, handles: list[Artist], names: list[str],
-    columns: int,
-) -> None:  # fmt: skip
-    part.text(0.012, 1 - 0.1 / height, "\n".join(title), fontsize=12, weight="bold", va="top", parse_math=False)
-    below = 1 - (0.13 + 0.24 * len(title)) / height
-    part.text(0.012, below, subtitle, fontsize=9, color=_GREY, va="top", parse_math=False)
-    part.legend(
-        handles, [name.replace("$", r"\$") for name in names], loc="upper left", ncols=columns, borderpad=0,
-        bbox_to_anchor=(0.012, below - 0.2 / height), borderaxespad=0, handlelength=3.4, columnspacing=1.8,
-        labelspacing=0.35,
-    )  # fmt: skip
+def _most(page: Page) -> int:
+    """Success curves, unless their k and epsilon are chosen."""
+    return 4 if _narrow(page) else PANELS
 
 
-def _above(part: SubFigure, shown: Shown, spans: Sequence[tuple[float, float]]) -> None:
-    rows, columns = _rows(shown), shown.columns
-    for i, axes in enumerate(part.subplots(rows, columns, squeeze=False, sharey=True).flat):
-        if i >= len(spans):
+def _narrow(page: Page) -> bool:
+    """Whether less is shown unless it is asked for."""
+    return sheet.most_columns(page, _PANEL) < 3
+
+
+def _columns(shown: Shown) -> int:
+    """Of the success curves."""
+    most = min(_MOST, sheet.most_columns(shown.options.page, _PANEL))
+    if shown.columns <= most < 3 and len(shown.panels) <= 2:
+        return 1
+    if shown.columns <= most:
+        return shown.columns
+    if len(shown.panels) <= 3:
+        return 1
+    return next((columns for columns in range(most, 1, -1) if shown.columns % columns == 0), most)
+
+
+def _above(shown: Shown, columns: int, spans: Sequence[tuple[float, float]]) -> Block:
+    page = shown.options.page
+    rows, inches = -(-len(shown.panels) // columns), page.width / columns
+    ticks = min(5, sheet.ticks(page, inches))
+    height = min(2.4, max(1.2, 0.2 + 4 * page.em + 0.4 * inches)) + 0.85 * page.em * len(success.lanes(shown))
+
+    def draw(part: SubFigure) -> None:
+        for i, axes in enumerate(part.subplots(rows, columns, squeeze=False, sharey=True).flat):
+            if i >= len(spans):
+                axes.remove()
+                continue
+            success.draw(axes, shown, shown.panels[i], spans[i], ticks)
+            if i % columns == 0:
+                axes.set_ylabel("success probability")
+            if i + columns >= len(spans):
+                axes.set_xlabel("examples $n$")
+
+    return Block(rows * height, draw, "above")
+
+
+def _below(shown: Shown, panels: Sequence[sample_size.Panel]) -> Iterator[Block]:
+    """Rows of panels, each with the legends of its exponents below."""
+    if not panels:
+        return
+    page = shown.options.page
+    columns = min(len(panels), _MOST, sheet.most_columns(page, _BELOW))
+    columns = -(-len(panels) // -(-len(panels) // columns))
+    while True:
+        room = page.width / columns - 4 * sheet.MARGIN
+        legends = [sheet.legend(page, room, *one.legend, title=sample_size.LEGEND, most=2, handle=2.8)
+                   if one.legend[1] else None for one in panels]  # fmt: skip
+        if columns == 1 or all(one.width <= room for one in legends if one):
+            break
+        columns -= 1
+    inches = page.width / columns
+    for first in range(0, len(panels), columns):
+        yield _row(panels[first : first + columns], columns, min(3.1, max(1.8, 0.2 + 4 * page.em + 0.45 * inches)),
+                   sheet.ticks(page, inches))  # fmt: skip
+        if any(row := legends[first : first + columns]):
+            yield sheet.legends(page, row, columns, space=0.8 * page.em)
+
+
+def _row(panels: Sequence[sample_size.Panel], columns: int, height: float, ticks: int) -> Block:
+    def draw(part: SubFigure) -> None:
+        places = part.subplots(1, columns, squeeze=False).flat
+        for axes, panel in zip(places, panels, strict=False):
+            panel.draw(axes, ticks)
+        for axes in list(places)[len(panels) :]:
             axes.remove()
-            continue
-        success.draw(axes, shown, shown.panels[i], spans[i])
-        if i % columns == 0:
-            axes.set_ylabel("success probability")
-        if i + columns >= len(spans):
-            axes.set_xlabel("examples n")
+
+    return Block(height, draw, "below")
 
 
-def _rows(shown: Shown) -> int:
-    return -(-len(shown.panels) // shown.columns)
-
-
-def _spans(shown: Shown) -> list[tuple[float, float]]:
+def _spans(shown: Shown, columns: int) -> list[tuple[float, float]]:
     """The n axis of each panel; one for a whole column where that has one k."""
-    panels, columns = shown.panels, shown.columns
+    panels = shown.panels
     same = all(k == panels[i % columns][0] for i, (k, _) in enumerate(panels))
     return [success.limits(shown, panels[i % columns :: columns] if same else [panels[i]]) for i in range(len(panels))]
 
 
-def _legend(shown: Shown) -> tuple[list[Artist], list[str]]:
-    """The learners, then what the other marks mean."""
+def _lines(shown: Shown) -> tuple[list[Artist], list[str]]:
+    """The learners."""
     handles: list[Artist] = []
     names = []
     differ = len(set(shown.deltas.values())) > 1
-    for name in shown.learners:
-        handles.append(Line2D([], [], **style(name).line()))
-        names.append(label(name) + (f", δ = {exponent(shown.deltas[name])}" if differ else ""))
-    if shown.points:
-        handles += [Patch(color="#777777", alpha=0.25, linewidth=0), Line2D([], [], color="#777777", dashes=(4, 3))]
-        names += ["simultaneous confidence band", f"target 1 − β = {1 - shown.beta:g}"]
-    if any(b.n_low or b.n_high for b in shown.brackets):
-        handles.append(Line2D([], [], color=_GREY, linewidth=2.2, marker="|", markersize=6.5))
-        names.append("measured n*, from n_low to n_high")
-    if any(b.theorem for b in shown.brackets):
-        handles.append(Line2D([], [], color=_GREY, linewidth=0.7, marker="o", markersize=5, markerfacecolor="white"))
-        names.append("the theorem's n (hollow)")
+    for name, look in shown.learners.items():
+        handles.append(Line2D([], [], **look.line()))
+        names.append(typeset(look.label) + (rf", $\delta = {number(shown.deltas[name])}$" if differ else ""))
     return handles, names
 
 
-def _legend_width(names: Sequence[str], columns: int) -> float:
-    """About how many inches a legend takes, which fills column by column."""
-    rows = -(-len(names) // columns)
-    return sum(0.75 + 0.059 * max(map(len, names[i : i + rows])) for i in range(0, len(names), rows))
+def _marks(shown: Shown) -> tuple[list[Artist], list[str]]:
+    """What the other marks mean."""
+    page = shown.options.page
+    grey = page.colors["grey"]
+    handles: list[Artist] = []
+    names = []
+    if shown.panels:
+        handles += [Patch(color=grey, alpha=0.3, linewidth=0), Line2D([], [], color=grey, dashes=(4, 3))]
+        names += ["confidence band", rf"target $1 - \beta = {1 - shown.beta:g}$"]
+    if any(b.n_low or b.n_high for b in shown.brackets):
+        handles.append(Line2D([], [], color=grey, linewidth=0.2 * page.size, marker="|", markersize=0.7 * page.size))
+        names.append(f"bracket of {N_STAR}")
+    if any(b.theorem for b in shown.brackets):
+        handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, marker="o", markersize=page.marker,
+                              markerfacecolor=page.colors["paper"]))  # fmt: skip
+        names.append("theorem's $n$ (hollow)")
+    return handles, names
 
 
-def _subtitle(result: Mapping[str, Any], shown: Shown) -> str:
-    parts = [f"α = {shown.alpha:g}", f"β = {shown.beta:g}"]
+def _settings(result: Mapping[str, Any], shown: Shown) -> list[str]:
+    parts = [rf"$\alpha = {shown.alpha:g}$", rf"$\beta = {shown.beta:g}$"]
     if len(set(shown.deltas.values())) == 1:
-        parts.append(f"δ = {exponent(next(iter(shown.deltas.values())))}")
-    if trials := {p.trials for p in shown.points}:
+        parts.append(rf"$\delta = {number(next(iter(shown.deltas.values())))}$")
+    if trials := {p.trials for p in shown.points if (p.k, p.setting.epsilon) in shown.panels}:
         span = f"{min(trials)}" if len(trials) == 1 else f"{min(trials)} to {max(trials)}"
         parts.append(f"{span} trials a point")
-    return "    ".join([*parts, f"seed {result['seed']}"])
+    return [*parts, f"seed {result['seed']}"]
 
 
 def _caption(shown: Shown, spans: Sequence[tuple[float, float]]) -> list[str]:
     """What the marks promise, where all brackets promise the same, and what arrows mean if there are any."""
     measured = [b for b in shown.brackets if b.n_low or b.n_high]
     promises = {(b.confidence, b.gamma) for b in measured}
-    lines = []
+    lines = ["Bands are simultaneous over all $n$ of a curve."] if shown.panels else []
     if len(promises) == 1 and None not in (promise := promises.pop()):
         lines.append(
-            f"Each bracket of n*, with probability at least {promise[0]:g}: success is below 1 − β at n_low and above "
-            f"1 − β − γ at n_high, γ = {promise[1]:g}."
+            rf"Each bracket of {N_STAR}, with probability at least {promise[0]:g}: success is below $1 - \beta$ at "
+            rf"$n_{{\mathrm{{low}}}}$ and above $1 - \beta - \gamma$ at $n_{{\mathrm{{high}}}}$, "
+            rf"$\gamma = {promise[1]:g}$."
         )
     if any(b.n_low is None or b.n_high is None for b in measured):
         lines.append("An arrow: that end of the bracket was not found.")
     if any(success.off_scale(shown, panel, span) for panel, span in zip(shown.panels, spans, strict=True)):
-        lines.append("A hollow arrow: the theorem's n is beyond the axis.")
+        lines.append("A hollow arrow: the theorem's $n$ is beyond the axis.")
+    if shown.options.limits:
+        lines.append("Limits of axes were chosen by hand.")
     return lines

@@ -13,34 +13,29 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.style
+import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
+from dpjax.plots.page import SCREEN, Page
 
 FORMATS = ("pdf", "png", "svg")
-_DPI = 200
-_STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "xtick.labelsize": 8,
-    "ytick.labelsize": 8, "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.6, "hatch.linewidth": 0.6, "axes.edgecolor": "#555555", "axes.linewidth": 0.7,
-    "xtick.color": "#555555", "ytick.color": "#555555", "xtick.labelcolor": "#222222", "ytick.labelcolor": "#222222",
-    "lines.linewidth": 1.4, "lines.scale_dashes": True, "svg.hashsalt": "dpjax", "svg.fonttype": "path",
-    "pdf.fonttype": 42,
-}  # fmt: skip
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 
 @contextlib.contextmanager
-def house_style() -> Iterator[None]:
-    """The style of all figures, whatever the caller's rcParams, which come back at the end."""
-    with matplotlib.style.context(["default", _STYLE]):
+def house_style(page: Page = SCREEN) -> Iterator[None]:
+    """The style of figures on a page, whatever the caller's rcParams, which come back at the end."""
+    with matplotlib.style.context(["default", page.rc()]):
         yield
 
 
-def render(figure: Figure, format: str, about: Mapping[str, Any], title: str, software: str) -> bytes:
+def render(
+    figure: Figure, format: str, about: Mapping[str, Any], title: str, software: str, dpi: int = SCREEN.dpi
+) -> bytes:
     """The bytes of a figure, with ``about`` as its metadata and no date. Call inside ``house_style``."""
     text = _canonical(about)
     metadata = {
@@ -49,27 +44,51 @@ def render(figure: Figure, format: str, about: Mapping[str, Any], title: str, so
         "pdf": {"Title": title, "Keywords": text, "Creator": software, "CreationDate": None},
     }[format]
     sink = io.BytesIO()
-    figure.savefig(sink, format=format, dpi=_DPI, metadata=metadata)
+    figure.savefig(sink, format=format, dpi=dpi, metadata=metadata)
     return sink.getvalue()
 
 
+def settle(figure: Figure) -> None:
+    """Lays a figure out once, for all formats alike, unless that is done.
+
+    Places are rounded to a millionth of the figure: the layout's solver leaves differences of 1e-14 between runs.
+    """
+    if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for part in figure.subfigs:
+            box = part.bbox_relative
+            box.p0, box.p1 = np.round(box.p0, 6), np.round(box.p1, 6)
+        for axes in figure.axes:
+            axes.set_position(tuple(round(end, 6) for end in axes.get_position().bounds))
+
+
+def check_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
+    """The formats as names; InputError for one that is not known."""
+    names = (formats,) if isinstance(formats, str) else tuple(formats)
+    for name in names:
+        if name not in FORMATS:
+            raise InputError("formats", f"one of {', '.join(FORMATS)}", repr(name), "choose for example png or pdf")
+    return names
+
+
 def save(
-    draw: Callable[[], tuple[Figure, str]], base: str | Path, formats: str | Sequence[str], about: Mapping[str, Any]
-) -> list[Path]:
-    """Draws a figure in the house style and writes one file per format, ``base`` with its suffix; returns the paths.
+    draw: Callable[[], tuple[Figure, str]], base: str | Path, formats: str | Sequence[str], about: Mapping[str, Any],
+    page: Page = SCREEN,
+) -> list[Path]:  # fmt: skip
+    """Draws a figure in a page's style and writes one file per format, ``base`` with its suffix; returns the paths.
 
     draw: makes the figure and its title. Each file is replaced at once: a reader sees the old file or the whole new
     one. InputError for an unknown format or where a file cannot be written.
     """
-    names, place = (formats,) if isinstance(formats, str) else tuple(formats), Path(base)
-    for name in names:
-        if name not in FORMATS:
-            raise InputError("formats", f"one of {', '.join(FORMATS)}", repr(name), "choose for example png or pdf")
-    with house_style():
+    names, place = check_formats(formats), Path(base)
+    with house_style(page):
         figure, title = draw()
+        settle(figure)
         software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
         files = {
-            place.with_name(f"{place.name}.{name}"): render(figure, name, about, title, software) for name in names
+            place.with_name(f"{place.name}.{name}"): render(figure, name, about, title, software, page.dpi)
+            for name in names
         }
     for path, data in files.items():
         try:

@@ -1,46 +1,35 @@
 """Panels of lines with error bars, as files that carry what made them: the figures of the scripts."""
 
 import math
-import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.plots.files import save
-from dpjax.plots.styles import Style, style
-from dpjax.plots.ticks import at_values, log_axis
+from dpjax.plots import sheet
+from dpjax.plots.files import check_formats, save
+from dpjax.plots.page import Page
+from dpjax.plots.sheet import Block, Legend
+from dpjax.plots.styles import Style, styles
+from dpjax.plots.ticks import axis
+from dpjax.plots.words import typeset
 
-_STYLES = {
-    "exponential": Style("#d0382d", "o", "-"),
-    "recprefix": Style("#003b80", "D", (0, (6, 1.5))),
-    "treelog": Style("#3fae5a", "^", (0, (4, 1.5, 1, 1.5))),
-    "rsc": Style("#4a0058", "*", (0, (10, 2)), 1.5),
-    "improper": Style("#003b80", "o", "-"),
-    "proper": Style("#d0382d", "s", (0, (4, 1.5))),
-    "printed": Style("#8c2d04", "p", (0, (1, 2.5))),
-    "noise_free": Style("#d0382d", "o", "-"),
-    "noisy": Style("#e69f00", "s", (0, (6, 1.5))),
-    "zcdp": Style("#006a60", "<", (0, (8, 1.5, 1, 1.5, 1, 1.5))),
-    "closed_form": Style("#8ccbee", "D", (0, (4, 1.5))),
-    "advanced": Style("#b46ac6", "^", (0, (3, 1.5, 1, 1.5, 1, 1.5))),
-    "paper_corrected": Style("#8c2d04", "p", (0, (1, 2.5))),
-    "instance": Style("#111111", "v", (0, (2.5, 2))),
-}
+_PANEL, _MOST = 27.0, 3  # width of a panel in letters m, and panels beside each other
 
 
 @dataclass(frozen=True)
 class Line:
     """Points (x, y), x ascending, with bars from ``low`` to ``high`` where these are given.
 
-    name: what colour, marker and dashes go by. kind: "measured" (filled markers), "theorem" (hollow) or "formula" (no
-    markers: a line through many points).
+    name: lines of one name, in all panels of a figure, have one color, marker and dashes. kind: "measured" (filled
+    markers), "theorem" (hollow) or "formula" (no markers: a line through many points). In a label, what is between
+    dollar signs is mathematics.
     """
 
     label: str
@@ -50,10 +39,6 @@ class Line:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     kind: str = "measured"
-
-    def look(self) -> Style:
-        """The style of its name."""
-        return _STYLES.get(self.name) or style(self.name)
 
 
 @dataclass(frozen=True)
@@ -70,17 +55,25 @@ class Panel:
 
 def plot_lines(
     panels: Sequence[Panel], base: str | Path, about: Mapping[str, Any], title: str, caption: str = "",
-    formats: str | Sequence[str] = ("png", "svg"),
+    formats: str | Sequence[str] = ("png", "svg"), **look: Any,
 ) -> list[Path]:  # fmt: skip
-    """Draws panels side by side and writes a file a format, ``base`` with its suffix; returns their paths.
+    """Draws panels side by side, in rows, and writes a file a format, ``base`` with its suffix; returns their paths.
 
-    about: JSON-ready, what made the numbers: in the files' metadata, see `files.read_metadata`. Equal arguments give
-    equal bytes. InputError for an unknown format, a line that is malformed, or where a file cannot be written.
+    about: JSON-ready, what made the numbers: in the files' metadata, see `files.read_metadata`. title: drawn on a
+    screen. look: width, font, size, dark, dpi of `Page.of`; a figure of one panel takes half of a screen. Equal
+    arguments give equal bytes. InputError for an unknown format, a line or an option that is malformed, or where a
+    file cannot be written.
     """
+    check_formats(formats)
+    page = Page.of(**look)
     for panel in panels:
         for line in panel.lines:
             _check(line, panel.log)
-    return save(lambda: (_figure(panels, title, caption), title), base, formats, about)
+    columns = min(_MOST, sheet.most_columns(page, _PANEL), len(panels))
+    columns = -(-len(panels) // -(-len(panels) // columns))
+    if not page.fixed:
+        page = replace(page, width=min(page.width, 0.5 * page.width * columns))
+    return save(lambda: (_figure(panels, columns, title, caption, page), title), base, formats, about, page)
 
 
 def _check(line: Line, log: str) -> None:
@@ -96,40 +89,73 @@ def _check(line: Line, log: str) -> None:
     checks.choice("kind", line.kind, ("measured", "theorem", "formula"))
 
 
-def _figure(panels: Sequence[Panel], title: str, caption: str) -> Figure:
-    lines = textwrap.wrap(caption, 62 * len(panels))
-    tall = 3.5 + 0.16 * max(len(panel.lines) for panel in panels)
-    height = tall + 0.35 + 0.16 * len(lines)
-    room = (0, 0.16 * len(lines) / height, 1, 1 - (0.35 + 0.16 * len(lines)) / height)
-    layout = ConstrainedLayoutEngine(rect=room)
-    figure = Figure(figsize=(4.9 * len(panels), height), layout=layout, facecolor="white")
-    figure.text(0.012, 1 - 0.08 / height, title, fontsize=11, weight="bold", va="top", parse_math=False)
-    figure.text(0.012, 0.04 / height, "\n".join(lines), fontsize=8, color="#555555", va="bottom", parse_math=False)
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False).flat, panels, strict=True):
-        _draw(axes, panel)
-    return figure
+def _figure(panels: Sequence[Panel], columns: int, title: str, caption: str, page: Page) -> Figure:
+    looks = styles(dict.fromkeys(line.name for panel in panels for line in panel.lines), dark=page.dark,
+                   size=page.marker, paper=page.colors["paper"])  # fmt: skip
+    blocks: list[Block] = []
+    if title and not page.fixed:
+        blocks.append(sheet.text(page, typeset(title), size=1.2 * page.size, weight="bold", space=0.5 * page.em))
+    blocks += _rows(panels, columns, looks, page)
+    if caption:
+        blocks.append(sheet.text(page, typeset(caption), size=page.small, color=page.colors["grey"]))
+    return sheet.compose(page, blocks)
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _rows(panels: Sequence[Panel], columns: int, looks: Mapping[str, Style], page: Page) -> Iterator[Block]:
+    """Panels beside each other with their legends below; one legend where all say the same."""
+    inches = page.width / columns
+    height = min(3.6, max(1.9, 0.2 + 4 * page.em + 0.6 * inches))
+    found = [_legend(panel, looks, page, inches - 4 * sheet.MARGIN) for panel in panels]
+    shared = (
+        len(panels) > 1 and len({tuple((line.name, line.label, line.kind) for line in p.lines) for p in panels}) == 1
+    )
+    for first in range(0, len(panels), columns):
+        yield _row(panels[first : first + columns], columns, height, looks, page)
+        if not shared:
+            yield sheet.legends(page, found[first : first + columns], columns, space=1.3 * page.em)
+    if shared:
+        whole = _legend(panels[0], looks, page, page.width - 2 * sheet.MARGIN)
+        yield sheet.legends(page, [whole], 1, space=1.3 * page.em)
+
+
+def _row(panels: Sequence[Panel], columns: int, height: float, looks: Mapping[str, Style], page: Page) -> Block:
+    def draw(part: SubFigure) -> None:
+        places = list(part.subplots(1, columns, squeeze=False).flat)
+        for axes, panel in zip(places, panels, strict=False):
+            _draw(axes, panel, looks, sheet.ticks(page, page.width / columns))
+        for axes in places[len(panels) :]:
+            axes.remove()
+
+    return Block(height, draw)
+
+
+def _legend(panel: Panel, looks: Mapping[str, Style], page: Page, inches: float) -> Legend:
+    handles = [Line2D([], [], **_given(line, looks[line.name])) for line in panel.lines]
+    return sheet.legend(page, inches, handles, [typeset(line.label) for line in panel.lines], most=3)
+
+
+def _given(line: Line, look: Style) -> dict[str, Any]:
+    return {"measured": look.line, "theorem": look.hollow, "formula": lambda: look.hollow() | {"marker": ""}}[
+        line.kind
+    ]()
+
+
+def _draw(axes: Axes, panel: Panel, looks: Mapping[str, Style], ticks: int) -> None:
     for line in panel.lines:
-        look = line.look()
-        given = {"measured": look.line(), "theorem": look.hollow(), "formula": look.hollow() | {"marker": ""}}
-        axes.plot(line.x, line.y, label=line.label, zorder=3 if line.kind == "measured" else 2.5, **given[line.kind])
+        look = looks[line.name]
+        axes.plot(line.x, line.y, zorder=3 if line.kind == "measured" else 2.5, **_given(line, look))
         for x, low, high in zip(line.x if line.low else (), line.low, line.high, strict=False):
-            axes.plot([x, x], [low, high], color=look.color, linewidth=1.5, solid_capstyle="butt", zorder=3.2)
-            axes.plot([x, x], [low, high], color=look.color, linestyle="", marker="_", markersize=5, zorder=3.2)
-    for which in ("x", "y"):
+            bar: dict[str, Any] = {"color": look.color, "zorder": 2.9}
+            axes.plot([x, x], [low, high], linewidth=0.3 * look.size, solid_capstyle="butt", **bar)
+            axes.plot([x, x], [low, high], linestyle="", marker="_", markersize=look.size, **bar)
+    directions: tuple[Literal["x", "y"], ...] = ("x", "y")
+    for which in directions:
         ends = [v for line in panel.lines for v in ((line.x,) if which == "x" else (line.y, line.low, line.high))]
         values = [float(value) for part in ends for value in part]
-        if which in panel.log:
-            spare = max(1.15, (max(values) / min(values)) ** 0.05)
-            log_axis(axes, which, min(values) / spare, max(values) * spare, most=7)
-    if panel.ticks:
-        limits = axes.get_xlim()
-        if "x" in panel.log:
-            at_values(axes, "x", panel.ticks)
-        else:
-            axes.set_xticks(list(panel.ticks))
-        axes.set_xlim(limits)
-    axes.set(title=panel.title, xlabel=panel.xlabel, ylabel=panel.ylabel)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), handlelength=3.4, labelspacing=0.3)
+        low, high = min(values), max(values)
+        log = which in panel.log
+        spare = max(math.log(1.15), 0.05 * math.log(high / low)) if log else 0.05 * (high - low) or 1.0
+        span = (low / math.exp(spare), high * math.exp(spare)) if log else (low - spare, high + spare)
+        places = panel.ticks if which == "x" else ()
+        axis(axes, which, "log" if log else "linear", *span, ticks if which == "x" else 7, places)
+    axes.set(title=typeset(panel.title), xlabel=typeset(panel.xlabel), ylabel=typeset(panel.ylabel))

@@ -1,13 +1,17 @@
 """A learned polygon or union over the true shape: the rows, the region, and the halfplane or triangle of each round."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from dpjax.concepts.areas import Box, Geometry, pieces, placed, rings
 from dpjax.concepts.clipping import area, clipped, square
@@ -16,36 +20,65 @@ from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.concepts.unions import Unions
 from dpjax.core import wide
 from dpjax.core.types import Sample
-from dpjax.plots.files import save
+from dpjax.plots import sheet
+from dpjax.plots.files import check_formats, save
+from dpjax.plots.page import Page
+from dpjax.plots.sheet import Block
+from dpjax.plots.words import typeset
 
 Concept = tuple[ConvexPolygons | Unions, Hypothesis]
 _PIXELS, _MOST_ROWS, _LEAST_SHARE = 512, 3000, 1e-3
+_WIDTH = 5.6
 _LEARNED, _TRUE, _ROWS, _ROUND = "#8ccbee", "#d0382d", {True: "#003b80", False: "#c9a24a"}, "#555555"
 
 
 def plot_polygon(
     learned: Concept, sample: Sample, base: str | Path, about: Mapping[str, Any], title: str, caption: str = "", *,
     truth: Concept | Geometry | None = None, box: Box | None = None, formats: str | Sequence[str] = ("png", "svg"),
+    **look: Any,
 ) -> list[Path]:  # fmt: skip
     """Draws a polygon or a union of one concept and writes a file a format; returns their paths.
 
     learned: a class and a concept of it. sample: what was learned from; 3000 rows are shown. truth: another concept on
     the same grid, or a shapely geometry in its coordinates. box: what the axes say at the corners (0, 0) and (d, d).
     A polygon's lines and a union's triangles are numbered by their rounds; those of no area in the square are left out.
+    look: width, font, size, dpi of `Page.of`; on a screen the figure is 5.6 inches wide, and has its title.
     """
+    check_formats(formats)
+    page = Page.of(**look, dark=False)
+    page = page if page.fixed else replace(page, width=_WIDTH)
+    corners = box or (0.0, 0.0, learned[0].d, learned[0].d)
 
     def draw() -> tuple[Figure, str]:
-        figure = Figure(figsize=(5.6, 5.9), layout="constrained", facecolor="white")
-        axes = figure.subplots()
-        _draw(axes, learned, sample, truth, box or (0.0, 0.0, learned[0].d, learned[0].d))
-        axes.set_title(caption, fontsize=9, color="#555555", loc="left")
-        figure.suptitle(title, fontsize=11, weight="bold", x=0.012, ha="left", parse_math=False)
-        return figure, title
+        blocks = []
+        if not page.fixed:
+            blocks.append(sheet.text(page, typeset(title), size=1.2 * page.size, weight="bold", space=0.4 * page.em))
+        if caption:
+            grey = page.colors["grey"]
+            blocks.append(sheet.text(page, typeset(caption), size=page.small, color=grey, space=0.2 * page.em))
+        blocks.append(
+            Block(page.width, lambda part: _draw(part.subplots(), learned, sample, truth, corners, page.small))
+        )
+        legend = sheet.legend(page, page.width - 2 * sheet.MARGIN, *_legend(truth is not None), handle=1.6)
+        blocks.append(sheet.legends(page, [legend], 1))
+        return sheet.compose(page, blocks), title
 
-    return save(draw, base, formats, about)
+    return save(draw, base, formats, about, page)
 
 
-def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometry | None, box: Box) -> None:
+def _legend(target: bool) -> tuple[list[Artist], list[str]]:
+    rows: list[Artist] = [Line2D([], [], linestyle="", marker="o", color=_ROWS[label], markersize=5)
+                          for label in (True, False)]  # fmt: skip
+    handles = [Patch(color=_LEARNED, alpha=0.55, linewidth=0), *rows]
+    names = ["learned", "rows labelled 1", "rows labelled 0"]
+    if target:
+        return [*handles, Line2D([], [], color=_TRUE, linewidth=1.8)], [*names, "target"]
+    return handles, names
+
+
+def _draw(
+    axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometry | None, box: Box, points: float = 8.0
+) -> None:
     d = learned[0].d
     domain = learned[0].domain
     axis = np.minimum(np.linspace(0, d, _PIXELS).round(), np.nextafter(2.0**64, 0)).astype(np.uint64)
@@ -53,13 +86,11 @@ def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometr
     grid = grid.reshape(-1, domain.limbs)
     across, up = placed(np.stack([axis, axis], axis=-1), d, box).T
     axes.contourf(across, up, _region(learned, grid), levels=[0.5, 1.5], colors=[_LEARNED], alpha=0.55, zorder=1)
-    axes.fill([], [], color=_LEARNED, alpha=0.55, label="learned")
     real = np.flatnonzero(np.asarray(sample.mask))[:_MOST_ROWS]
     x, y = placed(domain.decode(np.asarray(sample.x)[real]), d, box), np.asarray(sample.y)[real, 0]
     for label in (True, False):
         own = x[y == label]
-        axes.plot(own[:, 0], own[:, 1], "o", color=_ROWS[label], markersize=1.6, markeredgewidth=0, alpha=0.7, zorder=2,
-                  label=f"rows labelled {int(label)}")  # fmt: skip
+        axes.plot(own[:, 0], own[:, 1], "o", color=_ROWS[label], markersize=1.6, markeredgewidth=0, alpha=0.7, zorder=2)
     for number, path in _rounds(learned):
         ends = placed(path, d, box)
         axes.plot(*ends.T, color=_ROUND, linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
@@ -68,7 +99,7 @@ def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometr
             across_to, up_to = (1 - share) * ends[0] + share * ends[1]
         else:
             across_to, up_to = np.mean(ends[:-1], axis=0)
-        axes.text(across_to, up_to, str(number), fontsize=8, ha="center", va="center", zorder=5,
+        axes.text(across_to, up_to, str(number), fontsize=points, ha="center", va="center", zorder=5,
                   bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": _ROUND})  # fmt: skip
     if truth is not None:
         if isinstance(truth, tuple):
@@ -76,10 +107,8 @@ def _draw(axes: Axes, learned: Concept, sample: Sample, truth: Concept | Geometr
         else:
             for ring in rings(truth):
                 axes.plot(*placed(ring, d, box).T, color=_TRUE, linewidth=1.8, zorder=4)
-        axes.plot([], [], color=_TRUE, linewidth=1.8, label="target")
     axes.set(xlim=(box[0], box[2]), ylim=(box[1], box[3]), box_aspect=1)
     axes.grid(False)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.05), ncols=4, markerscale=4)
 
 
 def _region(of: Concept, grid: np.ndarray) -> np.ndarray:

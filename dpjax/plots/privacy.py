@@ -1,40 +1,63 @@
 """The privacy curve of an audit's witness, delta against epsilon, beside the claim."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from dpjax.plots.files import save
+from dpjax.plots import sheet
+from dpjax.plots.files import check_formats, save
+from dpjax.plots.page import Page
+from dpjax.plots.sheet import Block
+from dpjax.plots.styles import styles
 
 _LEAST = 1e-16  # smaller deltas are not drawn
+_WIDTH = 4.6
 
 
 def plot_privacy(
-    report: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg")
-) -> list[Path]:
+    report: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg"),
+    **look: Any,
+) -> list[Path]:  # fmt: skip
     """Draws the ``curve`` of an audit's report (`dpjax.audit.Report.to_dict`); one file a format, their paths.
 
-    The report without its curve is in the metadata. InputError for an unknown format or where a file cannot be written.
+    The report without its curve is in the metadata. look: width, font, size, dark, dpi of `Page.of`; on a screen the
+    figure is 4.6 inches wide. InputError for an unknown format or option, or where a file cannot be written.
     """
+    check_formats(formats)
+    page = Page.of(**look)
+    page = page if page.fixed else replace(page, width=_WIDTH)
     about = {name: part for name, part in report.items() if name != "curve"}
-    return save(lambda: (_figure(report), f"Privacy audit of {report['target']}"), path_without_suffix, formats, about)
+    title = f"Privacy audit of {report['target']}"
+    return save(lambda: (_figure(report, page), title), path_without_suffix, formats, about, page)
 
 
-def _figure(report: Mapping[str, Any]) -> Figure:
-    claim, exact = report["claim"], report["confidence"] == 1
+def _figure(report: Mapping[str, Any], page: Page) -> Figure:
+    exact = report["confidence"] == 1
+    found, claimed = styles(["found", "claimed"], {"claimed": {"marker": "X"}}, dark=page.dark, size=page.marker,
+                            paper=page.colors["paper"]).values()  # fmt: skip
+    curve, point = found.line() | ({"marker": ""} if exact else {}), claimed.line(1.8) | {"linestyle": ""}
+    handles = [Line2D([], [], **curve), Line2D([], [], **point)]
+    names = ["exact, on the worst neighbours" if exact else f"certified at confidence {report['confidence']:g}",
+             "claimed"]  # fmt: skip
+    legend = sheet.legend(page, page.width - 2 * sheet.MARGIN, handles, names)
+    what = f"{report['target']} ({report['calibration']}): {report['verdict']}".replace("$", r"\$")
+    return sheet.compose(page, [
+        sheet.text(page, what, size=page.size, space=0.4 * page.em), sheet.legends(page, [legend], 1, 0.4 * page.em),
+        Block(max(1.8, 0.6 * page.width), lambda part: _draw(part.subplots(), report, curve, point)),
+    ])  # fmt: skip
+
+
+def _draw(axes: Axes, report: Mapping[str, Any], line: Mapping[str, Any], point: Mapping[str, Any]) -> None:
+    claim = report["claim"]
     curve = [(epsilon, max(delta, _LEAST)) for epsilon, delta in report["curve"]]
-    figure = Figure(figsize=(4.6, 3.4), layout="constrained")
-    axes = figure.subplots()
-    found = "exact, on the worst neighbours" if exact else f"certified at confidence {report['confidence']:g}"
-    axes.plot(*zip(*curve, strict=True), color="#003b80", marker="" if exact else "o", markersize=4, label=found)
-    axes.plot(
-        claim["epsilon"], max(claim["delta"], _LEAST), "X", color="#d0382d", markersize=9, label="claimed", zorder=3
-    )
+    axes.plot(*zip(*curve, strict=True), **line)
+    axes.plot(claim["epsilon"], max(claim["delta"], _LEAST), **point, zorder=3)
     top = max(1.0, *(delta for _, delta in curve))
     least = min([delta for _, delta in curve if delta > _LEAST] + [claim["delta"] or 1e-3]) / 5
-    axes.set(xlabel="ε", ylabel="δ", yscale="log", ylim=(max(least, _LEAST), 2 * top), xlim=(0, curve[-1][0]))
-    axes.set_title(f"{report['target']} ({report['calibration']}): {report['verdict']}")
-    axes.legend()
-    return figure
+    axes.set(xlabel=r"$\varepsilon$", ylabel=r"$\delta$", yscale="log", ylim=(max(least, _LEAST), 2 * top))
+    axes.set_xlim(0, curve[-1][0])

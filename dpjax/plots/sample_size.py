@@ -7,141 +7,164 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from dpjax.core.checks import InputError
 from dpjax.plots.records import Bracket, Slope
-from dpjax.plots.selection import Shown, exponent, spread
-from dpjax.plots.styles import style
-from dpjax.plots.ticks import at_values, log_axis
+from dpjax.plots.selection import PANELS, Shown, spread
+from dpjax.plots.styles import Style
+from dpjax.plots.ticks import axis
+from dpjax.plots.words import N_STAR, number
 
-_HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "oooo", "++++", "----", "**", "||||")
 _STEP, _ASIDE = 0.022, 0.1  # of the axis: between learners at one place, and between the first and the last
-_MOST = 8
-
-Panel = Callable[[Axes], None]
+LEGEND = "fitted exponent of $k$ [least, greatest] (claimed)"
 
 
-def panels(shown: Shown) -> tuple[list[Panel], list[str]]:
-    """What draws each panel, from left to right, and a sentence for each thing that is left out."""
-    brackets, drawn, notes = shown.brackets, [], []
-    epsilons, ks = ({f(b) for b in brackets} for f in (lambda b: b.setting.epsilon, lambda b: b.k))
-    if len(ks) > 1 or len(epsilons) == 1:
-        chosen = spread(epsilons, 2)
-        if len(epsilons) > len(chosen):
-            notes.append(f"n* against k: {len(chosen)} of {len(epsilons)} values of ε.")
-        drawn += [_against_k(shown, epsilon) for epsilon in chosen]
-    if len(epsilons) > 1:
-        k = max(ks, key=lambda k: (len({(b.learner, b.setting.epsilon) for b in brackets if b.k == k}), k))
-        if len(ks) > 1:
-            notes.append(f"n* against ε: k = {k}, one of {len(ks)} values.")
-        drawn.append(_against_epsilon(shown, k))
-    elif rated := {b.k for b in brackets if _ratio(b)}:
-        shown_ks = spread(rated, _MOST)
-        if len(shown_ks) < len(rated):
-            notes.append(f"Ratios: {len(shown_ks)} of {len(rated)} values of k.")
-        drawn.append(_ratios(shown, shown_ks))
+class Panel(NamedTuple):
+    """draw: takes axes and about how many ticks they have room for along x. legend: handles and words below them."""
+
+    draw: Callable[[Axes, int], None]
+    legend: tuple[list[Line2D], list[str]]
+
+
+def panels(shown: Shown, epsilons_at_once: int = 2) -> tuple[list[Panel], list[str]]:
+    """The panels from left to right, and a sentence for each thing that is left out.
+
+    epsilons_at_once: panels against k, unless epsilons are chosen.
+
+    InputError where one that is asked for has no data.
+    """
+    drawn: list[Panel] = []
+    notes: list[str] = []
+    epsilons, ks = ({f(b) for b in shown.brackets} for f in (lambda b: b.setting.epsilon, lambda b: b.k))
+    asked = list(shown.options.panels or ())
+    if not asked:
+        asked = [name for name, there in (("k", len(ks) > 1 or len(epsilons) == 1), ("epsilon", len(epsilons) > 1),
+                                          ("slack", len(epsilons) == 1)) if there]  # fmt: skip
+        asked = [name for name in asked if name != "slack" or any(map(_ratio, shown.brackets))]
+    for name in asked:
+        if name == "epsilon":
+            k = max(ks, key=lambda k: (len({(b.learner, b.setting.epsilon) for b in shown.brackets if b.k == k}), k),
+                    default=0)  # fmt: skip
+            if len(ks) > 1:
+                notes.append(rf"{N_STAR} against $\varepsilon$: $k = {k}$, one of {len(ks)} values.")
+            found = [_against_epsilon(shown, k)] if ks else []
+        elif name in _BY_K:
+            what, of = _BY_K[name]
+            there = {b.setting.epsilon for b in shown.brackets if name != "slack" or _ratio(b)}
+            chosen = spread(there, PANELS if shown.options.epsilon else epsilons_at_once)
+            if len(there) > len(chosen):
+                notes.append(rf"{what}: {len(chosen)} of {len(there)} values of $\varepsilon$.")
+            found = [of(shown, epsilon) for epsilon in chosen]
+        else:
+            found = []
+        if not found and (name != "curves" or not shown.panels):
+            data = {"curves": "success curves", "slack": "n* and a theorem's number"}.get(name, "n*")
+            raise InputError("panels", "panels with data", f"{name}, without {data}",
+                             "leave it out, or measure that first")  # fmt: skip
+        drawn += found
     return drawn, notes
 
 
 def _against_k(shown: Shown, epsilon: float) -> Panel:
     brackets = [b for b in shown.brackets if b.setting.epsilon == epsilon]
-    slopes = [s for s in shown.slopes if s.epsilon == epsilon]
+    order = list(shown.learners)
+    slopes = sorted((s for s in shown.slopes if s.epsilon == epsilon), key=lambda s: order.index(s.learner))
 
-    def draw(axes: Axes) -> None:
-        _lines(axes, shown, brackets, [b.k for b in brackets])
-        axes.set(title=f"n* against k, ε = {exponent(epsilon)}", xlabel="number of concepts k")
-        handles = sorted(slopes, key=lambda s: shown.learners.index(s.learner))
-        if handles:
-            axes.legend(
-                [Line2D([], [], **style(s.learner).line()) for s in handles], [_exponent_text(s) for s in handles],
-                loc="upper center", bbox_to_anchor=(0.5, -0.2), title="fitted exponent of k [least, greatest]",
-                title_fontsize=8, handlelength=3.2, labelspacing=0.3,
-            )  # fmt: skip
+    def draw(axes: Axes, ticks: int) -> None:
+        _lines(axes, shown, brackets, "k", [b.k for b in brackets], ticks)
+        axes.set(title=rf"{N_STAR} against $k$, $\varepsilon = {number(epsilon)}$", xlabel="number of concepts $k$")
 
-    return draw
+    handles = [Line2D([], [], **shown.learners[s.learner].line()) for s in slopes]
+    return Panel(draw, (handles, [_exponent_text(s) for s in slopes]))
 
 
 def _against_epsilon(shown: Shown, k: int) -> Panel:
     brackets = [b for b in shown.brackets if b.k == k]
 
-    def draw(axes: Axes) -> None:
-        _lines(axes, shown, brackets, [b.setting.epsilon for b in brackets])
-        axes.set(title=f"n* against ε, k = {k}", xlabel="privacy parameter ε")
+    def draw(axes: Axes, ticks: int) -> None:
+        _lines(axes, shown, brackets, "epsilon", [b.setting.epsilon for b in brackets], ticks)
+        axes.set(title=rf"{N_STAR} against $\varepsilon$, $k = {k}$", xlabel=r"privacy parameter $\varepsilon$")
 
-    return draw
+    return Panel(draw, ([], []))
 
 
-def _lines(axes: Axes, shown: Shown, brackets: Sequence[Bracket], where: Sequence[float]) -> None:
-    """n* of each learner as bars around markers, and theorems as hollow markers, at the places ``where``."""
-    least, greatest = min(where), max(where)
-    ratio = max(greatest / least, 4.0)
-    at_values(axes, "x", spread(where, _MOST))
-    axes.set_xlim(least / ratio**0.12, greatest * ratio**0.12)
-    step = min(_STEP, _ASIDE / len(shown.learners))
-    for i, name in enumerate(shown.learners):
-        look = style(name)
-        aside = ratio ** (step * (i - (len(shown.learners) - 1) / 2))
-        own = [(x * aside, b) for x, b in zip(where, brackets, strict=True) if b.learner == name]
+def _slack(shown: Shown, epsilon: float) -> Panel:
+    ratios = [ratio for b in shown.brackets if b.setting.epsilon == epsilon and (ratio := _ratio(b))]
+
+    def draw(axes: Axes, ticks: int) -> None:
+        axes.axhline(1, color=shown.options.page.colors["grey"], linewidth=0.09 * shown.options.page.size)
+        _lines(axes, shown, ratios, "k", [b.k for b in ratios], ticks, "slack")
+        title = rf"slack of the theorems, $\varepsilon = {number(epsilon)}$"
+        axes.set(title=title, xlabel="number of concepts $k$", ylabel=f"theorem's $n$ / {N_STAR}")
+
+    return Panel(draw, ([], []))
+
+
+_BY_K = {"k": (f"{N_STAR} against $k$", _against_k), "slack": ("Slack", _slack)}
+
+
+def _lines(
+    axes: Axes, shown: Shown, brackets: Sequence[Any], along: str, where: Sequence[float], ticks: int,
+    up: str = "n_star",
+) -> None:  # fmt: skip
+    """Each learner as bars around markers, and theorems as hollow markers, at the places ``where``."""
+    options = shown.options
+    log = options.scale[along] == "log"
+    to, back = (math.log, math.exp) if log else (float, float)
+    low, high = options.limits.get(along, (min(where), max(where)))
+    length = max(to(high) - to(low), math.log(4) if log else 0.5 * high)
+    spare = 0 if along in options.limits else 0.12 * length
+    step = length * min(_STEP, _ASIDE / len(shown.learners))
+    for i, (name, look) in enumerate(shown.learners.items()):
+        aside = step * (i - (len(shown.learners) - 1) / 2)
+        own = [(back(to(x) + aside), b) for x, b in zip(where, brackets, strict=True) if b.learner == name]
         own.sort(key=lambda placed: placed[0])
-        axes.plot([x for x, _ in own], [b.middle or math.nan for _, b in own], **look.line(), zorder=3)
+        axes.plot([x for x, _ in own], [b.middle or math.nan for _, b in own], **look.line(0.9), zorder=3)
         for x, b in own:
-            _interval(axes, x, b.n_low, b.n_high, look.color)
-        axes.plot([x for x, _ in own], [b.theorem or math.nan for _, b in own], **look.hollow(), zorder=2.5)
-    sizes = [n for b in shown.brackets for n in (b.n_low, b.n_high, b.theorem) if n is not None]
-    arrows = any((b.n_low is None) != (b.n_high is None) for b in shown.brackets)
-    spare = max(1.6, (max(sizes) / min(sizes)) ** (0.13 if arrows else 0.04))
-    log_axis(axes, "y", min(sizes) / spare, max(sizes) * spare, most=6)
-    axes.set_ylabel("n* (examples)")
+            _interval(axes, x, b.n_low, b.n_high, look)
+        theorems = [b.theorem or math.nan for _, b in own]
+        axes.plot([x for x, _ in own], theorems, **look.hollow(), zorder=2.5)
+    axis(axes, "x", options.scale[along], back(to(low) - spare), back(to(high) + spare), ticks, where)
+    everything = brackets if up == "slack" else shown.brackets
+    sizes = [n for b in everything for n in (b.n_low, b.n_high, b.theorem, b.middle) if n is not None]
+    if up == "slack":
+        sizes.append(1.0)
+    arrows = any((b.n_low is None) != (b.n_high is None) for b in everything)
+    if options.scale[up] == "log":
+        wide = max(1.6 if up == "n_star" else 1.25, (max(sizes) / min(sizes)) ** (0.19 if arrows else 0.04))
+        span = min(sizes) / wide, max(sizes) * wide
+    else:
+        span = 0.0, max(sizes) * (1.15 if arrows else 1.06)
+    bottom, top = options.limits.get(up, span)
+    axis(axes, "y", options.scale[up], bottom, top, 6)
+    axes.set_ylabel(f"{N_STAR} (examples)")
 
 
-def _interval(axes: Axes, x: float, low: float | None, high: float | None, color: str) -> None:
+def _interval(axes: Axes, x: float, low: float | None, high: float | None, look: Style) -> None:
     """A vertical bar from low to high; an arrow from the end that is known where the other is not."""
-    line: dict[str, Any] = {"color": color, "linewidth": 1.5, "zorder": 3.2}
+    line: dict[str, Any] = {"color": look.color, "linewidth": 0.3 * look.size, "zorder": 2.9}
     if low is not None and high is not None:
         axes.plot([x, x], [low, high], solid_capstyle="butt", **line)
     for end in (low, high):
         if end is not None:
-            axes.plot(x, end, marker="_", markersize=6, markeredgewidth=1.2, **line)
+            axes.plot(x, end, marker="_", markersize=1.2 * look.size, markeredgewidth=0.24 * look.size, **line)
     if (low is None) != (high is None):
         axes.annotate(
-            "", xy=(x, low or high), xytext=(0, 16 if high is None else -16), textcoords="offset points",
-            arrowprops={"arrowstyle": "<|-", "color": color, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0},
-            annotation_clip=False,
+            "", xy=(x, low or high), xytext=(0, (3 if high is None else -3) * look.size), textcoords="offset points",
+            arrowprops={"arrowstyle": "<|-", "color": look.color, "linewidth": 0.24 * look.size, "shrinkA": 0,
+                        "shrinkB": 0},
+            annotation_clip=True,
         )  # fmt: skip
 
 
-def _ratios(shown: Shown, ks: Sequence[int]) -> Panel:
-    bars = [bar for b in shown.brackets if b.k in ks and (bar := _ratio(b))]
-    names = [name for name in shown.learners if any(bar.learner == name for bar in bars)]
-    width = 0.84 / len(names)
-
-    def draw(axes: Axes) -> None:
-        for bar in bars:
-            look, i = style(bar.learner), names.index(bar.learner)
-            x = ks.index(bar.k) + (i - (len(names) - 1) / 2) * width
-            axes.bar(
-                x, bar.middle - 1, width * 0.9, bottom=1, facecolor=look.color + "66", edgecolor=look.color,
-                hatch=_HATCHES[i % len(_HATCHES)], linewidth=0.8, zorder=2,
-            )  # fmt: skip
-            _interval(axes, x, bar.low, bar.high, look.color)
-            axes.plot(x, bar.middle, **look.line(4.5), zorder=3.3)
-        ends = [1.0, *(end for bar in bars for end in (bar.low, bar.high) if end)]
-        spare = max(1.5, (max(ends) / min(ends)) ** 0.13)
-        log_axis(axes, "y", min(ends) / spare**0.5, max(ends) * spare, most=6)
-        axes.axhline(1, color="#555555", linewidth=0.8)
-        axes.set_xticks(range(len(ks)), [str(k) for k in ks])
-        axes.grid(False, axis="x")
-        axes.set(title="slack of the theorems", xlabel="number of concepts k", ylabel="theorem's n / measured n*")
-
-    return draw
-
-
 class _Ratio(NamedTuple):
-    """A theorem's n divided by n*: in [low, high], with an end None that is not known."""
+    """A theorem's n divided by n*: in [n_low, n_high], with an end None that is not known; drawn as n* is."""
 
     learner: str
     k: int
-    low: float | None
-    high: float | None
+    n_low: float | None
+    n_high: float | None
     middle: float
+    theorem: None = None
 
 
 def _ratio(b: Bracket) -> _Ratio | None:
@@ -152,7 +175,7 @@ def _ratio(b: Bracket) -> _Ratio | None:
 
 
 def _exponent_text(slope: Slope) -> str:
-    text = f"k^{slope.slope:.2f}"
+    text = f"$k^{{{slope.slope:.2f}}}$"
     if slope.low is not None and slope.high is not None:
         text += f" [{slope.low:.2f}, {slope.high:.2f}]"
-    return text if slope.claimed is None else f"{text} (claimed {slope.claimed:g})"
+    return text if slope.claimed is None else f"{text} ({slope.claimed:g})"

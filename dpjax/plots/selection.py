@@ -1,15 +1,16 @@
 """Which part of a result one figure shows; what it leaves out, it says."""
 
-# ruff: noqa: RUF001 (Greek letters and minus signs are meant)
-
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.plots.options import Options
 from dpjax.plots.records import Bracket, Point, Slope, read_brackets, read_points, read_slopes
-from dpjax.plots.styles import rank
+from dpjax.plots.styles import Style, styles
+from dpjax.plots.words import number
 
 PANELS = 8
 _COLUMNS = 4
@@ -19,52 +20,97 @@ _COLUMNS = 4
 class Shown:
     """The records of one figure: one alpha and beta, one delta a learner.
 
-    learners: in the order of the legend. panels: the (k, epsilon) with a success curve, row by row in ``columns``.
-    notes: one sentence for each thing that was left out.
+    learners: in the order of the legend, with their styles. panels: the (k, epsilon) with a success curve, row by row
+    in ``columns``. notes: one sentence for each thing that was left out. options: what was asked for.
     """
 
     points: tuple[Point, ...]
     brackets: tuple[Bracket, ...]
     slopes: tuple[Slope, ...]
-    learners: tuple[str, ...]
+    learners: Mapping[str, Style]
     alpha: float
     beta: float
     deltas: Mapping[str, float]
     panels: tuple[tuple[int, float], ...]
     columns: int
     notes: tuple[str, ...]
+    options: Options
 
 
-def select(result: Mapping[str, Any]) -> Shown:
-    """What to show of a result; InputError if it has neither a point nor a bracket."""
+def select(result: Mapping[str, Any], options: Options | None = None, most: int = 8) -> Shown:
+    """What to show of a result, with at most so many success curves.
+
+    InputError if the result has neither a point nor a bracket, or not what is asked for.
+    """
+    options = options or Options()
     points, brackets = read_points(result), read_brackets(result)
     records: list[Point | Bracket] = [*points, *brackets]
     if not records:
         raise InputError("result", "at least one point or one n*", "neither", "measure something first")
     notes = []
+    names = options.lines or _order(result, records)
+    for name in names:
+        checks.choice("lines", name, {r.learner for r in records})
+    _present("k", options.k, {r.k for r in records})
+    _present("epsilon", options.epsilon, {r.setting.epsilon for r in records})
+    records = [r for r in records if r.learner in names and r.k in (options.k or (r.k,))]
+    records = [r for r in records if r.setting.epsilon in (options.epsilon or (r.setting.epsilon,))]
+    if not records:
+        raise InputError("lines", "lines that are measured at the chosen k and epsilon", ", ".join(names),
+                         "choose other values, or more of them")  # fmt: skip
     goals = Counter((r.setting.alpha, r.setting.beta) for r in records)
     alpha, beta = _most_common(goals)
     if len(goals) > 1:
-        notes.append(f"Shown: α = {alpha:g} and β = {beta:g}, one of {len(goals)} such pairs in the data.")
+        notes.append(
+            rf"Shown: $\alpha = {alpha:g}$ and $\beta = {beta:g}$, one of {len(goals)} such pairs in the data."
+        )
     records = [r for r in records if (r.setting.alpha, r.setting.beta) == (alpha, beta)]
-    learners = sorted({r.learner for r in records}, key=rank)
+    size, colors = options.page.marker, options.page.colors
+    known = {r.learner for r in records}
+    given = {name: style for name, style in options.styles.items() if name in known}
+    for name in options.styles:
+        checks.choice("styles", name, names)
+    learners = styles([name for name in names if name in known], given, dark=options.page.dark, size=size,
+                      paper=colors["paper"])  # fmt: skip
     deltas = {}
     for name in learners:
         counted = Counter(r.setting.delta for r in records if r.learner == name)
         deltas[name] = _most_common(counted)
         if len(counted) > 1:
-            notes.append(f"Shown for {name}: δ = {exponent(deltas[name])}, one of {len(counted)} in the data.")
+            what = rf"$\delta = {number(deltas[name])}$, one of {len(counted)} in the data."
+            notes.append(f"Shown for {learners[name].label}: {what}")
     kept = [r for r in records if r.setting.delta == deltas[r.learner]]
     points = sorted((r for r in kept if isinstance(r, Point)), key=lambda p: (p.n, p.learner, p.k, p.setting, p.rate))
-    panels, columns = _panels({(p.k, p.setting.epsilon) for p in points})
-    combinations = len({(p.k, p.setting.epsilon) for p in points})
-    if combinations > len(panels):
-        notes.append(f"Success curves: {len(panels)} of the {combinations} measured pairs of k and ε.")
-    return Shown(
-        tuple(points), tuple(r for r in kept if isinstance(r, Bracket)),
-        tuple(s for s in read_slopes(result) if s.learner in deltas), tuple(learners), alpha, beta, deltas,
-        panels, columns, tuple(notes),
-    )  # fmt: skip
+    combinations = {(p.k, p.setting.epsilon) for p in points}
+    chosen = options.k is not None and options.epsilon is not None
+    panels, columns = _panels(combinations, PANELS if chosen else most)
+    if options.panels is not None and "curves" not in options.panels:
+        panels, columns = (), 1
+    elif len(combinations) > len(panels):
+        notes.append(
+            rf"Success curves: {len(panels)} of the {len(combinations)} measured pairs of $k$ and $\varepsilon$."
+        )
+    brackets = [r for r in kept if isinstance(r, Bracket)]
+    values = {r.setting.epsilon for r in kept}
+    slopes = [s for s in read_slopes(result) if s.learner in deltas and s.epsilon in values]
+    return Shown(tuple(points), tuple(brackets), tuple(slopes if options.k is None else ()), learners, alpha, beta,
+                 deltas, panels, columns, tuple(notes), options)  # fmt: skip
+
+
+def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tuple[str, ...]:
+    """The learners as their study names them, then those that it does not name."""
+    known, config = dict.fromkeys(r.learner for r in records), result.get("config")
+    named = config.get("learners", ()) if isinstance(config, Mapping) else ()
+    written = [name for name in named if name in known] if isinstance(named, Mapping | Sequence) else []
+    return tuple(dict.fromkeys([*written, *known]))
+
+
+def _present(name: str, asked: Sequence[float] | None, measured: set[Any]) -> None:
+    """Refuses values that were not measured."""
+    for value in asked or ():
+        if value not in measured:
+            known = ", ".join(f"{one:g}" for one in sorted(measured))
+            raise InputError(name, f"measured values, of {known}", f"{value:g}", "choose among these")
 
 
 def with_notes(shown: Shown, notes: Iterable[str]) -> Shown:
@@ -82,24 +128,19 @@ def spread(values: Iterable[Any], count: int) -> list[Any]:
     return [ordered[round(i * (len(ordered) - 1) / (count - 1))] for i in range(count)]
 
 
-def exponent(value: float) -> str:
-    """A number as short text: 0.5, 1e-6."""
-    return f"{value:g}".replace("e-0", "e-").replace("e+0", "e")
-
-
 def _most_common(counted: Counter) -> Any:
     """The commonest, and of several the least."""
     return min(counted, key=lambda value: (-counted[value], value))
 
 
-def _panels(measured: set[tuple[int, float]]) -> tuple[tuple[tuple[int, float], ...], int]:
-    """At most PANELS of the measured (k, epsilon), and in how many columns: one for each k if that is a full grid."""
+def _panels(measured: set[tuple[int, float]], most: int = PANELS) -> tuple[tuple[tuple[int, float], ...], int]:
+    """At most so many of the measured (k, epsilon), and in how many columns: one for each k if that is a full grid."""
     if not measured:
         return (), 1
     ks, epsilons = {k for k, _ in measured}, {epsilon for _, epsilon in measured}
-    if len(measured) > PANELS:
-        epsilons = set(spread(epsilons, max(2, PANELS // len(ks))))
-        ks = set(spread({k for k, epsilon in measured if epsilon in epsilons}, PANELS // len(epsilons)))
+    if len(measured) > most:
+        epsilons = set(spread(epsilons, max(2, most // len(ks))))
+        ks = set(spread({k for k, epsilon in measured if epsilon in epsilons}, most // len(epsilons)))
     chosen = [(k, epsilon) for k, epsilon in measured if k in ks and epsilon in epsilons]
     full = len(chosen) == len(ks) * len(epsilons)
     if full and len(epsilons) <= len(ks) <= _COLUMNS:

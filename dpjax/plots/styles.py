@@ -1,79 +1,143 @@
-"""How a learner looks and is called: a function of its name alone, so equal in every figure.
+"""What the lines of a figure look like: color, marker and dashes by their order in that figure.
 
-In grey the colours still differ, by at least 6 in CIE lightness, and so do the markers and the dashes.
+The ten colors of a palette have evenly spaced lightness, so that they differ in grey, and hues chosen to be as far
+apart as possible for normal and for color-blind eyes (protanopia, deuteranopia, tritanopia). The first four
+differ most. Later lines repeat a color with another marker and other dashes.
+
+Reference: Tol, "Color schemes" (SRON/EPS/TN/09-002), on what a palette for papers needs; Machado, Oliveira and
+Fernandes, "A physiologically-based model for simulation of color vision deficiency", 2009.
 """
 
-# ruff: noqa: RUF001 (Greek letters and minus signs are meant)
-
-import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from matplotlib.colors import is_color_like, to_hex
+from matplotlib.markers import MarkerStyle
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+LIGHT = ("#393897", "#d99c72", "#5a8108", "#4a1230", "#f6659a", "#2f86ed", "#93534d", "#c0b3f5", "#6b1507", "#6e457a")
+DARK = ("#a6b0fd", "#dff7a6", "#c44465", "#90e2b9", "#e5936e", "#a58a25", "#e1c05b", "#0df7fd", "#6279d6", "#a691ba")
+MARKERS = ("o", "s", "^", "D", "v", "p", ">", "*", "P", "<", "X", "d", "h")
+DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (9, 2)), (0, (2.5, 1.5)),
+    (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5)), (0, (1.2, 2.6)), (0, (9, 1.5, 2.5, 1.5)), (0, (2.5, 1.5, 1.2, 1.5)),
+    (0, (4, 3)),
+)  # fmt: skip
+FIELDS = ("color", "marker", "dashes", "label")
+_NAMED = {"solid": "-", "dashed": "--", "dotted": ":", "dashdot": "-."}
+_SIZES = {"*": 1.4, "P": 1.1, "X": 1.1, "d": 1.15, "D": 0.9, "s": 0.95}
 
 
 @dataclass(frozen=True)
 class Style:
-    """color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style. size: of the marker."""
+    """Of one line.
+
+    color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style. label: what a legend says. size:
+    points of an average marker. paper: the color of the background.
+    """
 
     color: str
     marker: Any
     dashes: Any
-    size: float = 1.0
+    label: str
+    size: float = 5.0
+    paper: str = "#ffffff"
 
-    def line(self, points: float = 5.0) -> dict[str, Any]:
+    @property
+    def _points(self) -> float:
+        return self.size * _SIZES.get(self.marker, 1.0)
+
+    def line(self, scale: float = 1.0) -> dict[str, Any]:
         """Keyword arguments of a line with filled markers: what was measured."""
         return {
-            "color": self.color, "linestyle": self.dashes, "marker": self.marker, "markersize": points * self.size,
-            "markeredgecolor": "white", "markeredgewidth": 0.4,
+            "color": self.color, "linestyle": self.dashes, "marker": self.marker, "markersize": self._points * scale,
+            "markeredgecolor": self.paper, "markeredgewidth": 0.06 * self.size,
         }  # fmt: skip
 
-    def hollow(self, points: float = 5.0) -> dict[str, Any]:
+    def hollow(self, scale: float = 1.0) -> dict[str, Any]:
         """Keyword arguments of a thin line with hollow markers: what a theorem says."""
         return {
-            "color": self.color, "linestyle": "-", "linewidth": 0.6, "alpha": 0.8, "marker": self.marker,
-            "markersize": points * self.size, "markerfacecolor": "white", "markeredgewidth": 0.9,
+            "color": self.color, "linestyle": "-", "linewidth": 0.12 * self.size, "marker": self.marker,
+            "markersize": self._points * scale, "markerfacecolor": self.paper, "markeredgewidth": 0.18 * self.size,
         }  # fmt: skip
 
 
-_KNOWN = {
-    "point": Style("#d0382d", "o", "-"),
-    "kln-basic": Style("#e69f00", "s", (0, (1.2, 1.2))),
-    "kln-advanced": Style("#3fae5a", "^", (0, (4, 1.5, 1, 1.5))),
-    "kln-optimal": Style("#003b80", "D", (0, (6, 1.5))),
-    "kln-zcdp": Style("#006a60", "<", (0, (8, 1.5, 1, 1.5, 1, 1.5))),
-    "median-basic": Style("#8c2d04", "p", (0, (1, 2.5))),
-    "median-advanced": Style("#8ccbee", ">", (0, (6, 1.5, 2.5, 1.5))),
-    "median-optimal": Style("#4a0058", "*", (0, (10, 2)), 1.5),
-    "median-zcdp": Style("#b46ac6", "P", (0, (3, 1.5, 1, 1.5, 1, 1.5)), 1.1),
-    "erm": Style("#111111", "v", (0, (2.5, 2))),
-}
-_COLORS = tuple(style.color for style in _KNOWN.values())
-_MARKERS = (("X", 1.1), ("d", 1.2), ("h", 1.0), ((6, 1, 0), 1.5), ((4, 1, 45), 1.7))
-_DASHES = tuple(style.dashes for style in _KNOWN.values())
+def styles(
+    names: Iterable[str], given: Mapping[str, Mapping[str, Any]] | None = None, *, dark: bool = False,
+    size: float = 5.0, paper: str = "#ffffff",
+) -> dict[str, Style]:  # fmt: skip
+    """The style of each line of a figure, by its place among ``names``.
 
-_FAMILIES = {"kln": "KLN", "median": "Median"}
-_WHOLE = {"point": "PointLearner (stability)", "erm": "ERM (not private)", "kln": "KLN", "median": "ThresholdMedian"}
-_COMPOSITIONS = {"basic": "basic", "advanced": "advanced", "optimal": "optimal", "zcdp": "zCDP"}
-
-
-def style(name: str) -> Style:
-    """Colour, marker and dashes of a learner. Two names without a style of their own may share one of the three."""
-    if name in _KNOWN:
-        return _KNOWN[name]
-    digits = zlib.crc32(name.encode())
-    digits, color = divmod(digits, len(_COLORS))
-    digits, marker = divmod(digits, len(_MARKERS))
-    return Style(_COLORS[color], _MARKERS[marker][0], _DASHES[digits % len(_DASHES)], _MARKERS[marker][1])
+    given: of some names, any of `FIELDS`: color, a color that matplotlib knows; marker, one of its filled markers;
+    dashes, "solid", "dashed", "dotted", "dashdot" or lengths on, off, ... in line widths; label. What is given to one
+    line is left out of the others' order. InputError for a name that is not there, or a value that is none of these.
+    """
+    order = list(dict.fromkeys(names))
+    own = check_styles(given or {}, order)
+    places = {
+        field: iter(_left(values, [one[field] for one in own.values() if field in one], len(order)))
+        for field, values in (("color", DARK if dark else LIGHT), ("marker", MARKERS), ("dashes", DASHES))
+    }
+    found = {}
+    for name in order:
+        looks = {field: own.get(name, {}).get(field) or next(place) for field, place in places.items()}
+        label = own.get(name, {}).get("label", name)
+        found[name] = Style(**looks, label=label, size=size, paper=paper)
+    return found
 
 
-def label(name: str) -> str:
-    """What a person calls a learner; the name itself where nothing better is known."""
-    family, _, composition = name.partition("-")
-    if family in _FAMILIES and composition in _COMPOSITIONS:
-        return f"{_FAMILIES[family]} × k, {_COMPOSITIONS[composition]} composition"
-    return _WHOLE.get(name, name)
+def check_styles(given: Any, names: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
+    """The styles that a person gives, as matplotlib takes them; InputError if one is malformed. names: of the lines."""
+    checks.instance("styles", given, Mapping, 'give for example {"KLN": {"color": "black"}}', "names and their styles")
+    found: dict[str, dict[str, Any]] = {}
+    for name, style in given.items():
+        if names is not None:
+            checks.choice("styles", name, names)
+        where = f"styles[{name!r}]"
+        checks.instance(where, style, Mapping, 'give for example {"color": "black"}', "fields and their values")
+        for field in style:
+            checks.choice(where, field, FIELDS)
+        found[name] = {field: _CHECKS[field](f"{where}.{field}", value) for field, value in style.items()}
+    return found
 
 
-def rank(name: str) -> tuple[int, str]:
-    """The order of learners in a figure: the known ones first, then by name."""
-    known = list(_KNOWN)
-    return (known.index(name) if name in _KNOWN else len(known), name)
+def _left(values: Sequence[Any], taken: Sequence[Any], count: int) -> list[Any]:
+    """The values in their order, again and again, without those that are taken, unless all are."""
+    free = [value for value in values if value not in taken] or list(values)
+    return [free[i % len(free)] for i in range(count)]
+
+
+def _color(where: str, value: Any) -> str:
+    if not isinstance(value, str) or not is_color_like(value) or value.lower() == "none":
+        raise InputError(where, "a color", repr(value), 'give for example "black", "tab:blue" or "#d0382d"')
+    return to_hex(value)
+
+
+def _marker(where: str, value: Any) -> Any:
+    known = [str(marker) for marker in MarkerStyle.filled_markers]
+    if not isinstance(value, str) or value not in known:
+        raise InputError(where, f"one of matplotlib's filled markers {' '.join(known)}", repr(value), "choose one")
+    return value
+
+
+def _dashes(where: str, value: Any) -> Any:
+    if isinstance(value, str) and value in (*_NAMED, *_NAMED.values()):
+        return _NAMED.get(value, value)
+    lengths = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+    real = all(isinstance(one, int | float) and not isinstance(one, bool) and 0 < one < 1000 for one in lengths)
+    if not lengths or len(lengths) % 2 or not real:
+        known = ", ".join(_NAMED)
+        raise InputError(where, f"{known}, or lengths on, off, ... above 0", repr(value), "give for example [4, 2]")
+    return (0, tuple(float(one) for one in lengths))
+
+
+def _label(where: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(where, "words", repr(value), "give what the legend says")
+    return value
+
+
+_CHECKS = {"color": _color, "marker": _marker, "dashes": _dashes, "label": _label}

@@ -6,10 +6,11 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.markers import CARETLEFT, CARETRIGHT
 
-from dpjax.plots.records import Bracket
-from dpjax.plots.selection import Shown, exponent
-from dpjax.plots.styles import style
-from dpjax.plots.ticks import log_axis
+from dpjax.plots.records import Bracket, Point
+from dpjax.plots.selection import Shown
+from dpjax.plots.styles import Style
+from dpjax.plots.ticks import axis
+from dpjax.plots.words import number
 
 _FIRST_LANE, _LANE = 1.1, 0.09
 _FAR = 30  # a theorem's n this much to the right of all that was measured is an arrow at the edge
@@ -18,11 +19,17 @@ _CROWDED = 14
 
 def limits(shown: Shown, panels: Iterable[tuple[int, float]]) -> tuple[float, float]:
     """The n axis that some panels can share."""
+    if "n" in shown.options.limits:
+        return shown.options.limits["n"]
     panels = set(panels)
     brackets = [b for b in shown.brackets if (b.k, b.setting.epsilon) in panels]
     measured = [p.n for p in shown.points if (p.k, p.setting.epsilon) in panels]
     measured += [n for b in brackets for n in (b.n_low, b.n_high) if n is not None]
     low, high = min(measured), max(measured)
+    if shown.options.scale["n"] == "linear":  # a theorem's n may be far away
+        theorems = [b.theorem for b in brackets if b.theorem is not None and b.theorem <= 2 * high]
+        high = max(high, *theorems, low)
+        return max(0.0, low - 0.06 * (high - low)), high + max(0.06 * (high - low), 0.12 * low)
     theorems = [b.theorem for b in brackets if b.theorem is not None and low / _FAR <= b.theorem <= high * _FAR]
     low, high = min(low, *theorems, high), max(high, *theorems, low)
     margin = max((high / low) ** 0.06, 1.12)
@@ -41,51 +48,58 @@ def lanes(shown: Shown) -> list[str]:
     return [name for name in shown.learners if name in named]
 
 
-def draw(axes: Axes, shown: Shown, panel: tuple[int, float], span: tuple[float, float]) -> None:
+def draw(axes: Axes, shown: Shown, panel: tuple[int, float], span: tuple[float, float], ticks: int = 5) -> None:
     """Curves, bands, target and brackets of one (k, epsilon), over the n axis ``span``."""
     k, epsilon = panel
-    target = 1 - shown.beta
-    log_axis(axes, "x", *span)
-    axes.axhline(target, color="#777777", linewidth=1, dashes=(4, 3), zorder=1.5)
-    for name in reversed(shown.learners):
-        _curve(axes, [p for p in shown.points if (p.learner, p.k, p.setting.epsilon) == (name, *panel)], name)
+    target, colors = 1 - shown.beta, shown.options.page.colors
+    axis(axes, "x", shown.options.scale["n"], *span, most=ticks)
+    axes.axhline(target, color=colors["grey"], linewidth=0.11 * shown.options.page.size, dashes=(4, 3), zorder=1.5)
+    for name, look in reversed(list(shown.learners.items())):
+        _curve(axes, [p for p in shown.points if (p.learner, p.k, p.setting.epsilon) == (name, *panel)], look)
     names = lanes(shown)
     for i, name in enumerate(reversed(names)):
         for bracket in shown.brackets:
             if (bracket.learner, bracket.k, bracket.setting.epsilon) == (name, *panel):
-                _bracket(axes, bracket, _FIRST_LANE + _LANE * i, target, span)
-    axes.set_title(f"k = {k}, ε = {exponent(epsilon)}", pad=4)
+                _bracket(axes, bracket, _FIRST_LANE + _LANE * i, target, span, shown.learners[name])
+    axes.set_title(rf"$k = {k}$, $\varepsilon = {number(epsilon)}$")
     top = _FIRST_LANE + _LANE * (len(names) - 0.4) if names else 1.04
-    axes.set(ylim=(-0.03, top), yticks=(0, 0.25, 0.5, 0.75, 1))
+    axes.set(ylim=shown.options.limits.get("success", (-0.03, top)), yticks=(0, 0.25, 0.5, 0.75, 1))
+    axes.set_yticklabels(["0", "", "0.5", "", "1"])
     if names:
-        axes.axhspan((1 + _FIRST_LANE) / 2, top, color="#f5f5f5", linewidth=0, zorder=0.2)
+        axes.axhspan((1 + _FIRST_LANE) / 2, top, color=colors["shade"], linewidth=0, zorder=0.2)
+    if "success" in shown.options.limits:
+        axis(axes, "y", "linear", *shown.options.limits["success"])
 
 
-def _curve(axes: Axes, points: list, name: str) -> None:
-    look, n = style(name), [p.n for p in points]
+def _curve(axes: Axes, points: list[Point], look: Style) -> None:
+    n = [p.n for p in points]
     axes.fill_between(n, [p.lower for p in points], [p.upper for p in points], color=look.color, alpha=0.2, linewidth=0)
     every = None if len(n) <= _CROWDED else -(-len(n) // _CROWDED)
     axes.plot(n, [p.rate for p in points], color=look.color, linestyle=look.dashes, zorder=3)
-    axes.plot(n[::every], [p.rate for p in points][::every], **{**look.line(4.2), "linestyle": "none"}, zorder=3.1)
+    axes.plot(n[::every], [p.rate for p in points][::every], **{**look.line(0.85), "linestyle": "none"}, zorder=3.1)
 
 
-def _bracket(axes: Axes, bracket: Bracket, height: float, target: float, span: tuple[float, float]) -> None:
-    look, (left, right) = style(bracket.learner), span
+def _bracket(
+    axes: Axes, bracket: Bracket, height: float, target: float, span: tuple[float, float], look: Style
+) -> None:  # fmt: skip
+    left, right = span
     low, high = bracket.n_low, bracket.n_high
-    faint: dict[str, Any] = {"color": look.color, "linewidth": 0.7, "alpha": 0.45, "zorder": 2}
+    faint: dict[str, Any] = {"color": look.color, "linewidth": 0.15 * look.size, "alpha": 0.5, "zorder": 2}
     if low is not None or high is not None:
-        axes.plot([low or left, high or right], [height] * 2, color=look.color, linewidth=2.2, solid_capstyle="butt")
+        ends = [min(max(end, left), right) for end in (low or left, high or right)]
+        axes.plot(ends, [height] * 2, color=look.color, linewidth=0.4 * look.size, solid_capstyle="butt")
         for end, edge, arrow in ((low, left, CARETLEFT), (high, right, CARETRIGHT)):
             if end is None:
-                axes.plot(edge, height, marker=arrow, color=look.color, markersize=5)
-            else:
-                axes.plot(end, height, marker="|", color=look.color, markersize=6.5, markeredgewidth=1.2)
-    if bracket.middle is not None:
+                axes.plot(edge, height, marker=arrow, color=look.color, markersize=look.size)
+            elif left <= end <= right:
+                axes.plot(end, height, marker="|", color=look.color, markersize=1.2 * look.size,
+                          markeredgewidth=0.24 * look.size)  # fmt: skip
+    if bracket.middle is not None and left <= bracket.middle <= right:
         axes.plot([bracket.middle] * 2, [target, height], linestyle=(0, (1, 2)), **faint)
     if bracket.theorem is not None:
-        known = bracket.middle or low or high or bracket.theorem
+        known = min(max(bracket.middle or low or high or bracket.theorem, left), right)
         axes.plot([known, min(max(bracket.theorem, left), right)], [height] * 2, linestyle="-", **faint)
-        mark = look.hollow(4.5)
+        mark = look.hollow(0.9)
         if not left <= bracket.theorem <= right:
             mark["marker"] = CARETLEFT if bracket.theorem < left else CARETRIGHT
         axes.plot(min(max(bracket.theorem, left), right), height, **mark, zorder=2.5)

@@ -5,24 +5,30 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.plots.words import N_STAR
 
 
 def plot_table(
-    answer: Mapping[str, Any], base: str | Path, formats: str | Sequence[str] = ("png", "svg")
+    answer: Mapping[str, Any], base: str | Path, formats: str | Sequence[str] = ("png", "svg"), **look: Any
 ) -> list[Path]:
     """One panel for each kind of privacy and axis; writes a file a format and returns their paths.
 
-    answer: of `dpjax table`. Brackets are drawn by their ends; rows without a closed bracket are left out.
+    answer: of `dpjax table`. Brackets are drawn by their ends; rows without a closed bracket are left out. look: see
+    `lines.plot_lines`.
     """
     groups: dict[tuple[str, str], list[Line]] = {}
     for row in answer["rows"]:
         lines = groups.setdefault((row["privacy"], row["axis"]), [])
         lines += _lines(row)
-    panels = [Panel(privacy, axis, "n*", lines) for (privacy, axis), lines in groups.items() if lines]
+    panels = [
+        Panel(f"{privacy} privacy", f"${axis}$".replace("log2", r"\log_2"), N_STAR, lines)
+        for (privacy, axis), lines in groups.items()
+        if lines
+    ]
     if not panels:
         return []
     about = {key: answer[key] for key in ("config", "seed", "versions", "device")}
-    return plot_lines(panels, base, about, f"{answer['table']}: samples needed", formats=formats)
+    return plot_lines(panels, base, about, f"{answer['table']}: samples needed", formats=formats, **look)
 
 
 def _lines(row: Mapping[str, Any]) -> list[Line]:
@@ -30,7 +36,11 @@ def _lines(row: Mapping[str, Any]) -> list[Line]:
     if not closed:
         return []
     name = row["title"].split(": ")[1].rpartition(", in ")[0]
-    fit = "" if row["fit"] is None else f", exponent {row['fit']['exponent']:.2f} (claimed {row['claimed']:g})"
+    fit = (
+        ""
+        if row["fit"] is None
+        else f", exponent {row['fit']['exponent']:.2f} (claimed\N{NO-BREAK SPACE}{row['claimed']:g})"
+    )
     x, low, high = ([one[key] for one in closed] for key in ("value", "n_low", "n_high"))
     lines = [Line(name + fit, name, x, [(a * b) ** 0.5 for a, b in zip(low, high, strict=True)], low, high)]
     bounded = [one for one in closed if one["bound"]]

@@ -1,4 +1,4 @@
-"""Logarithmic axes with few, round, readable ticks, also over less than a decade."""
+"""Axes with few, round, readable ticks, logarithmic also over less than a decade."""
 
 import math
 from collections.abc import Iterable
@@ -10,18 +10,35 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 _STEPS = ((1, 2, 5), (1, 3), (1,))
 
 
-def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float, most: int = 5) -> None:
-    """Makes an axis logarithmic over [low, high] with about ``most`` ticks at most."""
-    at_values(axes, which, _round_values(low, high, most))
+def axis(
+    axes: Axes, which: Literal["x", "y"], scale: str, low: float, high: float, most: int = 5,
+    values: Iterable[float] = (),
+) -> None:  # fmt: skip
+    """Gives an axis its scale, "log" or "linear", limits, and about ``most`` ticks at most.
+
+    values: where the ticks are instead, of which those outside of the limits and those too near to the last are left
+    out.
+    """
+    log = scale == "log"
+    if places := [value for value in values if low <= value <= high]:
+        places = _apart(places, low, high, log, most)
+    else:
+        places = _round_values(low, high, most) if log else _even_values(low, high, most)
+    at_values(axes, which, places, scale)
     axes.set(**{f"{which}lim": (low, high)})
 
 
-def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float]) -> None:
-    """Makes an axis logarithmic with ticks exactly at these values."""
+def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float, most: int = 5) -> None:
+    """Makes an axis logarithmic over [low, high] with about ``most`` ticks at most."""
+    axis(axes, which, "log", low, high, most)
+
+
+def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float], scale: str = "log") -> None:
+    """Gives an axis a scale, and ticks exactly at these values."""
     places = list(values)
-    axes.set(**{f"{which}scale": "log"})
+    axes.set(**{f"{which}scale": scale})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    powers = any(value >= 1e5 for value in places)
+    powers = any(abs(value) >= 1e5 or 0 < abs(value) < 1e-4 for value in places)
     axis.set_major_locator(FixedLocator(places))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: _text(value, powers)))
@@ -29,20 +46,42 @@ def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float]) -> 
 
 def _text(value: float, powers: bool) -> str:
     """A number in full, or as a power of ten where its axis needs them."""
-    if not powers:
-        return f"{value:.4g}" if value < 1e4 else f"{value:.0f}"
-    power = math.floor(math.log10(value) + 1e-9)
+    if not powers or value == 0:
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    power = math.floor(math.log10(abs(value)) + 1e-9)
     factor = f"{value / 10**power:.3g}"
     return f"$10^{{{power}}}$" if factor == "1" else f"${factor}\\cdot 10^{{{power}}}$"
 
 
+def _apart(values: Iterable[float], low: float, high: float, log: bool, most: int) -> list[float]:
+    """Values in ascending order, each at least 1 / (most + 1) of the axis away from the one before."""
+    place = math.log if log else float
+    ordered, least = sorted(set(values)), (place(high) - place(low)) / (most + 1)
+    kept = [ordered[-1]]
+    for value in ordered[-2::-1]:  # the greatest is kept, and the least in place of one that is too near to it
+        if place(kept[-1]) - place(value) >= least:
+            kept.append(value)
+    if kept[-1] != ordered[0] and len(kept) > 1:
+        kept[-1] = ordered[0]
+    return kept[::-1]
+
+
+def _even_values(low: float, high: float, most: int) -> list[float]:
+    found = [float(value) for value in MaxNLocator(max(2, most)).tick_values(low, high)]
+    return [value for value in found if low <= value <= high]
+
+
 def _round_values(low: float, high: float, most: int) -> list[float]:
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in _STEPS:
-        values = [step * 10.0**power for power in powers for step in steps]
-        values = [value for value in values if low <= value <= high]
-        if len(values) <= most:
-            break
-    if len(values) < 2:
-        values = [value for value in MaxNLocator(most).tick_values(low, high) if 0 < low <= value <= high]
-    return values[:: max(1, -(-len(values) // most))]
+    found = [
+        [value for power in powers for step in steps if low <= (value := step * 10.0**power) <= high]
+        for steps in _STEPS
+    ]
+    for values in found:
+        if 2 <= len(values) <= most:
+            return values
+    if len(found[-1]) > most:  # decades
+        return found[-1][:: -(-len(found[-1]) // most)]
+    if len(found[0]) > most:
+        return _apart(found[0], low, high, True, most)
+    return _even_values(low, high, most)

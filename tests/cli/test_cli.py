@@ -65,6 +65,8 @@ def test_each_command_is_a_file(root):
         "__init__",
         "__main__",
         "arguments",
+        "drawing",
+        "extending",
         "flags",
         "kinds",
         "own",
@@ -99,7 +101,12 @@ def test_plan_prints_theorems_and_trees(capsys):
     flags = ["--k", "2", "--epsilon", "1", "--concepts", "Points(2**20)"]
     assert cli.main(["plan", "configs/demo.toml", *flags, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["plan"]
-    assert [row["learner"] for row in rows] == ["point", "kln-basic", "kln-optimal", "erm"]
+    assert [row["learner"] for row in rows] == [
+        "point",
+        "KLN, basic composition",
+        "KLN, optimal composition",
+        "ERM (not private)",
+    ]
     assert rows[0]["guarantee"]["parts"]
     assert rows[-1]["guarantee"] is None
 

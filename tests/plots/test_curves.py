@@ -11,42 +11,20 @@ from pathlib import Path
 import matplotlib
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from dpjax.core.checks import InputError
-from dpjax.plots import curves, plot_curve
+from dpjax.plots import plot_curve
 from dpjax.plots.files import FORMATS, house_style
-from dpjax.plots.styles import _KNOWN
+from dpjax.plots.options import Options
+from dpjax.plots.words import N_STAR
+from tests.plots.drawing import all_axes, axes_titles, drawn, texts
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-def drawn(result) -> Figure:
-    with house_style():
-        return curves._figure(result)[0]
-
-
-def axes_titles(figure):
-    return [axes.get_title() for part in figure.subfigs for axes in part.axes]
-
-
-def texts(figure):
-    """All that can be read in a figure."""
-    ticks = [tick for part in figure.subfigs for axes in part.axes for axis in (axes.xaxis, axes.yaxis)
-             for tick in axis.get_major_ticks()]  # fmt: skip
-    unseen = {label for tick in ticks for label in (tick.label1, tick.label2) if not _is_seen(tick, label)}
-    written = [t for t in figure.findobj(matplotlib.text.Text) if t.get_text().strip() and t.get_visible()]
-    return [t for t in written if t not in unseen]
-
-
-def _is_seen(tick, label):
-    low, high = sorted(tick.get_view_interval())
-    return label.get_visible() and low <= tick.get_loc() <= high
-
-
 def test_files_are_named_and_returned(small, tmp_path):
-    paths = plot_curve(small, tmp_path / "new" / "curve.v2")
+    paths = plot_curve(small, tmp_path / "new" / "curve.v2", panels=["k"])
     assert [path.name for path in paths] == ["curve.v2.png", "curve.v2.svg", "curve.v2.pdf"]
     assert sorted(tmp_path.joinpath("new").iterdir()) == sorted(paths)
     assert [path.read_bytes()[:4] for path in paths] == [b"\x89PNG", b"<?xm", b"%PDF"]
@@ -54,10 +32,10 @@ def test_files_are_named_and_returned(small, tmp_path):
 
 def test_equal_results_give_equal_bytes(small, tmp_path):
     """One format or all, in whatever style the process draws."""
-    alone = [plot_curve(copy.deepcopy(small), tmp_path / "alone", format)[0] for format in FORMATS]
-    together = plot_curve(small, tmp_path / "together", FORMATS)
+    alone = [plot_curve(copy.deepcopy(small), tmp_path / "alone", format, panels=["k"])[0] for format in FORMATS]
+    together = plot_curve(small, tmp_path / "together", FORMATS, panels=["k"])
     with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": None, "savefig.dpi": 10}):
-        styled = plot_curve(small, tmp_path / "styled", FORMATS)
+        styled = plot_curve(small, tmp_path / "styled", FORMATS, panels=["k"])
     for paths in zip(alone, together, styled, strict=True):
         assert len({path.read_bytes() for path in paths}) == 1 and len({path.suffix for path in paths}) == 1
 
@@ -68,7 +46,7 @@ def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path)
         "read = lambda: {name: matplotlib.rcParams[name] for name in matplotlib.rcParams if name != 'backend'}\n"
         "before = read()\n"
         "from dpjax.plots import plot_curve\n"
-        "plot_curve(json.load(sys.stdin), sys.argv[1])\n"
+        "plot_curve(json.load(sys.stdin), sys.argv[1], panels=['k'])\n"
         "assert 'matplotlib.pyplot' not in sys.modules\n"
         "assert read() == before\n"
     )
@@ -76,24 +54,23 @@ def test_no_global_state_in_another_process_with_the_same_bytes(small, tmp_path)
         [sys.executable, "-c", source, tmp_path / "there"], input=json.dumps(small), text=True, check=True,
         env=os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONHASHSEED": "5", "SOURCE_DATE_EPOCH": "0"},
     )  # fmt: skip
-    for path in plot_curve(small, tmp_path / "here"):
+    for path in plot_curve(small, tmp_path / "here", panels=["k"]):
         assert path.read_bytes() == path.with_stem("there").read_bytes()
 
 
 def test_the_panels_of_a_whole_result(result):
-    epsilon = "\N{GREEK SMALL LETTER EPSILON}"
-    pairs = [f"k = {k}, {epsilon} = {e}" for e in ("0.5", "1") for k in (1, 4, 16)]
-    below = [f"n* against k, {epsilon} = 0.5", f"n* against k, {epsilon} = 1", f"n* against {epsilon}, k = 16"]
+    pairs = [rf"$k = {k}$, $\varepsilon = {e}$" for e in ("0.5", "1") for k in (1, 4, 16)]
+    below = [rf"{N_STAR} against $k$, $\varepsilon = {e}$" for e in ("0.5", "1")]
     figure = drawn(result)
-    assert axes_titles(figure) == pairs + below
+    assert axes_titles(figure) == [*pairs, *below, rf"{N_STAR} against $\varepsilon$, $k = 16$"]
     words = [t.get_text() for t in texts(figure)]
-    assert words.count("k^0.90 [0.80, 1.00] (claimed 1)") == 2
-    assert words.count("k^0.90 [0.80, 1.00]") == 2
-    assert {"success probability", "examples n", "n* (examples)", "number of concepts k"} <= set(words)
+    assert words.count("$k^{0.90}$ [0.80, 1.00] (1)") == 2
+    assert words.count("$k^{0.90}$ [0.80, 1.00]") == 2
+    assert {"success probability", "examples $n$", f"{N_STAR} (examples)", "number of concepts $k$"} <= set(words)
 
 
 def test_one_epsilon_shows_ratios(small):
-    assert axes_titles(drawn(small))[-1] == "slack of the theorems"
+    assert axes_titles(drawn(small))[-1] == r"slack of the theorems, $\varepsilon = 1$"
 
 
 def cases(all_of, *short):
@@ -103,25 +80,41 @@ def cases(all_of, *short):
     ]
 
 
-LEARNERS = [("point",), ("point", "kln-basic", "erm", "other"), tuple(_KNOWN)]
+LEARNERS = [
+    ("point",), ("point", "kln-basic", "erm", "other"),
+    tuple(f"learner {name} with a long name, $k^{{0.{i}}}$" for i, name in enumerate("ABCDEFGHIJKL")),
+]  # fmt: skip
 FEW, MANY = ((1, 4, 16), (0.5, 1.0)), ((1, 2, 4, 8, 16, 32, 64, 128, 256, 512), (0.1, 0.3, 1.0, 10.0))
 GRIDS = [FEW, MANY, ((4,), (0.5, 1.0)), ((4,), (1.0,)), ((1, 4, 16, 64), (1.0,)), ((1, 10_000), (0.001, 0.002))]
-SHOWN = (LEARNERS[0], FEW), (LEARNERS[1], MANY), (LEARNERS[2], FEW), (LEARNERS[2], MANY)
+HOW = [
+    {"width": "column"}, {"width": "column", "font": "serif", "size": 10}, {"width": "page"}, {"width": "screen"},
+    {"width": 2.5, "font": "serif"}, {"width": 5.3, "size": 14}, {"width": 16, "size": 16, "title": "T " * 90},
+]  # fmt: skip
+SHOWN = [  # each width, size and font once, many learners and values at the narrow and the wide end
+    (LEARNERS[1], FEW, HOW[0]), (LEARNERS[2], MANY, HOW[0]), (LEARNERS[1], MANY, HOW[1]), (LEARNERS[2], FEW, HOW[2]),
+    (LEARNERS[2], MANY, HOW[3]), (LEARNERS[0], GRIDS[5], HOW[4]), (LEARNERS[1], GRIDS[2], HOW[5]),
+    (LEARNERS[0], GRIDS[3], HOW[6]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("learners", "grid"), cases([LEARNERS, GRIDS], *SHOWN))
-def test_letters_are_large_enough_and_nothing_overlaps(learners, grid, make):
-    figure = drawn(make(learners, *grid))
+@pytest.mark.parametrize(("learners", "grid", "how"), cases([LEARNERS, GRIDS, HOW], *SHOWN))
+def test_letters_are_large_enough_and_nothing_overlaps(learners, grid, how, make):
+    figure = drawn(make(learners, *grid), **how)
+    page = Options.of(**how).page
+    assert figure.get_figwidth() == page.width
     renderer = FigureCanvasAgg(figure).get_renderer()
     written = texts(figure)
-    assert min(t.get_fontsize() for t in written) >= 8
-    boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in written]
-    page = figure.bbox.padded(1)
+    assert min(t.get_fontsize() for t in written) >= min(page.size, 8)
+    with house_style(page):
+        boxes = [(t.get_text(), t.get_window_extent(renderer)) for t in written]
+    page, least = figure.bbox.padded(1), -0.005 * figure.dpi
     for text, box in boxes:
         assert page.contains(box.x0, box.y0), text
         assert page.contains(box.x1, box.y1), text
     for (one, left), (other, right) in itertools.combinations(boxes, 2):
-        assert not left.padded(-0.5).overlaps(right.padded(-0.5)), (one, other)
+        assert not left.padded(least).overlaps(right.padded(least)), (one, other)
+    for axes in all_axes(figure):
+        assert axes.bbox.height > 0.5 * figure.dpi and axes.bbox.width > 0.7 * figure.dpi, axes.get_title()
 
 
 def _no_brackets(result):
@@ -165,7 +158,9 @@ def _bare(result):
 def _odd_names(result):
     result["title"] = "100 $ or _more_ $\\alpha$ " + "long " * 60
     for record in [*result["points"], *result["n_star"], *result["exponents"]]:
-        record["learner"] = {"point": "cost $x$ {", "erm": "a " + "very " * 12 + "long_name"}[record["learner"]]
+        record["learner"] = {"point": "cost $x$ { and $\\frac$", "erm": "a " + "very " * 12 + "long_name"}[
+            record["learner"]
+        ]
 
 
 def _unfitted(result):
@@ -209,7 +204,7 @@ def test_partial_results(change, grid, make):
         result = make(("point", "erm"), (1, 4), epsilons)
         assert result["exponents"]
     change(result)
-    assert axes_titles(drawn(result))
+    assert axes_titles(drawn(result, width="column" if grid == ONE else "screen"))
 
 
 def test_parts_without_data_are_left_out(result):

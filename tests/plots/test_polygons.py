@@ -42,7 +42,10 @@ def test_a_figure_carries_what_made_it(tmp_path, key, d):
     assert read_metadata(paths[0]) == about
     again = plot_polygon((concepts, hypothesis), sample, tmp_path / "q", about, "A polygon", truth=(truth, target))
     assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in again]
-    plot_polygon((concepts, hypothesis), sample, tmp_path / "alone", about, "A polygon", formats="pdf")
+    (alone,) = plot_polygon(
+        (concepts, hypothesis), sample, tmp_path / "alone", about, "", formats="pdf", width="column"
+    )
+    assert b"/MediaBox [ 0 0 237.6 " in alone.read_bytes()
 
 
 def drawn(learned, sample, truth=None, box=(0.0, 0.0, 100.0, 100.0)):

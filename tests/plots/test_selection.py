@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from dpjax.plots.selection import PANELS, _panels, exponent, select, spread
+from dpjax.plots.options import Options
+from dpjax.plots.selection import PANELS, _panels, select, spread
 
 
 def test_spread_keeps_the_ends():
@@ -35,11 +36,27 @@ def test_panels_of_a_ragged_grid():
     assert 1 <= len(_panels(scattered)[0]) <= PANELS
 
 
-def test_the_order_of_records_does_not_matter(result):
+def test_the_order_of_points_does_not_matter(result):
     before = select(result)
     result["points"].reverse()
     after = select(result)
     assert (before.points, before.panels, before.learners) == (after.points, after.panels, after.learners)
+
+
+def test_learners_have_the_order_of_their_study_unless_another_is_chosen(result):
+    assert list(select(result).learners) == ["point", "kln-basic", "kln-optimal", "erm"]
+    result["config"]["learners"] = {"erm": {}, "never measured": {}, "point": {}}
+    assert list(select(result).learners) == ["erm", "point", "kln-basic", "kln-optimal"]
+    chosen = select(result, Options.of(lines=["kln-optimal", "erm"]))
+    assert list(chosen.learners) == ["kln-optimal", "erm"]
+    assert {p.learner for p in chosen.points} == {b.learner for b in chosen.brackets} == {"kln-optimal", "erm"}
+    assert {s.learner for s in chosen.slopes} == {"kln-optimal", "erm"}
+
+
+def test_values_can_be_chosen(result):
+    shown = select(result, Options.of(k=[4, 16], epsilon=[0.5]))
+    assert {(b.k, b.setting.epsilon) for b in shown.brackets} == {(4, 0.5), (16, 0.5)} == set(shown.panels)
+    assert not shown.slopes, "they are fitted over all k"
 
 
 def test_one_goal_is_shown_and_the_others_are_mentioned(result):
@@ -65,7 +82,3 @@ def test_more_panels_than_can_be_read_are_mentioned(make):
     assert {k for k, _ in shown.panels} >= {1, 16}
     assert {epsilon for _, epsilon in shown.panels} == {0.25, 1.0}
     assert any("8 of the 15" in note for note in shown.notes)
-
-
-def test_numbers_are_short():
-    assert [exponent(x) for x in (1.0, 0.5, 1e-6, 1e-12, 0.0)] == ["1", "0.5", "1e-6", "1e-12", "0"]

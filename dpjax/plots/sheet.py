@@ -1,0 +1,141 @@
+"""The parts of a figure below each other: text and legends of measured size, rows of axes, each as high as it needs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from dpjax.plots.files import settle
+from dpjax.plots.page import Page
+from dpjax.plots.words import wrapped
+
+MARGIN = 0.06
+"""Inches between text and the edge of the figure."""
+_DPI = 200  # of what is measured and laid out
+_FULL = 1.0 - 1e-6
+
+
+class Block(NamedTuple):
+    """One part of a figure. height: inches. draw: into a subfigure of that height. group: of rows that are aligned."""
+
+    height: float
+    draw: Callable[[SubFigure], None]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Handles and their words, in columns that fit. handle: letters m. width, height: inches."""
+
+    handles: Sequence[Artist]
+    names: Sequence[str]
+    columns: int
+    title: str
+    handle: float
+    width: float = 0.0
+    height: float = 0.0
+
+    def draw(self, part: Figure | SubFigure, **where: Any) -> Any:
+        """Where ``loc`` and ``bbox_to_anchor`` say."""
+        title: dict[str, Any] = {"title": self.title, "alignment": "left"} if self.title else {}
+        return part.legend(
+            self.handles, self.names, ncols=self.columns, borderpad=0, borderaxespad=0, handlelength=self.handle,
+            handletextpad=0.7, columnspacing=1.6, labelspacing=0.35, **title, **where,
+        )  # fmt: skip
+
+
+def legend(
+    page: Page, inches: float, handles: Sequence[Artist], names: Sequence[str], title: str = "", most: int = 4,
+    handle: float = 3.3,
+) -> Legend:  # fmt: skip
+    """A legend in as many columns, up to ``most``, as fit into a width; longer words are wrapped."""
+    room = inches - (handle + 1) * page.small / 72
+    lines = ["\n".join(wrapped(name, room, page, page.small)) for name in names]
+    heading = "\n".join(wrapped(title, inches, page, page.small)) if title else ""
+    for columns in range(min(most, len(names)), 0, -1):
+        found = Legend(handles, lines, columns, heading, handle)
+        box = found.draw(scratch := _scratch(inches)).get_window_extent(_renderer(scratch))
+        if box.width / _DPI <= inches or columns == 1:
+            break
+    return Legend(handles, lines, columns, heading, handle, box.width / _DPI, box.height / _DPI)
+
+
+def text(page: Page, words: str, *, size: float, space: float = 0.0, **how: Any) -> Block:
+    """Words across the page, wrapped. space: inches below them."""
+    weight = how.get("weight", "normal")
+    lines = "\n".join(wrapped(words, page.width - 2 * MARGIN, page, size, weight))
+    scratch = _scratch(page.width)
+    height = scratch.text(0, 0, lines, fontsize=size, **how).get_window_extent(_renderer(scratch)).height / _DPI
+
+    def draw(part: SubFigure) -> None:
+        part.text(MARGIN / page.width, _FULL, lines, fontsize=size, va="top", **how)
+
+    return Block(height + space, draw)
+
+
+def legends(page: Page, row: Sequence[Legend | None], columns: int, space: float = 0.0) -> Block:
+    """Legends side by side, each at the left of its column. space: inches below them."""
+    height = max((one.height for one in row if one), default=0.0) + space
+
+    def draw(part: SubFigure) -> None:
+        for i, one in enumerate(row):
+            if one:
+                left = i / columns + (MARGIN if i == 0 else 3 * MARGIN) / page.width
+                one.draw(part, loc="upper left", bbox_to_anchor=(left, _FULL))
+
+    return Block(height, draw)
+
+
+def compose(page: Page, blocks: Iterable[Block]) -> Figure:
+    """The figure of the blocks below each other, laid out once and for all formats alike."""
+    parts = [Block(MARGIN, lambda part: None), *(block for block in blocks if block.height > 0)]
+    parts.append(Block(MARGIN, lambda part: None))
+    heights = [part.height for part in parts]
+    layout = ConstrainedLayoutEngine(w_pad=0.35 * page.em, h_pad=0.35 * page.em)
+    figure = Figure(figsize=(page.width, sum(heights)), dpi=_DPI, layout=layout)
+    places = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False).flat
+    for place, part in zip(places, parts, strict=True):
+        part.draw(place)
+        place.set_label(part.group)
+    settle(figure)
+    _align(figure)
+    return figure
+
+
+def ticks(page: Page, inches: float) -> int:
+    """How many tick labels have room on the x axis of a panel."""
+    return max(2, int((inches - 5 * page.em) / (4.6 * page.em)))
+
+
+def most_columns(page: Page, ems: float) -> int:
+    """How many panels, each ``ems`` letters m wide, fit beside each other."""
+    return max(1, int(page.width / (ems * page.em)))
+
+
+def _align(figure: Figure) -> None:
+    """Axes above each other, in rows of one column or of one group, get the same left and right ends."""
+    groups: dict[Any, list[Axes]] = defaultdict(list)
+    for part in figure.subfigs:
+        for axes in part.axes:
+            if (place := axes.get_subplotspec()) is not None:
+                columns = place.get_gridspec().ncols
+                groups[columns, place.colspan.start, columns > 1 and part.get_label()].append(axes)
+    for group in groups.values():
+        boxes = [axes.get_position() for axes in group]
+        left, right = max(box.x0 for box in boxes), min(box.x1 for box in boxes)
+        for axes, box in zip(group, boxes, strict=True):
+            axes.set_position((left, box.y0, right - left, box.height))
+
+
+def _scratch(inches: float) -> Figure:
+    return Figure(figsize=(inches, 0.1), dpi=_DPI)
+
+
+def _renderer(figure: Figure) -> Any:
+    return FigureCanvasAgg(figure).get_renderer()

@@ -1,0 +1,43 @@
+"""Text of figures: numbers, mathematics where there is some, and lines that fit."""
+
+import pytest
+from matplotlib.figure import Figure
+
+from dpjax.plots.files import house_style
+from dpjax.plots.page import Page
+from dpjax.plots.words import number, typeset, width, wrapped
+
+PAGES = [Page.of("column"), Page.of("page", font="serif", size=11), Page.of(8, font="DejaVu Serif", dark=True)]
+
+
+def test_numbers_are_short():
+    expected = {1.0: "1", 0.5: "0.5", 1e-6: "10^{-6}", 2.5e-7: r"2.5 \cdot 10^{-7}", 0.0: "0", 2e7: r"2 \cdot 10^{7}"}
+    assert {value: number(value) for value in expected} == expected
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("plain_name {", "plain_name {"), ("over $2^{32}$", "over $2^{32}$"), ("costs $5", r"costs \$5"),
+    (r"$\frac$ and", r"\$\frac\$ and"), (r"$\alpha$ for \$5", r"$\alpha$ for \$5"), ("a $ b $ c $", r"a \$ b \$ c \$"),
+])  # fmt: skip
+def test_what_is_no_mathematics_stands_as_it_is(text, shown):
+    assert typeset(text) == shown
+    with house_style():
+        Figure().text(0, 0, typeset(text)).figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_fit_and_lose_nothing(page):
+    text = r"Words, $k = 1$, and $\varepsilon = 10^{-6}$ or \$5: " * 4 + "x" * 90 + " end\N{NO-BREAK SPACE}here"
+    with house_style(page):
+        lines = wrapped(text, 2.0, page, page.size)
+        assert len(lines) > 4 and all(0 < width(line, page, page.size) <= 2.0 for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert all(line.count("$") % 2 == line.count(r"\$") % 2 for line in lines), "no line breaks inside mathematics"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_width_is_that_of_the_drawn_text(page):
+    with house_style(page):
+        for text in ("some words", r"words and $k^{0.53}$", r"costs \$5"):
+            drawn = Figure(dpi=600).text(0, 0, text, fontsize=page.size).get_window_extent().width / 600
+            assert width(text, page, page.size) == pytest.approx(drawn, abs=0.01)
