@@ -13,7 +13,7 @@ from pathlib import Path
 
 import dpjax
 from benchmarks.tile import threshold_tile
-from dpjax.experiments.engine import Engine, host_devices
+from dpjax.experiments.engine import Engine, host_devices, traced
 
 
 class Child:
@@ -53,10 +53,11 @@ def serve(devices: int, cores: int | None) -> None:
     experiment, workload, point = threshold_tile()
     unit = 2**20 if sys.platform == "darwin" else 2**10
     with Engine() as engine:
-        list(engine.tiles(experiment, workload, point, 0, 0, devices))  # compiles
+        program = traced(experiment, workload, point)
+        list(engine.tiles(program, workload, point, 0, 0, devices))  # compiles
         for line in sys.stdin:
             before, start = engine.trials, time.perf_counter()
-            for _ in engine.tiles(experiment, workload, point, 0, 0, int(line)):
+            for _ in engine.tiles(program, workload, point, 0, 0, int(line)):
                 pass
             seconds = time.perf_counter() - start
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

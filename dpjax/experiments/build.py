@@ -84,6 +84,8 @@ class Builder:
             spec = call(name, spec)
         if not isinstance(spec, Mapping):
             return spec
+        if "fields" in spec:
+            return self._literal(name, spec)
         if "array" in spec or "bytes" in spec:
             return unpacked(spec)
         if "name" in spec:
@@ -147,6 +149,28 @@ class Builder:
                 name, _words(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
             ) from error
 
+    def _literal(self, name: str, value: Any) -> Any:
+        """What `spec.spec_of` wrote, to the letter: no text is read as a name, no number as another kind."""
+        if isinstance(value, list):
+            return tuple(self._literal(f"{name}[{i}]", one) for i, one in enumerate(value))
+        if not isinstance(value, Mapping):
+            return value
+        if "fields" in value:
+            found, own = self.find(name, str(value["use"])), dict(value["fields"])
+            made = {key: self._literal(f"{name}.{key}", one) for key, one in own.items()}
+            try:
+                return found(**made)
+            except TypeError as error:
+                given, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
+                raise InputError(name, f"{value['use']} with {', '.join(own)}", given, advice) from error
+        if "enum" in value:
+            return self.find(name, str(value["enum"]))[value["member"]]
+        if "set" in value:
+            return frozenset(self._literal(name, one) for one in value["set"])
+        if "float" in value:
+            return float(value["float"])
+        return self.build(name, value)
+
     def _value(self, name: str, value: Any, hint: Any) -> Any:
         """A written value as what its parameter takes."""
         if isinstance(value, Mapping) and _TABLES & value.keys():
@@ -170,7 +194,7 @@ class Builder:
         return value
 
 
-_TABLES = {"use", "array", "bytes", "name"}
+_TABLES = {"use", "fields", "array", "bytes", "name"}
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 

@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import Any, Protocol
 
 import jax
@@ -16,8 +16,8 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
-from dpjax.experiments.engine import arguments_of, capacity, device_kind, program_digest, shape_of, tile_shape
-from dpjax.experiments.identity import label, learner_digest
+from dpjax.experiments.engine import Program, arguments_of, capacity, shape_of, tile_shape, traced
+from dpjax.experiments.identity import digest, label
 from dpjax.experiments.store import Store, canonical, cell_hash, versions
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Point, Trial, point
@@ -32,9 +32,13 @@ class Executor(Protocol):
     """What computes tiles; see `engine.Engine`."""
 
     def tiles(
-        self, trial: Trial, task: Task, point: Point, seed: int, first: int, last: int
+        self, program: Program, task: Task, point: Point, seed: int, first: int, last: int
     ) -> Generator[NDArray[np.uint8]]:
         """Yields the outcomes of tiles first, ..., last - 1, in order."""
+
+    @property
+    def device_kind(self) -> str:
+        """Of the devices that compute, part of a result's identity."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,15 @@ class Setting:
                 f"{type(self.learner).__name__} of {self.learner.concepts}", "build it with task.concepts",
             )  # fmt: skip
 
+    @cached_property
+    def learner_digest(self) -> str:
+        """What the learner is, 64 hexadecimal digits."""
+        return digest(self.learner, "learner")
+
     def plan(self) -> Any:
         """The learner's plan for these numbers, n among them, on the host."""
-        return _planned(self.learner, self.epsilon, self.delta, self.alpha, self.beta, self.n)
+        learner: Any = self.learner
+        return learner.plan(Privacy(self.epsilon, self.delta), Accuracy(self.alpha, self.beta), self.n)
 
     def trials_of(self) -> dict[str, Any]:
         """What the keys of the trials are derived from, beside the seed, and nothing else is.
@@ -83,6 +93,11 @@ class Setting:
         """
         of_task = {"task": self.task.digest, "purpose": self.purpose}
         return of_task | ({"n": self.n} if self.purpose in APART else {})
+
+    @property
+    def identity(self) -> bytes:
+        """The hash of `trials_of`."""
+        return _identity(self.trials_of())
 
     def key_of(self, seed: int, trial: int) -> jax.Array:
         """The key of one trial; `Trial` and `Task.draw` take it from there."""
@@ -97,10 +112,6 @@ def trial_key(seed: int, of: dict[str, Any], trial: int) -> jax.Array:
 
 def _identity(of: dict[str, Any]) -> bytes:
     return hashlib.sha256(canonical(of).encode()).digest()
-
-
-def _planned(learner: Any, epsilon: float, delta: float, alpha: float, beta: float, n: int) -> Any:
-    return learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), n)
 
 
 def digest_of(plan: Any) -> str:
@@ -126,8 +137,8 @@ class Cells:
         self, store: Store, engine: Executor, seed: int, progress: Callable[[int], None] = lambda trials: None
     ):
         self.store, self.engine, self.seed, self.progress = store, engine, seed, progress
-        self._planned = lru_cache(maxsize=1024)(_planned)
-        self._programs: dict[Any, str] = {}
+        self._plans: dict[Any, Any] = {}
+        self._programs: dict[Any, Program] = {}
 
     def counts(self, setting: Setting, trials: int) -> dict[str, int]:
         """Of the first ``trials`` trials: "trials", "successes" and "no_answers", trials with a silent hypothesis."""
@@ -140,14 +151,13 @@ class Cells:
 
         Raises InputError where an error of a hypothesis is no number in [0, 1].
         """
-        trial = Trial(setting.learner, setting.k, capacity(setting.n))
         config, where = self.config(setting), self._point(setting)
         stored = self.store.read(config)
         found = np.zeros(0, np.uint8) if stored is None else stored["outcome"]
         tile = config["tile"]
         first, last = len(found) // tile, -(-trials // tile)
         if first < last:
-            found = self._compute(setting, trial, where, config, found[: first * tile], last)
+            found = self._compute(setting, where, config, found[: first * tile], last)
         found = found[:trials]
         if (wrong := errors.bins(found) == errors.INVALID).any():
             raise InputError(
@@ -161,14 +171,14 @@ class Cells:
 
         The budget and beta are in it by the plan alone: a learner that ignores epsilon has one cell for all of them.
         """
-        learner: Any = setting.learner
-        trial = Trial(learner, setting.k, capacity(setting.n))
+        program = self._program(setting)
+        trial, learner = program.trial, program.trial.learner
         tile, block = tile_shape(trial)
         return {
             "trials": setting.trials_of(), "seed": self.seed, "n": setting.n, "k": setting.k,
             "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": tile, "block": block,
-            "learner": {"class": label(learner), "digest": learner_digest(learner)},
-            "plan": digest_of(self._plan(setting)), "program": self._program(setting, trial), "device": device_kind(),
+            "learner": {"class": label(learner), "digest": setting.learner_digest},
+            "plan": digest_of(self._plan(setting)), "program": program.digest, "device": self.engine.device_kind,
             "versions": versions(),
         }  # fmt: skip
 
@@ -177,25 +187,30 @@ class Cells:
         return cell_hash(self.config(setting))
 
     def _plan(self, setting: Setting) -> Any:
-        learner: Any = setting.learner
-        return self._planned(learner, setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n)
+        numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
+        key = (setting.learner_digest, *numbers)
+        if key not in self._plans:
+            self._plans[key] = setting.plan()
+        return self._plans[key]
 
     def _point(self, setting: Setting) -> Point:
-        identity = _identity(setting.trials_of())
-        return point(identity, setting.n, self._plan(setting), setting.alpha, setting.task)
+        return point(setting.identity, setting.n, self._plan(setting), setting.alpha, setting.task)
 
-    def _program(self, setting: Setting, trial: Trial) -> str:
-        where = self._point(setting)
-        key = (trial, shape_of(arguments_of(setting.task, where, 0)))
+    def _program(self, setting: Setting) -> Program:
+        """Traced once for a learner's description, not for what compares equal to it."""
+        where, rows = self._point(setting), capacity(setting.n)
+        shape = shape_of(arguments_of(setting.task, where, 0))
+        key = (setting.learner_digest, setting.task.class_digest, setting.k, rows, shape)
         if key not in self._programs:
-            self._programs[key] = program_digest(trial, setting.task, where)
+            self._programs[key] = traced(Trial(setting.learner, setting.k, rows), setting.task, where)
         return self._programs[key]
 
     def _compute(
-        self, setting: Setting, trial: Trial, where: Point, config: dict, found: NDArray[np.uint8], last: int
+        self, setting: Setting, where: Point, config: dict, found: NDArray[np.uint8], last: int
     ) -> NDArray[np.uint8]:
         parts, known, saved = [found], len(found), time.monotonic()
-        stream = self.engine.tiles(trial, setting.task, where, self.seed, known // config["tile"], last)
+        program, tile = self._program(setting), config["tile"]
+        stream = self.engine.tiles(program, setting.task, where, self.seed, known // tile, last)
         try:
             for tile in stream:
                 parts.append(tile)

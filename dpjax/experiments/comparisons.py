@@ -66,8 +66,10 @@ def brackets_at(
     their own alpha. Errors are known to within a bin of the grid, see `errors`: an alpha between two edges counts as
     the smaller one, which is ``at_most``.
     """
-    for alpha in alphas:
-        checks.probability("alpha", alpha)
+    checks.probability("confidence", confidence)
+    alphas = [checks.probability("alpha", alpha) for alpha in alphas]
+    if not alphas:
+        raise InputError("alphas", "at least one", "none", "give some, such as [0.05, 0.1]")
     curves: dict[tuple, list[Row]] = {}
     for row in points:
         curves.setdefault(tuple(row[name] for name in _WHERE if name != "n"), []).append(row)

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -54,6 +54,18 @@ def tile_shape(trial: Trial) -> tuple[int, int]:
     return tile, _power_of_two(_BLOCK_CELLS // cells, 1, tile)  # a block that divides the tile: one program, not two
 
 
+@dataclass(frozen=True, eq=False)
+class Program:
+    """The program of a trial's tiles. run: jitted, see `tile_program`. digest: of what was traced, see `program`.
+
+    Compiled programs are found by the digest, not by the learner: learners that compare equal may differ.
+    """
+
+    trial: Trial
+    run: Any
+    digest: str
+
+
 def _power_of_two(value: int, low: int, high: int) -> int:
     """The largest power of two up to ``value``, within [low, high]."""
     return 1 << (min(high, max(low, value)).bit_length() - 1)
@@ -61,7 +73,10 @@ def _power_of_two(value: int, low: int, high: int) -> int:
 
 def device_kind() -> str:
     """What the numbers depend on besides the program: platform and device kind, not how many."""
-    device = jax.local_devices()[0]
+    return _kind_of(jax.local_devices()[0])
+
+
+def _kind_of(device: Any) -> str:
     return f"{device.platform}:{device.device_kind}"
 
 
@@ -78,6 +93,9 @@ class Engine:
 
     def __init__(self, in_flight: int | None = None, devices: list | None = None):
         self.devices = list(devices or jax.local_devices())
+        if len(kinds := {_kind_of(device) for device in self.devices}) > 1:
+            raise InputError("devices", "devices of one kind", ", ".join(sorted(kinds)), "choose some of one kind")
+        self._kind = kinds.pop()
         self.in_flight = in_flight or 2 * len(self.devices)
         self.programs = 0
         self.trials = 0
@@ -91,19 +109,24 @@ class Engine:
     def __exit__(self, *_) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def tiles(self, trial: Trial, task: Task, point: Point, seed: int, first: int, last: int) -> Generator[Tile]:
+    @property
+    def device_kind(self) -> str:
+        """Of its devices, see `device_kind`."""
+        return self._kind
+
+    def tiles(self, program: Program, task: Task, point: Point, seed: int, first: int, last: int) -> Generator[Tile]:
         """Yields the outcomes ``uint8[trials]`` of tiles first, ..., last - 1, in order."""
         arguments = arguments_of(task, point, seed)
         waiting, ready, following = {}, {}, first
         upcoming = iter(range(first, last))
         try:
             for tile in range(first, min(last, first + self.in_flight)):
-                waiting[self._submit(trial, arguments, next(upcoming))] = tile
+                waiting[self._submit(program, arguments, next(upcoming))] = tile
             while waiting:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     ready[waiting.pop(future)] = future.result()
                     for tile in upcoming:
-                        waiting[self._submit(trial, arguments, tile)] = tile
+                        waiting[self._submit(program, arguments, tile)] = tile
                         break
                 while following in ready:
                     self.trials += len(ready[following])
@@ -113,18 +136,18 @@ class Engine:
             for future in waiting:
                 future.cancel()
 
-    def _submit(self, trial: Trial, arguments: tuple, tile: int):
+    def _submit(self, program: Program, arguments: tuple, tile: int):
         device = self.devices[tile % len(self.devices)]
-        return self._pool.submit(self._run, trial, arguments, tile, device)
+        return self._pool.submit(self._run, program, arguments, tile, device)
 
-    def _run(self, trial: Trial, arguments: tuple, tile: int, device) -> Tile:
-        size, _ = tile_shape(trial)
+    def _run(self, program: Program, arguments: tuple, tile: int, device) -> Tile:
+        size, _ = tile_shape(program.trial)
         with jax.enable_x64(False):
             placed = jax.device_put((*arguments, np.uint32(tile * size)), device)
-            return np.asarray(self._program(trial, placed, device)(*placed))
+            return np.asarray(self._compiled(program, placed, device)(*placed))
 
-    def _program(self, trial: Trial, placed: tuple, device) -> Callable:
-        key = (trial, device, shape_of(placed))
+    def _compiled(self, program: Program, placed: tuple, device) -> Callable:
+        key = (program.digest, device, shape_of(placed))
         with self._lock:
             slot = self._programs.setdefault(key, [threading.Lock(), None])
             self._programs.move_to_end(key)
@@ -134,7 +157,7 @@ class Engine:
             if slot[1] is None:
                 place = SingleDeviceSharding(device)
                 specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(part.shape, part.dtype, sharding=place), placed)
-                slot[1] = tile_program(trial).lower(*specs).compile()
+                slot[1] = program.run.lower(*specs).compile()
                 with self._lock:
                     self.programs += 1
         return slot[1]
@@ -152,9 +175,11 @@ def shape_of(arguments: tuple) -> Any:
     return structure, tuple((np.shape(leaf), np.asarray(leaf).dtype.name) for leaf in leaves)
 
 
-@lru_cache(maxsize=2 * _MOST_PROGRAMS)
 def tile_program(trial: Trial) -> Any:
-    """Jitted: (root key data, task, point, first trial) -> the outcomes ``uint8[trials]`` of one tile."""
+    """Jitted: (root key data, task, point, first trial) -> the outcomes ``uint8[trials]`` of one tile.
+
+    A new function at each call, so that it is traced anew: a learner may have been edited meanwhile.
+    """
     size, block = tile_shape(trial)
 
     def run(root: Array, task: Task, point: Point, first: Array) -> Array:
@@ -166,12 +191,18 @@ def tile_program(trial: Trial) -> Any:
     return jax.jit(run)
 
 
-def program_digest(trial: Trial, task: Task, point: Point) -> str:
-    """`program.digest` of the tile's program, which is traced for it as it runs: with 64-bit types off."""
-    arguments = (*arguments_of(task, point, 0), np.uint32(0))
+def traced(trial: Trial, task: Task, point: Point) -> Program:
+    """The tile's program, traced as it runs: with 64-bit types off."""
+    arguments, run = (*arguments_of(task, point, 0), np.uint32(0)), tile_program(trial)
     with jax.enable_x64(False):
         specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(np.shape(part), np.asarray(part).dtype), arguments)
-        return program.digest(tile_program(trial).trace(*specs).jaxpr, getattr(trial.learner, "cache_token", None))
+        token = getattr(trial.learner, "cache_token", None)
+        return Program(trial, run, program.digest(run.trace(*specs).jaxpr, token))
+
+
+def program_digest(trial: Trial, task: Task, point: Point) -> str:
+    """`program.digest` of the tile's program."""
+    return traced(trial, task, point).digest
 
 
 def host_devices(count: int | None) -> None:

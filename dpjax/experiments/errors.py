@@ -33,18 +33,22 @@ def edges(alpha: float) -> list[Fraction]:
 
 
 def limits(alpha: float, total: int, scale: Fraction = Fraction(1)) -> NDArray[np.uint32]:
-    """``uint32[edges, 2]``: the largest mass, of ``total`` units, whose share times ``scale`` is at most each edge."""
-    masses = [min(int(edge / scale * total), 2**64 - 1) for edge in edges(alpha)]
-    return wide.encode(masses)
+    """``uint32[edges + 1, 2]``: the largest mass, of ``total`` units, whose share times ``scale`` is at most each edge.
+
+    The last one is the total: a mass beyond it is no error.
+    """
+    masses = [int(edge / scale * total) for edge in edges(alpha)]
+    return wide.encode([min(mass, 2**64 - 1) for mass in (*masses, total)])
 
 
 def binned(mass: Array, silent: Array, valid: Array, bounds: Array) -> Array:
     """``uint8[]`` of a trial: the bin of its largest error, ``uint64[k]``, and `SILENT` if any hypothesis is.
 
-    `INVALID` if any error is not valid, ``bool[k]``. 64-bit types enabled; bounds ``uint32[edges, 2]``.
+    `INVALID` if any error is not valid, ``bool[k]``, or beyond the total. 64-bit types enabled; bounds of `limits`.
     """
-    place = jnp.sum(wide.join(bounds) < jnp.max(mass), dtype=jnp.int32)
-    place = jnp.where(jnp.all(valid), place, INVALID)
+    most, ends = jnp.max(mass), wide.join(bounds)
+    place = jnp.sum(ends[:-1] < most, dtype=jnp.int32)
+    place = jnp.where(jnp.all(valid) & (most <= ends[-1]), place, INVALID)
     return (place + jnp.where(jnp.any(silent), SILENT, 0)).astype(jnp.uint8)
 
 
@@ -91,7 +95,7 @@ def as_mass(error: Any) -> tuple[Array, Array]:
     """
     error = jnp.asarray(error)
     if not jnp.issubdtype(error.dtype, jnp.floating):
-        return error.astype(jnp.uint64), jnp.ones(error.shape, bool)
+        return error.astype(jnp.uint64), error >= 0
     valid = (error >= 0) & (error <= 1)
     share = jnp.where(valid, error, 0).astype(jnp.float64)
     return jnp.round(share * float(SHARES)).astype(jnp.uint64), valid

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpjax.core import keys
 from dpjax.experiments.cells import Setting, digest_of
-from dpjax.experiments.engine import Engine, arguments_of, capacity, shape_of, tile_shape
+from dpjax.experiments.engine import Engine, arguments_of, capacity, shape_of, tile_shape, traced
 from dpjax.experiments.search import NStar, search
 from dpjax.experiments.study import Line, Study
 from dpjax.experiments.trial import Trial, point
@@ -137,10 +137,10 @@ def timed(study: Study, what: Forecast) -> list[Rate]:
             setting = visit.setting
             trial = Trial(setting.learner, setting.k, capacity(setting.n))
             where = point(bytes(8), setting.n, setting.plan(), setting.alpha, setting.task)
-            spent = []
+            program, spent = traced(trial, setting.task, where), []
             for tile in range(2):
                 begin = time.perf_counter()
-                list(machine.tiles(trial, setting.task, where, study.seed, tile, tile + 1))
+                list(machine.tiles(program, setting.task, where, study.seed, tile, tile + 1))
                 spent.append(max(time.perf_counter() - begin, 1e-9))
             work = tile_shape(trial)[0] * trial.capacity * trial.k
             found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))

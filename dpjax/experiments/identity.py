@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from pathlib import Path
 from types import FunctionType, NoneType
 from typing import Any
 
@@ -48,17 +49,21 @@ def label(value: Any) -> str:
     return _qualified(type(value))
 
 
-@lru_cache(maxsize=4096)
-def learner_digest(learner: Any) -> str:
-    """`digest` of a learner, once for each."""
-    return digest(learner, "learner")
+def module_of(thing: Any) -> str:
+    """The module of a class or function; of a script's own, the name under which it is imported."""
+    if thing.__module__ == "__main__" and (file := getattr(sys.modules["__main__"], "__file__", None)) is not None:
+        return Path(file).stem
+    return thing.__module__
 
 
 def _qualified(thing: Any) -> str:
-    return f"{thing.__module__}.{thing.__qualname__}"
+    return f"{module_of(thing)}.{thing.__qualname__}"
 
 
 def _object(value: Any, name: str) -> Any:
+    if not type(value).__dataclass_params__.frozen:
+        kind = type(value).__qualname__
+        raise InputError(name, "a frozen dataclass", f"{kind}, which is not frozen", "write @dataclass(frozen=True)")
     own = [field for field in fields(value) if not field.metadata.get("performance")]
     parts = [[field.name, describe(getattr(value, field.name), f"{name}.{field.name}")] for field in own]
     token = getattr(value, "cache_token", None)
@@ -66,10 +71,17 @@ def _object(value: Any, name: str) -> Any:
 
 
 def _array(value: Any, name: str) -> Any:
-    array = np.ascontiguousarray(value)
+    if jax.dtypes.issubdtype(getattr(value, "dtype", None), jax.dtypes.extended):
+        raise InputError(name, "an array of numbers", f"dtype {value.dtype}", "take keys in learn, not in a field")
+    array = np.asarray(value, order="C")
     if array.dtype.hasobject:
         raise InputError(name, "an array of numbers", f"dtype {array.dtype}", "convert it")
-    return ["array", array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+    return ["array", name_of(array.dtype), list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
+
+
+def name_of(dtype: np.dtype) -> str:
+    """A dtype's name with its byte order; of those beyond NumPy's, such as bfloat16, their own name."""
+    return dtype.name if dtype.kind == "V" else dtype.str
 
 
 def _sequence(value: Any, name: str) -> Any:
@@ -90,7 +102,7 @@ _KINDS: tuple[tuple[Any, Any], ...] = (
     (NoneType, lambda value, name: None),
     (Enum, lambda value, name: ["enum", label(value), value.name]),
     (bool | int | str, lambda value, name: value),
-    (float, lambda value, name: ["float", (value + 0.0).hex()]),
+    (float, lambda value, name: ["float", float(value).hex()]),
     (bytes, lambda value, name: ["bytes", value.hex()]),
     (np.ndarray | np.generic | jax.Array, _array),
     (tuple | list, _sequence),

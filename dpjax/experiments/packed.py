@@ -5,15 +5,18 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+
+from dpjax.experiments.identity import name_of
 
 
 def packed(value: Any) -> dict[str, Any]:
     """A table of an array or of bytes, compressed."""
     if isinstance(value, bytes):
         return {"bytes": _text(value)}
-    array = np.ascontiguousarray(value)
-    return {"array": array.dtype.str, "shape": list(array.shape), "data": _text(array.tobytes())}
+    array = np.asarray(value, order="C")
+    return {"array": name_of(array.dtype), "shape": list(array.shape), "data": _text(array.tobytes())}
 
 
 def unpacked(table: Mapping[str, Any]) -> Any:
@@ -21,7 +24,8 @@ def unpacked(table: Mapping[str, Any]) -> Any:
     data = zlib.decompress(base64.b85decode(table["bytes"] if "bytes" in table else table["data"]))
     if "bytes" in table:
         return data
-    return np.frombuffer(data, np.dtype(table["array"])).reshape(table["shape"])
+    found = np.frombuffer(data, jnp.dtype(table["array"])).reshape(table["shape"])
+    return found if found.shape else found[()]
 
 
 def _text(data: bytes) -> str:

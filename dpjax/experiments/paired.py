@@ -6,6 +6,7 @@ common.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,9 +19,9 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.bands import Floats, clopper_pearson
 
 _SET_ASIDE = 0.01  # of the error: that q lies outside of its own interval
-_POINTS = 65  # of the grid of q
-_STEPS = 90
-_FAR, _MISSED = 7.5, 1e-11  # standard deviations that a sum goes through, and no less than what is beyond (Bernstein)
+_TOLERANCE = 0.02  # of the half width, by which an end may be further out than it need be
+_POINTS, _STEP, _STEPS = 33, 1e-7, 200
+_MOST_TRIALS = 10**7
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def difference(first: int, second: int, both: int, trials: int, confidence: floa
 
     Raises InputError for counts that do not add up.
     """
-    checks.integer("trials", trials, 1)
+    checks.integer("trials", trials, 1, _MOST_TRIALS)
     for name, count in (("first", first), ("second", second), ("both", both)):
         checks.integer(name, count, 0, trials)
     checks.probability("confidence", confidence)
@@ -77,21 +78,35 @@ def _upper(first: int, second: int, trials: int, error: float) -> float:
     Outcomes are ordered by an approximate upper limit u. Outcomes whose u is at most the observed one form a region,
     and all (p, q) that give it a probability above ``error`` are kept; the end is the largest p - q among them. For a
     hundredth of the error, q is limited to its own exact interval. Where the approximation is good the end is close
-    to it, since the region is then about as likely for all (p, q) of one difference. The largest p for each q is found
-    exactly, the largest p - q on a grid of q, finer than p - q changes, and is moved outwards by what a parabola
-    between the points can add.
+    to it, since the region is then about as likely for all (p, q) of one difference.
+
+    The region is grown until its probability falls in p and rises in q, so the largest p for each q rises with q, up to
+    1 - q, and over q in [a, b] the largest p - q is at most that p at b less a, or 1 - 2 a. Intervals of q are halved
+    until that bound is within a fiftieth of the half width, and the end is the bound.
 
     Reference: Buehler, "Confidence intervals for the product of two binomial parameters", JASA 1957 (the ordering);
     Berger and Boos, "P values maximized over a confidence set for the nuisance parameter", JASA 1994.
     """
     kept = error * (1 - _SET_ASIDE)
+    z = abs(float(ndtri(error))) + 0.1
     low, high = (float(end) for end in clopper_pearson(second, trials, 1 - 2 * error * _SET_ASIDE / 2))
-    q = np.linspace(low, high, _POINTS)
-    ends = _largest(_region(first, second, trials, -float(ndtri(error))), trials, q, kept) - q
-    best = int(np.argmax(ends))
-    beside = ends[max(0, best - 1) : best + 2]
-    spare = (ends[best] - beside[np.isfinite(beside)].min()) / 4
-    return float(min(1 - low, ends[best] + spare))
+    probability = _Probability(_region(first, second, trials, z), trials, kept)
+    enough = _TOLERANCE * z * math.sqrt((first + second + z * z / 4) / trials / (trials + z * z))
+    edges = np.linspace(low, high, _POINTS)
+    zero, one = np.zeros_like(edges), 1 - edges
+    tops = _largest(probability, edges, zero, one, kept)
+    while True:
+        all_p = tops[1:] >= 1 - edges[1:] - _STEP  # then nothing but p + q <= 1 limits p
+        bounds = np.where(all_p, 1 - edges[:-1], tops[1:]) - edges[:-1]
+        attained = float(np.max(tops - edges)) - _STEP
+        wide = (bounds > max(attained, -1.0) + enough) & (np.diff(edges) > _STEP)
+        if not wide.any():
+            return float(min(1 - low, np.max(bounds, initial=tops[-1] - edges[-1])))
+        left, right = np.flatnonzero(wide), np.flatnonzero(wide) + 1
+        middles = (edges[left] + edges[right]) / 2
+        most = np.where(all_p[left], 1 - middles, np.clip(tops[right], 0, 1 - middles))
+        found = _largest(probability, middles, np.clip(tops[left], 0, 1 - middles), most, kept)
+        edges, tops = np.insert(edges, right, middles), np.insert(tops, right, found)
 
 
 def _region(first: int, second: int, trials: int, z: float) -> Floats:
@@ -115,38 +130,53 @@ def _region(first: int, second: int, trials: int, z: float) -> Floats:
     return np.maximum.accumulate(low)
 
 
-def _probability(most: Floats, trials: int, p: Floats, q: Floats) -> Floats:
+class _Probability:
     """Of the region, for each (p, q), rounded up: summed over the counts of the second alone that are not too rare."""
-    mean, far = trials * q, _FAR * np.sqrt(trials * q * (1 - q)) + _FAR**2 / 3
-    start = np.maximum(0, np.floor(mean - far))
-    steps = np.arange(int((np.minimum(trials, mean + far) - start).max()) + 1)
-    count = np.minimum(start[:, None] + steps, trials)
-    used = start[:, None] + steps <= trials
-    q, p = q[:, None], p[:, None]
-    choose = gammaln(trials + 1) - gammaln(count + 1) - gammaln(trials - count + 1)
-    weight = np.where(used, np.exp(choose + xlogy(count, q) + xlog1py(trials - count, -q)), 0.0)
-    share = np.clip(p / np.maximum(1 - q, 1e-300), 0.0, 1.0)
-    top = np.minimum(most[count.astype(np.int64)], trials - count)
-    inside = np.where(top >= 0, bdtr(np.maximum(top, 0), (trials - count).astype(np.int64), share), 0.0)
-    return np.minimum(1.0, np.sum(weight * inside, axis=1) + _MISSED)
+
+    def __init__(self, most: Floats, trials: int, level: float):
+        self.most, self.trials, self.missed = most, trials, 1e-4 * level
+        self.far = math.sqrt(2 * math.log(2 / self.missed))
+
+    def __call__(self, p: Floats, q: Floats) -> Floats:
+        trials = self.trials
+        mean = trials * q
+        far = self.far * np.sqrt(trials * q * (1 - q)) + self.far**2 / 3  # Bernstein
+        start = np.maximum(0, np.floor(mean - far))
+        steps = np.arange(int((np.minimum(trials, mean + far) - start).max()) + 1)
+        count = np.minimum(start[:, None] + steps, trials)
+        used = start[:, None] + steps <= trials
+        q, p = q[:, None], p[:, None]
+        choose = gammaln(trials + 1) - gammaln(count + 1) - gammaln(trials - count + 1)
+        weight = np.where(used, np.exp(choose + xlogy(count, q) + xlog1py(trials - count, -q)), 0.0)
+        share = np.clip(p / np.maximum(1 - q, 1e-300), 0.0, 1.0)
+        top = np.minimum(self.most[count.astype(np.int64)], trials - count)
+        inside = bdtr(np.maximum(top, 0), (trials - count).astype(np.int64), share)
+        return np.minimum(1.0, np.sum(weight * np.where(top >= 0, inside, 0.0), axis=1) + self.missed)
 
 
-def _largest(most: Floats, trials: int, q: Floats, level: float) -> Floats:
-    """For each q the largest p for which the region has this probability, to 1e-6 above; -inf where no p has it.
+def _largest(
+    probability: Callable[[Floats, Floats], Floats], q: Floats, low: Floats, high: Floats, level: float
+) -> Floats:
+    """For each q the largest p with at least this probability, to `_STEP` above; -inf where no p has it.
 
-    The probability falls in p: bisection, at points that a secant of its normal quantile proposes.
+    low, high: where it lies, if anywhere. The probability falls in p: bisection, at points that a secant of its normal
+    quantile proposes.
     """
-    low, high, goal = np.zeros_like(q), 1 - q, ndtri(level)
-    below, above = (ndtri(_probability(most, trials, p, q)) for p in (low, high))
+    goal = ndtri(level)
+    low, high = np.maximum(low - _STEP, 0.0), np.minimum(high + _STEP, 1 - q)
+    below, above = (ndtri(probability(p, q)) for p in (low, high))
     never, always = below < goal, above >= goal
     for step in range(_STEPS):
-        if not np.any((high - low > 1e-6) & ~never & ~always):
+        open_ = (high - low > _STEP) & ~never & ~always
+        if not open_.any():
             break
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.nan_to_num((below - goal) / (below - above), nan=0.5)
-        share = np.full_like(q, 0.5) if step % 3 == 2 else np.clip(share, 1e-4, 1 - 1e-4)
-        middle = low + (high - low) * share
-        found = ndtri(_probability(most, trials, middle, q))
-        low, below = np.where(found >= goal, middle, low), np.where(found >= goal, found, below)
-        high, above = np.where(found < goal, middle, high), np.where(found < goal, found, above)
-    return np.where(never, -np.inf, np.where(always, 1 - q, high))
+        share = np.full_like(q, 0.5) if step % 3 == 2 else np.clip(share, 1e-3, 1 - 1e-3)
+        middle = (low + (high - low) * share)[open_]
+        found = ndtri(probability(middle, q[open_]))
+        good = found >= goal
+        for ends, seen, moved in ((low, below, good), (high, above, ~good)):
+            at = np.flatnonzero(open_)[moved]
+            ends[at], seen[at] = middle[moved], found[moved]
+    return np.where(never, -np.inf, high)

@@ -6,8 +6,9 @@ draw counts its sampler, which is all that it is when it runs.
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
-from types import FunctionType, NoneType
+from types import NoneType
 from typing import Any
 
 import jax
@@ -108,13 +109,15 @@ class _Walker:
             return f"{type(value).__name__}({','.join(parts)})"
         if isinstance(value, type):
             return f"{value.__module__}.{value.__qualname__}"
-        if isinstance(value, FunctionType) or " at 0x" in (text := repr(value)):
-            raise _OpaqueError(f"a {type(value).__qualname__}")
-        return f"{type(value).__qualname__}:{text}"
+        if is_dataclass(value) and not isinstance(value, type):
+            parts = [f"{field.name}={self.value(getattr(value, field.name))}" for field in fields(value)
+                     if field.name not in _UNSEEN]  # fmt: skip
+            return f"{type(value).__qualname__}({','.join(parts)})"
+        raise _OpaqueError(f"a {type(value).__qualname__}")
 
 
 class _OpaqueError(Exception):
-    """A value that only its address tells from others."""
+    """A value of which not everything can be described, as its repr may leave out a part."""
 
 
 def _type(aval: Any) -> str:
@@ -124,7 +127,7 @@ def _type(aval: Any) -> str:
 def _array(value: Any) -> str:
     if jax.dtypes.issubdtype(getattr(value, "dtype", np.dtype(object)), jax.dtypes.prng_key):
         value = jax.random.key_data(value)
-    array = np.ascontiguousarray(value)
+    array = np.asarray(value, order="C")
     if array.dtype.hasobject:
         raise _OpaqueError(f"an object array {array.shape}")
-    return f"{array.dtype.str}{array.shape}{hashlib.sha256(array.tobytes()).hexdigest()}"
+    return f"{array.dtype.name}{array.shape}{hashlib.sha256(array.tobytes()).hexdigest()}"

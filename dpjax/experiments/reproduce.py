@@ -1,16 +1,19 @@
 """One trial of a study again, from its key alone."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts.hypothesis import sentences
+from dpjax.core import keys
 from dpjax.experiments import errors
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.engine import capacity
+from dpjax.experiments.engine import capacity, tile_shape
+from dpjax.experiments.program import digest
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Outcome, Point, Trial, point
 
@@ -35,29 +38,55 @@ class Reproduced:
 
 
 def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
-    """Trial ``trial`` of the setting's point and purpose: its data, hypotheses, errors, and the byte of its outcome."""
+    """Trial ``trial`` of the setting's point and purpose: its data, hypotheses, errors, and the byte of its outcome.
+
+    It runs in a batch with the trials beside it, as it does in a tile. Programs that compute the same may still round
+    floats differently: then a trial on the edge of a decision can end otherwise than the stored one.
+    """
     task, learner = setting.task, setting.learner
     run = Trial(learner, setting.k, capacity(setting.n))
-    key = setting.key_of(seed, trial)
-    where = point(bytes(8), setting.n, setting.plan(), setting.alpha, task)
+    where = point(setting.identity, setting.n, setting.plan(), setting.alpha, task)
+    block = tile_shape(run)[1]
+    root, first = np.asarray(jax.random.key_data(keys.root(seed))), trial - trial % block
     with jax.enable_x64(False):
-        outcome, byte, error = jax.tree.map(np.asarray, _program(run)(key, task, where))
+        arguments = (root, task, where, np.uint32(first), np.int32(trial - first))
+        outcome, byte, error = jax.tree.map(np.asarray, _compiled(run, block, arguments)(*arguments))
     n = setting.n
     x = learner.concepts.domain.decode(np.asarray(outcome.sample.x)[:n])
     return Reproduced(
-        key, np.asarray(x).tolist(), np.asarray(outcome.sample.y)[:n], described(learner.concepts, outcome.target),
-        described(learner.concepts, outcome.found), error.tolist(), int(byte),
-        bool(errors.successes(byte, setting.alpha)), bool(errors.silent(byte)),
+        setting.key_of(seed, trial), np.asarray(x).tolist(), np.asarray(outcome.sample.y)[:n],
+        described(learner.concepts, outcome.target), described(learner.concepts, outcome.found), error.tolist(),
+        int(byte), bool(errors.successes(byte, setting.alpha)), bool(errors.silent(byte)),
     )  # fmt: skip
 
 
-@lru_cache(maxsize=16)
-def _program(trial: Trial) -> Any:
-    """Jitted: (key, task, point) -> everything in the trial, its byte, and the errors of its hypotheses."""
+_KEPT: OrderedDict[str, Any] = OrderedDict()
+_MOST_KEPT = 16
 
-    def run(key: jax.Array, task: Task, where: Point) -> tuple[Outcome, jax.Array, jax.Array]:
-        outcome = trial.run(key, task, where)
-        return outcome, trial.byte(outcome, where), task.error(outcome.found, outcome.target)
+
+def _compiled(trial: Trial, block: int, arguments: tuple) -> Any:
+    """The program of `_lane`, traced anew; compiled ones are found again by what was traced."""
+    traced = _lane(trial, block).trace(*arguments)
+    name = digest(traced.jaxpr, getattr(trial.learner, "cache_token", None))
+    if name not in _KEPT:
+        _KEPT[name] = traced.lower().compile()
+        while len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return _KEPT[name]
+
+
+def _lane(trial: Trial, block: int) -> Any:
+    """Jitted: (root, task, point, first trial of a block, place in it) -> outcome, byte, and errors of that trial."""
+
+    def run(root: Any, task: Task, where: Point, first: Any, place: Any) -> tuple[Outcome, jax.Array, jax.Array]:
+        of_point = keys.of_point(jax.random.wrap_key_data(root, impl="threefry2x32"), where.identity)
+        own = jax.vmap(keys.of_trial, (None, 0))(of_point, first + jnp.arange(block, dtype=jnp.uint32))
+
+        def one(key: jax.Array) -> tuple[Outcome, jax.Array, jax.Array]:
+            outcome = trial.run(key, task, where)
+            return outcome, trial.byte(outcome, where), task.error(outcome.found, outcome.target)
+
+        return jax.tree.map(lambda part: part[place], jax.lax.map(one, own, batch_size=block))
 
     return jax.jit(run)
 

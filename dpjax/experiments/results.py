@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments import comparisons
+from dpjax.experiments import comparisons, errors
 from dpjax.experiments.store import Store
 
 LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
@@ -82,7 +82,7 @@ class Result:
 
     def n_star_at(self, alphas: Sequence[float], confidence: float = 0.95) -> pa.Table:
         """Brackets of n* for other alphas, from the trials of the curves; see `comparisons.brackets_at`."""
-        asked = [alphas] if isinstance(alphas, int | float) else list(alphas)
+        asked = list(alphas) if isinstance(alphas, Iterable) else [alphas]
         return _listed(comparisons.brackets_at(self.data["points"], self._outcomes(), asked, confidence))
 
     def plot(self, path: str | Path, **how: Any) -> list[Path]:
@@ -103,7 +103,13 @@ class Result:
             advice = "load it from its folder: Result.load(folder)"
             raise InputError("result", "a result with the folder of its trials", "none", advice)
         with Store(self.folder, read_only=True) as store:
-            return {name: store.cell(name).rows["outcome"] for name in {row["cell"] for row in self.data["points"]}}
+            found = {name: store.cell(name).rows["outcome"] for name in {row["cell"] for row in self.data["points"]}}
+        for row in self.data["points"]:
+            seen = found[row["cell"]][: row["trials"]]
+            if len(seen) < row["trials"] or errors.successes(seen, row["alpha"]).sum() != row["successes"]:
+                given = f"other trials in cell {row['cell']} of {self.folder}"
+                raise InputError("result", "the trials that it counts", given, "run the study again in this folder")
+        return found
 
     def __repr__(self) -> str:
         points, stars, failed = (len(self.data.get(name, ())) for name in ("points", "n_star", "failures"))

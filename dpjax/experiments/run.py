@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError, replace_file
 from dpjax.experiments import errors
 from dpjax.experiments.bands import fit_exponent, simultaneous_band
@@ -37,17 +38,48 @@ def run(
     quiet: none.
 
     A point that raises is recorded with its traceback among the result's failures, and the others go on; the next run
-    tries it again. Raises InputError where the folder cannot be used.
+    tries it again. Trials whose errors are no numbers are stored as they are, and their point fails again. Raises
+    InputError where the folder cannot be used.
     """
     out = Path(out)
     with ExitStack() as stack:
         store = stack.enter_context(Store(out))
         machine = stack.enter_context(Engine()) if engine is None else engine
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
-        replace_file(out / "study.json", json.dumps(study.to_dict(), indent=1).encode())
+        config = study.to_dict()
+        known = _known(out, config)
         cells = Cells(store, machine, study.seed, seen.trials)
-        result = Result(measure(study, cells, seen.step, lambda part: save(part, out)), out)
+        save(_joined(_about(study) | _EMPTY | {"left": len(study.lines)}, known), out)
+        replace_file(out / "study.json", json.dumps(config, indent=1, allow_nan=False).encode())
+        result = Result(measure(study, cells, seen.step, lambda part: save(_joined(part, known), out)), out)
+        save(result.data, out)
     return result
+
+
+_EMPTY: dict[str, Any] = {"points": [], "n_star": [], "exponents": [], "exponents_all_k": [], "failures": []}
+
+
+def _known(out: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier run of the same study found; empty if there is none."""
+    try:
+        found = Result.load(out).data
+    except InputError:
+        return _EMPTY
+    return found if found["config"] == json.loads(json.dumps(config)) else _EMPTY
+
+
+def _joined(part: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The rows of this run so far, and for curves that it has not come to those of an earlier run."""
+    places = ("learner", "k", "epsilon")
+    own = {tuple(row[at] for at in places) for name in ("points", "n_star", "failures") for row in part[name]}
+    earlier = {name: [row for row in known[name] if tuple(row[at] for at in places) not in own]
+               for name in ("points", "n_star", "failures")}  # fmt: skip
+    if not any(earlier.values()):
+        return part
+    joined = {name: part[name] + rows for name, rows in earlier.items()}
+    fits = {name: known[name] for name in ("exponents", "exponents_all_k") if not part[name]}
+    seen = {tuple(row[at] for at in places) for rows in earlier.values() for row in rows}
+    return part | joined | fits | {"left": max(0, part["left"] - len(seen))}
 
 
 def save(data: dict[str, Any], out: Path) -> None:
@@ -68,8 +100,7 @@ def measure(
     points: list[dict[str, Any]] = []
     stars: list[dict[str, Any]] = []
     failures: list[dict[str, Any]] = []
-    about = {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
-             "device": device_kind()}  # fmt: skip
+    about = _about(study)
     data: dict[str, Any] = {}
     for done, line in enumerate(study.lines):
         star = None
@@ -89,6 +120,11 @@ def measure(
         keep(data)
     step("done", len(study.lines), len(study.lines))
     return data
+
+
+def _about(study: Study) -> dict[str, Any]:
+    return {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
+            "device": device_kind()}  # fmt: skip
 
 
 def find(line: Line, study: Study, cells: Cells) -> NStar:

@@ -1,9 +1,9 @@
 """An object as a configuration would write it, so that what made a result can be built again from the result."""
 
-import sys
+import json
+import math
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -12,29 +12,40 @@ import numpy as np
 
 from dpjax.core.checks import InputError
 from dpjax.experiments.build import public_names
+from dpjax.experiments.identity import module_of
 from dpjax.experiments.packed import packed
+
+_JSON = (bool, int, str)
 
 
 def spec_of(value: Any, name: str = "value") -> Any:
-    """JSON-ready, for `build.Builder.build`: dataclasses as tables with ``use``, enums as values, arrays packed.
+    """JSON-ready, for `build.Builder.build`, which takes every part of it literally.
+
+    Dataclasses and named tuples are {"use": path, "fields": {...}}, enums {"enum": path, "member": name}, arrays
+    packed, functions and classes {"name": path}, sets {"set": [...]}, floats that JSON lacks {"float": text}.
 
     Raises InputError for what cannot be named, such as a lambda.
     """
     if isinstance(value, Enum):
-        return value.value
-    if value is None or isinstance(value, bool | int | float | str):
+        return {"enum": path_of(type(value), name), "member": value.name}
+    if value is None or type(value) in _JSON:
         return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, bytes | np.generic | np.ndarray | jax.Array):
         return packed(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):  # a NamedTuple
         own = {field: spec_of(part, f"{name}.{field}") for field, part in zip(value._fields, value, strict=True)}
-        return {"use": path_of(type(value), name), **own}
+        return {"use": path_of(type(value), name), "fields": own}
+    if isinstance(value, frozenset):
+        parts = [spec_of(part, name) for part in value]
+        return {"set": sorted(parts, key=json.dumps)}
     if isinstance(value, tuple | list):
         return [spec_of(part, f"{name}[{i}]") for i, part in enumerate(value)]
     if is_dataclass(value) and not isinstance(value, type):
         own = {field.name: spec_of(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
                if field.init}  # fmt: skip
-        return {"use": path_of(type(value), name), **own}
+        return {"use": path_of(type(value), name), "fields": own}
     if isinstance(value, FunctionType | type):
         return {"name": path_of(value, name)}
     raise InputError(
@@ -62,7 +73,4 @@ def path_of(thing: Any, name: str) -> str:
         return own
     if "<" in own:
         raise InputError(name, "a class or function of a module", own, "define it at a module's top level")
-    module = thing.__module__
-    if module == "__main__" and (file := getattr(sys.modules[module], "__file__", None)) is not None:
-        module = Path(file).stem  # of a script: its name when it is imported
-    return f"{module}:{own}"
+    return f"{module_of(thing)}:{own}"

@@ -140,6 +140,9 @@ class Study:
             fixed["search"] = Search()
         for name, value in fixed.items():
             object.__setattr__(self, name, value)
+        if self.search is not None and self.accuracy.beta + self.search.gamma >= 1:
+            room = f"below 1 - beta = {1 - self.accuracy.beta:g}"
+            raise InputError("search.gamma", room, repr(self.search.gamma), "choose a smaller gamma")
         for line in self.lines:
             try:
                 line.guarantee()

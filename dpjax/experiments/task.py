@@ -47,14 +47,13 @@ class Task:
     flips: Any
 
     def __init__(self, concepts: Any, distribution: Any, targets: Any = None, noise: float = 0.0):
-        self.concepts, self.distribution = concepts, distribution
         checks.members("concepts", concepts, ("domain", "predict", "error"), "see dpjax.concepts.base")
         checks.members("distribution", distribution, ("draw",), "for example dpjax.uniform(concepts.domain)")
         if (why := getattr(distribution, "misfit", lambda domain: None)(concepts.domain)) is not None:
             raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
         rate = noise_of(noise)
-        self.flips = rate if rate else None
-        self.targets = _encoded(concepts, _default(concepts, distribution) if targets is None else targets)
+        encoded = _encoded(concepts, _default(concepts, distribution) if targets is None else targets)
+        self._fill(concepts, distribution, encoded, rate if rate else None)
         self._check()
 
     @property
@@ -74,9 +73,11 @@ class Task:
     def tree_unflatten(cls, concepts: Any, leaves: Any) -> "Task":
         """From any leaves, unchecked."""
         made = object.__new__(cls)
-        made.concepts = concepts
-        made.distribution, made.targets, made.flips = leaves
+        made._fill(concepts, *leaves)
         return made
+
+    def _fill(self, concepts: Any, distribution: Any, targets: Any, flips: Any) -> None:
+        vars(self).update(concepts=concepts, distribution=distribution, targets=targets, flips=flips)
 
     def draw(self, key: Array, n: Any, k: int = 1, capacity: int | None = None) -> tuple[Sample, Hypothesis]:
         """n labelled examples in a buffer, and the k targets of their label columns.
@@ -117,7 +118,7 @@ class Task:
             share = mass.astype(jnp.float64) / self._divisor()
             if self.flips is not None:
                 share = share * (1 - jnp.asarray(self.flips).astype(jnp.float64) / 2**31)
-            return jnp.where(valid, share, jnp.nan).astype(jnp.float32)
+            return jnp.where(valid & (share <= 1), share, jnp.nan).astype(jnp.float32)
 
     def mass(self, found: Any, target: Hypothesis) -> tuple[Array, Array]:
         """On which they differ, ``uint64[k]`` in units, and whether it is an error; 64-bit types enabled."""
@@ -137,6 +138,14 @@ class Task:
     def digest(self) -> str:
         """What the task is, 64 hexadecimal digits: of class, distribution, targets and noise."""
         return digest([self.concepts, self.distribution, self.targets, self.flips], "task")
+
+    @cached_property
+    def class_digest(self) -> str:
+        """What the concept class is, 64 hexadecimal digits."""
+        return digest(self.concepts, "concepts")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Task does not change: make another one in place of setting {name}")
 
     def __repr__(self) -> str:
         law = type(self.distribution).__name__

@@ -23,7 +23,7 @@ class Point:
     """The numbers of one point of a study, all traced.
 
     identity: ``uint32[2]``, what the trials' keys are derived from. n: ``int32[]``. plan: the learner's.
-    bounds: ``uint32[edges, 2]``, see `errors.limits`.
+    bounds: ``uint32[edges + 1, 2]``, see `errors.limits`.
     """
 
     identity: Array | np.ndarray

@@ -48,7 +48,7 @@ def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=10
 
 
 def run(machine, trial, task, where, first=0, last=TILES):
-    return [tile.tolist() for tile in machine.tiles(trial, task, where, SEED, first, last)]
+    return [tile.tolist() for tile in machine.tiles(engine.traced(trial, task, where), task, where, SEED, first, last)]
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,9 @@ def test_points_have_streams_of_their_own(machine, reference):
     trial, task, where = problem()
     moved = point(b"another identity", 60, where.plan, 0.2, task)
     assert run(machine, trial, task, moved) != reference
-    other_seed = [tile.tolist() for tile in machine.tiles(trial, task, where, SEED + 1, 0, TILES)]
+    other_seed = [
+        tile.tolist() for tile in machine.tiles(engine.traced(trial, task, where), task, where, SEED + 1, 0, TILES)
+    ]
     assert other_seed != reference
 
 
@@ -196,7 +198,7 @@ import jax
 assert len(jax.local_devices()) == {devices}
 assert jax.config.jax_enable_x64 == (os.environ["JAX_ENABLE_X64"] == "1")
 with engine.Engine(in_flight={in_flight}) as machine:
-    found = [tile.tolist() for tile in machine.tiles(*problem(), {seed}, 0, {tiles})]
+    found = [tile.tolist() for tile in machine.tiles(engine.traced(*problem()), *problem()[1:], {seed}, 0, {tiles})]
     print(json.dumps([found, machine.programs, engine.device_kind()]))
 """
 
@@ -296,7 +298,7 @@ def test_what_is_wrong_with_an_experiment_is_said(machine):
 
 def test_tiles_can_be_given_up(machine, reference):
     """Stopping after the first tile leaves the engine usable."""
-    for tile in machine.tiles(*problem(), SEED, 0, 1000):
+    for tile in machine.tiles(engine.traced(*problem()), *problem()[1:], SEED, 0, 1000):
         assert tile.tolist() == reference[0]
         break
     assert run(machine, *problem()) == reference

@@ -32,10 +32,14 @@ def test_the_grid_fits_into_seven_bits_and_has_what_people_ask_for():
 def test_success_is_decided_exactly(total, alpha, noise):
     """At the largest mass whose share is at most alpha, and one unit above."""
     scale = 1 - 2 * noise
-    most = min(int(Fraction(repr(alpha)) / scale * total), 2**64 - 1)
-    for mass in (max(0, most - 1), most, min(most + 1, 2**64 - 1)):
+    end = min(total, 2**64 - 1)
+    most = min(int(Fraction(repr(alpha)) / scale * total), end)
+    for mass in (max(0, most - 1), most, min(most + 1, end)):
         found = byte([mass], alpha, total, scale)
         assert bool(errors.successes(found, alpha)) == (mass * scale <= Fraction(repr(alpha)) * total)
+    if end == total:
+        assert errors.bins(byte([total], alpha, total, scale)) < errors.INVALID
+        assert errors.bins(byte([total + 1], alpha, total, scale)) == errors.INVALID, "more than everything"
 
 
 def test_the_largest_of_the_errors_counts():

@@ -17,18 +17,19 @@ def ends(trials, confidence):
     return np.array(counts), np.array([[one.lower, one.upper] for one in found])
 
 
-@pytest.mark.parametrize(("trials", "confidence"), [(1, 0.95), (7, 0.9), (12, 0.95)])
+@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.9, 0.99, 0.9999])
+@pytest.mark.parametrize("trials", [1, 2, 3, 6, 8, 13])
 def test_coverage_is_exact_for_every_probability(trials, confidence):
-    """Summed over all outcomes, at 400 pairs (p, q) and the corners."""
+    """Summed over all outcomes: each side misses with at most half of the error, also where p + q = 1."""
     counts, interval = ends(trials, confidence)
     generator = np.random.default_rng(0)
-    tried = [*generator.dirichlet([0.5] * 3, 400), (0, 0, 1), (1, 0, 0), (0.5, 0.5, 0), (0.999, 0.001, 0)]
-    worst = 1.0
-    for p, q, _ in tried:
-        mass = multinomial.pmf(np.column_stack([counts, trials - counts.sum(1)]), trials, [p, q, 1 - p - q])
-        inside = (interval[:, 0] <= p - q + 1e-12) & (p - q <= interval[:, 1] + 1e-12)
-        worst = min(worst, mass[inside].sum())
-    assert confidence <= worst
+    line = [(p, 1 - p, 0.0) for p in (*np.linspace(0, 1, 101), 0.009, 0.0109)]
+    tried = np.array([*generator.dirichlet([0.5] * 3, 200), *line, (0, 0, 1), (0.99, 0.001, 0.009)])
+    outcomes = np.column_stack([counts, trials - counts.sum(1)])
+    mass = np.array([multinomial.pmf(outcomes, trials, one) for one in tried])
+    gap = (tried[:, 0] - tried[:, 1])[:, None]
+    for missed in (gap > interval[:, 1] + 1e-9, gap < interval[:, 0] - 1e-9):
+        assert (mass * missed).sum(1).max() <= (1 - confidence) / 2 + 1e-9
 
 
 def test_coverage_in_simulated_studies():
@@ -49,7 +50,7 @@ def test_width_is_near_the_normal_one(first, second, both, trials):
     found = difference(first, second, both, trials)
     rate, gap = (first + second) / trials, (first - second) / trials
     width = 2 * 1.96 * math.sqrt((rate - gap**2) / trials)
-    assert width < found.upper - found.lower < 1.04 * width
+    assert width < found.upper - found.lower < 1.06 * width
     assert found.lower < gap < found.upper and found.ratio < 0.9
     mirrored = difference(second, first, both, trials)
     assert (mirrored.lower, mirrored.upper) == (-found.upper, -found.lower)
@@ -69,7 +70,16 @@ def test_ends_of_the_range():
 
 
 @pytest.mark.parametrize(
-    "wrong", [(-1, 0, 0, 5), (3, 3, 0, 5), (0, 0, 0, 0), (1.5, 0, 0, 5), (True, 0, 0, 5), (1, 0, 0, 5, 1.0)]
+    "wrong",
+    [
+        (-1, 0, 0, 5),
+        (3, 3, 0, 5),
+        (0, 0, 0, 0),
+        (1.5, 0, 0, 5),
+        (True, 0, 0, 5),
+        (1, 0, 0, 5, 1.0),
+        (1, 0, 0, 10**8),
+    ],
 )
 def test_counts_that_do_not_add_up_are_refused(wrong):
     with pytest.raises(InputError):
