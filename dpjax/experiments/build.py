@@ -104,6 +104,9 @@ class Builder:
 
     def _module(self, name: str, module: str) -> Any:
         if module not in self.imports and module.split(".")[0] != "dpjax":
+            if module == "__main__":
+                advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
+                raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
             raise InputError(
                 name, "a module named by --import", repr(module),
                 f"add --import {module} (in Python: imports=[{module!r}]): a configuration alone runs no code",

@@ -85,7 +85,8 @@ def in_fresh_processes(packed: Sequence[str]) -> list[list[dict[str, str]]]:
             process.kill()
     for process, (_, errors) in zip(started, ended, strict=True):
         if process.returncode:
-            raise Skipped(f"a fresh process could not build the learner: {errors.strip().splitlines()[-1:]}")
+            last = (errors.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
+            raise Skipped(f"a fresh process could not build the learner: {last}")
     return [json.loads(out.strip().splitlines()[-1]) for out, _ in ended]
 
 
@@ -101,9 +102,12 @@ def packed(learner: Any, k: int, task: Task | None) -> str:
     """A learner, or how it is `Written`, for a fresh process."""
     on_host = None if task is None else (task.concepts, [jax.tree.map(np.asarray, part) for part in _parts(task)])
     try:
-        return base64.b64encode(pickle.dumps((learner, k, on_host))).decode()
+        text = pickle.dumps((learner, k, on_host))
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Skipped(f"a fresh process cannot be given the learner: {error}") from error
+    if b"__main__" in text:
+        raise Skipped("a fresh process cannot import what a notebook or a script defines: move it into a module")
+    return base64.b64encode(text).decode()
 
 
 def _parts(task: Task) -> list[Any]:

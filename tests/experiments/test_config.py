@@ -192,6 +192,11 @@ def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, ou
         assert "a_" in caught.value.trace and "dpjax/experiments" not in caught.value.trace
 
 
+def test_what_a_notebook_defined_is_named_as_such():
+    with pytest.raises(InputError, match="code of a notebook or a shell; move it into a module"):
+        config.study_of(data(learners={"m": "__main__:Mine"}))
+
+
 def test_positional_arguments_skip_what_is_known():
     builder = Builder().knowing(concepts=Points(Domain(8)), domain=Domain(8), k=1)
     assert builder.build("learner", "Independent(KLN, zcdp)").composition == "zcdp"

@@ -1,8 +1,14 @@
 """Notebooks: no stored outputs, and every code cell runs, with few trials."""
 
 import json
+import re
+import tempfile
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+
+import dpjax as dp
 
 
 def vc1(space, printed):
@@ -28,7 +34,74 @@ def geometry(space, printed):
     assert abs(space["cells_of"].chance.sum() - 1) < 1e-9 and "the theorem: 13 rounds" in printed
 
 
-NAMES = {"vc1": vc1, "many_concepts": many_concepts, "geometry": geometry}
+def quickstart(space, printed):
+    assert space["curve"].shape == (4, 200, 1) and (np.diff(space["success"]) >= 0).all()
+    assert space["success"][-1] == 1 and "610" in printed
+    stars = {(row["learner"], row["epsilon"]): row for row in space["result"].n_star.to_pylist()}
+    assert len(stars) == 4 and all(row["n_high"] < row["theorem"] for row in stars.values())
+    without, two, one = (stars[at]["n_high"] for at in (("not private", 1), ("KLN", 2), ("KLN", 1)))
+    assert without < two < one
+    gaps = space["differences"]
+    assert len(gaps) >= 3 and (gaps["upper"] > 0).all() and (gaps["ratio"] < 1).any()
+    assert space["picture"].read_bytes().startswith(b"\x89PNG") and str(space["picture"]) in printed
+    assert len(space["again"].x) == space["n"] and "1 iff x <= " in printed
+
+
+def learner(space, printed):
+    assert "it succeeds at its sample size: passed" in printed and "no guarantee is exceeded: passed" in printed
+    assert "move it into a module" in printed or "cannot be given the learner" in printed
+    assert np.isclose(space["report"].epsilon_found, 1)
+    assert space["refuted"].violated and np.isclose(space["refuted"].epsilon_found, 2)
+    good = space["result"].curves.to_pandas().groupby("learner")["successes"].sum()
+    assert good["permute-and-flip"] > good["KLN"] and len(space["differences"]) == 5
+    edited_cells(space)
+
+
+def edited_cells(space):
+    """A cell that is run again computes nothing; an edited one is computed again, and its results are others."""
+    (cell,) = (code for code in space["cells"] if "class PermuteAndFlip" in code)
+    counted = []
+    watch = SimpleNamespace(step=lambda *_: None, trials=counted.append)
+
+    def successes(code):
+        exec(code, space)
+        counted.clear()
+        again = dp.Study(space["task"], {"permute-and-flip": space["mine"]}, n=[25], trials=50)
+        found = again.run(space["folder"], progress=watch)
+        return sum(counted), found.curves["successes"].to_pylist()[0]
+
+    new, before = successes(cell)
+    assert new == 0
+    new, after = successes(cell.replace("-errors, plan.epsilon", "-errors, 2 * plan.epsilon"))
+    assert new >= 50 and after > before
+    assert successes(cell) == (0, before)
+
+
+def concept_class(space, printed):
+    assert all(one.verdict == "passed" for one in space["findings"])
+    (mistake,) = space["mistakes"]
+    assert mistake.check == "pieces are the errors of all concepts" and "in place of" in printed
+    assert space["error"] <= 0.1 and "(1, 0)-DP" in printed
+    stars = [space["brackets"][d] for d in (8, 24, 64)]
+    assert all(low <= high < theorem for low, high, theorem in stars)
+    assert stars[0][1] < stars[2][0] and space["again"].success
+
+
+def mechanism(space, printed):
+    assert np.isclose(space["report"].epsilon_found, 1) and 0.8 < space["sampled"].epsilon_found <= 1
+    slack = list(space["slack"].values())
+    assert slack == sorted(slack, reverse=True) and slack[-1] < slack[0] / 2
+    assert space["refuted"].violated and space["refuted"].epsilon_found == np.inf
+    yes = [space["refuted"].witness[side][1] for side in ("database", "neighbour")]
+    assert abs(yes[0] - yes[1]) == 1 and f"neighbour {space['refuted'].witness['neighbour']}" in printed
+    assert space["refuted_by_samples"].violated and not space["sampled"].violated
+    assert "no guarantee is exceeded: passed" in printed
+
+
+NAMES = {
+    "vc1": vc1, "many_concepts": many_concepts, "geometry": geometry, "quickstart": quickstart, "learner": learner,
+    "class": concept_class, "mechanism": mechanism,
+}  # fmt: skip
 
 
 def cells(root, name):
@@ -45,13 +118,30 @@ def test_no_outputs_are_stored(root, name):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(root, name))
 
 
+def test_quickstart_begins_with_the_cell_of_the_readme(root):
+    readme = (root / "README.md").read_text().partition("## In a notebook")[2]
+    block = re.search(r"^```python\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    assert "".join(cells(root, "quickstart")[0]["source"]) + "\n" == block[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_it_links_to_exists(root, name):
+    found = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+    text = "".join("".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown")
+    linked = re.findall(r"\]\(([^)]*)\)", text)
+    assert not [path for path in linked if not (root / "notebooks" / path).exists()]
+    assert linked or name in ("vc1", "many_concepts", "geometry")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_it_runs(root, name, monkeypatch, capsys):
+def test_it_runs(root, name, tmp_path, monkeypatch, capsys):
     """Cell by cell in one namespace, as Python runs them; no kernel is needed."""
     monkeypatch.setenv("DPJAX_TRIALS", "50")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    sources = ["".join(cell["source"]) for cell in cells(root, name)]
     space = {"__name__": "__main__"}
-    for number, cell in enumerate(cells(root, name)):
-        exec(compile("".join(cell["source"]), f"{name}.ipynb, code cell {number}", "exec"), space)
-    NAMES[name](space, capsys.readouterr().out)
+    for number, source in enumerate(sources):
+        exec(compile(source, f"{name}.ipynb, code cell {number}", "exec"), space)
+    NAMES[name](space | {"cells": sources}, capsys.readouterr().out)
     assert not space["report"].violated

@@ -1,5 +1,6 @@
 """Each check of a learner finds its planted fault; sound learners pass all of them."""
 
+import sys
 from functools import cache
 
 import pytest
@@ -83,6 +84,14 @@ def test_what_a_fresh_process_cannot_be_given_is_skipped():
     local = type("Local", (Learner,), {"__module__": "nowhere"})
     found = run_check(identity.hash_seeds_do_not_matter, LearnerUnderTest(local(f.CONCEPTS)))
     assert found.verdict == "skipped" and "fresh process" in found.given
+
+
+def test_what_a_notebook_defines_is_skipped_without_a_process(monkeypatch):
+    local = type("Local", (Learner,), {"__module__": "__main__"})
+    monkeypatch.setattr(sys.modules["__main__"], "Local", local, raising=False)
+    monkeypatch.setattr(identity, "in_fresh_processes", None)
+    found = run_check(identity.hash_seeds_do_not_matter, LearnerUnderTest(local(f.CONCEPTS)))
+    assert found.verdict == "skipped" and "move it into a module" in found.given
 
 
 def test_an_error_in_the_code_is_an_error_with_its_traceback():
