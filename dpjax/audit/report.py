@@ -63,8 +63,9 @@ class Report:
 
     def __str__(self) -> str:
         claim, relation = self.claim, self.claim.neighboring.value
+        constants = " (printed)" if self.calibration == "printed" else ""
         lines = [
-            f"{self.target} ({self.calibration}): {self.verdict}",
+            f"{self.target}{constants}: {self.verdict}",
             f"  claimed   epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}, {relation}",
             f"  found     epsilon {self.epsilon_found:.6g} at that delta, delta {self.delta_found:.6g} at that epsilon",
             f"  method    {self.method}, confidence {self.confidence:g}: {self.evidence}",

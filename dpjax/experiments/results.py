@@ -1,6 +1,7 @@
 """What a study found: tables, a figure, and the file that holds both."""
 
 import json
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,13 @@ class Result:
         path = Path(path)
         formats = (path.suffix[1:],) if path.suffix else ("png", "svg")
         return plot_curve(self.data, path.with_suffix(""), formats, **how)
+
+    def _repr_png_(self) -> bytes | None:
+        """The figure, which a notebook shows; none before a curve is measured."""
+        if not self.data["points"]:
+            return None
+        with tempfile.TemporaryDirectory() as folder:
+            return self.plot(Path(folder) / "figure.png")[0].read_bytes()
 
     def _outcomes(self) -> dict[str, Any]:
         """The bytes of the trials of every point, by the name of its cell."""

@@ -1,0 +1,210 @@
+"""Learners that compare equal and differ, values written to a result and read back, and results beside their store."""
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+from enum import Enum, IntEnum
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental import pallas
+
+import dpjax as dp
+from dpjax.core.checks import InputError
+from dpjax.core.plans import Number, down, plan_type
+from dpjax.experiments import run
+from dpjax.experiments.build import Builder
+from dpjax.experiments.cells import Cells
+from dpjax.experiments.engine import Engine
+from dpjax.experiments.identity import digest
+from dpjax.experiments.packed import packed, unpacked
+from dpjax.experiments.program import digest as program_digest
+from dpjax.experiments.results import Result
+from dpjax.experiments.spec import spec_of
+from dpjax.experiments.store import Store
+
+CONCEPTS = dp.Points(dp.Domain(2**10))
+TASK = dp.Task(CONCEPTS, dp.uniform(CONCEPTS.domain), [3])
+ADDED = 0
+
+
+@plan_type
+class Plan:
+    """epsilon, ``float32[]``."""
+
+    epsilon: Number
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Answers a number that its fields and a global decide, with no private rows in it."""
+
+    concepts: Any
+    number: Any = 3
+    hidden: int = field(default=0, compare=False)
+    neighboring = dp.Neighboring.REPLACE_ONE
+    spends = "pure"
+
+    def plan(self, privacy, accuracy, n=None):
+        return Plan(down(privacy.epsilon))
+
+    def learn(self, key, sample, plan):
+        number = jnp.asarray(np.uint32(2**24 + 3) * self.number) % 7 + self.hidden + ADDED
+        return dp.Hypothesis.of(jnp.stack([jnp.uint32(0), number.astype(jnp.uint32)])[None])
+
+    def guarantee(self, plan):
+        return None
+
+    def sample_size(self, privacy, accuracy):
+        return 10
+
+
+def cell(learner, out):
+    study = dp.Study(TASK, {"it": learner}, n=[20], trials=8)
+    with Store(out) as store, Engine(1) as machine:
+        return Cells(store, machine, 0).cell(replace(study.lines[0].setting, n=20))
+
+
+def test_learners_that_compare_equal_have_cells_of_their_own(tmp_path, monkeypatch):
+    """1 and 1.0, a field that does not compare, and a global that was changed in a running process."""
+    assert Fixed(CONCEPTS, 1) == Fixed(CONCEPTS, 1.0) and Fixed(CONCEPTS) == Fixed(CONCEPTS, hidden=4)
+    learners = [Fixed(CONCEPTS, 1), Fixed(CONCEPTS, 1.0), Fixed(CONCEPTS, 1, 4)]
+    study = dp.Study(TASK, dict(zip("abc", learners, strict=True)), n=[20], trials=8)
+    with Store(tmp_path / "together") as store, Engine(1) as machine:
+        cells = Cells(store, machine, 0)
+        together = [cells.cell(replace(line.setting, n=20)) for line in study.lines]
+    alone = [cell(learner, tmp_path / str(i)) for i, learner in enumerate(learners)]
+    assert together == alone and len(set(alone)) == 3
+    monkeypatch.setitem(globals(), "ADDED", 1)
+    assert cell(learners[0], tmp_path / "0") not in alone
+
+
+def test_what_a_grid_of_a_kernel_maps_to_is_never_overlooked():
+    def program(step):
+        def kernel(given, out):
+            out[...] = given[...]
+
+        spec = pallas.BlockSpec((2,), lambda i: (i * step,))
+        call = pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((4,), jnp.uint32), grid=(2,), in_specs=[spec],
+                                  out_specs=pallas.BlockSpec((2,), lambda i: (i,)), interpret=True)  # fmt: skip
+        return jax.make_jaxpr(call)(jnp.zeros(4, jnp.uint32))
+
+    with pytest.raises(InputError, match="canonical description"):
+        program_digest(program(0))
+
+
+class Swap(Enum):
+    A = "B"
+    B = "A"
+
+
+class Level(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Ends(NamedTuple):
+    low: Any
+    high: Any
+
+
+@dataclass(frozen=True)
+class Holds:
+    name: Any = None
+    array: Any = None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Swap.B, (Swap.A, Swap.B), Level.HIGH, "KLN", "Domain(4)", "a(1)", "x:y", "2**10", Ends(1, Ends("KLN", 2.5)),
+        Holds("hello", (1, 2)), Holds(Holds("use", "fields")), math.inf, -math.inf, 0.1, 3, 3.0, True, None, (), ((),),
+        frozenset({"a", "b"}), np.float32(0.5), np.int64(7), b"\x00\xff", len, Holds, dp.KLN(CONCEPTS),
+    ],
+)  # fmt: skip
+def test_what_a_result_says_of_a_value_is_read_to_the_letter(value):
+    if value is len:
+        with pytest.raises(InputError):
+            spec_of(value)
+        return
+    written = json.loads(json.dumps(spec_of(Holds(value), "it"), allow_nan=False))
+    found = Builder((__name__,)).build("it", written).name
+    assert digest(found) == digest(value) and type(found) is type(value)
+
+
+def test_arrays_without_dimension_stay_so():
+    assert digest(np.array(3.0)) != digest(np.array([3.0]))
+    for value in (np.float32(0.5), np.array(2, np.uint8), jnp.bfloat16(1.5), np.zeros((0, 3)), jnp.arange(3)):
+        again = unpacked(json.loads(json.dumps(packed(value))))
+        assert again.shape == value.shape and again.dtype == value.dtype and np.array_equal(again, value)
+    with pytest.raises(InputError, match="keys"):
+        digest(jax.random.key(0))
+
+
+def test_a_dataclass_that_is_not_frozen_is_refused():
+    @dataclass
+    class Loose:
+        value: int = 1
+
+    with pytest.raises(InputError, match="not frozen"):
+        digest(Loose())
+
+
+def test_a_task_does_not_change():
+    with pytest.raises(AttributeError, match="does not change"):
+        TASK.targets = jnp.zeros((1, 2), jnp.uint32)
+
+
+def line(name, epsilon=1.0):
+    return {"learner": name, "k": 1, "epsilon": epsilon}
+
+
+def test_a_run_that_is_interrupted_loses_nothing_of_an_earlier_one(tmp_path):
+    """Rows of this run replace those of the earlier one, and the others stay."""
+    known = run._EMPTY | {"points": [line("a") | {"n": 1}, line("b") | {"n": 1}], "n_star": [line("b")]}
+    known |= {"exponents": [{"slope": 1.0}]}
+    part = run._EMPTY | {"points": [line("a") | {"n": 2}], "left": 3}
+    found = run._joined(part, known)
+    assert found["points"] == [line("a") | {"n": 2}, line("b") | {"n": 1}] and found["n_star"] == [line("b")]
+    assert found["left"] == 2 and found["exponents"] == known["exponents"]
+    whole = run._EMPTY | {"points": [line("a"), line("b")], "left": 0}
+    assert run._joined(whole, known) == whole
+
+
+def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
+    """The result of another study in the same folder is not shown as this one's."""
+    first = dp.Study(TASK, {"KLN": dp.KLN(CONCEPTS)}, n=[20], trials=8)
+    run.save(run._about(first) | run._EMPTY | {"points": [line("KLN")], "left": 0}, tmp_path)
+    second = replace(first, trials=16)
+
+    def interrupted(*args, **how):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "measure", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        second.run(tmp_path, quiet=True)
+    found = Result.load(tmp_path)
+    assert found.data["config"]["sweep"]["trials"] == 16 and found.data["left"] == 1 and not found.data["points"]
+
+
+def test_trials_that_are_not_those_of_the_result_are_refused(tmp_path):
+    with Store(tmp_path) as store:
+        store.write({"a": 1}, {"outcome": np.zeros(16, np.uint8)})
+        name = store.path({"a": 1}).stem
+    point = {"learner": "a", "k": 1, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1, "cell": name}
+    points = [point | {"n": n, "trials": trials, "successes": trials} for n, trials in ((1, 16), (2, 100))]
+    about = {"config": {}, "seed": 0, "versions": {}, "n_star": []}
+    Result(about | {"points": points[:1]}, tmp_path).n_star_at([0.1])
+    with pytest.raises(InputError, match="other trials in cell"):
+        Result(about | {"points": points}, tmp_path).differences("n")
+    for wrong in ({"alphas": []}, {"alphas": [0.1], "confidence": -3}, {"alphas": ["x"]}):
+        with pytest.raises(InputError):
+            Result(about | {"points": points[:1]}, tmp_path).n_star_at(**wrong)
+
+
+def test_a_resolution_without_room_is_refused_when_the_study_is_made():
+    with pytest.raises(InputError, match="below 1 - beta"):
+        dp.Study(TASK, dp.KLN(CONCEPTS), accuracy=dp.Accuracy(0.1, 0.5), search=dp.Search(gamma=0.6))
