@@ -21,7 +21,7 @@ class _Measured(Command):
     """Of the examples: uniform, "heavy(4, 0.23)", "zipf(16)", ..., or module:function(...)."""
     noise: Real | None = None
     """Every label is flipped with this probability, below 1/2."""
-    learners: tuple[str, ...] = ()
+    learners: Annotated[tuple[str, ...], tyro.conf.arg(aliases=["--learner"])] = ()
     """Names of the file's learners to keep, or others: KLN, "Independent(KLN, composition=zcdp)", name=Learner(...)."""
     k: tuple[Whole, ...] = ()
     """Numbers of concepts that are learned at once."""
@@ -203,8 +203,8 @@ class PlanCommand(_Measured):
 class TrialCommand(_Measured):
     """Run one trial of a study again, from its key, and print its data, hypotheses and errors.
 
-    Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 609 --trial 7
-    Example: dpjax trial docs/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 609 --trial 7
+    Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
+    Example: dpjax trial docs/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
     """
 
     trial: Whole = 0

@@ -31,7 +31,7 @@ def run(command: TrialCommand) -> Answer:
         return _answer(*_point(command, data), command.trial)
     study = study_of(replace(command, n=()))
     if len(command.n) != 1:
-        raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 609")
+        raise InputError("n", "one sample size", " ".join(map(str, command.n)) or "none", "give --n 512")
     chosen = {"learners": command.learners, "k": command.k, "epsilon": command.epsilon}
     if len(lines := study.lines) != 1:
         known = "; ".join(map(str, lines))
@@ -51,7 +51,7 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
     if used := [key for key, value in given.items() if value]:
         raise InputError(used[0], "none, since the point has its own", str(given[used[0]]), "leave it out")
     if len(command.n) > 1:
-        raise InputError("n", "one sample size", " ".join(map(str, command.n)), "give --n 609, or leave it out")
+        raise InputError("n", "one sample size", " ".join(map(str, command.n)), "give --n 512, or leave it out")
     return name, replace(setting, n=command.n[0]) if command.n else setting, int(data["seed"])
 
 
