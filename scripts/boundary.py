@@ -60,7 +60,7 @@ From one's own table: `dpjax learn points.csv --learner UnionLearner --box X0 Y0
 with the same numbers of rounds, triangles and directions.
 
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
-licence is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
+license is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
 source.
 """
 
@@ -109,7 +109,7 @@ class Run:
 
 
 def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trials: int) -> list[Run]:
-    """Independent ones: uniform locations of the box, labelled by the true outline."""
+    """Independent ones: uniform locations of the box, labeled by the true outline."""
     contains, own = shapely_module().contains_xy, keys.root(seed)
     plan, found = case.learner.plan(privacy, ACCURACY), []
     for trial in range(trials):
@@ -175,7 +175,7 @@ def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> Non
     caption = f"{len(run.sample.y)} locations, epsilon = {PRIVACY.epsilon:g}: error {run.error:.3f}"
     plot_polygon(
         (case.learner.concepts, run.found), run.sample, figure_path(out, case.figure), about(config, seed),
-        f"{case.name}, learned from labelled locations", caption, truth=truth, box=case.box,
+        f"{case.name}, learned from labeled locations", caption, truth=truth, box=case.box,
     )  # fmt: skip
 
 

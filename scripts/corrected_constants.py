@@ -20,7 +20,7 @@ from dpjax.theory import parities
 DELTA = 1e-6
 HEAD = f"""# Printed constants that break their claim
 
-Written by `scripts/corrected_constants.py` from exact audits: every neighbour in a small world, in float64,
+Written by `scripts/corrected_constants.py` from exact audits: every neighbor in a small world, in float64,
 replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its
 witness. The corrected constants are the default everywhere.
 

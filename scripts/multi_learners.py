@@ -51,7 +51,7 @@ Agnostic: labels are flipped with the given probability, and what counts is the 
 """
 TAIL = """
 Planned numbers hold for every distribution, so success is far above the claim on most: the proofs pay for sanitizer,
-choice and generalisation one by one. Where success is nearest to the claim the proof is nearest to the truth.
+choice and generalization one by one. Where success is nearest to the claim the proof is nearest to the truth.
 """
 
 

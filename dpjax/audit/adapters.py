@@ -37,7 +37,7 @@ def from_function(
         is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``.
       claim: what it promises, at every budget that an audit may name.
-      pairs: neighbouring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
+      pairs: neighboring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
       repeatable: False for functions that draw from a generator of their own: their audits cannot be repeated.
       randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one object for all
         trials, whose state is set anew for each.
@@ -47,7 +47,7 @@ def from_function(
     checks.choice("randomness", randomness, RANDOMNESS)
     found = [Pair(as_database(one), as_database(other), shown) for one, other in pairs]
     if not found:
-        raise InputError("pairs", "neighbouring databases", "none", "give at least one pair")
+        raise InputError("pairs", "neighboring databases", "none", "give at least one pair")
     make = Generators() if randomness == "generator" else int
     _outputs(function, np.zeros((1, 2), np.uint32), found[0].first, make)
 
@@ -119,7 +119,7 @@ def of_outputs(
     first: ArrayLike, second: ArrayLike, claim: Guarantee, *, confidence: float = 0.95, training: float = 0.2,
     name: str = "outputs",
 ) -> Report:  # fmt: skip
-    """Audits outputs that are there already, from independent runs on two neighbours.
+    """Audits outputs that are there already, from independent runs on two neighbors.
 
     As `statistical`: some choose two events, the rest tests each once at half of 1 - confidence.
 

@@ -1,4 +1,4 @@
-"""All databases of a small world, and which of them are neighbours."""
+"""All databases of a small world, and which of them are neighbors."""
 
 import itertools
 import math
@@ -24,8 +24,8 @@ class Universe:
     """Databases side by side.
 
     databases: pytree whose arrays lead with the databases' axis.
-    pairs: ``int64[p, 2]`` places of neighbours, in both orders.
-    relation: under which they are neighbours.
+    pairs: ``int64[p, 2]`` places of neighbors, in both orders.
+    relation: under which they are neighbors.
     what: the universe in words. show: one database (the pytree without the leading axis) in words.
     """
 
@@ -63,18 +63,18 @@ def histograms(votes: int, cells: int, relation: Neighboring, least: int = 0) ->
 def vectors(values: Sequence[int], length: int, moves: Sequence[Sequence[int]], relation: Neighboring) -> Universe:
     """Whole-number vectors with coordinates among ``values``, and every one that a move leads to from there.
 
-    For mechanisms that are given scores or answers: a neighbour moves them by what the sensitivity allows.
+    For mechanisms that are given scores or answers: a neighbor moves them by what the sensitivity allows.
     """
     start = np.array(list(itertools.product(values, repeat=length)), np.int64)
     steps = np.array(moves, np.int64)
     everything = np.unique(np.concatenate([start, (start[:, None, :] + steps).reshape(-1, length)]), axis=0)
     pairs = _moved(everything, [*steps, *-steps])
-    what = f"all vectors of length {length} over {list(values)}, and their neighbours"
+    what = f"all vectors of length {length} over {list(values)}, and their neighbors"
     return Universe(everything.astype(np.int32), pairs, relation, what, show_numbers)
 
 
 def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ordered: bool = True) -> Universe:
-    """Every k-labelled `Sample` over a tiny domain.
+    """Every k-labeled `Sample` over a tiny domain.
 
     ordered: of 1 to ``rows`` rows, in every order. Otherwise of exactly ``rows`` rows (and one less under
     ADD_OR_REMOVE_ONE) without regard to order: for learners that do not see it.

@@ -1,4 +1,4 @@
-"""Exact audits: every database of a universe, every neighbour, in float64. No sampling error."""
+"""Exact audits: every database of a universe, every neighbor, in float64. No sampling error."""
 
 import time
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from dpjax.core.types import Privacy
 
 TOLERANCE, AS_IT_RUNS = 1e-9, 1e-5  # relative, of a claim: tight ones are met with equality
 _ROUNDING = 2.0**-46  # of a log mass, relative to 1 + its size: what float64 may be off by
-_LEAST = -690.0  # below this log mass an outcome that the neighbour does not have may be one that underflowed there
+_LEAST = -690.0  # below this log mass an outcome that the neighbor does not have may be one that underflowed there
 _SEEN = 1e-15  # mass from which on an outcome counts
 _CHUNK = 1 << 22  # numbers of a chunk of pairs
 _FEW, _FEWEST = 64, 128  # a 64th of the databases is timed first, where that is 128 or more
 
 
 def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: Watch = unwatched) -> Report:
-    """The largest loss of ``target`` at this budget over all neighbours of its universes.
+    """The largest loss of ``target`` at this budget over all neighbors of its universes.
 
     Args:
       target: with a ``table`` of exact laws.
@@ -36,7 +36,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         same numbers, but what follows from them is computed in float64.
       watch: is told how many databases are done, of how many; where there are many, after a few that are done first.
 
-    Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
+    Returns: "consistent" if no pair of neighbors exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
       the rounding of log masses leaves open. InputError where there is no exact law, or a universe is of another
       relation than the claim. ``details["outcomes"]``: how many outcomes have a mass of at least 1e-15 on some
       database; "vacuous" with one outcome, which shows nothing.
@@ -78,7 +78,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
     parts = [
-        f"{'; '.join(words)}: {pairs} ordered pairs of neighbours", f"{outcomes} outcome{'s' * (outcomes != 1)}",
+        f"{'; '.join(words)}: {pairs} ordered pairs of neighbors", f"{outcomes} outcome{'s' * (outcomes != 1)}",
         "the float32 program as it runs" if as_it_runs else "", target.caveat,
     ]  # fmt: skip
     return Report(
@@ -96,7 +96,7 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
     itself, however rare: differences of sums, which cancel, say nothing there. Any other claim is judged by the
     divergence that is left when each ratio is lowered by what rounding may have added to it.
 
-    table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbours.
+    table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbors.
     """
     two_laws(table, table)
     step = max(1, _CHUNK // table.shape[1])
@@ -180,4 +180,4 @@ def _same_relation(universe: Universe, claim: Guarantee) -> None:
             "relation", claim.neighboring.value, universe.relation.value, "audit a claim under the relation it is made"
         )
     if not len(universe.pairs):
-        raise InputError("universe", "databases that have neighbours", universe.what, "take a larger universe")
+        raise InputError("universe", "databases that have neighbors", universe.what, "take a larger universe")

@@ -184,7 +184,7 @@ class Interpreter(ABC):
                 refuse(
                     equation, f"a loop that ends within {self.steps} turns on every path",
                     f"{len(rows)} paths of log-mass {mass:.3g} that go on",
-                    "bound the loop, or declare the law that it realises as one draw",
+                    "bound the loop, or declare the law that it realizes as one draw",
                 )  # fmt: skip
             test, body, state, pop = taken(test, rows), taken(body, rows), taken(state, rows), pop.take(rows)
             lanes = lanes[rows]

@@ -1,4 +1,4 @@
-"""Gray-box replay: the same key on two neighbours, what each mechanism was asked compared with its sensitivity.
+"""Gray-box replay: the same key on two neighbors, what each mechanism was asked compared with its sensitivity.
 
 The program runs on the first database; on the second every draw is answered as before. As long as the draws agree,
 all that differs is the data: so what a mechanism is asked may move by its declared sensitivity and no more, and no
@@ -104,7 +104,7 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
     claim = target.claim(float(privacy.epsilon), float(privacy.delta))
     pairs = target.pairs()
     if not pairs:
-        raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
+        raise InputError("target", "neighboring databases to compare", "none", "give the target some pairs")
     plan = target.plan(privacy)
     found, work = [], Work(watch, len(pairs), "pairs")
     for pair in pairs:

@@ -19,7 +19,7 @@ class Report:
 
     Args:
       target, calibration: what was audited; "corrected", "printed", or "as run" where only scores were given.
-      claim: epsilon, delta and the neighbouring relation that are promised.
+      claim: epsilon, delta and the neighboring relation that are promised.
       method: "exact", "statistical" (with ", sequential" or ", bitwise"), "replay" or "one-run".
       evidence: on which databases, or at which confidence, in words.
       epsilon_found: the smallest epsilon at the claimed delta that the evidence allows; "statistical": a lower bound.

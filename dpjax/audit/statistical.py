@@ -1,4 +1,4 @@
-"""Statistical audits: run the algorithm on two neighbours many times, and test its claim with a stated confidence."""
+"""Statistical audits: run the algorithm on two neighbors many times, and test its claim with a stated confidence."""
 
 import itertools
 import math
@@ -40,14 +40,14 @@ def statistical(
 
     Args:
       trials: on each side, 1000 to 2**32 in all.
-      distance: databases of the pairs are this many neighbouring steps apart; the claim is amplified.
+      distance: databases of the pairs are this many neighboring steps apart; the claim is amplified.
       sequential: test after each tile of at most 65536 trials with a bet that may be watched, and stop at the first
         refutation. What is found then is the claim itself or nothing, and there is no curve: other bounds need a fixed
         number.
       bitwise: look at the low bits of floats, too. Every mechanism of contract "ideal" fails this: noise in floating
         point tells where it was added.
 
-      search: so many neighbours drawn from the target's universes compete with its own pairs: a screening of a tenth of
+      search: so many neighbors drawn from the target's universes compete with its own pairs: a screening of a tenth of
         the trials, with keys of its own, keeps the eight that promise most.
       watch: is told how many runs are done, of how many.
 
@@ -63,7 +63,7 @@ def statistical(
     checks.integer("search", search, 0, 1 << 16)
     pairs = [*target.pairs(), *drawn_pairs(target, search, seed)]
     if not pairs:
-        raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
+        raise InputError("target", "neighboring databases to compare", "none", "give the target some pairs")
     compared = len(pairs)
     rows = max(100, int(_SCREENING * trials) // compared) if search else 0
     kept = min(compared, _KEPT) if search else compared
@@ -118,7 +118,7 @@ def statistical(
 
 
 def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
-    """So many pairs of neighbours from the target's universes, each universe equally often."""
+    """So many pairs of neighbors from the target's universes, each universe equally often."""
     universes = target.universes() if count else []
     if count and not universes:
         raise InputError(

@@ -15,7 +15,7 @@ from dpjax.core.types import Privacy
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring databases, both pytrees of arrays of the same shapes, and what to call them."""
+    """Two neighboring databases, both pytrees of arrays of the same shapes, and what to call them."""
 
     first: Any
     second: Any
@@ -46,7 +46,7 @@ class Target:
       table: (databases, plan) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
       plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given, any pytree of numbers, made on the host: the
         budget itself unless a calibration on the host comes first.
-      pairs: neighbours for a statistical audit.
+      pairs: neighbors for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: what the exact law does not tell apart, in words.
       unlisted: why there is no ``table``, in words, where that is known.

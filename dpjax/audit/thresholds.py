@@ -95,7 +95,7 @@ def _negative(bits: Array) -> Array:
 
 
 def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confidence: float = 0.95) -> Array:
-    """A lower bound on epsilon, at the stated confidence, from scores of independent runs on two neighbours.
+    """A lower bound on epsilon, at the stated confidence, from scores of independent runs on two neighbors.
 
     A fifth of the scores chooses threshold, tail and direction; the others test this one event.
 

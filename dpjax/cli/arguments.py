@@ -293,7 +293,7 @@ class AuditCommand(Command):
     delta: Real = 1e-6
     """The other half of the budget."""
     pairs: str | None = None
-    """Databases for a function of your own: module:function, which returns or yields pairs of neighbours."""
+    """Databases for a function of your own: module:function, which returns or yields pairs of neighbors."""
     histograms: str | None = None
     """Or ROWS,CELLS: all histograms of up to so many rows on so many cells."""
     data: str = "rows"
@@ -304,7 +304,7 @@ class AuditCommand(Command):
     seed; or own for a function of the data alone, which draws from a generator of its own."""
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops as soon as it is certain), bitwise (one that looks
-    at the low bits of floats), replay (what mechanisms are asked on two neighbours under one key, against their
+    at the low bits of floats), replay (what mechanisms are asked on two neighbors under one key, against their
     sensitivity), one-run (one run with many canaries, for targets with a score for each), or auto: exact where the law
     is finite."""
     trials: Whole | None = None
@@ -313,11 +313,11 @@ class AuditCommand(Command):
     """Of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all, any of the
     correct claims together."""
     relation: str = "replace-one"
-    """Neighbouring relation: replace-one or add-or-remove-one."""
+    """Neighboring relation: replace-one or add-or-remove-one."""
     distance: Whole = 1
-    """Neighbouring steps between the compared databases; the claim is amplified accordingly."""
+    """Neighboring steps between the compared databases; the claim is amplified accordingly."""
     search: Whole = 0
-    """Neighbours drawn at random that a statistical audit looks at beside the target's own pairs."""
+    """Neighbors drawn at random that a statistical audit looks at beside the target's own pairs."""
     seed: Whole = 0
     """Root of every random number; with --all each row has a seed of its own, a digest of this one and the row."""
     out: Path | None = None

@@ -160,7 +160,7 @@ def _function(
     if command.epsilon is None:
         lacks.append(("the privacy that it claims", "--epsilon E (with --delta and --relation)"))
     if command.pairs is None and command.histograms is None:
-        lacks.append(("pairs of neighbouring databases", "--pairs module:function or --histograms ROWS,CELLS"))
+        lacks.append(("pairs of neighboring databases", "--pairs module:function or --histograms ROWS,CELLS"))
     if lacks:
         words, flags = (" and ".join(parts) for parts in zip(*lacks, strict=True))
         raise InputError("target", words, f"only the function {name}", f"give {flags}")
@@ -233,7 +233,7 @@ def _databases(
         name = f"pairs, number {number}"
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             got = f"{_a(type(pair).__name__)}" + f" of length {len(pair)}" * hasattr(pair, "__len__")
-            raise InputError(name, "two databases", got, "return or yield (database, neighbour)")
+            raise InputError(name, "two databases", got, "return or yield (database, neighbor)")
         sides = [as_database(side) for side in pair]
         if kind == "key":
             sides = [jax.tree.map(lambda leaf, name=name: _narrow(name, leaf), side) for side in sides]
@@ -242,7 +242,7 @@ def _databases(
         pairs.append(Pair(first, second, shown))
     if not pairs:
         raise InputError("pairs", "at least one pair", f"none from {command.pairs}", "return or yield some")
-    promise = f"that {promised} of {len(pairs)} pairs are neighbours is the promise of {command.pairs}"
+    promise = f"that {promised} of {len(pairs)} pairs are neighbors is the promise of {command.pairs}"
     return lambda: pairs, _universe(pairs, relation, str(command.pairs)), promise * bool(promised)
 
 
@@ -295,7 +295,7 @@ def _of_histograms(universe: Universe) -> list[Pair]:
     ends = {tuple(sorted(pair)) for pair in universe.pairs.tolist()}
     if not 0 < len(ends) <= _MOST_PAIRS:
         given, advice = f"{len(ends)}: {universe.what}", "choose other numbers of rows and cells"
-        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbours for a statistical audit", given, advice)
+        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbors for a statistical audit", given, advice)
     rows = universe.databases
     return [Pair(rows[i], rows[j], shown) for i, j in sorted(ends)]
 

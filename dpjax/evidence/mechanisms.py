@@ -77,13 +77,13 @@ class _Scores:
         return {"neighboring": self.relation, "monotonic": self.monotonic}
 
     def universe(self, values: Sequence[int], length: int) -> Universe:
-        """All vectors over these values, and their neighbours."""
+        """All vectors over these values, and their neighbors."""
         steps = (0, 1) if self.monotonic else (-1, 0, 1)
         moves = [move for move in itertools.product(steps, repeat=length) if any(move)]
         return vectors(values, length, moves, self.relation)
 
     def hard(self, one: list[int], any_way: list[int], up: list[int]) -> list[tuple[list[int], list[int]]]:
-        """The pair of ``one`` and its neighbour."""
+        """The pair of ``one`` and its neighbor."""
         return [(one, up if self.monotonic else any_way)]
 
 

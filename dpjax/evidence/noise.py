@@ -18,7 +18,7 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import chosen, scalars, target_of
 from dpjax.laws import DiscreteLaplace, Laplace
 
-_CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
+_CELLS = 8  # between neighboring kinks of a density, of those that continuous outcomes are merged into
 _REACH = 48
 _SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # edges beyond, in scales of the noise
 _PRINTED_ALPHA = 0.1

@@ -24,7 +24,7 @@ Run = Callable[[Array, Any, Privacy], Any]
 
 @dataclass(frozen=True)
 class Bug:
-    """A wrong mechanism: what is wrong, two neighbours that show it, its claimed delta, and trials that suffice."""
+    """A wrong mechanism: what is wrong, two neighbors that show it, its claimed delta, and trials that suffice."""
 
     what: str
     run: Run

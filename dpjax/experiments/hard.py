@@ -30,8 +30,8 @@ def hard_tree(concepts: Tree, alpha: float) -> Task:
     """An improper node to be found, below which all children but the first are wrong by more than alpha.
 
     The node u is the first one of those with the most children, at most 1 + `wrong_children` (alpha). The target is the
-    first proper node below the first child. Each other child has mass 1.01 alpha, labelled 0, and u the rest, at least
-    1.01 alpha, labelled 1. A learner has to find u or a node at or below the first child; u is no concept of the class,
+    first proper node below the first child. Each other child has mass 1.01 alpha, labeled 0, and u the rest, at least
+    1.01 alpha, labeled 1. A learner has to find u or a node at or below the first child; u is no concept of the class,
     so a proper learner must also choose the right child.
 
     InputError for a class whose improper nodes have more children, or that has none (all nodes are proper).

@@ -53,7 +53,7 @@ class NStar:
     assumed. Where p increases, let n*(b) be the smallest n with p(n) >= 1 - b: then n_low < n*(beta) and
     n*(beta + gamma) <= n_high, so [n_low, n_high] holds an n between n*(beta + gamma) and n*(beta).
 
-    n_low, n_high: neighbours on the grid, unless ``undecided`` n lie between them.
+    n_low, n_high: neighbors on the grid, unless ``undecided`` n lie between them.
     n_low is None: no n of the grid was found to fail. n_high is None: none was found to pass.
     visits: in the order in which they were made. trials_total: the sum of their trials.
     """
@@ -77,7 +77,7 @@ class NStar:
 def geometric_grid(low: int, high: int, ratio: float = 2 ** (1 / 8)) -> tuple[int, ...]:
     """The whole numbers nearest to low * ratio**i, without repeats, up to and including ``high``.
 
-    1 <= low <= high, ratio > 1. Small neighbours differ by 1, which may be more than the ratio. The points do not
+    1 <= low <= high, ratio > 1. Small neighbors differ by 1, which may be more than the ratio. The points do not
     depend on ``high``, but for ``high`` itself.
     """
     checks.integer("low", low, 1)

@@ -24,7 +24,7 @@ _ROWS = 1 << 20
 
 @register_pytree_with_keys_class
 class Task:
-    """Examples from a distribution, labelled by k targets drawn uniformly and independently from a set.
+    """Examples from a distribution, labeled by k targets drawn uniformly and independently from a set.
 
     A pytree: the class is static; distribution, targets and noise are traced, so that another task of the same shapes
     compiles nothing.
@@ -79,7 +79,7 @@ class Task:
         return made
 
     def draw(self, key: Array, n: Any, k: int = 1, capacity: int | None = None) -> tuple[Sample, Hypothesis]:
-        """n labelled examples in a buffer, and the k targets of their label columns.
+        """n labeled examples in a buffer, and the k targets of their label columns.
 
         Args:
           key: consumed. Targets, elements and flips have streams of their own.

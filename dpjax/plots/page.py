@@ -85,7 +85,7 @@ class Page:
 
     @cached_property
     def colors(self) -> dict[str, str]:
-        """Of the background (paper), letters (ink), what stands back (grey), the grid, and shaded parts."""
+        """Of the background (paper), letters (ink), what stands back (gray), the grid, and shaded parts."""
         return _DARK if self.dark else _LIGHT
 
     def rc(self) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def _legend(target: bool) -> tuple[list[Artist], list[str]]:
     rows: list[Artist] = [Line2D([], [], linestyle="", marker="o", color=_ROWS[label], markersize=5)
                           for label in (True, False)]  # fmt: skip
     handles = [Patch(color=_LEARNED, alpha=0.55, linewidth=0), *rows]
-    names = ["learned", "rows labelled 1", "rows labelled 0"]
+    names = ["learned", "rows labeled 1", "rows labeled 0"]
     if target:
         return [*handles, Line2D([], [], color=_TRUE, linewidth=1.8)], [*names, "target"]
     return handles, names

@@ -42,7 +42,7 @@ def _figure(report: Mapping[str, Any], page: Page) -> Figure:
                             paper=page.colors["paper"]).values()  # fmt: skip
     curve, point = found.line() | ({"marker": ""} if exact else {}), claimed.line(1.8) | {"linestyle": ""}
     handles = [Line2D([], [], **curve), Line2D([], [], **point)]
-    names = ["exact, on the worst neighbours" if exact else f"certified at confidence {report['confidence']:g}",
+    names = ["exact, on the worst neighbors" if exact else f"certified at confidence {report['confidence']:g}",
              "claimed"]  # fmt: skip
     legend = sheet.legend(page, page.width - 2 * sheet.MARGIN, handles, names)
     what = f"{report['target']} ({report['calibration']}): {report['verdict']}".replace("$", r"\$")

@@ -1,6 +1,6 @@
 """What the lines of a figure look like: color, marker and dashes by their order in that figure.
 
-The ten colors of a palette have evenly spaced lightness, so that they differ in grey, and hues chosen to be as far
+The ten colors of a palette have evenly spaced lightness, so that they differ in gray, and hues chosen to be as far
 apart as possible for normal and for color-blind eyes (protanopia, deuteranopia, tritanopia). The first four
 differ most. Later lines repeat a color with another marker and other dashes.
 

@@ -11,7 +11,7 @@ from dpjax.tables.grids import Grid
 
 
 def box_of(grids: tuple[Grid, ...]) -> Box:
-    """The centres of the first and of the last cell of two columns, in their units."""
+    """The centers of the first and of the last cell of two columns, in their units."""
     (x0, y0), (x1, y1) = zip(*(_ends(grid) for grid in grids), strict=True)
     return x0, y0, x1, y1
 
@@ -19,7 +19,7 @@ def box_of(grids: tuple[Grid, ...]) -> Box:
 def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) -> dict[str, Any]:
     """``pieces``: lists of [a, b, c], the halfplanes a x + b y <= c in the columns' units; nothing for other classes.
 
-    A row is labelled 1 iff all halfplanes of one of the lists hold the centre of its cell. Halfplanes that hold the
+    A row is labeled 1 iff all halfplanes of one of the lists hold the center of its cell. Halfplanes that hold the
     whole box are left out: an empty list holds it, and no list is 0 everywhere.
     """
     if not hasattr(concepts, "halfplanes"):

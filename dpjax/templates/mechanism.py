@@ -66,25 +66,25 @@ def noisy_count(count: Array, epsilon: Array | float, *, most: int, sensitivity:
       count: ``int32[]`` in [0, most]; clipped to that range.
       epsilon: traced scalar > 0.
       most: static; the largest count, which is public.
-      sensitivity: static; by how much a neighbour moves the count.
+      sensitivity: static; by how much a neighbor moves the count.
 
     Privacy: (epsilon, 0) under the relation that moves the count by ``sensitivity``.
     """
     checks.integer("most", most, 1, 1 << 16)
     checks.integer("sensitivity", sensitivity, 1)
-    count = asked(jnp.clip(count, 0, most).astype(jnp.int32), "noisy_count", sensitivity)  # audits compare neighbours
+    count = asked(jnp.clip(count, 0, most).astype(jnp.int32), "noisy_count", sensitivity)  # audits compare neighbors
     epsilon = jnp.asarray(epsilon)
     return NearCount(count, epsilon * jnp.asarray((1 - _ROOM) / (2 * sensitivity), epsilon.dtype), most)
 
 
 def noisy_count_guarantee(epsilon: float, neighboring: dp.Neighboring = dp.Neighboring.REPLACE_ONE) -> Guarantee:
-    """What `noisy_count` spends: a neighbour moves each log-weight by epsilon / 2, and their sum by as much."""
+    """What `noisy_count` spends: a neighbor moves each log-weight by epsilon / 2, and their sum by as much."""
     why = "an exponential mechanism with score -|z - count|"
     return Guarantee(epsilon, 0.0, neighboring, "noisy count", why, source="McSherry and Talwar 2007, Theorem 6")
 
 
 def target() -> audit.Target:
-    """What an audit goes through: all histograms of up to 6 rows that say no or yes, and all their neighbours."""
+    """What an audit goes through: all histograms of up to 6 rows that say no or yes, and all their neighbors."""
     universe = audit.histograms(6, 2, dp.Neighboring.REPLACE_ONE)
     return testing.target_of(
         lambda histogram, plan: noisy_count(histogram[1], plan.epsilon, most=6),

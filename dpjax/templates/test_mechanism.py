@@ -14,7 +14,7 @@ def test_samples_follow_the_law():
 
 
 def test_no_guarantee_is_exceeded():
-    """Exactly, over all pairs of neighbours."""
+    """Exactly, over all pairs of neighbors."""
     testing.assert_passed(testing.check_mechanism(target()))
 
 

@@ -126,7 +126,7 @@ def hard_neighbors_are_neighbors(subject: LearnerUnderTest) -> None:
     for rows in (1, 5):
         pairs = learner.hard_neighbors(rows)
         advice = "derive it from dpjax.learners.base.OfClass, or make pairs with dpjax.learners.database"
-        require(pairs, "pairs of neighbouring samples", "none", advice)
+        require(pairs, "pairs of neighboring samples", "none", advice)
         for pair in pairs:
             one, other = (jax.tree.map(np.asarray, part) for part in pair)
             differs = np.any(one.x != other.x, axis=1) | np.any(one.y != other.y, axis=1) | (one.mask != other.mask)

@@ -60,7 +60,7 @@ def masses_add_up_to_one(subject: LawUnderTest) -> str:
     mass = np.asarray(support.log_mass)
     require(mass.dtype == np.float64, "log masses float64", mass.dtype, "compute them with 64-bit types enabled")
     total = float(np.exp(logsumexp(mass)))
-    require(abs(total - 1) <= _EXACT, "masses that add up to 1", f"{total:.12g}", "normalise them")
+    require(abs(total - 1) <= _EXACT, "masses that add up to 1", f"{total:.12g}", "normalize them")
     alive = np.flatnonzero(mass > -np.inf)
     rows = [np.ascontiguousarray(leaf).reshape(len(mass), -1) for leaf in jax.tree.leaves(support.outcomes)]
     codes = {b"".join(row[i].tobytes() for row in rows) for i in alive}
@@ -108,7 +108,7 @@ def _whole_numbers(law: Any, trials: int) -> str:
     with jax.enable_x64(True):
         chances = np.exp(np.asarray(jax.vmap(law.log_prob)(jnp.asarray(values)), np.float64))
     total = float(chances.sum())
-    require(total <= 1 + _EXACT, "masses that add up to at most 1", f"{total:.9g}", "normalise log_prob")
+    require(total <= 1 + _EXACT, "masses that add up to at most 1", f"{total:.9g}", "normalize log_prob")
     counts = np.array([int(np.sum(drawn == value)) for value in values])
     chances, counts = np.append(chances, max(0.0, 1 - total)), np.append(counts, trials - counts.sum())
     each = np.minimum(binom.cdf(counts, trials, chances), binom.sf(counts - 1, trials, chances))

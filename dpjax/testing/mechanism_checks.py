@@ -62,7 +62,7 @@ def all_randomness_comes_from_laws(subject: MechanismUnderTest) -> None:
 
 
 def it_asks_within_its_sensitivity(subject: MechanismUnderTest) -> str:
-    """What mechanisms of dpjax inside it are asked on neighbours, against the sensitivity that they rest on."""
+    """What mechanisms of dpjax inside it are asked on neighbors, against the sensitivity that they rest on."""
     plan, first = subject.target.plan(BUDGETS[0]), subject.first()
     jaxpr = jax.make_jaxpr(subject.target.run)(jax.random.key(0), first, plan)
     if "dpjax_asked" not in str(jaxpr):
@@ -71,7 +71,7 @@ def it_asks_within_its_sensitivity(subject: MechanismUnderTest) -> str:
         raise Skipped("the target has no pairs")
     report = audit.replay(subject.target, Privacy(1.0, 1e-6))
     given = f"{report.witness}"
-    require(not report.violated, "changes within the sensitivity", given, "state the sensitivity that neighbours have")
+    require(not report.violated, "changes within the sensitivity", given, "state the sensitivity that neighbors have")
     return report.evidence
 
 

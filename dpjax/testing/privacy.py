@@ -23,7 +23,7 @@ _PILOT, _MOST_TRIALS = 2000, 1 << 20
 
 
 def no_guarantee_is_exceeded(subject: LearnerUnderTest) -> str:
-    """Over all samples of a few rows in a small world, or by a test on its hard neighbours."""
+    """Over all samples of a few rows in a small world, or by a test on its hard neighbors."""
     if subject.learner.guarantee(subject.plan()) is None:
         raise Skipped("it claims no privacy")
     small = subject.small if subject.small is not None else shrunk(subject.learner, subject.k)
@@ -60,7 +60,7 @@ def statistically(target: Target, subject: Any) -> str:
         return audit.statistical(target, _SHARP, trials=trials, confidence=1 - FALSE_ALARM)
 
     if not target.pairs():
-        raise Skipped("no neighbours with so many label columns; give small, over a domain of two to four elements")
+        raise Skipped("no neighbors with so many label columns; give small, over a domain of two to four elements")
     run(_PILOT)
     begin = time.perf_counter()
     run(_PILOT)

@@ -51,7 +51,7 @@ class Samples:
     def draw(
         self, n: int = 40, capacity: int = CAPACITY, seed: int = 0, realizable: bool = True, garbage: bool = True
     ) -> Sample:
-        """n rows over a few elements of the domain, labelled by `targets` or at random.
+        """n rows over a few elements of the domain, labeled by `targets` or at random.
 
         garbage: random words under the mask's False, in place of zeros.
         """
