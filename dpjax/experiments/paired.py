@@ -17,10 +17,10 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.bands import Floats, clopper_pearson
 
-_SET_ASIDE = 0.01  # of the error: that q lies outside of its own interval
-_POINTS = 65  # of the grid of q
+_SET_ASIDE = 0.01  # fraction of the error for the event that q is outside its own interval
+_POINTS = 65  # number of grid points for q
 _STEPS = 90
-_FAR, _MISSED = 7.5, 1e-11  # standard deviations that a sum goes through, and no less than what is beyond (Bernstein)
+_FAR, _MISSED = 7.5, 1e-11  # summation range in standard deviations, and a Bernstein bound for the rest
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Difference:
 
     @property
     def ratio(self) -> float:
-        """Of the width to the one that the same method gives for independent trials with the same two rates.
+        """Interval width relative to that of the same method for independent trials with the same two rates.
 
-        Below 1 where pairing helps.
+        Below 1 if pairing helps.
         """
         first, second, both, trials = self.counts
         left, right = (first + both) / trials, (second + both) / trials

@@ -1,4 +1,4 @@
-"""One trial of a study again, from its key alone."""
+"""Reruns one trial of a study from its key."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,8 +19,8 @@ from dpjax.experiments.trial import Outcome, Point, Trial, point
 class Reproduced:
     """A trial as host data.
 
-    key: of the trial. x, y: the n rows, decoded by the domain, and ``bool[n, k]``. targets, hypotheses: sentences.
-    errors: of each concept, beyond the target's own. outcome: the byte that a store holds.
+    key: key of the trial. x, y: the n rows, decoded by the domain, and ``bool[n, k]``. targets, hypotheses: sentences.
+    errors: per concept, in excess of the target's. outcome: the byte in the store.
     """
 
     key: jax.Array
@@ -53,7 +53,7 @@ def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
 
 @lru_cache(maxsize=16)
 def _program(trial: Trial) -> Any:
-    """Jitted: (key, task, point) -> everything in the trial, its byte, and the errors of its hypotheses."""
+    """Jitted: (key, task, point) -> all values of the trial, its byte, and the errors of its hypotheses."""
 
     def run(key: jax.Array, task: Task, where: Point) -> tuple[Outcome, jax.Array, jax.Array]:
         outcome = trial.run(key, task, where)
@@ -63,7 +63,7 @@ def _program(trial: Trial) -> Any:
 
 
 def described(concepts: Any, hypothesis: Any) -> list[str]:
-    """What ``concepts.describe`` says of each hypothesis; without that method, its words."""
+    """Descriptions of the hypotheses by ``concepts.describe``; without that method, their encodings."""
     if (describe := getattr(concepts, "describe", None)) is not None:
         return list(describe(hypothesis))
     return sentences(hypothesis, lambda words: f"the concept of words {words.tolist()}")

@@ -1,4 +1,4 @@
-"""An object as a configuration would write it, so that what made a result can be built again from the result."""
+"""Converts objects to configuration data, from which they can be built again."""
 
 import sys
 from dataclasses import fields, is_dataclass
@@ -18,7 +18,7 @@ from dpjax.experiments.packed import packed
 def spec_of(value: Any, name: str = "value") -> Any:
     """JSON-ready, for `build.Builder.build`: dataclasses as tables with ``use``, enums as values, arrays packed.
 
-    Raises InputError for what cannot be named, such as a lambda.
+    Raises InputError for values without a name, such as a lambda.
     """
     if isinstance(value, Enum):
         return value.value
@@ -56,7 +56,7 @@ def setting_spec(setting: Any) -> dict[str, Any]:
 
 
 def path_of(thing: Any, name: str) -> str:
-    """How a configuration names a class or function: alone if it is public, else module:object."""
+    """The name of a class or function in a configuration: alone if it is public, else module:object."""
     own: str = thing.__qualname__
     if public_names().get(own) is thing:
         return own
@@ -64,5 +64,5 @@ def path_of(thing: Any, name: str) -> str:
         raise InputError(name, "a class or function of a module", own, "define it at a module's top level")
     module = thing.__module__
     if module == "__main__" and (file := getattr(sys.modules[module], "__file__", None)) is not None:
-        module = Path(file).stem  # of a script: its name when it is imported
+        module = Path(file).stem  # a script: its module name when imported
     return f"{module}:{own}"
