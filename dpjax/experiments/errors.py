@@ -33,7 +33,7 @@ def edges(alpha: float) -> list[Fraction]:
 
 
 def limits(alpha: float, total: int, scale: Fraction = Fraction(1)) -> NDArray[np.uint32]:
-    """``uint32[edges, 2]``: the largest mass, of ``total`` units, whose fraction times ``scale`` is within each edge."""
+    """``uint32[edges, 2]``: the largest mass, of ``total`` units, whose fraction times ``scale`` is within an edge."""
     masses = [min(int(edge / scale * total), 2**64 - 1) for edge in edges(alpha)]
     return wide.encode(masses)
 

@@ -24,9 +24,7 @@ def options(
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
     parser.add_argument("--seed", type=int, default=seed, help="root of every random number, in [0, 2**32)")
     parser.add_argument("--trials", type=int, default=trials, help="trials of each reported success rate")
-    parser.add_argument(
-        "--store", type=Path, help="folder where trials are stored and reused by later runs"
-    )
+    parser.add_argument("--store", type=Path, help="folder where trials are stored and reused by later runs")
     for name in files:
         parser.add_argument(f"--{name}", type=Path)
     given = parser.parse_args(arguments)
