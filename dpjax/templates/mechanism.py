@@ -78,7 +78,7 @@ def noisy_count(count: Array, epsilon: Array | float, *, most: int, sensitivity:
 
 
 def noisy_count_guarantee(epsilon: float, neighboring: dp.Neighboring = dp.Neighboring.REPLACE_ONE) -> Guarantee:
-    """The cost of `noisy_count`: a neighbor changes each log-weight by epsilon / 2, and the log of their sum by as much."""
+    """The cost of `noisy_count`: a neighbor changes each log-weight, and the log of their sum, by epsilon / 2."""
     why = "an exponential mechanism with score -|z - count|"
     return Guarantee(epsilon, 0.0, neighboring, "noisy count", why, source="McSherry and Talwar 2007, Theorem 6")
 
