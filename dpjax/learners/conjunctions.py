@@ -29,7 +29,7 @@ class ConjunctionLearner(Covering):
       concepts: conjunctions or disjunctions.
       literals: k, the largest number of literals in a target that the theorem covers.
 
-    Privacy: (epsilon, delta) under ``neighboring``, for every sample: one guarantee for all rounds with early stopping.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable`, for targets of at most k literals.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 3,
       with the accounting corrected.

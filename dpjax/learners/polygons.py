@@ -32,7 +32,7 @@ class PolygonLearner(CoveringPlane):
       family: the base family of halfplanes on the concepts' lattice. None for all halfplanes under ``measure``.
       performance: of the sampler of the default family; affects time only.
 
-    Privacy: (epsilon, delta) under ``neighboring``, for every sample: one guarantee for all rounds with early stopping.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `theory.halfplanes.line_cost`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4,
       with the accounting corrected.

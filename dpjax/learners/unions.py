@@ -29,7 +29,7 @@ class UnionLearner(CoveringPlane):
         ln(C(directions, 3) (2 bins)^3) nats; edges are off by at most one strip and one direction.
       family: the base family of triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.
 
-    Privacy: (epsilon, delta) under ``neighboring``, for every sample: one guarantee for all rounds with early stopping.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable` for unions of at most k triangles of the family. For other targets no bound
       holds for all distributions.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
