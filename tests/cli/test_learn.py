@@ -127,7 +127,7 @@ def test_the_relation_does_not_depend_on_whether_a_row_is_left_out(patients, cap
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--target", "state"), "2 values: 'ill', 'well'; say --positive ill or --positive well"),
+        (("--target", "state"), "2 values: 'ill', 'well'; use --positive ill or --positive well"),
         (("--target", "state", "--positive", "il"), "did you mean ill"),
         (("--target", "stat"), "did you mean state"),
         (("--target", "rare", "--delimiter", ";;"), "one character"),
