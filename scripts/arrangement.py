@@ -29,7 +29,7 @@ _TARGET, _OTHER, _LINE = "#c9a24a", "#003b80", "#d0382d"
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The cells of the halfplanes {p : n(angle) . (p - centre) > distance} that the kinematic measure has.
+    """The cells of the halfplanes {p : n(angle) . (p - center) > distance} that the kinematic measure has.
 
     pieces: ``float64[m, 2 steps, 2]``, curved trapezoids as polygons of (angle in degrees from -45 to 315, distance in
     units of d). place: ``int64[m]``, whose cell each is part of. hit: ``bool[cells, n]``, the rows that a cell hits.
@@ -150,7 +150,7 @@ def _dual(
     for number, cell in enumerate(best, start=1):
         _badge(axes, law.middle[cell], number)
     axes.set(xlim=(-45, 315), ylim=(-0.9, 0.9), title="dual arrangement: a row is a curve, a halfplane a point")
-    axes.set(xlabel="angle of the normal that points to what is hit", ylabel="distance from the centre / d")
+    axes.set(xlabel="angle of the normal that points to what is hit", ylabel="distance from the center / d")
     axes.set_xticks([0, 90, 180, 270], ["0°", "90°", "180°", "270°"])
     axes.grid(False)
     figure.colorbar(cells, ax=axes, label="probability of the cell", pad=0.01)

@@ -18,7 +18,7 @@ FREE = 0.1  # how far from the claim an exponent may be
 HEAD = """# The tables of Bun, Nissim and Stemmer, measured
 
 Section 1.3 of "Simultaneous Private Learning of Multiple Concepts" states, in O(.), how the number of rows that k
-concepts need together grows with k. Here each claim is an exponent, measured: of k, and for some rows of log |X| and of
+concepts need together grows with k. Each claim is measured as an exponent: of k, and for some rows of log |X| and of
 the dimension.
 
     dpjax table bns-multi --out results/table      # an hour on 2 cores; resumable
@@ -26,18 +26,18 @@ the dimension.
 
 alpha = {alpha:g}, beta = {beta:g}, replace-one; pure rows at epsilon = {pure:g} and the others at ({epsilon:g},
 {delta:g}), but those in log2 |X| at epsilon = 1; agnostic rows flip {noise:.0%} of the labels, and their errors are
-those beyond the best concept's. Points and thresholds have 32 bits, parities {dimension} (uniform examples), the class
-of 256 holds all functions on eight elements. Distributions are hard ones: a single wrong answer, or a threshold a few
-values away, is an error above alpha.
+in excess of the best concept's. Points and thresholds have 32 bits, parities {dimension} (uniform examples), the class
+of 256 holds all functions on eight elements. The distributions are hard: a single wrong value, or a threshold a few
+values away, has error above alpha.
 
 Each n* is bracketed: all k hypotheses are good with probability below {target:g} at the lower end and above {least:g}
 at the upper one, and a bracket is wrong with probability at most {error:g}. The fit is of a constant and slope *
-logarithm * x^exponent, their sum or the larger of the two, with the logarithm that the proof has (of the number of
-hypotheses times k over beta) as a factor; where the claim has one term only there is no constant. An interval holds
-every exponent that goes through all brackets; where none does, "widened" says by what factor upper ends had to grow,
-and the interval has no stated confidence. "Planner" is the number that the theorem asks for with its constants: the
-agnostic theorem where labels are flipped, the realizable one elsewhere; a dash where the learner has no such theorem,
-or where its static numbers are below those of the proof. "Lower bound" is the one by packing, with constants.
+logarithm * x^exponent, their sum or their maximum, with the proof's logarithm (of the number of
+hypotheses times k over beta) as a factor; if the claim has only one term there is no constant. An interval contains
+every exponent that fits all brackets; if there is none, "widened" is the factor by which upper ends were increased,
+and the interval has no stated confidence. "Planner" is the theorem's sample size with its constants: the
+agnostic theorem if labels are flipped, otherwise the realizable one; a dash if the learner has no such theorem,
+or if its static numbers are below those of the proof. "Lower bound" is the one by packing, with constants.
 
 """
 TAIL = """

@@ -35,20 +35,21 @@ HEAD = f"""# Boundaries of states
 Written by `scripts/boundary.py`: locations are uniform over a public box around a state, with label 1 inside the state.
 Its outline is learned at epsilon = {PRIVACY.epsilon:g} and at {BUDGETS[1].epsilon:g}, delta = {PRIVACY.delta:g},
 replace-one, on a grid of side {D}. Errors are exact: the area on which the learned region and the state differ, as a
-share of the box (`concepts.areas.area_error`). A constant errs by the state's share of the box.
+fraction of the box (`concepts.areas.area_error`). The error of a constant is the state's fraction of the box.
 
 {{states}}
-All boxes are about as wide as they are high. Texas and Minnesota are the least convex (area over that of the hull) of
+All boxes are approximately square. Texas and Minnesota are the least convex (area over that of the hull) of
 the states that fill two fifths of such a box; Florida is the least convex of the contiguous states; Nevada is nearly
-convex, and no upright rectangle. The learners' numbers are those that random stars and polygons are tested with.
+convex, and not an axis-parallel rectangle. The learners' arguments are those of the tests on random stars and polygons.
 
-Errors of {{trials}} runs each, with new locations every time; seconds are medians, on two cores with other work to do:
+Errors of {{trials}} runs each, with new locations in each run; seconds are medians, on two cores under other load:
 
 """
 TAIL = """
-What remains of the unions' errors at the larger epsilon is hardly the price of privacy: more locations hardly lower it,
-since ten triangles with eight directions of edges are no state. The pictures show the first run from {most} locations,
-of which 3000 are drawn; dashed are the triangles and the lines of the rounds.
+The unions' errors at the larger epsilon are mostly approximation errors, not a cost of privacy: more locations hardly
+lower them, since ten triangles with eight directions of edges do not represent a state exactly. The pictures show the
+first run from {most} locations,
+of which 3000 are drawn; dashed lines are the triangles and halfplanes of the rounds.
 
 ![Texas](figures/boundary.png)
 
@@ -56,11 +57,11 @@ of which 3000 are drawn; dashed are the triangles and the lines of the rounds.
 
 ![Florida](figures/boundary-hard.png)
 
-From one's own table: `dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER`,
+From your own table: `dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER`,
 with the same numbers of rounds, triangles and directions.
 
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
-licence is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
+license is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
 source.
 """
 
@@ -109,7 +110,7 @@ class Run:
 
 
 def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trials: int) -> list[Run]:
-    """Independent ones: uniform locations of the box, labelled by the true outline."""
+    """Independent ones: uniform locations of the box, labeled by the true outline."""
     contains, own = shapely_module().contains_xy, keys.root(seed)
     plan, found = case.learner.plan(privacy, ACCURACY), []
     for trial in range(trials):
@@ -175,7 +176,7 @@ def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> Non
     caption = f"{len(run.sample.y)} locations, epsilon = {PRIVACY.epsilon:g}: error {run.error:.3f}"
     plot_polygon(
         (case.learner.concepts, run.found), run.sample, figure_path(out, case.figure), about(config, seed),
-        f"{case.name}, learned from labelled locations", caption, truth=truth, box=case.box,
+        f"{case.name}, learned from labeled locations", caption, truth=truth, box=case.box,
     )  # fmt: skip
 
 

@@ -38,24 +38,25 @@ RULES = {
 }
 HEAD = f"""# Conjunctions by private set cover
 
-Written by `scripts/conjunctions.py`: {DIMENSION} coordinates, each 1 with the probability that makes the target, an AND
-of k of them, 1 with probability 1/2; epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g},
+Written by `scripts/conjunctions.py`: {DIMENSION} coordinates, each 1 with the probability for which the target, an AND
+of k of them, is 1 with probability 1/2; epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g},
 beta = {BETA:g}. Brackets of n*, each right with probability 0.95: success is below {1 - BETA:g} at the lower end and
 above {1 - BETA - GAMMA:g} at the upper one. Rounds: 2 k ln(2/alpha), or 2.5 k ("few").
 
 """
 MIDDLE = """
-Exponent of k from k = 2 on, with what the brackets allow: {exponents}.
+Exponent of k from k = 2 on, with the range that the brackets allow: {exponents}.
 
-The coefficient, which is what accounting decides about: a round draws h with density exp(coefficient q(h)).
+The coefficient, which the accounting determines: a round draws h with density exp(coefficient q(h)).
 
 """
 TAIL_TEXT = """
 ![n against k](figures/conjunctions.png)
 
-Naive composition pays sqrt(rounds) for epsilon in every round. The stopping game pays for a row until it is hit once,
-and is ahead of both at every k. Exact counts need no noise and publish none: what is seen are the literals only. As
-the paper has it, with its constants corrected, fewer rows are needed than by naive composition {crossover}.
+Naive composition pays sqrt(rounds) for epsilon in every round. In the stopping game a row costs privacy only until it
+is covered, and fewer rows are needed than with both at every k. With exact counts no noise is added and only the
+literals are published. With the paper's accounting and corrected constants fewer rows are needed than with naive
+composition {crossover}.
 """
 
 

@@ -20,38 +20,40 @@ from dpjax.theory import parities
 DELTA = 1e-6
 HEAD = f"""# Printed constants that break their claim
 
-Written by `scripts/corrected_constants.py` from exact audits: every neighbour in a small world, in float64,
+Written by `scripts/corrected_constants.py` from exact audits: every neighbor in a small universe, in float64,
 replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its
 witness. The corrected constants are the default everywhere.
 
-| mechanism | printed in | epsilon | delta found as printed | as corrected | two databases that tell |
+| mechanism | printed in | epsilon | delta found as printed | as corrected | two databases that show it |
 |---|---|---|---|---|---|
 """
 A_DIST = "A_dist | Bun, Nissim, Stemmer 2016, Algorithm 3"
 SANITIZER = "point sanitizer, alpha = 0.1, n = {} | the same, Algorithm 1"
 LAST_N = """
-The point sanitizer releases noisy counts above alpha n / 2 whatever delta is. It breaks its claim up to a last n,
+The point sanitizer releases noisy counts above alpha n / 2 for every delta. It violates its claim up to a largest n,
 which the audit confirms on both sides (violated at n, not at n + 1):
 
 | alpha | epsilon | last n that violates |
 |---|---|---|
 """
 WHY = """
-Why: in A_dist the lead of the best over the second candidate moves by 2, not 1, when a row is replaced; noise and
-threshold are made for 1. In the sanitizer a count of floor(alpha n / 4) + 1 gets noise while one less is never
-released, so what decides is how rarely the noise lifts the former above alpha n / 2; for small n that is not rare.
+Reason: in A_dist the lead of the best over the second candidate changes by 2, not 1, when a row is replaced; noise and
+threshold are calibrated for 1. In the sanitizer a count of floor(alpha n / 4) + 1 gets noise while a smaller count is
+never released, so delta is at least the probability that the noise lifts the former above alpha n / 2, which is large
+for small n.
 """
 SAMPLE_SIZE = """
-## Statements that their proofs do not give
+## Statements that do not follow from their proofs
 
-Theorem 3.12 of the same paper asks for d log(1/beta) + log(1/(beta delta)) / epsilon rows up to a constant C: a sum.
+Theorem 3.12 of the same paper states d log(1/beta) + log(1/(beta delta)) / epsilon rows up to a constant C: a sum.
 Algorithm 4 needs m subsamples that each solve for d unknowns, with m about (2/epsilon) ln(1/(4 delta beta)): a product.
-With the sum's rows there are too few subsamples for any lead to pass, whatever d is. epsilon = 1, beta = 0.1; success
-with subsamples of d + 3 rows is exact (`theory.parities.success`).
+With that many rows there are too few subsamples for any lead to pass the test, for every d. epsilon = 1, beta = 0.1;
+success with subsamples of d + 3 rows is exact (`theory.parities.success`).
 
 """
 LEMMA = """
-Lemma 2.25 prints its ratio upside down: drawing few rows from many would cost privacy. An algorithm on {draws} rows
+Lemma 2.25 prints the inverse of its ratio, by which drawing few rows from many would cost privacy. An algorithm on
+{draws} rows
 drawn with replacement, (epsilon, {delta:g})-private:
 
 """
@@ -59,11 +61,12 @@ SET_COVER = """
 ## Set cover, printed constants
 
 Kaplan, Mansour, Matias and Stemmer, Claim 3.4: m rounds of `SetCoverLearner` with coefficient epsilon / (2 ln(e/delta))
-and counts with noise of scale m / epsilon are called (epsilon, delta)-private; the last line of the proof has
+and counts with noise of scale m / epsilon are claimed to be (epsilon, delta)-private; the last line of the proof has
 2 epsilon. One row added or removed, epsilon = {epsilon:g}, delta = {delta:g}, m = ceil(2 k ln(2/alpha)) for
 alpha = {alpha:g}. "At most" is certified by `accounting.set_cover_epsilon`; "at least" is the exact law of two
 databases, `accounting.set_cover_instance`. The claim is false for k = 1 and 2 and loose from k = 4 on. Corrected: the
-proof with its epsilon divided between counts and functions. Ours: what the stopping game allows with noisy counts.
+proof with its epsilon divided between counts and functions. Ours: the coefficient of the stopping game with noisy
+counts.
 
 """
 

@@ -83,25 +83,27 @@ FREE = tuple(
 HEAD = f"""# Convex polygons by DP-SGD
 
 Written by `scripts/dp_sgd.py`: random polygons of {EDGES} edges on {{{{0, ..., {D}}}}}^2, uniform examples, epsilon =
-{EPSILON:g}, delta = {DELTA:g}, add-or-remove-one. Errors are shares of 2^14 probes, in {{trials}} runs; targets and
+{EPSILON:g}, delta = {DELTA:g}, add-or-remove-one. Errors are fractions of 2^14 probes, in {{trials}} runs; targets and
 examples are the same for all three.
 
 DP-SGD trains a small network (tanh, log-loss) with optax: gradients of the rows of a Poisson batch, clipped and noised;
-the noise multiplier is dp-accounting's, by privacy-loss distributions. Tuned for each n by random polygons of its own,
-**without a price in privacy**: all of {{private}} configurations in {{first}} runs each, then the best {{kept}} in
-{{second}} more; least mean error wins. It is told n, which sets the sampling rate; add-or-remove-one does not make n
-public, so that is given to it, too. Without noise: the same, of {{free}} configurations. The set cover is
-`PolygonLearner` with {ROUNDS} rounds, the kinematic measure and exact counts; it is told the number of edges, not n,
-and is tuned for no n.
+the noise multiplier is dp-accounting's, by privacy-loss distributions. It is tuned for each n on separate random
+polygons,
+**without a privacy cost**: all of {{private}} configurations in {{first}} runs each, then the best {{kept}} in
+{{second}} more; the least mean error is selected. It gets n, which sets the sampling rate, although n is not public
+under
+add-or-remove-one. Without noise: the same, of {{free}} configurations. The set cover is
+`PolygonLearner` with {ROUNDS} rounds, the kinematic measure and exact counts; it gets the number of edges, not n,
+and is not tuned.
 
 """
 SECONDS = """
-Seconds of one run in a batch of many, without compiling, and of tuning for that n, with it; all networks train in a
-buffer for the largest n:
+Seconds of one run in a large batch, without compilation, and of tuning for that n, with compilation; all networks
+train in a buffer for the largest n:
 
 """
 CHOSEN = """
-What tuning chose:
+Selected configurations:
 
 """
 TAIL = """
@@ -109,10 +111,10 @@ TAIL = """
 
 {verdict}
 
-How to read it: DP-SGD is tuned afresh for every n on polygons of the very kind that it is tried on, which a person with
-one table of private rows cannot do for free, and more steps or other networks than these were not tried. What it learns
-is a network, and nothing is proved about its error. The set cover's numbers come from the budget and the edges alone;
-it returns a polygon, with a theorem about its error, for more rows, on every distribution.
+Notes: DP-SGD is tuned separately for every n on polygons of the same kind as those of the test, which costs privacy if
+only one private table is available; more steps and other networks were not tried. Its hypothesis is a network without
+a bound on its error. The set cover's numbers depend on the budget and the edges only; it returns a polygon, with a
+bound on its error for larger n on every distribution.
 """
 
 

@@ -40,18 +40,18 @@ FINDINGS = {  # 1 where the column says so; all of them grow with age
 HEAD = """# A hospital's table
 
 Written by `scripts/hospital.py`: the RAND Health Insurance Experiment (public domain, from the package statsmodels),
-one row a person, the first year of each: {rows} persons. From age, {k} findings are learned at once, each as a
-threshold: 1 from some age on. One person is one row, so the guarantee is about persons; delta = {delta:g}. Errors are
+one row per person, with data of the first year: {rows} persons. From age, {k} findings are learned at once, each as a
+threshold: 1 from some age on. One person is one row, so the guarantee protects persons; delta = {delta:g}. Errors are
 means over the findings of held-out errors on {test} persons, over {trials} random splits, with their standard deviation
-over the splits; the labels are no thresholds, so the best one errs, too.
+over the splits; the labels are not thresholds of age, so the best threshold has errors, too.
 
 """
 TAIL = """
 Below, the mean held-out error of each finding at epsilon = {epsilon:g}.
 
 {each}
-The sanitizer looks at ages once for all findings, and each finding then chooses among a few dozen. Choosing each
-threshold from all 2^{bits} ages by itself needs no sanitizer, and costs a choice {extra} times as much, by the
+The sanitizer processes the ages once for all findings, and each threshold is then chosen among a few dozen. Choosing
+each threshold among all 2^{bits} ages needs no sanitizer, and a choice costs {extra} times as much, by the
 logarithm. {verdict} Held-out errors are for study: they are not private.
 """
 

@@ -38,22 +38,25 @@ _BLOCK_CELLS = 1 << 14  # limbs worked on at once
 WANTED, RUNS = 0.92, 4  # worst rate of the selection, and runs of one database there
 HEAD = """# Private medians by the size of the domain
 
-Written by `scripts/median_domains.py`: epsilon = {epsilon:g}, delta = {delta:g}, replace-one. n: the smallest one, on
-a grid of ratio 1.03 (exponential 1.01, RSC 1.08), at which an interior point is found at a rate of at least {wanted:g}
+Written by `scripts/median_domains.py`: epsilon = {epsilon:g}, delta = {delta:g}, replace-one. n: the smallest n, on
+a grid of ratio 1.03 (exponential 1.01, RSC 1.08), for which an interior point is found at a rate of at least {wanted:g}
 in the worst of 15 families of databases (uniform, constant, adjacent values, nested, clusters, borderline for the
-method's test, ...). Success: the worst family's rate there in fresh trials, a database each, with the exact interval at
-confidence 0.95 (of one family that is given; it does not account for choosing the worst of 15). Proved: the planner's
+method's test, ...). Success: the worst family's rate at this n in new trials, one database each, with the exact
+interval at confidence 0.95 (for one given family; it does not account for selecting the worst of 15). Proved: the
+planner's
 n for success {right:g} on every database.
 
 """
 TAIL = """
 ![n against the size of the domain](figures/median-domains.png)
 
-The exponential median pays (4/epsilon) ln 2 = 2.8 rows for each bit of the domain; the others pay for ln(1/delta), and
-hardly for the domain. RecPrefix needs fewer rows than the exponential median from about {measured} bits on in practice,
-and from {proved} bits on by proof. Plans in practice are those of `scripts/median_plans.py`: RecPrefix does
-without trims there and with less margin than its proof needs, TreeLog and RSC follow their planners at a smaller slack.
-They are as private as proved ones. Other data than these 15 families may need more rows; the proved n is for all.
+The exponential median pays (4/epsilon) ln 2 = 2.8 rows for each bit of the domain; the cost of the others depends on
+ln(1/delta), and hardly on the domain. RecPrefix needs fewer rows than the exponential median from about {measured}
+bits on in practice,
+and from {proved} bits on by proof. Plans in practice are those of `scripts/median_plans.py`: RecPrefix has
+no trims there and a smaller margin than its proof needs, TreeLog and RSC follow their planners with a smaller slack.
+Their privacy guarantee is the same as for proved plans. Other data than these 15 families may need more rows; the
+proved n is for all.
 """
 
 

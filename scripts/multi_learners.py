@@ -34,24 +34,24 @@ PURE, APPROXIMATE, ACCURACY = Privacy(8.0, 0.0), Privacy(4.0, 1e-6), Accuracy(AL
 POINTS, THRESHOLDS, PARITIES = Points(Domain(2**32)), Thresholds(Domain(2**32)), Parities(48)
 MATRIX = Finite.of(np.array([[i >> j & 1 for j in range(4)] for i in range(16)], bool))
 KINDS, NOISE = ("uniform", "zipf", "adversarial"), (0.0, 0.1, 0.3)
-HEAD = f"""# Learners of many concepts where their proofs begin
+HEAD = f"""# Learners of many concepts at their planner's sample size
 
 Written by `scripts/multi_learners.py`: alpha = {ALPHA:g}, beta = {BETA:g}; pure learners at epsilon = {PURE.epsilon:g},
 the others at ({APPROXIMATE.epsilon:g}, {APPROXIMATE.delta:g}); replace-one. Points and thresholds of 32 bits, all
-functions on four elements, parities of {PARITIES.dimension} bits (from uniform examples). n is what the planner asks
-for; success, all k hypotheses within alpha, in {{trials}} trials, with its exact interval at confidence
+functions on four elements, parities of {PARITIES.dimension} bits (from uniform examples). n is the planner's;
+success, all k hypotheses within alpha, in {{trials}} trials, with its exact interval at confidence
 0.95; claimed {1 - BETA:g}.
 
 Realizable labels:
 
 """
 MIDDLE = """
-Agnostic: labels are flipped with the given probability, and what counts is the error beyond the best concept's.
+Agnostic: labels are flipped with the given probability, and errors are in excess of the best concept's.
 
 """
 TAIL = """
-Planned numbers hold for every distribution, so success is far above the claim on most: the proofs pay for sanitizer,
-choice and generalisation one by one. Where success is nearest to the claim the proof is nearest to the truth.
+Planned numbers hold for every distribution, so success is far above the claim on most: the proofs add the errors of
+sanitizer, choice and generalization. The closer success is to the claim, the tighter is the proof.
 """
 
 

@@ -25,21 +25,23 @@ VALUES, QUERIES, ROWS = (2**8, 2**10), (2**8, 2**10, 2**12), (500, 2000, 8000)
 ROUNDS = ((10, 0), (40, 0), (160, 0), (10, 8), (40, 8))  # (rounds, replays)
 HEAD = f"""# MWEM
 
-Written by `scripts/mwem.py`: the largest error over all queries, as a share of the rows, at epsilon = {EPSILON:g},
+Written by `scripts/mwem.py`: the largest error over all queries, as a fraction of the rows, at epsilon = {EPSILON:g},
 delta = {DELTA:g}, replace-one; the median of {{trials}} runs. Each query holds half of the values, chosen at random;
-rows are drawn from a Dirichlet law of parameter {SKEW:g}. "Uniform" looks at no row. "A query each" adds Laplace noise
+rows are drawn from a Dirichlet law of parameter {SKEW:g}. "Uniform" ignores the rows. "A query each" adds Laplace noise
 to every query's count, by basic composition or zCDP, whichever leaves more epsilon; "a value each" adds
 Laplace(2 / epsilon) to the count of every value of the domain. Both are clipped to [0, 1]. MWEM takes T rounds;
-"r replays": after each it moves r more times to all counts so far, and answers with its last distribution.
+"r replays": after each round it repeats the update for all counts so far r more times, and answers with its last
+distribution.
 
 """
 TAIL = """
-MWEM pays for the logarithm of the number of queries where noise on each pays for its square root: so it wins where rows
-are few and queries many. What it pays for the domain is its speed: the proved error without any noise is
-2 sqrt(ln |X| / (T + 1)), and T rounds share the budget. On domains as small as these, from 2000 rows on, a noisy count
-of every value is better than both; it pays for the square root of |X|, and needs no class.
+The error of MWEM depends on the logarithm of the number of queries, that of noise on each query on its square root, so
+MWEM is better for few rows and many queries. Its cost for the domain is slow convergence: the proved error without
+noise is 2 sqrt(ln |X| / (T + 1)), and the budget is split over T rounds. On domains as small as these, from 2000 rows
+on, a noisy count of every value is better than both; its error grows with the square root of |X|, and it needs no
+class.
 
-Replays cost no privacy; where rows are too few for the rounds they fit the noise.
+Replays cost no privacy; with too few rows for the number of rounds they fit the noise.
 """
 
 

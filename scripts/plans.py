@@ -92,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     text = f"""# What plans spend
 
 For each learner: how many programs eight values of epsilon from .25 to 4 compile, and at {given.trials}
-random budgets (epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2) which part of the budget the plan's own numbers
-spend, as the guarantee adds them up. "Above the budget" counts the guarantees whose epsilon or delta exceeds the
+random budgets (epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2) which fraction of the budget the plan's
+numbers spend according to the guarantee. "Above the budget" counts the guarantees whose epsilon or delta exceeds the
 budget's by any amount, compared in float64. Made by `python scripts/plans.py --trials {given.trials}`.
 
 {table(heads, [one for one in found if one is not None])}

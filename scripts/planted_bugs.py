@@ -13,8 +13,8 @@ from dpjax.evidence.planted_bugs import BUGS
 SEEDS = 2
 HEAD = f"""# Planted bugs
 
-Written by `scripts/planted_bugs.py`: mechanisms that claim epsilon = 1 and are wrong, audited at 95% confidence with
-the event not given. Trials: on each side, training included. Refuted: of {SEEDS} audits with different seeds. Seconds
+Written by `scripts/planted_bugs.py`: mechanisms that claim epsilon = 1 and are wrong, audited at 95% confidence without
+a given event. Trials: per database, training included. Refuted: of {SEEDS} audits with different seeds. Seconds
 of one audit (compilation included) and certified epsilon: medians. `dpjax/evidence/planted_bugs.py` holds them.
 
 | mistake | delta | trials a side | refuted | seconds | certified epsilon |

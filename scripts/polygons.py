@@ -38,7 +38,7 @@ HEAD = f"""# Convex polygons by private set cover
 Written by `scripts/polygons.py`: random polygons of k edges on {{0, ..., d}}^2, uniform examples,
 epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g}, beta = {BETA:g}. Brackets of n*, each
 right with probability 0.95: success is below {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper
-one. Errors are shares of 2^14 probes.
+one. Errors are fractions of 2^14 probes.
 
 Four edges:
 
@@ -56,9 +56,9 @@ TAIL_TEXT = """
 
 ![One run](figures/polygon.png)
 
-The base measure decides about more than the accounting: nearly all of the paper's box are steep lines far away, for
-which every round pays. The kinematic measure is the one that no rotation or translation changes; an ordinary edge costs
-the same on every grid.
+The base measure matters more than the accounting: nearly all of the paper's box consists of steep lines far away, whose
+measure every round pays for. The kinematic measure is invariant under rotations and translations; the cost of an
+ordinary edge is the same on every grid.
 """
 
 

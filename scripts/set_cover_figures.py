@@ -25,24 +25,24 @@ D, ROWS, COEFFICIENT = 2**10, 12, 1.5
 HEAD = f"""# Private set cover: what a round may spend
 
 Written by `scripts/set_cover_figures.py`. A round draws h with density proportional to mu(h) exp(coefficient q(h)),
-q(h) = min(T(h) - b / k, -O(h)): the coefficient is what accounting decides about, and rows needed grow like one over
-it. epsilon = {EPSILON:g}, delta = {DELTA:g}, k = {K} where counts are exact, a fifth of epsilon for noisy counts (half
-in "Claim 3.4, corrected").
+q(h) = min(T(h) - b / k, -O(h)): the accounting determines the coefficient, and the number of rows needed is inversely
+proportional to it. epsilon = {EPSILON:g}, delta = {DELTA:g}, k = {K} where counts are exact, a fifth of epsilon for
+noisy counts (half in "Claim 3.4, corrected").
 
 """
 MIDDLE = """
 ![Coefficients and curves](figures/set-cover.png)
 
-A row is exposed until it is hit, and then it is gone: a rule that adds up rounds cannot see that, and falls like one
-over sqrt(m) or faster; a closed form that holds for any number of rounds cannot use that there are few. The stopping
-game uses both. Under replace-one exact counts are dearer than noisy ones from 8 rounds on: a row that changes its class
-moves b / k in all rounds until it is hit. On the right one coefficient for all: the game's bound on delta against
-round-by-round accounting, and from below the exact law of two databases (`accounting.set_cover_instance`), which no
-correct bound can cross.
+A row is exposed until it is covered, and is then removed. A rule that composes rounds does not use this, and its
+coefficient falls like one over sqrt(m) or faster; a closed form for any number of rounds does not use that there are
+few. The stopping game uses both. Under replace-one exact counts are more expensive than noisy ones from 8 rounds on: a
+row that changes its class changes b / k in all rounds until it is covered. On the right one coefficient for all: the
+game's bound on delta against round-by-round accounting, and the exact law of two databases
+(`accounting.set_cover_instance`), a lower bound for every correct rule.
 
 ## The law of one halfplane
 
-{rows} rows, coefficient {coefficient:g}, d = {d}: {cells} cells, of which the {few} likeliest have {share:.0%} of the
+{rows} rows, coefficient {coefficient:g}, d = {d}: {cells} cells, of which the {few} most likely have {share:.0%} of the
 probability and {area:.1%} of the kinematic measure. Probabilities are exact; {trials} draws of the rejection sampler
 are beside them.
 

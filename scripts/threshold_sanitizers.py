@@ -28,8 +28,8 @@ HEAD = f"""# Threshold sanitizers
 
 Written by `scripts/threshold_sanitizers.py`: epsilon = {EPSILON:g}, delta = {DELTA:g}, failure probability {BETA:g},
 replace-one. Rows from which the error over all thresholds is proved to be at most alpha, for every database (recursive
-and joint quantiles: if no value occurs more often than that). `dpjax.sanitizers.default` takes the least, in bold; it
-leaves recursive and joint quantiles out, which are proved for few equal rows only.
+and joint quantiles: if no value occurs more often than that). `dpjax.sanitizers.default` takes the smallest, in bold,
+except recursive and joint quantiles, which are proved for few equal rows only.
 
 | bits | alpha | {" | ".join(NAMES.values())} |
 |---|---|{"---|" * len(NAMES)}
@@ -37,20 +37,20 @@ leaves recursive and joint quantiles out, which are proved for few equal rows on
 MIDDLE = f"""
 Smallest n that works: on a grid of ratio 2^(1/4) below the proved number, at most {MOST_FAILURES} of
 {DATABASES * RUNS} runs fail in each of 15 families of databases (uniform, constant, adjacent values, nested,
-clusters, ...); the family that failed at the next smaller n, and the time of one run at this n on the machine at hand
+clusters, ...); the family that failed at the next smaller n, and the time of one run at this n
 (one core, after compilation).
 
 | bits | alpha | sanitizer | proved | works from | then fails on | ms |
 |---|---|---|---|---|---|---|
 """
 TAIL = """
-Which is when the best: for large alpha a handful of independent quantiles, each of all rows; for smaller alpha the
-hierarchy, whose price grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which needs no delta; for very
-large domains and large alpha blocks with RecPrefix medians, since the others pay for ln |X|. Slices of random length
-pay for the constants of their theorem and are never the best here. Recursive and joint quantiles need a bound on equal
-rows, or bits to tell them apart, which the hierarchy avoids by counting a median's own value as a leaf. What is proved
-for joint quantiles, by a union over all tuples, is far from what they do: at 32 bits and alpha = 0.1 they work from the
-fewest rows of all.
+Best sanitizers: for large alpha a handful of independent quantiles, each of all rows; for smaller alpha the
+hierarchy, whose cost grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which needs no delta; for very
+large domains and large alpha blocks with RecPrefix medians, since the cost of the others grows with ln |X|. Slices of
+random length have large constants in their theorem and are never the best here. Recursive and joint quantiles need a
+bound on equal rows, or additional bits that distinguish them, which the hierarchy avoids by counting a median's value
+as a leaf. The bound for joint quantiles, by a union over all tuples, is far from their performance: at 32 bits and
+alpha = 0.1 they need the fewest rows of all.
 """
 
 

@@ -37,10 +37,10 @@ WANTED, RATIO = 0.92, 2 ** (1 / 16)  # rate of the selection, and step of n ther
 HEAD = f"""# The improper learner by the height of the tree
 
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
-{DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}, on the distribution where one threshold only is good. Measured: for each
-t that is listed the least n, on a grid of ratio 2^(1/16), with success of at least {WANTED:g} in {{selected}} trials or
-more; of these the least n. Success there: in fresh trials, with the exact interval at confidence 0.95. Planned:
-as `ImproperVC1` plans itself, proved for every distribution.
+{DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}, on a distribution with only one good threshold. Measured: for each
+listed t the least n, on a grid of ratio 2^(1/16), with success of at least {WANTED:g} in {{selected}} trials or
+more; of these the least n. Success at this n: in new trials, with the exact interval at confidence 0.95. Planned:
+the plan of `ImproperVC1`, proved for every distribution.
 
 """
 TAIL = """
@@ -50,8 +50,8 @@ Measured: {measured}
 
 Planned: {planned}
 
-Plans in practice are those of `scripts/median_plans.py`; on this distribution most subsamples agree, other ones
-may need more examples. The planned numbers hold for all.
+Plans in practice are those of `scripts/median_plans.py`; on this distribution most subsamples agree; other
+distributions may need more examples. The planned numbers hold for all.
 """
 
 

@@ -32,17 +32,18 @@ TREES = {
 }
 HEAD = f"""# The proper learner beside the improper one
 
-Written by `scripts/vc1_proper.py`: epsilon = {EPSILON:g}, which makes planned numbers affordable, delta = {DELTA:g},
+Written by `scripts/vc1_proper.py`: epsilon = {EPSILON:g}, large enough for planned numbers to be run, delta =
+{DELTA:g},
 beta = {BETA:g}, exponential median. Distribution (`experiments.hard.hard_tree`): an improper node has to be found, and
-all of its children but one (as many as there is mass for) are wrong by more than alpha.
+all of its children but one (as many as the mass allows) have error above alpha.
 
 At the planned n, alpha = {ALPHA:g}. Success with its exact interval at confidence 0.95; claimed {1 - BETA:g}. In the
-class: of as many fresh trials, those whose hypothesis is a concept of the class.
+class: number of hypotheses that are concepts of the class, in as many new trials.
 
 """
 MIDDLE = f"""
-Measured n*, over alpha. Trees: `prefixes(2, c)`, with as many children c as can be wrong and one more. Both learners
-have t = {SUBSAMPLES} subsamples, the proper one that share of {FIRST} for its first part that needs fewer examples.
+Measured n*, over alpha. Trees: `prefixes(2, c)`, with the largest number of wrong children and one more. Both learners
+have t = {SUBSAMPLES} subsamples, the proper one that fraction of {FIRST} for its first part that needs fewer examples.
 Brackets, each right with probability 0.95: success is below {1 - BETA:g} at the lower end and above
 {1 - BETA - GAMMA:g} at the upper one.
 
@@ -50,14 +51,14 @@ Brackets, each right with probability 0.95: success is below {1 - BETA:g} at the
 TAIL = """
 ![n against 1/alpha](figures/vc1-proper.png)
 
-Exponent of 1/alpha (least squares, with the least and greatest slope that the brackets allow): {exponents}.
+Exponent of 1/alpha (least squares, with the range that the brackets allow): {exponents}.
 
-Whether the improper learner's node is a concept depends on the tree and on n; the proper learner's always is one. What
-it pays for that in practice is one choice among children that differ by more than alpha. The exponent 2.5 of the
-printed theorem is for 2/alpha rounds, one after the other; where improper nodes do not follow one another for long, as
-here, the planner takes as many rounds as they do, and no more. Planned numbers of the proper learner pay for alpha/8 in
-the first part and for uniform convergence at alpha in the second one. Measured numbers move in steps, as does the
-mass of the node to be found, which is what the wrong children leave: 0.60, 0.39, 0.39, 0.24 and 0.19.
+Whether the improper learner's node is a concept depends on the tree and on n; the proper learner's hypothesis always
+is one. Its additional cost in practice is one choice among children that differ by more than alpha. The exponent 2.5
+of the printed theorem is for 2/alpha rounds; if chains of improper nodes are short, as here, the planner uses only as
+many rounds as the longest chain has nodes. Planned numbers of the proper learner include alpha/8 in
+the first part and uniform convergence at alpha in the second one. Measured numbers change in steps, as does the
+mass of the node to be found, which is the rest after the wrong children: 0.60, 0.39, 0.39, 0.24 and 0.19.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/vc1-subsample-size.md: the subsamples of the improper learner, by a bound without dimension.
+"""Writes docs/vc1-subsample-size.md: the subsamples of the improper learner, by a dimension-free bound.
 
 Run: python scripts/vc1_subsample_size.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """
@@ -24,8 +24,9 @@ BOUNDS = {"printed": ("printed, by the dimension", printed_subsample_size),
 HEAD = f"""# The size of a subsample
 
 Written by `scripts/vc1_subsample_size.py`. The improper learner of a class of VC dimension 1 takes the private
-median of the deepest points that t subsamples of m examples determine. As printed, every subsample has to be good, by
-a uniform bound over the class; here at most t/6 of them may miss the bottom segment of mass alpha on the target's
+median of the deepest points that t subsamples of m examples determine. In the printed proof every subsample has to be
+good, by a uniform bound over the class; here at most t/6 of them may miss the bottom segment of mass alpha on the
+target's
 path, which one of m examples hits with probability 1 - (1 - alpha)^m (`theory.vc1.subsample_size`). beta = {BETA:g}.
 
 """
@@ -39,8 +40,8 @@ exponential median, and the distribution on which a single threshold is good (tw
 
 """
 TAIL = f"""
-Interval: exact, confidence 0.95, both sides. Claimed: at least {1 - BETA:g}. The last column is what
-`ImproperVC1` plans, a pure median leaving all of delta to the choice of the node.
+Interval: exact, confidence 0.95, both sides. Claimed: at least {1 - BETA:g}. The last column is the plan
+of `ImproperVC1`, in which a pure median leaves all of delta to the choice of the node.
 """
 
 

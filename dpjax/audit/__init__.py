@@ -1,8 +1,8 @@
-"""Privacy audits: what is claimed, and the evidence for or against it.
+"""Privacy audits: a claim, and the evidence for or against it.
 
-`exact` goes through every small database where the output law is finite; `statistical` runs anything that can be run;
-`replay` compares what mechanisms are asked with their sensitivities, `sampler` draws with their law; `one_run`,
-`epsilon_of_scores` and `of_outputs` read what is there already.
+`exact` enumerates every small database if the output law is finite; `statistical` runs any algorithm many times;
+`replay` compares the queries of mechanisms with their sensitivities, `sampler` compares draws with their law;
+`one_run`, `epsilon_of_scores` and `of_outputs` evaluate existing scores or outputs.
 """
 
 from .adapters import from_function as from_function

@@ -1,4 +1,4 @@
-"""Other people's mechanisms as targets, and dpjax's mechanisms in other people's calling form."""
+"""Foreign mechanisms as audit targets, and dpjax's mechanisms in the calling form of other libraries."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from dpjax.core.types import Privacy
 
 HostFunction = Callable[[Any, Any], Any]
 RANDOMNESS = ("seed", "generator")
-_WIDE = 64  # numbers of a database that a report shows
+_WIDE = 64  # largest database that a report shows in full, in numbers
 
 
 def from_function(
@@ -33,21 +33,21 @@ def from_function(
     """A Python function as a target of statistical audits.
 
     Args:
-      function: (database, 64-bit seed) -> a number or an array of one shape; called once a trial. An opendp measurement
-        is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
+      function: (database, 64-bit seed) -> a number or an array of fixed shape; called once per trial. An opendp
+        measurement is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``.
-      claim: what it promises, at every budget that an audit may name.
-      pairs: neighbouring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
-      repeatable: False for functions that draw from a generator of their own: their audits cannot be repeated.
-      randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one object for all
-        trials, whose state is set anew for each.
+      claim: the function's claim as a function of the budget.
+      pairs: neighboring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
+      repeatable: False for functions with their own source of randomness, whose audits cannot be repeated.
+      randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one generator object,
+        whose state is set anew for each trial.
 
-    Raises InputError where the function fails on a database, or returns no numbers, in the first trial or in any.
+    Raises InputError if the function fails on a database or does not return numbers, in any trial.
     """
     checks.choice("randomness", randomness, RANDOMNESS)
     found = [Pair(as_database(one), as_database(other), shown) for one, other in pairs]
     if not found:
-        raise InputError("pairs", "neighbouring databases", "none", "give at least one pair")
+        raise InputError("pairs", "neighboring databases", "none", "give at least one pair")
     make = Generators() if randomness == "generator" else int
     _outputs(function, np.zeros((1, 2), np.uint32), found[0].first, make)
 
@@ -55,7 +55,7 @@ def from_function(
         del key, data, plan
         raise InputError(
             "method", f"statistical, sequential or bitwise for {name}", "another one",
-            "it runs on the host, where no program can be traced",
+            "it runs on the host and cannot be traced",
         )  # fmt: skip
 
     def host(words: np.ndarray, data: Any, plan: Any) -> np.ndarray:
@@ -80,20 +80,20 @@ def _outputs(
             answers.append(function(data, make(seed)))
     except InputError:
         raise
-    except Exception as error:  # whatever a person's own code raises
+    except Exception as error:  # user code may raise anything
         given = f"{type(error).__name__}: {error}, with the seed {seeds[at]}"
         raise InputError("function", "(database, seed) -> numbers", given, "call it once by hand") from error
     try:
         found = np.asarray(answers)
     except ValueError as error:
-        advice = "pad the answer: its shape would tell the databases apart"
-        raise InputError("function", "answers of one shape", f"{error}", advice) from None
+        advice = "pad the output: its shape would distinguish the databases"
+        raise InputError("function", "outputs of one shape", f"{error}", advice) from None
     if found.dtype.kind not in "iufb":
         raise InputError(
-            "function", "a number or an array of numbers", f"{found.dtype}", "encode the answer as numbers"
+            "function", "a number or an array of numbers", f"{found.dtype}", "encode the output as numbers"
         )
     if found.dtype.kind == "f":
-        with np.errstate(over="ignore"):  # beyond float32's range is infinite
+        with np.errstate(over="ignore"):  # values beyond float32's range become infinite
             return found.astype(np.float32)
     narrow = found.astype(np.int32)
     if not np.array_equal(narrow, found):
@@ -105,7 +105,7 @@ def _outputs(
 
 
 def shown(database: Any) -> Any:
-    """A database of any kind, for a person and for JSON: its numbers where they are few, else shapes and beginnings."""
+    """A database of any kind in readable and JSON-ready form: all numbers if few, else shape and first entries."""
     leaves = jax.tree.leaves(database)
     if len(leaves) != 1:
         return [shown(leaf) for leaf in leaves]
@@ -119,13 +119,13 @@ def of_outputs(
     first: ArrayLike, second: ArrayLike, claim: Guarantee, *, confidence: float = 0.95, training: float = 0.2,
     name: str = "outputs",
 ) -> Report:  # fmt: skip
-    """Audits outputs that are there already, from independent runs on two neighbours.
+    """Audits existing outputs of independent runs on two neighbors.
 
-    As `statistical`: some choose two events, the rest tests each once at half of 1 - confidence.
+    As `statistical`: a part of them chooses two events, the rest tests each event once at half of 1 - confidence.
 
     Args:
-      first, second: ``[n, ...]`` numbers, n >= 500, in no order that depends on them; whole numbers below 2**31.
-      training: share that chooses; more pays where the event is a set of many outputs.
+      first, second: ``[n, ...]`` numbers, n >= 500, in an order independent of the values; whole numbers below 2**31.
+      training: fraction that chooses the events; more helps if the event is a set of many outputs.
     """
     sides = [_array(part) for part in (first, second)]
     if sides[0].shape != sides[1].shape or len(sides[0]) < 500:
@@ -158,9 +158,9 @@ def of_outputs(
 
 
 def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Callable[[Any, int], np.ndarray]:
-    """(database, number of samples) -> ``[samples, ...]`` outputs, the form in which dp_auditorium calls a mechanism.
+    """(database, number of samples) -> ``[samples, ...]`` outputs, the calling form of dp_auditorium.
 
-    Outputs of several arrays are laid side by side as numbers. Every call goes on with fresh keys.
+    Outputs of several arrays are flattened and concatenated as numbers. Every call continues with new keys.
     """
     root, plan = keys.root(seed), target.plan(privacy)
     calls = 0
@@ -182,7 +182,7 @@ def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Calla
 
 
 def _array(database: ArrayLike) -> np.ndarray:
-    """int32, uint32, bool or float32, whatever 64-bit types the caller has."""
+    """Converts to int32, uint32, bool or float32, also from 64-bit types."""
     found = np.asarray(database)
     narrow = {"i": np.int32, "u": np.uint32, "f": np.float32, "b": np.bool_}.get(found.dtype.kind)
     if narrow is None or not np.array_equal(found, found.astype(narrow)):

@@ -1,4 +1,4 @@
-"""All databases of a small world, and which of them are neighbours."""
+"""All databases of a small universe, and which of them are neighbors."""
 
 import itertools
 import math
@@ -21,12 +21,12 @@ _MOST = 1 << 24  # databases, or pairs in one direction
 
 @dataclass(frozen=True)
 class Universe:
-    """Databases side by side.
+    """A stack of databases.
 
-    databases: pytree whose arrays lead with the databases' axis.
-    pairs: ``int64[p, 2]`` places of neighbours, in both orders.
-    relation: under which they are neighbours.
-    what: the universe in words. show: one database (the pytree without the leading axis) in words.
+    databases: pytree of arrays whose leading axis is the index of the database.
+    pairs: ``int64[p, 2]`` indices of neighbors, in both orders.
+    relation: the neighboring relation of the pairs.
+    what: description of the universe. show: describes one database (the pytree without the leading axis).
     """
 
     databases: Any
@@ -39,7 +39,7 @@ class Universe:
 def histograms(votes: int, cells: int, relation: Neighboring, least: int = 0) -> Universe:
     """Counts ``int32[cells]`` of all databases of ``least`` to ``votes`` rows, each row in one cell.
 
-    For mechanisms that do not see the order of rows.
+    For mechanisms that ignore the order of rows.
     """
     require_relation(relation)
     checks.integer("cells", cells, 1, 8)
@@ -61,23 +61,23 @@ def histograms(votes: int, cells: int, relation: Neighboring, least: int = 0) ->
 
 
 def vectors(values: Sequence[int], length: int, moves: Sequence[Sequence[int]], relation: Neighboring) -> Universe:
-    """Whole-number vectors with coordinates among ``values``, and every one that a move leads to from there.
+    """Integer vectors with coordinates in ``values``, and every vector that one of the moves leads to.
 
-    For mechanisms that are given scores or answers: a neighbour moves them by what the sensitivity allows.
+    For mechanisms whose input is scores or answers: a neighbor changes them by at most the sensitivity.
     """
     start = np.array(list(itertools.product(values, repeat=length)), np.int64)
     steps = np.array(moves, np.int64)
     everything = np.unique(np.concatenate([start, (start[:, None, :] + steps).reshape(-1, length)]), axis=0)
     pairs = _moved(everything, [*steps, *-steps])
-    what = f"all vectors of length {length} over {list(values)}, and their neighbours"
+    what = f"all vectors of length {length} over {list(values)}, and their neighbors"
     return Universe(everything.astype(np.int32), pairs, relation, what, show_numbers)
 
 
 def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ordered: bool = True) -> Universe:
-    """Every k-labelled `Sample` over a tiny domain.
+    """Every k-labeled `Sample` over a tiny domain.
 
-    ordered: of 1 to ``rows`` rows, in every order. Otherwise of exactly ``rows`` rows (and one less under
-    ADD_OR_REMOVE_ONE) without regard to order: for learners that do not see it.
+    ordered: all sequences of 1 to ``rows`` rows. Otherwise all multisets of exactly ``rows`` rows (and of one less
+    under ADD_OR_REMOVE_ONE), for learners that ignore the order of rows.
     """
     require_relation(relation)
     checks.integer("rows", rows, 1)
@@ -116,7 +116,7 @@ def _compositions(total: int, cells: int) -> np.ndarray:
 
 
 def _moved(rows: np.ndarray, moves: Sequence[np.ndarray]) -> Pairs:
-    """All ordered pairs (row, row + move) of which both are in ``rows``; rows are distinct."""
+    """All ordered pairs (row, row + move) with both in ``rows``; rows are distinct."""
     low = rows.min(axis=0)
     spans = rows.max(axis=0) - low + 1
     weights = np.append(np.cumprod(spans[::-1])[::-1][1:], 1)
@@ -138,11 +138,11 @@ def _moved(rows: np.ndarray, moves: Sequence[np.ndarray]) -> Pairs:
 
 
 def _row_pairs(digits: np.ndarray, kinds: int, added: bool, ordered: bool) -> Pairs:
-    """digits: ``int64[databases, rows]``, the kind of every row plus 1, and 0 behind them where there are fewer."""
+    """digits: ``int64[databases, rows]``: 1 + the kind of each row, followed by 0 for absent rows."""
     count, rows = digits.shape
 
     def codes(some: np.ndarray) -> np.ndarray:
-        aside = some == 0 if ordered else -some  # without order: the largest first, the absent last
+        aside = some == 0 if ordered else -some  # unordered: sorted in descending order, absent rows last
         if added or not ordered:
             some = np.take_along_axis(some, np.argsort(aside, axis=1, kind="stable"), axis=1)
         powers = [(kinds + 1) ** i for i in range(rows)]
@@ -166,12 +166,12 @@ def _row_pairs(digits: np.ndarray, kinds: int, added: bool, ordered: bool) -> Pa
 
 
 def show_numbers(database: Any) -> Any:
-    """A database that is one array, for a person and for JSON."""
+    """A database that is one array, in readable and JSON-ready form."""
     return np.asarray(database).tolist()
 
 
 def show_sample(sample: Sample) -> list[str]:
-    """The real rows of a sample as (value; labels), for a person and for JSON."""
+    """The unmasked rows of a sample as (value; labels), in readable and JSON-ready form."""
     rows = np.flatnonzero(np.asarray(sample.mask))
     value = [int.from_bytes(np.asarray(sample.x)[r].astype(">u4").tobytes(), "big") for r in rows]
     return [f"({v}; {''.join(str(int(b)) for b in np.asarray(sample.y)[r])})" for v, r in zip(value, rows, strict=True)]

@@ -14,23 +14,23 @@ from scipy.special import ndtri
 
 from dpjax.audit.thresholds import Threshold, best_threshold, excess, promise
 
-_MOST_NUMBERS = 64  # coordinates of an output that are looked at one by one
-_MOST_CELLS = 4096  # different outputs that are counted one by one
+_MOST_NUMBERS = 64  # coordinates of an output that are considered individually
+_MOST_CELLS = 4096  # distinct outputs that are counted individually
 _FIT_STEPS = 200
-_FIT_ROWS = 1 << 16  # a side
+_FIT_ROWS = 1 << 16  # rows per database that the classifier is fitted on
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Features:
-    """What events see of outputs: code ``uint32[t]``, equal for equal outputs, and numbers ``float32[t, f]``."""
+    """Features of outputs: code ``uint32[t]``, equal for equal outputs, and numbers ``float32[t, f]``."""
 
     code: Array
     numbers: Array
 
 
 def features(output: Any, bitwise: bool = False) -> Features:
-    """Of one output; vmap it. bitwise: also how many low bits of each float32 are 0, which tells of its rounding."""
+    """Features of one output; vmap it. bitwise: adds the number of low zero bits of each float32."""
     leaves = [jnp.asarray(leaf).reshape(-1) for leaf in jax.tree.leaves(output)]
     words = jnp.concatenate([_words(leaf) for leaf in leaves])
     place = jax.lax.iota(jnp.uint32, words.shape[0])
@@ -42,7 +42,7 @@ def features(output: Any, bitwise: bool = False) -> Features:
 
 
 def _low_zeros(value: Array) -> Array:
-    """The number of zero bits below the last one bit that is set, ``float32``; 32 for zero."""
+    """Number of zero bits below the lowest set bit, ``float32``; 32 for zero."""
     bits = jax.lax.bitcast_convert_type(value, jnp.uint32)
     return jax.lax.population_count((bits & (~bits + jnp.uint32(1))) - jnp.uint32(1)).astype(jnp.float32)
 
@@ -67,7 +67,7 @@ class Event:
     """score(output) >= threshold, or its complement.
 
     kind: static; "cells" (score is a table's entry, 0 for outputs not in it), "coordinate" or "classifier".
-    codes ``uint32[c]`` ascending with scores ``float32[c]``; weights ``float32[f, 3]`` for 1, x and x^2 of standardised
+    codes ``uint32[c]`` ascending with scores ``float32[c]``; weights ``float32[f, 3]`` for 1, x and x^2 of standardized
     numbers, shift and scale ``float32[f]``; threshold ``float32[]``; complement ``bool[]``.
     """
 
@@ -81,11 +81,11 @@ class Event:
     kind: str = field(metadata={"static": True})
 
     def contains(self, seen: Features) -> Array:
-        """``bool[t]``."""
+        """Membership, ``bool[t]``."""
         return (self.score(seen) >= self.threshold) ^ self.complement
 
     def score(self, seen: Features) -> Array:
-        """``float32[t]``."""
+        """Scores, ``float32[t]``."""
         if self.kind == "cells":
             at = jnp.minimum(jnp.searchsorted(self.codes, seen.code), self.codes.shape[0] - 1)
             return jnp.where(self.codes[at] == seen.code, self.scores[at], jnp.float32(0))
@@ -94,7 +94,7 @@ class Event:
         return jnp.sum(terms * self.weights[None], axis=(1, 2))
 
     def words(self, count: int) -> str:
-        """For a person; count: numbers of an output."""
+        """Description of the event; count: number of coordinates of an output."""
         sign = "<" if bool(self.complement) else ">="
         if self.kind == "cells":
             rest = bool(self.complement) != (float(self.threshold) <= 0)
@@ -109,27 +109,27 @@ class Event:
 
 @dataclass(frozen=True)
 class Chosen:
-    """An event with the direction in which it is likelier, and the merit by which it was chosen."""
+    """An event, the direction in which it is more likely, and the merit by which it was selected."""
 
     event: Event
-    swapped: bool  # likelier on the second database
+    swapped: bool  # more likely on the second database
     merit: float
 
 
 def choose(
     first: Features, second: Features, epsilon: float, delta: float, fresh: int, confidence: float
 ) -> tuple[Chosen, Chosen]:
-    """Two events, from training trials on both databases, equally many.
+    """Two events, selected on equally many training trials on both databases.
 
-    The first promises the largest bound on epsilon, the second exceeds the claim (epsilon, delta) by most standard
-    errors. Thresholds of single numbers are chosen on all trials. What is fitted, a table of outputs and a classifier,
-    is fitted on one half and its threshold chosen on the other. Where all trials agree, any other output is the event,
+    The first maximizes the expected lower bound on epsilon, the second the excess over the claim (epsilon, delta) in
+    standard errors. Thresholds of single numbers are selected on all trials. A table of outputs and a classifier are
+    fitted on one half, and their thresholds selected on the other. If all outputs agree, the event is any other output,
     in both directions.
     """
     sides = [jax.tree.map(np.asarray, part) for part in (first, second)]
     numbers: Any = [np.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence))]
     half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
-    if len(only := np.unique(np.concatenate([side.code for side in sides]))) == 1:  # any other output tells
+    if len(only := np.unique(np.concatenate([side.code for side in sides]))) == 1:  # the event is any other output
         known = replace(_linear(np.zeros((count, 3), np.float32), "cells"), codes=jnp.asarray(only))
         other = replace(known, scores=jnp.ones(1, jnp.float32), threshold=jnp.float32(0.5), complement=jnp.bool_(True))
         return Chosen(other, False, -np.inf), Chosen(other, True, -np.inf)
@@ -148,7 +148,7 @@ def choose(
 
 
 def _best(event: Event, sides: list[Features], numbers: list[Array]) -> tuple[Chosen, Chosen]:
-    """The best thresholds of an event's score, either tail, either direction."""
+    """The best thresholds of an event's score over both tails and both directions."""
     scores = (_score(event, side) for side in sides)
     found = []
     for one in _best_thresholds(*scores, *numbers):
@@ -179,7 +179,7 @@ def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None
 
 
 def _fit_cells(sides: list[Features]) -> Event | None:
-    """Outputs that came twice or more, scored by their smoothed log-ratio; None if there are none."""
+    """Outputs that occurred at least twice, scored by their smoothed log-ratio; None if there are none."""
     codes, place, seen = np.unique(
         np.concatenate([side.code for side in sides]), return_inverse=True, return_counts=True
     )
@@ -203,7 +203,7 @@ def _fit_classifier(sides: list[Features]) -> Event:
     centre, width = np.median(x, axis=0), np.std(np.clip(x, -1e18, 1e18), axis=0)
     scale = np.where(width > 0, width, 1).astype(np.float32)
     start = _linear(np.zeros((x.shape[1], 3), np.float32), "classifier", centre.astype(np.float32), scale)
-    with jax.numpy_dtype_promotion("standard"):  # optax raises a float to the power of its counter
+    with jax.numpy_dtype_promotion("standard"):  # optax computes a float to the power of an integer counter
         weights = _logistic(start, jnp.asarray(x), jnp.asarray(label))
     return replace(start, weights=weights)
 

@@ -1,4 +1,4 @@
-"""Exact audits: every database of a universe, every neighbour, in float64. No sampling error."""
+"""Exact audits: every database of a universe and every neighbor, in float64, without sampling error."""
 
 import time
 from collections.abc import Callable
@@ -18,28 +18,28 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
 from dpjax.core.types import Privacy
 
-TOLERANCE, AS_IT_RUNS = 1e-9, 1e-5  # relative, of a claim: tight ones are met with equality
-_ROUNDING = 2.0**-46  # of a log mass, relative to 1 + its size: what float64 may be off by
-_LEAST = -690.0  # below this log mass an outcome that the neighbour does not have may be one that underflowed there
-_SEEN = 1e-15  # mass from which on an outcome counts
-_CHUNK = 1 << 22  # numbers of a chunk of pairs
+TOLERANCE, AS_IT_RUNS = 1e-9, 1e-5  # relative to the claim: a tight claim holds with equality
+_ROUNDING = 2.0**-46  # float64 error of a log mass, relative to 1 + its absolute value
+_LEAST = -690.0  # an outcome below this log mass may have underflowed on the neighbor
+_SEEN = 1e-15  # least mass of a counted outcome
+_CHUNK = 1 << 22  # numbers in one chunk of pairs
 _FEW, _FEWEST = 64, 128  # a 64th of the databases is timed first, where that is 128 or more
 
 
 def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: Watch = unwatched) -> Report:
-    """The largest loss of ``target`` at this budget over all neighbours of its universes.
+    """The largest loss of ``target`` at this budget over all neighbors of its universes.
 
     Args:
       target: with a ``table`` of exact laws.
       privacy: plain numbers.
-      as_it_runs: the program with the float32 plan that it runs with. By default the plan's leaves are widened: the
-        same numbers, but what follows from them is computed in float64.
-      watch: is told how many databases are done, of how many; where there are many, after a few that are done first.
+      as_it_runs: evaluate the program with its float32 plan. By default the plan's leaves are converted to float64,
+        with the same values, so that everything computed from them is in float64.
+      watch: receives the number of finished databases and the total; if there are many, a few are timed first.
 
-    Returns: "consistent" if no pair of neighbours exceeds the claim by more than 1e-9 of it (1e-5 as it runs) and what
-      the rounding of log masses leaves open. InputError where there is no exact law, or a universe is of another
-      relation than the claim. ``details["outcomes"]``: how many outcomes have a mass of at least 1e-15 on some
-      database; "vacuous" with one outcome, which shows nothing.
+    Returns: "consistent" if no pair of neighbors exceeds the claim by more than 1e-9 of it (1e-5 as it runs) plus the
+      rounding error of log masses. InputError without an exact law, or if a universe's relation differs from the
+      claim's. ``details["outcomes"]``: the number of outcomes with mass at least 1e-15 on some database; with one
+      outcome the audit tests nothing and the verdict is "vacuous".
     """
     if not isinstance(target, Target):
         raise InputError("target", "a dpjax.audit.Target", type(target).__name__, "make a Target of it")
@@ -78,7 +78,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
     parts = [
-        f"{'; '.join(words)}: {pairs} ordered pairs of neighbours", f"{outcomes} outcome{'s' * (outcomes != 1)}",
+        f"{'; '.join(words)}: {pairs} ordered pairs of neighbors", f"{outcomes} outcome{'s' * (outcomes != 1)}",
         "the float32 program as it runs" if as_it_runs else "", target.caveat,
     ]  # fmt: skip
     return Report(
@@ -90,13 +90,13 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
 
 
 def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: float = TOLERANCE) -> bool:
-    """Whether laws refute a claim beyond what rounding leaves open.
+    """Whether laws refute a claim by more than their rounding error.
 
-    A log mass l is taken to be right to 2^-46 (1 + |l|). A pure claim is judged by the log-ratio of every outcome by
-    itself, however rare: differences of sums, which cancel, say nothing there. Any other claim is judged by the
-    divergence that is left when each ratio is lowered by what rounding may have added to it.
+    A log mass l is taken to be exact up to 2^-46 (1 + |l|). A pure claim is tested by the log-ratio of every single
+    outcome, however rare, since differences of sums cancel there. Any other claim is tested by the divergence after
+    each ratio is lowered by its possible rounding error.
 
-    table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbours.
+    table: ``float64[databases, outcomes]``, log-probabilities. pairs: ``int64[p, 2]``, neighbors.
     """
     two_laws(table, table)
     step = max(1, _CHUNK // table.shape[1])
@@ -117,7 +117,7 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
 
 
 def worst(table: np.ndarray, neighbours: np.ndarray, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
-    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with the former)."""
+    """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with that delta)."""
     best, largest, place = -1.0, 0.0, (0, 0)
     two_laws(table, table)
     step = max(1, _CHUNK // table.shape[1])
@@ -135,9 +135,10 @@ def worst(table: np.ndarray, neighbours: np.ndarray, claim: Guarantee) -> tuple[
 
 
 def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]:
-    """A target's ``table`` from ``law(database, plan)``, whose ``log_probs()`` are the outcomes' log-probabilities.
+    """A ``table`` of a target from ``law(database, plan)``, whose ``log_probs()`` are the outcomes' log-probabilities.
 
-    For one draw, where it is faster than `table_of_run`. The law is built once for each shape; the plan is traced.
+    For algorithms with one draw, where it is faster than `table_of_run`. The law is built once per shape; the plan is
+    traced.
     """
     compiled = jax.jit(jax.vmap(lambda database, plan: law(database, plan).log_probs(), (0, None)))
 
@@ -149,7 +150,7 @@ def table_of(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any], np.ndarray]
 
 
 def table_of_run(run: Run) -> Callable[[Any, Any], np.ndarray]:
-    """A target's ``table`` from its ``run(key, database, plan)``: the program that runs, by `outcomes.exact_law`."""
+    """A ``table`` of a target from ``run(key, database, plan)``: the program that runs, by `outcomes.exact_law`."""
     return lambda databases, plan: exact_table(run, databases, plan)
 
 
@@ -158,7 +159,7 @@ def _size(universe: Universe) -> int:
 
 
 def _timed(target: Target, universe: Universe, plan: Any, claim: Guarantee, work: Work) -> None:
-    """Audits a few databases of many, twice: the first time compiles, the second says how long all will take."""
+    """Audits a subset of the databases twice: the first run compiles, the second estimates the total time."""
     few = _size(universe) // _FEW
     if few < _FEWEST:
         return
@@ -180,4 +181,4 @@ def _same_relation(universe: Universe, claim: Guarantee) -> None:
             "relation", claim.neighboring.value, universe.relation.value, "audit a claim under the relation it is made"
         )
     if not len(universe.pairs):
-        raise InputError("universe", "databases that have neighbours", universe.what, "take a larger universe")
+        raise InputError("universe", "databases that have neighbors", universe.what, "take a larger universe")

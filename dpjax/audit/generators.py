@@ -1,12 +1,12 @@
-"""NumPy generators for foreign code that takes one. The only place that touches np.random; dpjax itself never draws."""
+"""NumPy generators for foreign code. No other module uses np.random; dpjax itself never draws from it."""
 
 import numpy as np
 
 
 class Generators:
-    """Seed -> a NumPy generator: Philox with the seed as its key, from its first number on.
+    """Maps a seed to a NumPy generator: Philox with the seed as its key, from its first number.
 
-    One generator, whose state is set anew at each call: an eighth of the time that making one takes.
+    One generator object is reused and its state set at each call, which takes an eighth of the time of creating one.
     """
 
     def __init__(self) -> None:

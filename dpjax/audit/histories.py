@@ -1,4 +1,4 @@
-"""Which keys a path of a program has used: a key is drawn with once, and nothing else is derived from it then."""
+"""Tracks key use along a path of a program: a key is drawn with once, and then nothing is derived from it."""
 
 import numpy as np
 
@@ -8,15 +8,15 @@ _BOTH = "a key that is also split or folded"
 
 
 def codes(words: np.ndarray) -> np.ndarray:
-    """Keys as numbers, ``uint64[...]`` of ``uint32[..., 2]``."""
+    """Keys as integers, ``uint64[...]`` of ``uint32[..., 2]``."""
     words = words.astype(np.uint64)
     return words[..., 0] << np.uint64(32) | words[..., 1]
 
 
 class Histories:
-    """Numbers for pairs (keys drawn with, keys that others were derived from); number 0 has neither.
+    """Indices of pairs (keys drawn with, keys that others were derived from); index 0 is the empty pair.
 
-    Rows of a population mostly share their keys, so they share these, too.
+    Most rows of a population use the same keys, so they share a pair.
     """
 
     def __init__(self) -> None:
@@ -25,19 +25,19 @@ class Histories:
         self._known: dict[tuple[int, bytes, bool], tuple[int, str]] = {}
 
     def drawn(self, history: np.ndarray, keys: np.ndarray, real: np.ndarray | None = None) -> tuple[np.ndarray, str]:
-        """After draws with ``keys: uint64[n or 1, d]``, one for each lane; what is wrong with them, or nothing.
+        """The history after draws with ``keys: uint64[n or 1, d]``, one per lane, and the misuse found, if any.
 
-        real: ``bool[n, d]``, lanes that draw; all by default.
+        real: ``bool[n, d]``, lanes that draw; default: all.
         """
         if real is not None:
             keys = np.broadcast_to(keys, real.shape)
-            spare = np.arange(keys.shape[1], dtype=np.uint64)[None]  # no two alike, and told apart by their place
+            spare = np.arange(keys.shape[1], dtype=np.uint64)[None]  # distinct placeholders, equal to their index
             marked = np.where(real, keys, spare)
             return self._extended(history, np.concatenate([marked, real.astype(np.uint64)], axis=1), True)
         return self._extended(history, np.concatenate([keys, np.ones_like(keys)], axis=1), True)
 
     def derived(self, history: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, str]:
-        """After other keys were derived from ``keys: uint64[n or 1, d]``."""
+        """The history after other keys were derived from ``keys: uint64[n or 1, d]``, and the misuse found, if any."""
         return self._extended(history, np.concatenate([keys, np.ones_like(keys)], axis=1), False)
 
     def _extended(self, history: np.ndarray, marked: np.ndarray, draws: bool) -> tuple[np.ndarray, str]:

@@ -1,8 +1,8 @@
-"""An interpreter of jaxprs for audits: the program that runs, pushed through breadth first, with draws answered here.
+"""A breadth-first interpreter of jaxprs for audits: it evaluates the program that runs and supplies its draws.
 
-Straight runs are compiled; scans and loops go turn by turn, branches part the rows. What draws are answered with, and
-what becomes of questions, is said by a subclass: `outcomes.Forking` answers with everything that can be drawn,
-`replay.Replaying` with one outcome. What cannot be interpreted is refused with an InputError that names the equation.
+Straight-line code is compiled; scans and loops are run turn by turn, branches split the rows. A subclass defines the
+result of a draw and the use of queries: `outcomes.Forking` continues with every possible outcome, `replay.Replaying`
+with one outcome. Code that cannot be interpreted raises an InputError that names the equation.
 """
 
 import math
@@ -18,11 +18,11 @@ from dpjax.audit.histories import Histories, codes
 from dpjax.audit.pieces import ASKED, DRAW, Pieces, Straight, atoms, draws_in, filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value, joined, merged, taken
 
-_MERGED_FROM = 1024  # rows; merging fewer costs more than it saves
+_MERGED_FROM = 1024  # rows; for fewer rows merging takes longer than it saves
 
 
 class Interpreter(ABC):
-    """Keeps the compiled pieces of the programs that it was given; ``steps``: turns that a loop may take."""
+    """Caches the compiled pieces of the programs it is given; ``steps``: maximum number of turns of a loop."""
 
     stops = frozenset({DRAW})
 
@@ -31,27 +31,27 @@ class Interpreter(ABC):
         self._pieces: dict[int, tuple[Any, Pieces]] = {}
         self._compiled: dict[tuple, tuple[Callable, list[bool]]] = {}
 
-    # ---- what a subclass says
+    # ---- defined by a subclass
 
     @abstractmethod
     def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
-        """Answers a draw."""
+        """Supplies the outcomes of a draw."""
 
-    def asked(self, equation: Any, value: Value) -> None:  # noqa: B027 (not every audit listens)
-        """Hears a question."""
+    def asked(self, equation: Any, value: Value) -> None:  # noqa: B027 (optional)
+        """Receives a query to a mechanism."""
 
     def turned(self, equation: Any, way: np.ndarray) -> None:  # noqa: B027
-        """Hears which branch the rows take, or which of them go on in a loop."""
+        """Receives the branch that each row takes, or which rows continue in a loop."""
 
     # ---- the program
 
     def enter(self, code: ClosedJaxpr, args: Sequence[Value], rows: int) -> tuple[list[Value], Population]:
-        """The outputs of a whole program, its arguments being given, and the rows that they belong to."""
-        with jax.enable_x64(True):  # the jaxpr says its own types
+        """The outputs of a whole program on its arguments, and the rows that they belong to."""
+        with jax.enable_x64(True):  # the jaxpr determines its types
             return self.run(code, list(args), Population.of(np.zeros(rows, np.int64)))
 
     def run(self, code: ClosedJaxpr, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
-        """The outputs of a jaxpr for rows that enter it."""
+        """The outputs of a jaxpr for the rows of a population."""
         if id(code) not in self._pieces:
             self._pieces[id(code)] = code, Pieces(code, self.stops)
         pieces = self._pieces[id(code)][1]
@@ -94,7 +94,7 @@ class Interpreter(ABC):
         history, wrong = found
         if wrong:
             refuse(
-                equation, "a key of its own for every draw", wrong,
+                equation, "a separate key for every draw", wrong,
                 "split the key, before a cond: draws with one key are not independent",
             )  # fmt: skip
         return Population(pop.at, pop.log_p, history, pop.lanes)
@@ -109,7 +109,7 @@ class Interpreter(ABC):
         return {"cond": self._cond, "scan": self._scan, "while": self._while}[name](equation, args, pop)
 
     def keys_of(self, equation: Any, key: Value, pop: Population) -> tuple[Population, np.ndarray | None]:
-        """Notes the keys of a draw, of all its lanes. Also the lanes that count, ``bool[n, lanes]`` (None: all)."""
+        """Records the keys of a draw in all lanes. Also returns the active lanes, ``bool[n, lanes]`` (None: all)."""
         lanes = equation.params["lanes"]
         words = in_lanes(key, len(pop) if key.each else 1, lanes, -1)
         keys = codes(words)
@@ -117,7 +117,7 @@ class Interpreter(ABC):
         if pop.lanes is not None:
             real = pop.lanes
             if real.shape[1:] != sizes[: real.ndim - 1]:
-                return pop, None  # nobody knows which of them go on
+                return pop, None  # it is unknown which lanes continue
             wide = real.reshape(*real.shape, *[1] * (len(sizes) - real.ndim + 1))
             real = np.broadcast_to(wide, (len(pop), *sizes)).reshape(len(pop), -1)
         return self._used(equation, pop, self.histories.drawn(pop.history, keys, real)), real
@@ -163,12 +163,12 @@ class Interpreter(ABC):
         tests, bodies = how["cond_nconsts"], how["body_nconsts"]
         test, body, state = args[:tests], args[tests : tests + bodies], args[tests + bodies :]
         draws, ended = draws_in(how["cond_jaxpr"].jaxpr), []
-        going: np.ndarray | None = None  # lanes that no draw of the condition has ended
+        going: np.ndarray | None = None  # lanes that are still active
         for turn in range(self.steps + 1):
             entering = Population.of(pop.history, _inside(going, pop.lanes))
             (found,), fresh = self.run(how["cond_jaxpr"], [*test, *state], entering)
             test, body, state, pop = *(taken(part, fresh.at) for part in (test, body, state)), pop.behind(fresh)
-            # under vmap there is one truth value for each lane; lanes that have ended stay as they are
+            # under vmap the condition has one value per lane; ended lanes are unchanged
             lanes = found.rows(len(pop)).reshape(len(pop), *found.x.shape[1 if found.each else 0 :])
             lanes = lanes if going is None else lanes & going[fresh.at]
             self.turned(equation, lanes)
@@ -183,8 +183,8 @@ class Interpreter(ABC):
                 mass = np.logaddexp.reduce(pop.log_p[rows])
                 refuse(
                     equation, f"a loop that ends within {self.steps} turns on every path",
-                    f"{len(rows)} paths of log-mass {mass:.3g} that go on",
-                    "bound the loop, or declare the law that it realises as one draw",
+                    f"{len(rows)} unfinished paths of log-mass {mass:.3g}",
+                    "bound the loop, or declare the law that it realizes as one draw",
                 )  # fmt: skip
             test, body, state, pop = taken(test, rows), taken(body, rows), taken(state, rows), pop.take(rows)
             lanes = lanes[rows]
@@ -204,7 +204,7 @@ class Interpreter(ABC):
 
 
 def _inside(own: np.ndarray | None, outer: np.ndarray | None) -> np.ndarray | None:
-    """Lanes of a loop that go on, of those that go on in the loop around it."""
+    """The active lanes of a loop, among the active lanes of the enclosing loop."""
     if own is None or outer is None or own.shape[: outer.ndim] != outer.shape:
         return outer if own is None else own
     return own & outer.reshape(*outer.shape, *[1] * (own.ndim - outer.ndim))
@@ -221,7 +221,7 @@ def _stacked(column: Sequence[Value], rows: int) -> Value:
 
 
 def in_lanes(value: Value, rows: int, lanes: Sequence[tuple[int, tuple[bool, ...]]], operand: int) -> np.ndarray:
-    """An operand of a draw with all its lanes, one behind the other: ``[rows, lanes, ...]``."""
+    """An operand of a draw with all its lanes flattened: ``[rows, lanes, ...]``."""
     x = value.x if value.each else value.x[None]
     for axis, (size, batched) in enumerate(lanes):
         if not batched[operand]:

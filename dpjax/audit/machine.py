@@ -1,4 +1,4 @@
-"""Runs a target many times on two neighbors: traced in tiles on all devices, or on the host one run after the other."""
+"""Runs a target many times on two neighbors: traced, in tiles on all devices, or sequentially on the host."""
 
 import itertools
 import time
@@ -18,13 +18,13 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
 _TILE = 1 << 16
-_FIRST, _SECONDS = 8, 0.5  # runs of the first slice on the host, and about how long later ones take
-_REPEATED = 10_000  # runs on the host, at most, that are repeated to see whether the same seed gives the same output
-_Seen = tuple[Features, Array | np.ndarray]  # of trials, and how many NaN are in each output, ``int32[t]``
+_FIRST, _SECONDS = 8, 0.5  # runs in the first slice on the host, and the approximate time of later slices
+_REPEATED = 10_000  # maximum number of host runs that are repeated to check that a seed determines the output
+_Seen = tuple[Features, Array | np.ndarray]  # of trials, and the number of NaN in each output, ``int32[t]``
 
 
 def _read(output: Any, bitwise: bool) -> tuple[Features, Array]:
-    """Features of one output, and how many NaN are in it."""
+    """Features of one output, and its number of NaN."""
     floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
     bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
     return features(output, bitwise), bad
@@ -33,7 +33,7 @@ def _read(output: Any, bitwise: bool) -> tuple[Features, Array]:
 def _traced(
     key: Array, data: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int
 ) -> tuple[Features, Array]:
-    """Features of ``count`` trials from number ``first`` on, and how many NaN are in each output."""
+    """Features of ``count`` trials from index ``first`` on, and the number of NaN in each output."""
 
     def one(trial: Array) -> tuple[Features, Array]:
         return _read(run(keys.of_trial(key, trial), data, plan), bitwise)
@@ -47,7 +47,7 @@ _program = jax.jit(_traced, static_argnames=_STATIC)
 
 @jax.jit
 def _words(key: Array, trials: Array) -> Array:
-    """The data ``uint32[t, 2]`` of the keys that traced runs get in these trials."""
+    """The key data ``uint32[t, 2]`` that traced runs get in these trials."""
     return jax.vmap(lambda trial: jax.random.key_data(keys.of_trial(key, trial)))(trials)
 
 
@@ -64,7 +64,7 @@ def _with_bits(outputs: Any) -> _Seen:
 class Machine:
     """Runs the target in chunks of trials, on all local devices in turn or on the host.
 
-    All trials on databases of one shape, those that choose events and fresh ones, are chunks of one compiled program.
+    All trials on databases of one shape, for training and for testing, are chunks of one compiled program.
     """
 
     def __init__(
@@ -72,21 +72,21 @@ class Machine:
         work: Work,
     ):  # fmt: skip
         self.target, self.root, self.purpose, self.work = target, keys.root(seed), purpose, work
-        self.tile = -(-trials // -(-trials // _TILE))  # as few tiles as can be, and hardly a trial too many
+        self.tile = -(-trials // -(-trials // _TILE))  # fewest tiles, with few surplus trials
         self.training, batch = training, min(target.at_once, training)
-        self.chunk = -(-min(training, _TILE) // batch) * batch  # of whole batches: a shorter one is another program
+        self.chunk = -(-min(training, _TILE) // batch) * batch  # whole batches: another size would need another program
         self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk}
         self.plan = target.plan(privacy) if target.host else jax.tree.map(jnp.asarray, target.plan(privacy))
         self.numbers, self._slice = 0, _FIRST
 
     def outputs(self, pair: Pair, number: int) -> tuple[Features, Features]:
-        """Training trials on both sides."""
+        """Training trials on both databases."""
         if not self.target.host:
             self._check(pair)
         found = []
         for side, data in enumerate((pair.first, pair.second)):
             key = keys.stream(self.root, f"{self.purpose} {number} {side}")
-            with jax.default_device(jax.local_devices()[0]):  # as `count` has it: programs are told apart by it
+            with jax.default_device(jax.local_devices()[0]):  # as in `count`: the device is part of the cache key
                 seen, bad = self._trained(_program, key, data, self.training)
                 if number == side == 0 and self.target.repeatable:
                     self._check_repeats(seen, key, data)
@@ -94,7 +94,7 @@ class Machine:
                 raise InputError(
                     "target", "outputs without NaN",
                     f"NaN in {bad.sum()} places of {self.training} trials on {pair.show(data)}",
-                    "return -1 or another code where there is no answer",
+                    "return -1 or another code to abstain",
                 )  # fmt: skip
             found.append(seen)
         self.numbers = found[0].numbers.shape[-1]
@@ -103,10 +103,10 @@ class Machine:
         return found[0], found[1]
 
     def count(self, chosen: Sequence[Chosen], pair: Pair, trials: int) -> Iterator[list[np.ndarray]]:
-        """Of each event: how many fresh trials had (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int64[4]``, tile by tile.
+        """Per event: the number of fresh trials with (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int64[4]``, tile by tile.
 
-        X: the event on the database on which it is likelier. All events see the same trials. A few tiles are under way
-        at once.
+        X: the event on the database on which it is more likely. All events are evaluated on the same trials. A few
+        tiles run concurrently.
         """
         sides = [(keys.stream(self.root, f"fresh {side}"), data) for side, data in enumerate((pair.first, pair.second))]
         devices = itertools.cycle(jax.local_devices()[: 1 if self.target.host else None])
@@ -140,7 +140,7 @@ class Machine:
 
     def _trained(self, program: Any, key: Array, data: Any, count: int) -> tuple[Features, np.ndarray]:
         found = []
-        self.work.did(0)  # what came before takes no part in the time of a chunk
+        self.work.did(0)  # excludes earlier work from the time of a chunk
         for at, chunk in zip(range(0, count, self.chunk), self._chunks(program, key, data, 0, count), strict=True):
             found.append(jax.tree.map(np.asarray, chunk))
             if not self.target.host:
@@ -148,7 +148,7 @@ class Machine:
         return jax.tree.map(lambda *parts: np.concatenate(parts)[:count], *found)
 
     def _on_host(self, key: Array, data: Any, first: int, stop: int) -> _Seen:
-        """Trials first, ..., stop - 1, in slices; how they are cut changes no output."""
+        """Runs trials first, ..., stop - 1 in slices; the slicing does not affect the outputs."""
         assert self.target.host is not None
         trials = np.arange(first, first + self.chunk, dtype=np.uint32)
         words, found, at = np.asarray(_words(key, trials))[: stop - first], [], 0
@@ -166,7 +166,7 @@ class Machine:
         return (_with_bits if self.how["bitwise"] else _plain)(outputs)
 
     def _check(self, pair: Pair) -> None:
-        """Refuses a target whose output changes its shape with the data."""
+        """Raises InputError for a target whose output shape depends on the data."""
         key = keys.stream(self.root, "check")
         shapes = []
         for data in (pair.first, pair.second):
@@ -176,7 +176,7 @@ class Machine:
             raise _leaky(*map(str, shapes))
 
     def _check_repeats(self, seen: Features, key: Array, data: Any) -> None:
-        """Refuses a target that does not repeat itself: run again, and traced anew where that is another program."""
+        """Raises InputError for a target that is not repeatable: reruns it, and retraces it if the program differs."""
         program, count = _program, self.training
         if self.target.host:
             count = min(count, _REPEATED)
@@ -184,7 +184,7 @@ class Machine:
             anew = jax.jit(lambda *given, **how: _traced(*given, **how), static_argnames=_STATIC)
             given = key, data, jnp.uint32(0), self.plan
             texts = [one.lower(*given, **self.how).as_text().partition("\n")[2] for one in (_program, anew)]
-            same = texts[0] == texts[1] and "callback" not in texts[0]  # text says nothing of the host's code
+            same = texts[0] == texts[1] and "callback" not in texts[0]  # the text does not show host code
             program = _program if same else anew
         self.work.more(count)
         if not np.array_equal(seen.code[:count], self._trained(program, key, data, count)[0].code):
@@ -195,14 +195,14 @@ class Machine:
 
 
 def _padded(rows: np.ndarray, count: int) -> np.ndarray:
-    """``count`` rows, the last one repeated: one compiled program reads them all."""
+    """``rows`` padded to ``count`` by repeating the last row, so that one compiled program reads them all."""
     return rows if len(rows) == count else np.concatenate([rows, np.repeat(rows[-1:], count - len(rows), axis=0)])
 
 
 def _leaky(one: str, other: str) -> InputError:
     return InputError(
         "target", "outputs of one shape on all databases", f"{one} and {other}",
-        "pad the output: its shape would tell the databases apart",
+        "pad the output: its shape would distinguish the databases",
     )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
         return function(*arguments, **how)
     except InputError:
         raise
-    except Exception as error:  # whatever a person's own code raises
+    except Exception as error:  # user code may raise anything
         raise InputError(
             "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
             "run it once by hand under jax.jit; a host function needs an adapter",

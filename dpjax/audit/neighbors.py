@@ -1,4 +1,4 @@
-"""Whether two databases are neighbors: how many steps of a relation lead from one to the other."""
+"""Whether two databases are neighbors: the number of steps of a relation between them."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Sample, require_relation
 
 KINDS = ("rows", "counts", "other")
-"""What a database is: rows along the first axis, a histogram, or anything else, whose relation is not checked."""
+"""Kind of database: rows along the first axis, a histogram, or anything else, whose relation is not checked."""
 
 
 def as_database(value: Any) -> Any:
@@ -33,15 +33,15 @@ def as_database(value: Any) -> Any:
 
 
 def steps(first: Any, second: Any, relation: Neighboring, data: str = "rows", most: int = 1) -> int | None:
-    """How many steps of ``relation`` lead from one database to the other; ``most + 1`` for any larger number.
+    """The number of steps of ``relation`` between two databases; ``most + 1`` for any larger number.
 
     Args:
       first, second: arrays with rows along the first axis, or `Sample`, whose masked rows are ignored.
       data: "rows"; "counts" for histograms; "other" for anything else.
-      relation: rows are compared in order. A step replaces one row, or inserts or deletes one; counts do not tell the
-        order.
+      relation: rows are compared in order. A step replaces one row, or inserts or deletes one; counts do not determine
+        the order.
 
-    Returns: None where the data say nothing of rows: numbers without an axis, other pytrees, "other".
+    Returns: None if the data have no rows: numbers without an axis, other pytrees, "other".
     """
     require_relation(relation)
     checks.choice("data", data, KINDS)
@@ -59,9 +59,9 @@ def steps(first: Any, second: Any, relation: Neighboring, data: str = "rows", mo
 def require_neighbors(
     name: str, first: Any, second: Any, relation: Neighboring, data: str = "rows", distance: int = 1
 ) -> bool:
-    """Refuses databases that are equal, or more than ``distance`` steps apart.
+    """Raises InputError for databases that are equal or more than ``distance`` steps apart.
 
-    Returns whether that was checked: False where `steps` is None, so that the relation is the caller's promise.
+    Returns whether this was checked: False if `steps` is None, so that the relation is the caller's responsibility.
     """
     found = steps(first, second, relation, data, distance)
     if found is None:
@@ -70,13 +70,13 @@ def require_neighbors(
         given = "two equal databases" if found == 0 else f"more than {distance} step{'s' * (distance > 1)} between them"
         advice = "correct the pair, or name the other relation"
         if data == "rows":
-            advice += ", or what the arrays are: data = counts for histograms, other where there are no rows"
+            advice += ", or what the arrays are: data = counts for histograms, other for data without rows"
         raise InputError(name, f"neighbors under {relation.value}", given, advice)
     return True
 
 
 def _sides(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Both as arrays of rows; None where one is none."""
+    """Both databases as arrays of rows; None if one of them is not."""
     found = []
     for side in (first, second):
         if isinstance(side, Sample):
@@ -101,7 +101,7 @@ def _between_counts(first: np.ndarray, second: np.ndarray, relation: Neighboring
 
 
 def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both databases with a number for each row, equal for rows of equal bytes."""
+    """Both databases with an index per row, equal for rows of equal bytes."""
     if first.shape[1:] != second.shape[1:]:
         raise InputError(
             "pairs", "rows of one shape in both databases", f"{first.shape[1:]} and {second.shape[1:]}",
@@ -117,9 +117,9 @@ def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _insertions(one: np.ndarray, other: np.ndarray, most: int) -> int:
-    """Insertions and deletions that lead from one sequence to the other, by Myers' greedy algorithm, up to ``most``."""
+    """Number of insertions and deletions from one sequence to the other, by Myers' greedy algorithm, up to ``most``."""
     size, goal = len(one), len(other)
-    reach = {1: 0}  # of each diagonal: how far along ``one`` so many steps lead
+    reach = {1: 0}  # per diagonal: the position in ``one`` reached with this many steps
     for count in range(most + 1):
         for diagonal in range(-count, count + 1, 2):
             down = diagonal == -count or (diagonal != count and reach[diagonal - 1] < reach[diagonal + 1])

@@ -1,8 +1,8 @@
-"""An audit from a single run: many canaries, each put in by a fair coin of its own, and a score for each.
+"""An audit from a single run: many canaries, each included by an independent fair coin, with one score each.
 
-Any (epsilon, delta)-private mechanism lets no threshold have a true positive rate above e^epsilon times its false
-positive rate plus delta; a mu-Gaussian private one none above Phi(Phi^-1(false positive rate) + mu). The second border
-certifies more from as many canaries, where the mechanism is known to be Gaussian.
+For any (epsilon, delta)-private mechanism a threshold's true positive rate is at most e^epsilon times its false
+positive rate plus delta; for a mu-Gaussian private one it is at most Phi(Phi^-1(false positive rate) + mu). The second
+bound certifies more from the same number of canaries, if the mechanism is known to be Gaussian.
 """
 
 import functools
@@ -27,25 +27,25 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
 _TRAINING = 0.2
-_MOST = 40.0  # no larger mu is certified
+_MOST = 40.0  # largest mu that can be certified
 
 
 def one_run(
     inside: ArrayLike, outside: ArrayLike, claim: Guarantee, *, gaussian: bool = False, confidence: float = 0.95,
     name: str = "one run",
 ) -> Report:  # fmt: skip
-    """Certifies a lower bound on epsilon from the scores of canaries that were in and of those that were not.
+    """Certifies a lower bound on epsilon from the scores of included and of excluded canaries.
 
     A fifth of each chooses the threshold, the rest tests it once.
 
     Args:
-      inside, outside: ``float[n]``, ``float[m]``, at least 100 each, larger where the canary seems to be in; in no
-        order that depends on the scores.
+      inside, outside: ``float[n]``, ``float[m]``, at least 100 each, larger if the canary seems included; in an order
+        independent of the scores.
       claim: refuted if the certified epsilon at its delta is larger.
       gaussian: certify mu, and report the epsilon of the Gaussian mechanism with that mu at the claim's delta. Assumes
-        that the mechanism is no better than its Gaussian bound elsewhere on the curve.
+        that the Gaussian bound holds with equality on the rest of the curve.
 
-    Assumed and not checked: given the coins, scores of different canaries are independent (as for noise added to
+    Assumed and not checked: given the coins, scores of different canaries are independent (as with noise added to
     orthogonal canaries).
     Reference: Dong, Roth and Su 2022, Section 2 (Gaussian privacy); Steinke, Nasr and Jagielski 2023 (one run).
     """
@@ -82,7 +82,7 @@ def one_run(
 def one_run_of(
     target: Target, privacy: Privacy, *, canaries: int = 10_000, confidence: float = 0.95, seed: int = 0
 ) -> Report:
-    """Runs ``target`` once with this many canaries, each in by a fair coin, and reads their scores with `one_run`."""
+    """Runs ``target`` once with this many canaries, each included by a fair coin; audits the scores by `one_run`."""
     checks.integer("canaries", canaries, 1000, 2**24)
     checks.integer("seed", seed, 0, 2**32 - 1)
     if target.canaries is None:
@@ -103,15 +103,15 @@ class GaussianBorder:
     mu: Floats
 
     def at(self, q: Floats) -> Floats:
-        """As `Border`."""
+        """See `Border`."""
         return ndtr(ndtri(q) + self.mu)
 
     def inverse(self, p: Floats) -> Floats:
-        """As `Border`."""
+        """See `Border`."""
         return ndtr(ndtri(p) - self.mu)
 
     def slope(self, q: Floats) -> Floats:
-        """As `Border`: the ratio of the normal densities at Phi^-1(p) and Phi^-1(q)."""
+        """See `Border`: the ratio of the normal densities at Phi^-1(p) and Phi^-1(q)."""
         z = ndtri(np.clip(q, 1e-300, 1 - 1e-16))
         return np.exp(-self.mu * z - self.mu**2 / 2)
 
@@ -119,7 +119,7 @@ class GaussianBorder:
 def mu_lower(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, *, significance: float = 0.05) -> Floats:
     """A lower bound on every mu for which p <= Phi(Phi^-1(q) + mu), at confidence 1 - significance.
 
-    x, n, y, m: as in `p_value`. Returns ``float64[...]`` >= 0, at most 40; 0 where nothing is certain.
+    x, n, y, m: as in `p_value`. Returns ``float64[...]`` >= 0, at most 40; 0 if nothing is certified.
     """
     x, n, y, m = np.broadcast_arrays(*counts_of(x, n, y, m))
 
@@ -131,7 +131,7 @@ def mu_lower(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike, *, signific
 
 
 def _merit(p: jax.Array, q: jax.Array, trained: int) -> jax.Array:
-    """The estimated mu less sqrt(ln t) of its standard errors."""
+    """The estimated mu minus sqrt(ln t) times its standard error."""
     z_p, z_q = jax.scipy.special.ndtri(p), jax.scipy.special.ndtri(q)
     square = lambda rate, z: rate * (1 - rate) * jnp.exp(z * z) * jnp.float32(2 * np.pi)  # noqa: E731
     spread = jnp.sqrt(square(p, z_p) + square(q, z_q))

@@ -1,7 +1,7 @@
-"""The exact law of a whole program, from the laws that it draws from.
+"""The exact output law of a whole program, from the laws that it draws from.
 
-Each draw is answered with every outcome that the law's `support` lists, so that the program itself says what follows
-from it. It is the jaxpr of the very program that runs.
+Each draw continues with every outcome in the law's `support`, so that the program itself computes the output of each
+path. The jaxpr is that of the program that runs.
 """
 
 import functools
@@ -27,11 +27,11 @@ Run = Callable[[Any, Any, Any], Any]
 
 
 class _TooMany(NotListable):
-    """More paths than a population may have."""
+    """A population would have more paths than allowed."""
 
 
 class Forking(Interpreter):
-    """Answers a draw with all that can be drawn. forks: how many rows draws have made so far."""
+    """Continues a draw with every possible outcome. forks: number of rows that draws have created so far."""
 
     def __init__(self, rows: int = _MOST_ROWS, outcomes: int = _MOST_OUTCOMES, steps: int = 1000):
         super().__init__(steps)
@@ -39,7 +39,7 @@ class Forking(Interpreter):
         self._supports: dict[tuple, Callable] = {}
 
     def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
-        """Rows times outcomes; those of mass 0 are left out. Lanes are independent."""
+        """The product of rows and outcomes, without outcomes of mass 0. Lanes are independent."""
         how = equation.params
         sizes = tuple(size for size, _ in how["lanes"])
         pop, real = self.keys_of(equation, args[-1], pop)
@@ -50,7 +50,7 @@ class Forking(Interpreter):
             outcomes, mass = self._listed(equation, [one[:, lane] for one in leaves], rows)
             of_row = row if rows > 1 else np.zeros(len(row), np.int64)
             table = mass[of_row]
-            if real is not None:  # what a lane that has ended draws is thrown away
+            if real is not None:  # draws of ended lanes are discarded
                 first = np.where(np.arange(table.shape[1]) == 0, 0.0, -np.inf)
                 table = np.where(real[row, lane][:, None], table, first)
             at, place = np.nonzero(table > -np.inf)
@@ -76,7 +76,7 @@ class Forking(Interpreter):
         tree = equation.params["law"]
         spot = (tree, tuple((one.shape[1:], one.dtype) for one in leaves))
         if spot not in self._supports:
-            # without leaves there is one law for all rows
+            # a law without leaves is the same for all rows
             support = lambda *own: _support(tree.unflatten(own), self.outcomes, equation)  # noqa: E731
             alone = lambda: jax.tree.map(lambda one: one[None], support())  # noqa: E731
             self._supports[spot] = jax.jit(jax.vmap(support) if leaves else alone)
@@ -88,7 +88,7 @@ class Forking(Interpreter):
             refuse(
                 equation, "a law whose masses add up to 1",
                 f"{type(tree.unflatten(leaves)).__name__} of log-mass {total.min():.3g} to {total.max():.3g}",
-                "look at its support: each outcome that can be drawn stands there once, with its mass", InputError,
+                "check its support: it lists each possible outcome once, with its mass", InputError,
             )  # fmt: skip
         return [np.asarray(one)[:rows] for one in jax.tree.leaves(outcomes)], mass
 
@@ -118,23 +118,23 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
 
 
 def exact_table(run: Run, databases: Any, plan: Any) -> np.ndarray:
-    """Log-probabilities ``float64[databases, outcomes]`` of all that ``run(key, database, plan)`` returns."""
+    """Log-probabilities ``float64[databases, outcomes]`` of all outputs of ``run(key, database, plan)``."""
     return exact_law(run, databases, plan)[0]
 
 
 def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities ``float64[databases, outcomes]``, and the outcomes as their `output_bytes`, in their order.
+    """Log-probabilities ``float64[databases, outcomes]``, and the outcomes as their `output_bytes`, in sorted order.
 
-    Outcomes are equal if every array of the output is, to the last bit.
+    Outcomes are equal if every array of the output is bitwise equal.
 
     Args:
-      run: (key, database, plan) -> output, any function that jax can trace, jitted or not. Called again with plans of
-        the same structure and databases of the same shapes it is neither traced nor compiled.
-      databases: pytree of arrays that lead with the databases' axis.
+      run: (key, database, plan) -> output, any function that jax can trace, jitted or not. A second call with plans of
+        the same structure and databases of the same shapes neither traces nor compiles.
+      databases: pytree of arrays whose leading axis is the index of the database.
       plan: with float64 leaves (`core.plans.widened`) the program is traced in float64; otherwise as it runs.
 
-    NotListable, an InputError that names the equation: for laws without a support; for random bits outside of draws,
-    keys that are used twice, callbacks; for more than 2^20 paths of one database. InputError: masses do not add up.
+    Raises NotListable, an InputError that names the equation, for laws without a support, random bits outside of draws,
+    keys that are used twice, callbacks, and more than 2^20 paths of one database; InputError if masses do not add up.
     """
     shape, tree = jax.tree.flatten(jax.tree.map(np.asarray, plan))
     wide = any(leaf.dtype == np.float64 for leaf in shape)
@@ -153,7 +153,7 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     if not np.all(np.abs(total) <= _MASS_TOLERANCE):
         raise NotListable(
             "target", "outcomes that add up to probability 1", f"total log-mass {total.min():.3g} to {total.max():.3g}",
-            "a value outside the universe can be drawn: audit it statistically",
+            "values outside the universe have positive probability: audit it statistically",
         )  # fmt: skip
     return table, distinct
 
@@ -167,12 +167,12 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
             return checked(jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers)), Forking()
     except InputError:
         raise
-    except Exception as error:  # whatever a person's own code raises
+    except Exception as error:  # user code may raise anything
         if not (wide and isinstance(error, TypeError | ValueError)):
             given = f"{type(error).__name__}: {error}"
             raise InputError("target", "a jittable function (key, data, plan)", given, "run it by hand") from error
         narrow = tuple((shape, dtype.replace("float64", "float32")) for shape, dtype in of_plan)
-        _traced(run, databases, like, plan, narrow, False)  # raises where the wide plan is not what is at fault
+        _traced(run, databases, like, plan, narrow, False)  # raises if the float64 plan is not the cause
         raise InputError(
             "target", "a program that computes in the types of its plan, which are float64 in an exact audit",
             str(error).partition("\n")[0],
@@ -183,7 +183,7 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
 def _in_chunks(
     interpreter: Forking, code: Any, key: Value, leaves: list[np.ndarray], plan: list[Value], first: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(database, log-probability, output as bytes) of every path; half of the databases at a time where it is many."""
+    """(database, log-probability, output as bytes) of every path; splits the databases if there are too many."""
     count = len(leaves[0])
     try:
         out, pop = interpreter.enter(code, [key, *(Value(leaf, True) for leaf in leaves), *plan], count)
@@ -198,17 +198,17 @@ def _in_chunks(
 
 
 def output_bytes(outputs: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Outputs whose arrays lead with ``shape``, as ``uint8[*shape, bytes]``, one field after the other."""
+    """Outputs whose arrays have leading axes ``shape``, as ``uint8[*shape, bytes]``, fields concatenated."""
     columns = [np.ascontiguousarray(np.asarray(leaf)).reshape(*shape, -1) for leaf in jax.tree.leaves(outputs)]
     return np.concatenate([column.view(np.uint8).reshape(*shape, -1) for column in columns], axis=-1)
 
 
 def _distinct(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of bytes in their order, and the number of each among them, ``int64[rows]``."""
+    """The distinct rows of bytes in sorted order, and the index of each row among them, ``int64[rows]``."""
     moving = raw[:, np.any(raw != raw[:1], axis=0)]
     words = np.ascontiguousarray(np.pad(moving, ((0, 0), (0, -moving.shape[1] % 8)))).view(">u8").astype(np.uint64)
     number, first = np.zeros(len(raw), np.int64), np.zeros(1, np.int64)
-    for word in words.T:  # by 64 bits at a time: sorting whole numbers is faster than sorting rows
+    for word in words.T:  # 64 bits at a time: sorting whole numbers is faster than sorting rows
         place = np.unique(word, return_inverse=True)[1]
         _, first, number = np.unique(number * (place.max() + 1) + place, return_index=True, return_inverse=True)
     return raw[first], number

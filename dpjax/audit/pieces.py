@@ -1,4 +1,4 @@
-"""A program's jaxpr in pieces: straight runs, which are compiled, and what an interpreter goes through by itself."""
+"""A jaxpr split into straight-line pieces, which are compiled, and equations that an interpreter evaluates."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -35,34 +35,34 @@ class NotListable(InputError):
 
 
 def refuse(equation: Any, expected: str, got: str, advice: str, kind: type[InputError] = NotListable) -> NoReturn:
-    """What cannot be interpreted is never skipped."""
+    """Raises for code that cannot be interpreted."""
     name = f"{equation.primitive.name} at {source_info_util.summarize(equation.source_info)}"
     raise kind(name, expected, got, advice)
 
 
 def is_key(one: Any) -> bool:
-    """Whether an array, or a shape, is one of typed keys."""
+    """Whether an array, or an abstract value, holds typed keys."""
     return jax.dtypes.issubdtype(getattr(one, "dtype", None), jax.dtypes.prng_key)
 
 
 def on_host(one: Any) -> np.ndarray:
-    """An array in NumPy; keys as their words."""
+    """An array in NumPy; keys as their key data."""
     return np.asarray(jax.random.key_data(one) if is_key(one) else one)
 
 
 def given(words: Any, like: Any) -> Any:
-    """The inverse of `on_host`, in a program."""
+    """The inverse of `on_host`, inside a program."""
     return jax.random.wrap_key_data(words, impl=like.dtype._impl.name) if is_key(like) else words
 
 
 def checked(code: ClosedJaxpr) -> ClosedJaxpr:
-    """Refuses a program that returns nothing, or a key, which tells the noise; or that brings a key along."""
+    """Refuses a program that returns nothing, returns a key (which reveals the noise), or contains a constant key."""
     if _brings_key(code.jaxpr):
-        raise NotListable("a constant of the target", _ONE_KEY, "a key of its own", "split the given key")
+        raise NotListable("a constant of the target", _ONE_KEY, "a constant key", "split the given key")
     if not code.out_avals:
         raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
     if any(is_key(one) for one in code.out_avals):
-        raise InputError("target", "outputs that are numbers", "a random key among them", "return no key, nor a child")
+        raise InputError("target", "outputs that are numbers", "a random key among them", "do not return keys")
     return code
 
 
@@ -72,18 +72,18 @@ def _brings_key(jaxpr: Jaxpr) -> bool:
 
 
 def draws_in(jaxpr: Jaxpr) -> bool:
-    """Whether there is a draw, also inside of other equations."""
+    """Whether the jaxpr contains a draw, also in nested jaxprs."""
     return any(one.primitive.name == DRAW for one, _ in _walk(jaxpr, ""))
 
 
 def random_bits_outside(run: Callable, *arguments: Any) -> list[str]:
-    """Where ``run(*arguments)`` makes random bits that no law declares: equations and lines, in order."""
+    """Equations of ``run(*arguments)``, with their lines, that draw random bits without a declared law, in order."""
     found = _walk(jax.make_jaxpr(run)(*arguments).jaxpr, "")
     return [f"{one.primitive.name}{where}" for one, where in found if one.primitive.name in _RANDOM]
 
 
 def _walk(jaxpr: Jaxpr, around: str) -> Iterator[tuple[Any, str]]:
-    """Equations in the order of a program, also inside of others, and the lines where they stand; not inside draws."""
+    """Equations in program order, including nested ones, with their source lines; draws are not entered."""
     for one in jaxpr.eqns:
         own = source_info_util.summarize(one.source_info)
         where = f" at {own}" if own and "unknown" not in own else around
@@ -103,13 +103,13 @@ def _inner(equation: Any) -> list[Jaxpr]:
 
 
 def closed(jaxpr: Any) -> ClosedJaxpr:
-    """With its constants."""
+    """The closed jaxpr, with its constants."""
     return jaxpr if hasattr(jaxpr, "consts") else ClosedJaxpr(jaxpr, ())
 
 
 @dataclass(frozen=True, eq=False)
 class Straight:
-    """A run of equations without a draw. derives: the keys among its values that others are derived from."""
+    """A sequence of equations without a draw. derives: those of its keys that other keys are derived from."""
 
     code: ClosedJaxpr
     inputs: tuple[Var, ...]
@@ -118,7 +118,7 @@ class Straight:
     first: Any
 
     def compiled(self, each: tuple[bool, ...]) -> tuple[Callable, list[bool]]:
-        """From values and to values on the host, some of them one for each row; the ``derives`` come last."""
+        """A function on host values, some with one entry per row; the ``derives`` are the last outputs."""
         varied = {var for var, one in zip(self.inputs, each, strict=True) if one}
         for one in self.code.jaxpr.eqns:
             if any(not isinstance(var, Literal) and var in varied for var in one.invars):
@@ -136,10 +136,10 @@ class Straight:
 
 
 class Pieces:
-    """A jaxpr as straight runs and single equations, calls inlined where something inside is to be seen.
+    """A jaxpr as straight-line pieces and single equations; calls are inlined if the interpreter must see inside.
 
-    stops: the primitives that the interpreter sees. parts: `Straight` runs and equations. constants: their values.
-    last: the number of the last part that reads a variable. outputs: variables and literals.
+    stops: the primitives that the interpreter evaluates. parts: `Straight` pieces and equations. constants: their
+    values. last: the index of the last part that reads a variable. outputs: variables and literals.
     """
 
     def __init__(self, code: ClosedJaxpr, stops: frozenset[str]):
@@ -176,7 +176,7 @@ class Pieces:
         return [read(var) for var in jaxpr.outvars]
 
     def _seen(self, equation: Any) -> bool:
-        """Whether there is something to be seen inside: a stop, or a key that others are derived from."""
+        """Whether an equation contains a stop, or a key that other keys are derived from."""
         wanted = self.stops | _DERIVES
         return any(one.primitive.name in wanted for inner in _inner(equation) for one, _ in _walk(inner, ""))
 
@@ -222,7 +222,7 @@ class Pieces:
 
 
 def _check(equation: Any) -> None:
-    """Refuses what a straight run must not hold."""
+    """Refuses equations that a straight-line piece must not contain."""
     own = source_info_util.summarize(equation.source_info)
     inner = [pair for jaxpr in _inner(equation) for pair in _walk(jaxpr, f" at {own}")]
     for one, where in [(equation, f" at {own}"), *inner]:
@@ -233,20 +233,20 @@ def _check(equation: Any) -> None:
                 "declare the law that this code samples: a class with log_prob, support and a sample marked @drawn",
             )  # fmt: skip
         if name in _OWN_KEYS:
-            raise NotListable(f"{name}{where}", _ONE_KEY, "a key of its own", "split the given key")
+            raise NotListable(f"{name}{where}", _ONE_KEY, "a constant key", "split the given key")
         if name in _HOST:
             raise NotListable(
-                f"{name}{where}", "operations on arrays", "code on the host", "take it out, or audit statistically"
+                f"{name}{where}", "operations on arrays", "code on the host", "remove it, or audit statistically"
             )
 
 
 def padded(count: int) -> int:
-    """How many rows a compiled run is given: 1, 64, 256, ..., so that there are few programs."""
+    """Padded number of rows of a compiled piece: 1, 64, 256, ..., which limits the number of programs."""
     return 1 if count == 1 else 64 << 2 * max(0, math.ceil(math.log(max(count, 1) / 64, 4)))
 
 
 def filled(value: Value, size: int) -> np.ndarray:
-    """With its last row repeated."""
+    """The value padded by repeating its last row."""
     if not value.each or len(value.x) == size:
         return value.x
     rest = np.broadcast_to(value.x[-1:], (size - len(value.x), *value.x.shape[1:]))

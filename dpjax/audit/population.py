@@ -1,4 +1,4 @@
-"""A population of (database, path) rows, which an interpreter of a program's jaxpr pushes through it; all in NumPy."""
+"""The (database, path) rows that an interpreter of jaxprs evaluates a program for; all in NumPy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,22 +9,22 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a program: one for each row of the population, leading with it, or the same for all."""
+    """A value in a program: one per row of the population, on the leading axis, or the same for all rows."""
 
     x: np.ndarray
     each: bool
 
     def take(self, rows: np.ndarray) -> "Value":
-        """Of these rows."""
+        """The value for these rows."""
         return Value(self.x[rows], True) if self.each else self
 
     def rows(self, count: int) -> np.ndarray:
-        """``[count, ...]``, one for each row."""
+        """``[count, ...]``, one entry per row."""
         return self.x if self.each else np.broadcast_to(self.x[None], (count, *self.x.shape))
 
 
 def taken(values: Sequence[Value], rows: np.ndarray) -> list[Value]:
-    """All values, of these rows."""
+    """All values for these rows."""
     return [value.take(rows) for value in values]
 
 
@@ -32,10 +32,10 @@ def taken(values: Sequence[Value], rows: np.ndarray) -> list[Value]:
 class Population:
     """Rows of a piece of a program.
 
-    at: ``int64[n]``, the row that each comes from in the population that entered the piece.
+    at: ``int64[n]``, the index of the origin of each row in the population that entered the piece.
     log_p: ``float64[n]``, log-probability of its path since then.
-    history: ``int64[n]``, which keys its path has used: a number of `histories.Histories`.
-    lanes: ``bool[n, ...]`` or None: inside a loop under vmap, the lanes that have not ended.
+    history: ``int64[n]``, the keys that its path has used, an index of `histories.Histories`.
+    lanes: ``bool[n, ...]`` or None: inside a loop under vmap, the lanes that are still active.
     """
 
     at: np.ndarray
@@ -45,29 +45,29 @@ class Population:
 
     @staticmethod
     def of(history: np.ndarray, lanes: np.ndarray | None = None) -> "Population":
-        """As it enters a piece."""
+        """The population at the start of a piece."""
         return Population(np.arange(len(history)), np.zeros(len(history)), history, lanes)
 
     def __len__(self) -> int:
         return len(self.at)
 
     def take(self, rows: np.ndarray) -> "Population":
-        """These rows."""
+        """The population restricted to these rows."""
         lanes = None if self.lanes is None else self.lanes[rows]
         return Population(self.at[rows], self.log_p[rows], self.history[rows], lanes)
 
     def entering(self) -> "Population":
-        """The same rows as they enter another piece."""
+        """The same rows at the start of another piece."""
         return Population.of(self.history, self.lanes)
 
     def behind(self, fresh: "Population") -> "Population":
-        """``fresh`` has left the piece that this one entered."""
+        """The rows of ``fresh``, at the end of a piece, relative to the population that entered this one."""
         found = self.take(fresh.at)
         return replace(found, log_p=found.log_p + fresh.log_p, history=fresh.history)
 
     @staticmethod
     def joined(parts: Sequence["Population"]) -> "Population":
-        """One behind the other."""
+        """The concatenation of populations."""
         lanes = None if parts[0].lanes is None else np.concatenate([part.lanes for part in parts])
         at, log_p, history = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("at", "log_p", "history")
@@ -76,7 +76,7 @@ class Population:
 
 
 def joined(parts: Sequence[tuple[list[Value], Population]]) -> tuple[list[Value], Population]:
-    """Values and rows of several populations as those of one."""
+    """The concatenation of values and rows of several populations."""
     if len(parts) == 1:
         return parts[0]
     rows = [[value.rows(len(pop)) for value in values] for values, pop in parts]
@@ -85,9 +85,9 @@ def joined(parts: Sequence[tuple[list[Value], Population]]) -> tuple[list[Value]
 
 
 def merged(live: Sequence[Value], pop: Population) -> tuple[np.ndarray | None, Population]:
-    """Rows of one origin whose live values and keys are equal to the last bit become one.
+    """Merges rows of one origin whose live values and keys are bitwise equal.
 
-    Returns: the rows that stay (None: all of them), and their population.
+    Returns: indices of the remaining rows (None: all of them), and their population.
     """
     if len(pop) < 2:
         return None, pop

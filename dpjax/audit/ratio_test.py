@@ -1,8 +1,8 @@
-"""Is p <= e^epsilon q + delta, given x of n successes for p and y of m for q? Valid at every sample size.
+"""A test of p <= e^epsilon q + delta, given x of n successes for p and y of m for q, valid at every sample size.
 
-For each possible q two exact binomial tails, one for x at the largest allowed p and one for y at q, are combined by
-Stouffer's method with weights that depend on q alone: their shares in the variance of p - e^epsilon q. The p-value is
-the largest over q in a Clopper-Pearson interval of level significance / 100, which is paid for (Berger and Boos 1994).
+For each q two exact binomial tails, of x at the largest allowed p and of y at q, are combined by Stouffer's method with
+weights that depend on q alone: their fractions of the variance of p - e^epsilon q. The p-value is the maximum over q in
+a Clopper-Pearson interval of level significance / 100, which is added to it (Berger and Boos 1994).
 """
 
 from collections.abc import Callable
@@ -17,10 +17,10 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 Floats = NDArray[np.float64]
-_CELLS = 128  # of the interval for q
-_STEPS = 60  # at most, to a bound
-_RESOLUTION = 1e-6  # of a bound
-_LARGEST = 60.0  # no lower bound on epsilon is reported above
+_CELLS = 128  # cells of the interval for q
+_STEPS = 60  # maximum number of iterations for a bound
+_RESOLUTION = 1e-6  # absolute resolution of a bound
+_LARGEST = 60.0  # largest lower bound on epsilon that is reported
 _CLIP = 40.0  # standard deviations
 _UNDERFLOW = 1e-290
 
@@ -35,26 +35,26 @@ def p_value(
       x, n: successes and trials for p, whole numbers with 0 <= x <= n, n >= 1.
       y, m: the same for q; the two samples are independent.
       epsilon: >= 0. delta: in [0, 1).
-      significance: in (0, 1); the level at which the p-value will be read.
+      significance: in (0, 1); the level of the test that the p-value is used for.
       cells: static; a finer partition of q costs time and gives a slightly smaller p-value. All are valid.
 
     Reference: Berger and Boos 1994, Section 2; Stouffer et al. 1949.
     """
     x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, epsilon, delta = np.broadcast_arrays(x, n, y, m, np.asarray(epsilon, float), np.asarray(delta, float))
-    border = Line(np.exp(np.minimum(epsilon, 700.0))[..., None], delta[..., None])  # no trials refute such an epsilon
+    border = Line(np.exp(np.minimum(epsilon, 700.0))[..., None], delta[..., None])  # no trials refute a larger epsilon
     return p_value_of_border(x, n, y, m, border, significance=significance, cells=cells)
 
 
 class Border(Protocol):
-    """The largest p that a hypothesis allows for q: increasing, and with (1 - q) / (1 - p) and q / p not decreasing."""
+    """The largest p that a hypothesis allows for q: increasing, with (1 - q) / (1 - p) and q / p nondecreasing."""
 
     def at(self, q: Floats) -> Floats:
-        """p on the border; at 1 or above where all are allowed."""
+        """p on the border; 1 or more if every p is allowed."""
         ...
 
     def inverse(self, p: Floats) -> Floats:
-        """The q whose p this is."""
+        """The q with ``at(q) == p``."""
         ...
 
     def slope(self, q: Floats) -> Floats:
@@ -70,28 +70,28 @@ class Line:
     delta: Floats
 
     def at(self, q: Floats) -> Floats:
-        """As `Border`."""
+        """See `Border`."""
         return self.scale * q + self.delta
 
     def inverse(self, p: Floats) -> Floats:
-        """As `Border`."""
+        """See `Border`."""
         return (p - self.delta) / self.scale
 
     def slope(self, q: Floats) -> Floats:
-        """As `Border`."""
+        """See `Border`."""
         return np.broadcast_to(self.scale, np.broadcast_shapes(np.shape(self.scale), np.shape(q)))
 
 
 def p_value_of_border(
     x: Floats, n: Floats, y: Floats, m: Floats, border: Border, *, significance: float, cells: int = _CELLS
 ) -> Floats:
-    """P-value of H0: p <= border.at(q), elementwise; its arrays have one more axis at the end than x, n, y, m."""
+    """P-value of H0: p <= border.at(q), elementwise; the border's arrays have an extra trailing axis."""
     checks.probability("significance", significance)
     x, n, y, m = (part[..., None] for part in np.broadcast_arrays(x, n, y, m))
     spare = significance / 100
     low, high = _lower(y, m, spare / 2), _upper(y, m, spare / 2)
-    # Borders that do not depend on the data: where q < 1 / m, y says next to nothing and x alone decides; where
-    # p > 1 - 1 / n, y alone. Between them both count.
+    # The borders do not depend on the data: for q < 1 / m, y carries almost no information and only x is used; for
+    # p > 1 - 1 / n only y is used. Between them both are used.
     rare, sure = 1 / m, np.maximum(border.inverse(1 - 1 / n), 1 / m)
     begin, end = np.clip(rare, low, high), np.clip(sure, low, high)
     edges = _edges(begin, end, border, cells)
@@ -107,7 +107,7 @@ def p_value_of_border(
 
 
 def _edges(begin: Floats, end: Floats, border: Border, cells: int) -> Floats:
-    """A partition of [begin, end], in which half of the edges are even steps in standard deviations of q, half of p."""
+    """A partition of [begin, end]: half of the edges equally spaced in standard deviations of q, half in those of p."""
     steps = np.linspace(0, 1, cells // 2 + 1)
 
     def even(first: Floats, last: Floats) -> Floats:
@@ -124,7 +124,7 @@ def epsilon_lower(
 ) -> Floats:  # fmt: skip
     """A lower bound on every epsilon for which p <= e^epsilon q + delta, at confidence 1 - significance.
 
-    Arguments as in `p_value`. Returns ``float64[...]`` >= 0, at most 60; 0 where nothing is certain.
+    Arguments as in `p_value`. Returns ``float64[...]`` >= 0, at most 60; 0 if nothing is certified.
     """
     x, n, y, m = counts_of(x, n, y, m)
     x, n, y, m, delta = np.broadcast_arrays(x, n, y, m, np.asarray(delta, float))
@@ -145,9 +145,9 @@ def delta_lower(
 
 
 def largest(value: Callable[[Floats], Floats], high: Floats, significance: float) -> Floats:
-    """The largest number in [0, high] up to which the p-value stays at most ``significance``; 0 where it never does.
+    """The largest number in [0, high] up to which the p-value is at most ``significance``; 0 if there is none.
 
-    By false position on normal quantiles (Illinois), from below: what is returned was rejected itself.
+    By false position on normal quantiles (Illinois method), from below: the returned number was itself rejected.
     """
     aim = ndtri(significance)
     low, of_low = np.zeros(high.shape), ndtri(value(np.zeros(high.shape))) - aim
@@ -169,7 +169,7 @@ def largest(value: Callable[[Floats], Floats], high: Floats, significance: float
 
 
 def counts_of(x: ArrayLike, n: ArrayLike, y: ArrayLike, m: ArrayLike) -> list[Floats]:
-    """The four as float64, or InputError."""
+    """The four counts as float64; InputError if they are invalid."""
     counts = [np.asarray(part, np.float64) for part in (x, n, y, m)]
     for name, some, all_ in (("x", counts[0], counts[1]), ("y", counts[2], counts[3])):
         if np.any(all_ < 1) or np.any(some < 0) or np.any(some > all_) or np.any(some != np.floor(some)):
@@ -208,7 +208,7 @@ def _deviations(tail: Floats, count: Floats, trials: Floats, p: Floats) -> Float
 
 
 def _combined(z_x: Floats, z_y: Floats, q: Floats, n: Floats, m: Floats, border: Border) -> Floats:
-    """At fixed tails this is concave in the weights where it is positive, so the ends of a cell bound it."""
+    """At fixed tails the statistic is concave in the weights where it is positive, so the ends of a cell bound it."""
     p = np.minimum(border.at(q), 1)
     of_x, of_y = np.sqrt(p * (1 - p) / n), border.slope(q) * np.sqrt(q * (1 - q) / m)
     total = np.hypot(of_x, of_y)

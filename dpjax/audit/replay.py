@@ -1,8 +1,8 @@
-"""Gray-box replay: the same key on two neighbours, what each mechanism was asked compared with its sensitivity.
+"""Gray-box replay: runs two neighbors under one key and compares mechanism queries with their sensitivities.
 
-The program runs on the first database; on the second every draw is answered as before. As long as the draws agree,
-all that differs is the data: so what a mechanism is asked may move by its declared sensitivity and no more, and no
-loop or branch may go another way. One pair of databases is enough to see a sensitivity that is declared too small.
+The program runs on the first database; on the second every draw returns the same outcome again. While the draws agree,
+only the data differ, so the query to a mechanism may change by at most its declared sensitivity, and every loop and
+branch must take the same path. One pair of databases is enough to detect a declared sensitivity that is too small.
 """
 
 import time
@@ -24,12 +24,12 @@ from dpjax.core.checks import InputError
 from dpjax.core.draws import draw_p
 from dpjax.core.types import Privacy
 
-_SLACK = 1e-5  # relative, of sensitivities in float32
+_SLACK = 1e-5  # relative tolerance of sensitivities in float32
 
 
 @dataclass
 class Trace:
-    """What one run met, in order: questions (mechanism, sensitivity, norm, values), draws, and turns taken."""
+    """The events of one run in order: queries (mechanism, sensitivity, norm, values), draws, and turns taken."""
 
     questions: list[tuple[str, float, str, np.ndarray]] = field(default_factory=list)
     draws: list[list[np.ndarray]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Trace:
 
 
 class Replaying(Interpreter):
-    """Goes through a program on one database; answers draws by sampling, or as they were answered before."""
+    """Evaluates a program on one database; draws are sampled, or repeat given outcomes."""
 
     stops = frozenset({DRAW, ASKED, "cond", "while"})
 
@@ -47,13 +47,13 @@ class Replaying(Interpreter):
         self._samplers: dict[int, tuple[Any, Callable]] = {}
 
     def trace(self, code: Any, arguments: list[Value], answers: list[list[np.ndarray]] | None = None) -> Trace:
-        """What the program meets; ``answers``: to its draws, in place of new ones."""
+        """The events of the program; ``answers``: outcomes of its draws, instead of sampled ones."""
         self.found, self.answers = Trace(), answers or []
         self.enter(code, arguments, 1)
         return self.found
 
     def draw(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
-        """One outcome for the one row."""
+        """One outcome for the only row."""
         pop, _ = self.keys_of(equation, args[-1], pop)
         number = len(self.found.draws)
         drawn = self.answers[number] if number < len(self.answers) else self._sampled(equation, args)
@@ -75,13 +75,13 @@ class Replaying(Interpreter):
         return [np.asarray(one) for one in self._samplers[id(equation)][1](*(_only(one) for one in args))]
 
     def asked(self, equation: Any, value: Value) -> None:
-        """One question a lane."""
+        """Records one query per lane."""
         how, x = equation.params, _only(value)
         for one in x.reshape(-1, *x.shape[how["lanes"] :]):
             self.found.questions.append((how["mechanism"], how["sensitivity"], how["norm"], one))
 
     def turned(self, equation: Any, way: np.ndarray) -> None:
-        """Branches and loops."""
+        """Records branches and turns of loops."""
         self.found.turns.append((equation.primitive.name, way.tobytes()))
 
 
@@ -92,19 +92,19 @@ def _only(value: Value) -> np.ndarray:
 def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = unwatched) -> Report:
     """Compares two runs of ``target`` on each of its pairs, under one key.
 
-    Found is the claimed epsilon times the largest part of a sensitivity that was used.
+    ``epsilon_found`` is the claimed epsilon times the largest ratio of a query's change to its sensitivity.
 
-    Violated if a mechanism is asked something that moved by more than its sensitivity, or if loops or branches outside
-    the samplers went other ways. Consistent says that these pairs showed neither: it says nothing about the noise.
-    Only mechanisms whose question can be compared entry by entry are listened to, so not the choosing mechanism and the
-    stability histogram, whose slots depend on the data. InputError where nothing else is asked. ``watch`` is told how
-    many pairs are done.
+    Violated if a query changed by more than its sensitivity, or if loops or branches outside the samplers took
+    different paths. "Consistent" means that neither occurred on these pairs; the noise is not tested. Only mechanisms
+    whose queries can be compared entrywise are included, so not the choosing mechanism and the stability histogram,
+    whose slots depend on the data. InputError if there are no other queries. ``watch`` receives the number of finished
+    pairs.
     """
     begin = time.perf_counter()
     claim = target.claim(float(privacy.epsilon), float(privacy.delta))
     pairs = target.pairs()
     if not pairs:
-        raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
+        raise InputError("target", "neighboring databases to compare", "none", "give the target some pairs")
     plan = target.plan(privacy)
     found, work = [], Work(watch, len(pairs), "pairs")
     for pair in pairs:
@@ -120,7 +120,7 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
 
 
 def difference(target: Target, pair: Pair, plan: Any, seed: int) -> tuple[float, str, int]:
-    """(largest movement in units of the sensitivity, where, questions); inf for another control flow."""
+    """(largest change relative to the sensitivity, where, number of queries); inf if the control flow differs."""
     first, second = traces(target.run, keys.root(seed), pair.first, pair.second, plan)
     if not first.questions:
         raise InputError(
@@ -145,9 +145,9 @@ def _sum(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _pieces(one: np.ndarray, other: np.ndarray) -> float:
-    """The most that the score of an element moves; both are constant between the ends of the pieces of either."""
+    """The largest change of an element's score; both scores are constant between the ends of their level sets."""
     worst = 0.0
-    width = (one.shape[-1] - 2) // 2  # limbs of an element
+    width = (one.shape[-1] - 2) // 2  # limbs per element
     for left, right in zip(one.reshape(-1, *one.shape[-2:]), other.reshape(-1, *other.shape[-2:]), strict=True):
         sides = [[(_element(row[:width]), _element(row[width:-2]), int(row[-2])) for row in side if row[-1]]
                  for side in (left, right)]  # fmt: skip
@@ -163,12 +163,12 @@ def _element(limbs: np.ndarray) -> int:
 
 
 def _score(pieces: list[tuple[int, int, int]], element: int) -> float:
-    """Of the first piece that holds it: the last one may have holes, which are pieces of their own."""
+    """The score of the first piece that contains the element: the last one may have holes, which are other pieces."""
     return next((score for first, last, score in pieces if first <= element <= last), float("inf"))
 
 
 def _after_sorting(norm: Callable[[np.ndarray, np.ndarray], float]) -> Callable[[np.ndarray, np.ndarray], float]:
-    """Of all ways to match the slots of the two, sorting moves least: what is found moved at least so much."""
+    """Sorting minimizes the distance over all matchings of slots, so the result is a lower bound on the change."""
     return lambda one, other: norm(np.sort(one), np.sort(other))
 
 
@@ -180,7 +180,7 @@ _MOVED = {
 
 
 def traces(run: Callable, key: Any, first: Any, second: Any, plan: Any) -> tuple[Trace, Trace]:
-    """What ``run(key, database, plan)`` meets on two databases, the draws on the second answered as on the first."""
+    """The traces of ``run(key, database, plan)`` on two databases; draws on the second repeat those on the first."""
     code = checked(jax.make_jaxpr(run)(key, first, plan))
     interpreter = Replaying()
     values = lambda database: [Value(on_host(one), False) for one in jax.tree.leaves((key, database, plan))]  # noqa: E731

@@ -1,4 +1,4 @@
-"""What an audit says: never a bare number."""
+"""The result of an audit: a claim, a verdict and the evidence."""
 
 import platform
 from dataclasses import dataclass, field
@@ -18,18 +18,18 @@ class Report:
     """One claim and the evidence for or against it.
 
     Args:
-      target, calibration: what was audited; "corrected", "printed", or "as run" where only scores were given.
-      claim: epsilon, delta and the neighbouring relation that are promised.
+      target, calibration: the audited algorithm; "corrected", "printed", or "as run" if only scores were given.
+      claim: epsilon, delta and the neighboring relation of the claim.
       method: "exact", "statistical" (with ", sequential" or ", bitwise"), "replay" or "one-run".
-      evidence: on which databases, or at which confidence, in words.
+      evidence: a description of the databases or the number of trials.
       epsilon_found: the smallest epsilon at the claimed delta that the evidence allows; "statistical": a lower bound.
-      delta_found: the smallest delta at the claimed epsilon that it allows; likewise.
-      confidence: of the statement; 1 for an exact one.
-      witness: the two databases with the largest delta, in words; the first is the likelier one for the event.
+      delta_found: the smallest delta at the claimed epsilon that it allows; "statistical": a lower bound.
+      confidence: confidence of the statement; 1 for an exact audit.
+      witness: the two databases with the largest delta, in words; the event is more likely on the first.
       violated: whether the claim is refuted.
       curve: [(epsilon, delta)] of the witness.
-      details: trials on each side, event, direction, corrections, outcomes that were seen, key, seconds: what the
-        method has to say.
+      details: further results of the method: trials per database, event, direction, corrections, number of outcomes,
+        key, seconds.
     """
 
     target: str
@@ -47,11 +47,11 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence: no audit proves more."""
+        """`VIOLATED` with a witness, `VACUOUS`, or consistent on this evidence. No audit proves privacy in general."""
         return VIOLATED if self.violated else VACUOUS if self.details.get("outcomes") == 1 else CONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """JSON-ready dictionary."""
         claim = {"epsilon": self.claim.epsilon, "delta": self.claim.delta, "relation": self.claim.neighboring.value}
         finite = lambda x: x if np.isfinite(x) else None  # noqa: E731
         return {
@@ -76,6 +76,6 @@ class Report:
 
 
 def versions() -> dict[str, str]:
-    """What a number may depend on besides the code of a target."""
+    """Versions of software that may affect the numbers, besides the target's code."""
     packages = {name: version(name) for name in ("dpjax", "jax", "numpy", "scipy")}
     return {**packages, "python": platform.python_version()}

@@ -1,4 +1,4 @@
-"""Sampler audits: are the draws of a law the law?"""
+"""Sampler audits: tests whether the draws of a law follow its probabilities."""
 
 import functools
 import time
@@ -17,15 +17,15 @@ from dpjax.laws.base import Support
 
 _TILE = 1 << 16
 _MOST_OUTCOMES = 1 << 13
-_LEAST = 20  # expected exceedances of the farthest threshold
+_LEAST = 20  # expected number of draws beyond the farthest threshold
 
 
 @dataclass(frozen=True)
 class SamplerReport:
-    """Draws against a law.
+    """Result of comparing draws with a law.
 
-    trials: draws. events: what was counted. p_value: of "the draws follow the law", with all events together.
-    agrees: whether p_value >= false_alarm. worst: the event that fits least, in words. seconds: of everything.
+    trials: number of draws. events: number of tested events. p_value: of "the draws follow the law", over all events.
+    agrees: whether p_value >= false_alarm. worst: the event with the smallest p-value. seconds: total time.
     """
 
     trials: int
@@ -41,14 +41,14 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
     """Compares draws with the law's own probabilities by exact binomial tests, two-sided, Bonferroni over events.
 
     Args:
-      law: with ``sample(key)`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one where the law
-        has "no answer"), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a support with
-        the masses of its ``log_prob``.
-      trials: 1000 to 2**31 - 1; counted in tiles and never held. Noise is compared at 40 thresholds in each tail, the
-        farthest with an expected 20 exceedances.
-      false_alarm: the probability at which a correct sampler is said to disagree, at most.
+      law: with ``sample(key)`` and either ``log_probs()`` (outcomes 0, 1, ..., and -1 for the last one if the law can
+        abstain), ``log_survival(value)`` and ``loc``, ``scale`` (noise, ``float[]`` or int), or a support whose masses
+        are those of its ``log_prob``.
+      trials: 1000 to 2**31 - 1; counted in tiles and not stored. Noise is compared at 40 thresholds in each tail, the
+        farthest with 20 expected exceedances.
+      false_alarm: upper bound on the probability that a correct sampler is reported to disagree.
 
-    An outcome of probability 0 that is drawn, or one that the law does not have, has p-value 0.
+    A drawn outcome of probability 0, or one outside the law's support, has p-value 0.
     """
     checks.integer("trials", trials, 1000, 2**31 - 1)
     checks.probability("false_alarm", false_alarm)
@@ -65,7 +65,7 @@ def sampler(law: Any, *, trials: int = 1_000_000, false_alarm: float = 1e-6, see
             "law", "one with log_probs, log_survival or a support", type(law).__name__, "give a law of dpjax.laws"
         )
     each = np.minimum(binom.cdf(counts, trials, chances), binom.sf(counts - 1, trials, chances))
-    at = int(np.lexsort((chances, each))[0])  # what cannot happen first
+    at = int(np.lexsort((chances, each))[0])  # impossible outcomes first
     value = float(min(1.0, 2 * len(each) * each[at]))
     worst = f"{names[at]}: {counts[at]} times, expected {trials * chances[at]:.6g}"
     seconds = round(time.perf_counter() - begin, 2)
@@ -90,7 +90,7 @@ def _outcomes(law: Any, trials: int, seed: int) -> tuple[list[str], np.ndarray, 
 
 
 def _listed(law: Any, support: Support, trials: int, seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """By the places of the support; a draw that is at none of them is one that the law does not have."""
+    """Counts by index in the support; any other draw is an outcome that the law does not have."""
     chances = np.exp(np.asarray(support.log_mass, np.float64))
     with jax.enable_x64(True):
         told = np.exp(np.asarray(jax.vmap(law.log_prob)(support.outcomes), np.float64))

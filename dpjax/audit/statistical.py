@@ -1,4 +1,4 @@
-"""Statistical audits: run the algorithm on two neighbours many times, and test its claim with a stated confidence."""
+"""Statistical audits: run the algorithm many times on two neighbors and test its claim at a stated confidence."""
 
 import itertools
 import math
@@ -21,9 +21,9 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
-_TRAINING = 0.2  # share of the trials that choose pair, event and direction
-_SCREENING, _KEPT = 0.1, 8  # share of the trials that looks at pairs drawn at random, and how many of them go on
-_MOST_TRAINING = 1 << 20  # outputs held in memory, a side
+_TRAINING = 0.2  # fraction of the trials that select pair, event and direction
+_SCREENING, _KEPT = 0.1, 8  # fraction of the trials that screens random pairs, and the number of pairs kept
+_MOST_TRAINING = 1 << 20  # outputs held in memory per database
 
 
 def statistical(
@@ -33,23 +33,23 @@ def statistical(
 ) -> Report:  # fmt: skip
     """Tests the claim of ``target`` at this budget on its ``pairs``.
 
-    A fifth of the trials chooses a pair and two events with their directions: the one that promises the largest bound,
-    and the one that speaks most against the claim. The rest, fresh and with independent keys on the two sides, tests
-    each once at half of 1 - confidence; so a correct claim is refuted with probability at most 1 - confidence. With one
-    outcome in all trials, which shows nothing, the verdict is "vacuous".
+    A fifth of the trials selects a pair and two events with their directions: the event with the largest expected
+    bound, and the event with the strongest evidence against the claim. The remaining trials, with independent keys for
+    the two databases, test each event once at half of 1 - confidence, so a correct claim is refuted with probability at
+    most 1 - confidence. If all trials have one outcome the audit tests nothing and the verdict is "vacuous".
 
     Args:
-      trials: on each side, 1000 to 2**32 in all.
-      distance: databases of the pairs are this many neighbouring steps apart; the claim is amplified.
-      sequential: test after each tile of at most 65536 trials with a bet that may be watched, and stop at the first
-        refutation. What is found then is the claim itself or nothing, and there is no curve: other bounds need a fixed
-        number.
-      bitwise: look at the low bits of floats, too. Every mechanism of contract "ideal" fails this: noise in floating
-        point tells where it was added.
+      trials: per database, 1000 to 2**32 in all.
+      distance: databases of the pairs are this many neighboring steps apart; the claim is amplified.
+      sequential: test after each tile of at most 65536 trials by betting, which is valid at any stopping time, and stop
+        at the first refutation. The bound found is then the claim itself or nothing, and there is no curve: other
+        bounds need a fixed number of trials.
+      bitwise: include the low bits of floats. Every mechanism of contract "ideal" fails this test, since the low bits
+        of floating-point noise reveal the value it was added to.
 
-      search: so many neighbours drawn from the target's universes compete with its own pairs: a screening of a tenth of
-        the trials, with keys of its own, keeps the eight that promise most.
-      watch: is told how many runs are done, of how many.
+      search: this many neighbors drawn from the target's universes compete with its own pairs: a screening with a tenth
+        of the trials and separate keys keeps the eight most promising pairs.
+      watch: receives the number of finished runs and the total.
 
     Raises InputError for a target that is not a pure function of (key, database, plan) into arrays of fixed shapes,
     or that returns NaN.
@@ -63,7 +63,7 @@ def statistical(
     checks.integer("search", search, 0, 1 << 16)
     pairs = [*target.pairs(), *drawn_pairs(target, search, seed)]
     if not pairs:
-        raise InputError("target", "neighbouring databases to compare", "none", "give the target some pairs")
+        raise InputError("target", "neighboring databases to compare", "none", "give the target some pairs")
     compared = len(pairs)
     rows = max(100, int(_SCREENING * trials) // compared) if search else 0
     kept = min(compared, _KEPT) if search else compared
@@ -80,10 +80,10 @@ def statistical(
         outcomes = np.unique(np.concatenate([outcomes, *(side.code for side in sides)]))
         options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), number))
     picked = []
-    for which in range(2):  # of the bound, of the claim
+    for which in range(2):  # for the bound, for the claim
         both, number = max(options, key=lambda option: option[0][which].merit)
         picked.append((both[which], number))
-    together = picked[0][1] == picked[1][1]  # one pair: its fresh runs serve both events
+    together = picked[0][1] == picked[1][1]  # one pair: both events use the same fresh runs
     groups = [picked] if together else [picked[:1], picked[1:]]
     work.more(2 * fresh * (len(groups) - 1))
     results = []
@@ -99,7 +99,7 @@ def statistical(
     evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
     evidence += f"; {target.caveat}" * bool(target.caveat)
     x, y = result.counts
-    silent = len(outcomes) == 1 and all(whole.counts == (0, 0) for whole, _, _ in results)  # fresh trials, too
+    silent = len(outcomes) == 1 and all(whole.counts == (0, 0) for whole, _, _ in results)  # includes fresh trials
     details = {
         "event": chosen.event.words(machine.numbers), "trials": result.trials, "successes": [x, y],
         "outcomes": 1 if silent else max(2, len(outcomes)),
@@ -118,7 +118,7 @@ def statistical(
 
 
 def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
-    """So many pairs of neighbours from the target's universes, each universe equally often."""
+    """This many pairs of neighbors, drawn equally often from each of the target's universes."""
     universes = target.universes() if count else []
     if count and not universes:
         raise InputError(
@@ -137,7 +137,7 @@ def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
 
 
 def _screened(machine: Machine, pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:
-    """The pairs on which a few trials speak most against the claim."""
+    """The pairs with the strongest evidence against the claim in a small number of trials."""
     merits = [
         choose(*machine.outputs(pair, number), claim.epsilon, claim.delta, rows, 0.5)[1].merit
         for number, pair in enumerate(pairs)
@@ -147,7 +147,7 @@ def _screened(machine: Machine, pairs: list[Pair], rows: int, claim: Guarantee) 
 
 @dataclass(frozen=True)
 class Result:
-    """One test of one event: successes on both sides of so many trials, and what follows at significance ``level``."""
+    """The test of one event: successes on both databases in this many trials, and results at significance ``level``."""
 
     counts: tuple[int, int]
     trials: int
@@ -158,7 +158,7 @@ class Result:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Of several tests the least one counts: one that refutes its claim, or the largest bound."""
+        """Sort key for selecting one of several tests: one that refutes its claim, else the largest bound."""
         return self.p_value > self.level, -self.epsilon
 
     def curve(self, claim: Guarantee) -> list[tuple[float, float]]:
@@ -170,7 +170,7 @@ class Result:
 
 
 def tested(x: int, y: int, n: int, claim: Guarantee, level: float) -> Result:
-    """The test of a claim by an event that happened in x and in y of n trials, n being fixed in advance."""
+    """The test of a claim by an event that occurred in x and in y of n trials, with n fixed in advance."""
     value = p_value(x, n, y, n, claim.epsilon, claim.delta, significance=level)
     epsilon = epsilon_lower(x, n, y, n, claim.delta, significance=level)
     delta = delta_lower(x, n, y, n, claim.epsilon, significance=level)
@@ -183,9 +183,12 @@ def _counts_of(*tiles: np.ndarray) -> tuple[int, int, int]:
 
 
 def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> Result:
-    """The bet prod(1 + lambda (X - e^epsilon Y - delta)) grows only if the claim is wrong; lambda is from the past."""
+    """Tests by the bet prod(1 + lambda (X - e^epsilon Y - delta)), which grows only if the claim is wrong.
+
+    lambda is computed from past tiles.
+    """
     joint, log_wealth, highest = np.zeros(4, np.int64), 0.0, 0.0
-    scale = math.exp(min(claim.epsilon, 700.0))  # no number of trials refutes such a claim
+    scale = math.exp(min(claim.epsilon, 700.0))  # no number of trials refutes a larger epsilon
     gains = np.array([-claim.delta, -scale - claim.delta, 1 - claim.delta, 1 - scale - claim.delta])
     for tile in counts:
         share = _kelly(joint, gains, 0.99 / (scale + claim.delta))
@@ -196,13 +199,13 @@ def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> Result
             break
     x, y, n = _counts_of(joint)
     refuted = highest >= -math.log(level)
-    # bounds at a stopping time chosen by the data: the bet's own verdict, and nothing beyond it
+    # at a data-dependent stopping time only the verdict of the bet is valid
     epsilon, delta = (claim.epsilon, claim.delta) if refuted else (0.0, 0.0)
     return Result((x, y), n, min(1.0, math.exp(-highest)), epsilon, delta, level)
 
 
 def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
-    """The stake that would have grown fastest on the past, with one imagined trial of each kind; 0 without a past."""
+    """The stake with the largest growth on the past plus one pseudo-trial of each kind; 0 without past trials."""
     if not joint.sum():
         return 0.05 * most
     shares = most * np.linspace(0, 1, 101)[1:]

@@ -1,4 +1,4 @@
-"""What is audited: an algorithm, its claim, and databases worth looking at."""
+"""The subject of an audit: an algorithm, its claim, and databases to test."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from dpjax.core.types import Privacy
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring databases, both pytrees of arrays of the same shapes, and what to call them."""
+    """Two neighboring databases, both pytrees of arrays of the same shapes, and their descriptions."""
 
     first: Any
     second: Any
     show: Callable[[Any], Any]
 
     def witness(self, swapped: bool = False) -> dict[str, Any]:
-        """Both in words, the one with the larger probability of the event first."""
+        """Both descriptions, first the database on which the event is more likely."""
         one, other = (self.second, self.first) if swapped else (self.first, self.second)
         return {"database": self.show(one), "neighbour": self.show(other)}
 
 
 def rounded(privacy: Privacy) -> Privacy:
-    """The budget with float32 leaves, rounded down: what a program is given never exceeds the claim."""
+    """The budget with float32 leaves, rounded down, so that the program's budget never exceeds the claim."""
     epsilon: Any = down(float(privacy.epsilon))
     delta: Any = down(float(privacy.delta))
     return Privacy(epsilon, delta)
@@ -39,24 +39,25 @@ class Target:
     """An algorithm under audit.
 
     Args:
-      name: how a person asks for it.
-      claim: (epsilon, delta) -> what is promised at this budget.
+      name: the name on the command line.
+      claim: (epsilon, delta) -> the guarantee at this budget.
       run: (key, database, plan) -> output, any pytree of arrays; pure, jittable and total.
-      universes: what an exact audit goes through.
+      universes: the databases of an exact audit.
       table: (databases, plan) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
-      plan: Privacy -> what ``run``, ``table`` and ``canaries`` are given, any pytree of numbers, made on the host: the
-        budget itself unless a calibration on the host comes first.
-      pairs: neighbours for a statistical audit.
+      plan: Privacy -> the argument ``plan`` of ``run``, ``table`` and ``canaries``, any pytree of numbers, made on the
+        host; by default the budget itself.
+      pairs: neighbors for a statistical audit.
       calibration: "corrected", or "printed" for a paper's constants.
-      caveat: what the exact law does not tell apart, in words.
-      unlisted: why there is no ``table``, in words, where that is known.
+      caveat: distinctions that the exact law does not make, in words.
+      unlisted: why there is no ``table``, if known.
       repeatable: whether the same key gives the same output; False for code with randomness of its own.
-      canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``, one run on a database that holds canary j where
-        inside[j], and a score for each, larger where it seems to be there; None: no one-run audit.
-      at_once: how many trials a statistical audit works on at once; decides how long it takes, and nothing else.
-      host: (words ``uint32[t, 2]``, database, plan) -> outputs, a pytree of arrays that lead with t, for an algorithm
-        that runs on the host: what statistical audits call in place of ``run``; words are the data of the trials' keys.
-      claims: (epsilon, delta, databases) -> [(claim, for which ``bool[m]``)] where ``claim`` is the weakest of several.
+      canaries: (key, inside ``bool[m]``, plan) -> ``float32[m]``: scores of one run on a database that contains canary
+        j if inside[j], larger if the canary seems included; None: no one-run audit.
+      at_once: number of trials that a statistical audit runs at once; affects time only.
+      host: (words ``uint32[t, 2]``, database, plan) -> outputs, a pytree of arrays with leading axis t, for an
+        algorithm that runs on the host; statistical audits call it instead of ``run``. words: key data of the trials'
+        keys.
+      claims: (epsilon, delta, databases) -> [(claim, mask ``bool[m]``)] if ``claim`` is the weakest of several claims.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 

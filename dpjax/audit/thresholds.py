@@ -1,4 +1,4 @@
-"""The best threshold of a score, chosen on training trials; and audits of scores that are there already."""
+"""The best threshold of a score, selected on training trials; and audits of existing scores."""
 
 import functools
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 _TRAINING = 0.2
-_CALLBACK_CELLS = 32  # of the ratio test inside a program, where many bounds are asked for at once
+_CALLBACK_CELLS = 32  # of the ratio test inside a program, which computes many bounds at once
 
 
 class Threshold(NamedTuple):
-    """The event score >= value, or its complement; likelier on the second side if ``swapped``; all of shape ``[]``.
+    """The event score >= value or its complement, more likely on the second side if ``swapped``; all of shape ``[]``.
 
-    merit: by which it was chosen; -inf where nothing tells.
+    merit: the selection criterion; -inf if no threshold is informative.
     """
 
     value: Array
@@ -33,10 +33,10 @@ class Threshold(NamedTuple):
 def best_threshold(
     first: Array, second: Array, merit: Callable[[Array, Array, int], Array], swaps: tuple[bool, ...] = (False, True)
 ) -> Threshold:
-    """The threshold, tail and direction of most merit for scores ``float32[t]`` of t training trials a side. No NaN.
+    """The threshold, tail and direction of largest merit for scores ``float32[t]`` of t training trials per database.
 
-    merit(p, q, t): of an event with these estimated probabilities on the likelier and the other side. swaps: which of
-    the two may be the likelier one: False for the first.
+    merit(p, q, t): of an event with these estimated probabilities on the more likely and on the other database. swaps:
+    the allowed directions: False if the first database is the more likely one. Scores must not be NaN.
     """
     trained = first.shape[0]
     with jax.enable_x64(True):
@@ -44,7 +44,7 @@ def best_threshold(
         packed = jnp.concatenate([_sortable(first) << one | one, _sortable(second) << one])  # one operand sorts fastest
         packed = jnp.sort(packed)[::-1]
         from_first = (packed & one).astype(jnp.int32)
-        ends = packed[:-1] >> one != packed[1:] >> one  # every tie on one side
+        ends = packed[:-1] >> one != packed[1:] >> one  # ties stay on one side
         value = _score(packed >> one)[:-1]
     x = jnp.cumsum(from_first, dtype=jnp.int32)[:-1]
     y = jnp.arange(1, 2 * trained, dtype=jnp.int32) - x
@@ -62,9 +62,10 @@ def best_threshold(
 
 
 def promise(p: Array, q: Array, trained: int, *, delta: Array, fresh: Array, deviations: Array) -> Array:
-    """The bound on epsilon that ``fresh`` trials should certify: its estimate less ``deviations`` standard errors.
+    """The bound on epsilon expected from ``fresh`` trials: the estimate minus ``deviations`` standard errors.
 
-    And less sqrt(ln t) of those over the t training trials: the best of many thresholds looks better than it is.
+    Also minus sqrt(ln t) standard errors over the t training trials, since the best of many thresholds is biased
+    upward.
     """
     gain = jnp.maximum(p - delta, jnp.float32(1e-30))
     spread = jnp.sqrt(p * (1 - p) / (gain * gain) + (1 - q) / q)
@@ -73,14 +74,14 @@ def promise(p: Array, q: Array, trained: int, *, delta: Array, fresh: Array, dev
 
 
 def excess(p: Array, q: Array, trained: int, *, delta: Array, epsilon: Array) -> Array:
-    """By how many standard errors of one trial p exceeds e^epsilon q + delta."""
+    """The excess of p over e^epsilon q + delta in standard errors of one trial."""
     scale = jnp.exp(epsilon)
     return (p - delta - scale * q) / jnp.sqrt(p * (1 - p) + scale * scale * q * (1 - q))
 
 
 def _sortable(score: Array) -> Array:
-    """float32 -> uint64 in the same order."""
-    bits = jax.lax.bitcast_convert_type(score + jnp.float32(0), jnp.uint32)  # -0 is 0
+    """Order-preserving map from float32 to uint64."""
+    bits = jax.lax.bitcast_convert_type(score + jnp.float32(0), jnp.uint32)  # maps -0 to 0
     return jnp.where(_negative(bits), ~bits, bits | jnp.uint32(1 << 31)).astype(jnp.uint64)
 
 
@@ -95,12 +96,12 @@ def _negative(bits: Array) -> Array:
 
 
 def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confidence: float = 0.95) -> Array:
-    """A lower bound on epsilon, at the stated confidence, from scores of independent runs on two neighbours.
+    """A lower bound on epsilon, at the stated confidence, from scores of independent runs on two neighbors.
 
-    A fifth of the scores chooses threshold, tail and direction; the others test this one event.
+    A fifth of the scores selects threshold, tail and direction; the others test this one event.
 
     Args:
-      first, second: ``float32[n]``, n >= 50, without NaN; in no order that depends on the scores.
+      first, second: ``float32[n]``, n >= 50, without NaN; in an order independent of the scores.
       delta: static, in [0, 1). confidence: static.
 
     Returns: ``float64[]`` (float32 without 64-bit types) >= 0. Jittable; vmap or map it over many audits: the test

@@ -1,3 +1,3 @@
-"""What private learners are compared with."""
+"""Non-private and neural baselines for the private learners."""
 
 from .erm import ERM as ERM

@@ -1,8 +1,8 @@
-"""DP-SGD on the plane, as others would learn a polygon: a small network, and optax's clipping and noise.
+"""DP-SGD on the plane with a small network, with gradient clipping and noise from optax.
 
-A peer of the learners and none of them: its guarantee, ADD_OR_REMOVE_ONE, is for samples of at most as many rows as a
-public size says, which also sets the sampling rate. Every row is in a batch with that rate, independently; no more than
-a static number of them are used, and that there are more is so unlikely that delta pays for it.
+It does not implement the learner protocol: its guarantee, under ADD_OR_REMOVE_ONE, holds for samples of at most a
+public number of rows, which also sets the sampling rate. Each row joins a batch independently with that rate. A batch
+uses at most a static number of rows; the probability of more is so small that it is charged to delta.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
 from dpjax.theory.search import smallest
 
-_SPARE = 1e-3  # of delta, for batches that would have more rows than are used
-_GRID = 1e-3  # of privacy losses; they are rounded up
-_ORDERS = tuple(2**i for i in range(1, 9))  # of Renyi divergences
+_SPARE = 1e-3  # fraction of delta for batches that exceed their buffer
+_GRID = 1e-3  # discretization of privacy losses, rounded up
+_ORDERS = tuple(2**i for i in range(1, 9))  # orders of Renyi divergences
 _MOMENTUM = 0.9
 _OPTIMIZERS = {"adam": optax.scale_by_adam, "momentum": lambda: optax.trace(_MOMENTUM)}
 Layers = list[tuple[Array, Array]]
@@ -38,10 +38,10 @@ Layers = list[tuple[Array, Array]]
 def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> float:
     """Standard deviation of the noise over the clipping norm, for (epsilon, delta) under ADD_OR_REMOVE_ONE.
 
-    By dp-accounting's privacy-loss distribution of ``steps`` Poisson-subsampled Gaussian mechanisms, at the part of
-    delta that is not spared for full batches. Its RDP accountant asks for more, and says where to look.
+    From dp-accounting's privacy-loss distribution of ``steps`` Poisson-subsampled Gaussian mechanisms, at delta minus
+    the fraction reserved for full batches. The larger value from its RDP accountant starts the search.
 
-    rate: in (0, 1], of a row to be in a batch.
+    rate: probability in (0, 1] that a row is in a batch.
     """
     checks.epsilon(epsilon)
     kept = checks.delta(delta, positive_for="Gaussian noise") * (1 - _SPARE)
@@ -61,20 +61,20 @@ def noise_multiplier(epsilon: float, delta: float, rate: float, steps: int) -> f
 
 
 def batch_for(expected: int, steps: int, epsilon: float, delta: float) -> int:
-    """The rows that a batch needs room for, where ``expected`` are expected.
+    """Buffer size of a batch whose expected number of rows is ``expected``.
 
-    The number of rows in a batch is binomial, and beyond its mean its tail is at most that of the Poisson law
-    (Anderson and Samuels 1967). Dropping rows in any of the steps has probability t at most, and costs (1 + e^epsilon)
-    t of delta; t is so small that this is what `noise_multiplier` spares.
+    The number of rows in a batch is binomial; its tail beyond the mean is at most that of the Poisson law (Anderson and
+    Samuels 1967). Rows are dropped in some step with probability at most t, which adds (1 + e^epsilon) t to delta; the
+    buffer is the smallest for which this is at most the fraction that `noise_multiplier` reserves.
     """
-    from scipy.stats import poisson  # a slow import, not needed to name what there is
+    from scipy.stats import poisson  # a slow import, deferred to the first use
 
     limit = _SPARE * delta / (1 + exp(epsilon))
     return smallest(lambda rows: rows > expected and steps * poisson.sf(rows, expected) <= limit)
 
 
 def poisson_batch(key: Array, mask: Array, rate: Array | float, most: int) -> tuple[Array, Array]:
-    """The numbers of the rows in a batch, ``int32[most]``, and which of these are any, ``bool[most]``."""
+    """The indices of the rows in a batch, ``int32[most]``, and the mask of used slots, ``bool[most]``."""
     rows = mask.shape[0]
     chosen = mask & (jax.random.uniform(key, (rows,), jnp.float32) < rate)
     index = jnp.nonzero(chosen, size=most, fill_value=rows)[0].astype(jnp.int32)
@@ -84,12 +84,12 @@ def poisson_batch(key: Array, mask: Array, rate: Array | float, most: int) -> tu
 @register_dataclass
 @dataclass(frozen=True)
 class Numbers:
-    """What changes without another program, traced scalars.
+    """Traced scalars: changing them does not recompile.
 
-    rate: of a row to be in a batch. multiplier: of the noise, see `noise_multiplier`; 0: not private.
-    learning_rate, clip: of the optimizer; the norm that a row's gradient is clipped to, > 0.
-    spread: of the first layer's weights and offsets at the start, in units of what is usual for weights.
-    average: share of the last steps whose parameters are averaged; 0: the last ones only.
+    rate: probability that a row is in a batch. multiplier: of the noise, see `noise_multiplier`; 0: not private.
+    learning_rate: of the optimizer. clip: the norm to which a row's gradient is clipped, > 0.
+    spread: standard deviation of the initial weights and offsets of the first layer, relative to the usual one.
+    average: fraction of the last steps whose parameters are averaged; 0: the last parameters only.
     """
 
     rate: Any
@@ -102,15 +102,15 @@ class Numbers:
 
 @dataclass(frozen=True)
 class DPSGD:
-    """What is compiled. Equal by value.
+    """Static configuration of DP-SGD. Equal by value.
 
     Args:
       d: points are in {0, ..., d}^2; the network sees them in [-1, 1]^2.
-      widths: of the hidden layers, tanh.
+      widths: of the hidden layers, with tanh activation.
       steps: >= 1.
-      expected: rows of a batch, the sampling rate times the public size: what sums of gradients are divided by.
-      batch: rows that a batch has room for, see `batch_for`.
-      optimizer: "adam", or "momentum" for SGD with 0.9 of it.
+      expected: expected rows of a batch, the sampling rate times the public size; the divisor of gradient sums.
+      batch: buffer size of a batch, see `batch_for`.
+      optimizer: "adam", or "momentum" for SGD with momentum 0.9.
     """
 
     d: int
@@ -129,16 +129,16 @@ class DPSGD:
         checks.choice("optimizer", self.optimizer, _OPTIMIZERS)
 
     def fit(self, key: Array, sample: Sample, numbers: Numbers) -> Layers:
-        """The network's parameters, (epsilon, delta)-private where the numbers are those for it; ``key`` is consumed.
+        """The network's parameters, (epsilon, delta)-private if the numbers were chosen for it; ``key`` is consumed.
 
-        The rows are one concept's. **A sample of more rows than the size that rate and batch were made for has no
-        guarantee.**
+        The sample has one label column. **A sample with more rows than the public size for which rate and batch were
+        chosen has no guarantee.**
         """
         of_start, of_batches, of_noise = keys.streams(key, "start", "batches", "noise")
         rows, labels = self._inputs(sample.x), sample.y[:, 0].astype(jnp.float32)
         noised = optax.contrib.differentially_private_aggregate(numbers.clip, numbers.multiplier, of_noise)
         optimizer = optax.chain(
-            noised,  # divides by the room of a batch
+            noised,  # divides by the buffer size of a batch
             optax.scale(self.batch / self.expected),
             _OPTIMIZERS[self.optimizer](),
             optax.scale_by_learning_rate(numbers.learning_rate),
@@ -188,7 +188,7 @@ def score(layers: Layers, x: Array) -> Array:
 
 
 def gradients(layers: Layers, x: Array, y: Array, there: Array) -> Layers:
-    """Of each row's log-loss, all leaves leading with the rows; 0 for rows that are not there, and for NaN."""
+    """Gradients of the rows' log-losses, rows on the leading axis; 0 for masked rows and for NaN."""
 
     def loss(parameters: Layers, row: Array, label: Array) -> Array:
         return optax.sigmoid_binary_cross_entropy(score(parameters, row), label)

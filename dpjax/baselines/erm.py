@@ -1,4 +1,4 @@
-"""Empirical risk minimisation: the non-private learner that private ones are compared with."""
+"""Empirical risk minimization, the non-private baseline."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +19,7 @@ from dpjax.theory import erm as theory
 
 @dataclass(frozen=True)
 class ERM(OfClass):
-    """The first concept of a piece with the fewest errors, for each of the k columns. Proper, agnostic. NOT private.
+    """The first concept with the fewest errors, for each of the k columns. Proper, agnostic. NOT private.
 
     Privacy: none.
     Utility: `theory.erm`.
@@ -37,7 +37,7 @@ class ERM(OfClass):
         require_pieces(self.concepts, "ERM")
 
     def for_concepts(self, k: int) -> "ERM":
-        """Itself: it takes any number of label columns."""
+        """Returns the learner itself, which takes any number of label columns."""
         return self
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> None:
@@ -64,9 +64,9 @@ class ERM(OfClass):
         return None
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The class's bound in `theory.erm`, for one concept (for points it covers any number of them).
+        """The class's bound in `theory.erm`, for one concept (the bound for points covers any number of concepts).
 
-        Classes that are not ordered get the union bound over all their concepts.
+        Classes without an order get the union bound over all their concepts.
         """
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         if self.concepts.size == 1:

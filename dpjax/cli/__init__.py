@@ -1,4 +1,4 @@
-"""The command line: measure, learn, plan, look. Each command is a file whose ``run`` returns an `Answer`."""
+"""The command line. Each command is a module whose ``run`` returns an `Answer`."""
 
 import importlib
 import json
@@ -14,14 +14,14 @@ from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import InputError
 
 Answer = tuple[dict[str, Any], Callable[[], None]]
-"""What a command found: an object for --json, and a function that prints it for a person."""
+"""The result of a command: an object for --json, and a function that prints it in readable form."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command.
 
-    Its status: 0 done, 1 a claim refuted or a check failed, 2 bad input, a vacuous audit, or checked code that raises,
-    3 a fault of dpjax, 4 some points failed and the others are stored, 130 interrupted.
+    Exit status: 0 done, 1 a claim refuted or a check failed, 2 invalid input, a vacuous audit, or checked code that
+    raises, 3 an internal error, 4 some points failed and the others are stored, 130 interrupted.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if [*given] == ["--version"]:
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
-        answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # only now: help needs no JAX
+        answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # lazy import: help needs no JAX
         if command.json:
             print(json.dumps(answer, allow_nan=False))
         else:
@@ -41,13 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"{getattr(error, 'trace', '')}dpjax: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader of standard output has seen enough
+    except BrokenPipeError:  # the reader closed standard output
         give_up_output()
-    except Exception:  # a fault of ours; Python's own status for it, 1, means a refuted claim here
+    except Exception:  # internal error; Python's default status 1 means a refuted claim here
         traceback.print_exc()
         return 3
     except KeyboardInterrupt:
-        print("dpjax: interrupted; what was computed is stored, run the same command to go on", file=sys.stderr)
+        print("dpjax: interrupted; computed results are stored, run the same command to continue", file=sys.stderr)
         return 130
     if "status" in answer:  # what `dpjax check` found
         return answer["status"]

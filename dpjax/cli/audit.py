@@ -21,7 +21,7 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.build import LEARNERS, public_names
 from dpjax.experiments.progress import Estimate, Progress
 
-_SURE = ("exact", "replay")  # these raise no false alarm
+_SURE = ("exact", "replay")  # methods without false alarms
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
 _SHARP = Privacy(4.0, 0.3)
 _TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
@@ -70,7 +70,7 @@ def run(command: AuditCommand) -> Answer:
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
                     "confidence": command.confidence,
                 }  # fmt: skip
-                _write(answer, reports, command)  # an interruption loses the row under way only
+                _write(answer, reports, command)  # an interruption loses the current row only
     answer["violated"] = any(report.violated for report in reports)
     answer["vacuous"] = all(report.verdict == VACUOUS for report in reports)
     _write(answer, reports, command)
@@ -95,14 +95,14 @@ def run(command: AuditCommand) -> Answer:
 
 
 def name_of_row(target: Target, privacy: Privacy) -> str:
-    """What tells a row of --all from the others, for its seed."""
+    """The identity of a row of --all, from which its seed is derived."""
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     relation = target.claim(epsilon, delta).neighboring.value
     return "|".join([target.name, target.calibration, relation, epsilon.hex(), delta.hex()])
 
 
 def together(confidence: float) -> str:
-    """What the statistical rows of --all say together."""
+    """The joint confidence of the statistical rows of --all."""
     return f"all rows together: a correct claim is refuted with probability at most {1 - confidence:.3g}"
 
 
@@ -116,8 +116,8 @@ def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand)
 def find(name: str, relation: Neighboring, calibration: str, command: AuditCommand | None = None) -> Target:
     """A mechanism, a sanitizer, a learner's world by the name of `dpjax.evidence`, or ``module:object``.
 
-    The object is a `dpjax.audit.Target`, a function that makes one, a Learner, a function (concepts, k) -> Learner, or
-    a function of key and data, see `own.own_target`.
+    The object is a `dpjax.audit.Target`, a function that returns one, a Learner, a function (concepts, k) -> Learner,
+    or a function of key and data, see `own.own_target`.
     """
     rules = {target.name: target for target in evidence.accounting_targets()}
     command = command or AuditCommand()
@@ -143,7 +143,7 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
 
 
 def _rows_that_cover(name: str) -> set[str]:
-    """The rows of --all for what `dpjax list` calls so; none for any other name."""
+    """The rows of --all for a name of `dpjax list`; none for any other name."""
     things = {f"dpjax.mechanisms.{name}"}
     if (kind := public_names((*LEARNERS, "dpjax.sanitizers")).get(name)) is not None:
         things = {f"{kind.__module__.rsplit('.', 1)[0]}.{kind.__name__}"}
@@ -155,16 +155,16 @@ def _rows_that_cover(name: str) -> set[str]:
 
 
 def _plain(name: str, relation: Neighboring, calibration: str) -> None:
-    """Refuses what only single mechanisms know: other constants, and a choice of relation."""
+    """Refuses options that only single mechanisms support: other constants, and a choice of relation."""
     if calibration != "corrected":
         raise InputError("calibration", f"corrected for {name}", calibration, "name a mechanism that a paper prints")
     if relation is not Neighboring.REPLACE_ONE:
-        advice = "leave it out: the claim names its own"
+        advice = "leave it out: the claim has its own relation"
         raise InputError("relation", f"{Neighboring.REPLACE_ONE.value} for {name}", relation.value, advice)
 
 
 def _no_databases(name: str, command: AuditCommand) -> None:
-    """Refuses what is said of a function of a person's own."""
+    """Refuses options that are only for a user's function."""
     for field in ("pairs", "histograms", "kind"):
         if (got := getattr(command, field)) is not None:
             advice = "leave it out, or name a function module:function of your own"
@@ -172,10 +172,10 @@ def _no_databases(name: str, command: AuditCommand) -> None:
 
 
 def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
-    """Everything exported with a claim, under each relation that it is made for, and the budget to audit it at.
+    """Everything exported with a claim, under each relation of the claim, and the budget to audit it at.
 
-    Learners, medians and sanitizers are audited at a second budget, too: on so few rows they come near their claim
-    only there.
+    Learners, medians and sanitizers are also audited at a second budget, since on so few rows they come close to their
+    claim only there.
     """
     medians = [evidence.median_target(name, relation) for name in evidence.median_names()
                for relation in evidence.median_relations(name)]  # fmt: skip
@@ -186,12 +186,12 @@ def everything(privacy: Privacy) -> list[tuple[Target, Privacy]]:
         *evidence.mechanism_configurations(), *medians, *learners.values(), *sanitizers, *evidence.accounting_targets()
     ]  # fmt: skip
     sharp = {id(one) for one in (*(learners[name] for name in worlds if worlds[name].sharp), *medians, *sanitizers)}
-    # both rows of a target one after the other: the second finds its programs compiled
+    # the rows of a target are consecutive: the second reuses its compiled programs
     return [(target, budget) for target in usual for budget in (privacy, _SHARP)[: 1 + (id(target) in sharp)]]
 
 
 def markdown(reports: list[Report]) -> str:
-    """One row a claim."""
+    """A Markdown table with one row per claim."""
     lines = ["# Privacy audit", "", "| " + " | ".join(_HEADINGS) + " | evidence |", "|---" * (len(_HEADINGS) + 1) + "|"]
     lines += ["| " + " | ".join([*_row(report), report.evidence]) + " |" for report in reports]
     return "\n".join(lines) + "\n"
@@ -224,7 +224,7 @@ def _run(target: Target, privacy: Privacy, command: AuditCommand, watch: Watch =
         try:
             return audit.exact(target, privacy, watch=watch)
         except audit.NotListable as error:
-            if command.method == "exact" or command.all:  # levels were divided by what the targets say of themselves
+            if command.method == "exact" or command.all:  # levels were split by the targets' declared methods
                 raise
             why = str(error)
     if method == "replay":

@@ -1,4 +1,4 @@
-"""`dpjax bench`: ratios against peers."""
+"""`dpjax bench`: speed relative to other libraries."""
 
 import importlib
 
@@ -10,7 +10,7 @@ from dpjax.core.checks import InputError
 
 
 def run(command: BenchCommand) -> Answer:
-    """Ratios against peers, by the package ``benchmarks`` of a checkout, which is not installed."""
+    """Speed ratios, from the package ``benchmarks`` of a checkout, which is not installed."""
     try:
         benchmarks = importlib.import_module("benchmarks")
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""`dpjax check`: the conformance suite on an object from outside."""
+"""`dpjax check`: the conformance suite on a user's object."""
 
 import sys
 from dataclasses import asdict
@@ -22,7 +22,7 @@ _VERDICTS = ("passed", "failed", "skipped", "error")
 
 
 def run(command: CheckCommand) -> Answer:
-    """Findings of an object; ``status`` 0 where all passed, 1 where one failed, 2 where its code raised."""
+    """Findings for an object; ``status`` 0 if all passed, 1 if one failed, 2 if its code raised."""
     checks.number("seconds", command.seconds)
     k = 1 if command.k is None else command.k
     written = Written(command.object, command.imports, command.concepts, k)
@@ -64,8 +64,8 @@ def _task(concepts: Any, command: CheckCommand) -> Any:
 def _show(name: str, kind: str, counts: dict[str, int], findings: list[Finding]) -> None:
     console = Console()
     if not console.is_terminal:
-        console = Console(width=160)  # a file has no edge
-    printed = Printed("check", "verdict", "what was seen", "seconds", title=f"{name}: a {kind}")
+        console = Console(width=160)  # files have no width
+    printed = Printed("check", "verdict", "result", "seconds", title=f"{name}: a {kind}")
     printed.columns[3].justify = "right"
     for one in findings:
         seen = one.given if one.passed else f"expected {one.expected}, got {one.given}; {one.advice}"

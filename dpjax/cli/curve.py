@@ -19,7 +19,7 @@ from dpjax.plots.files import check_formats
 
 
 def run(command: CurveCommand) -> Answer:
-    """Runs a study, writes result.json and the figure, and returns the result; ``failed`` says what raised."""
+    """Runs a study, writes result.json and the figure, and returns the result; ``failed`` lists points that raised."""
     check_formats(command.formats)
     look = options_of(command)
     _start(command.devices, command.in_flight, command.compile_cache)
@@ -71,7 +71,7 @@ def _show(answer: dict[str, Any], study: Study) -> None:
 
 
 def _start(devices: int | None, in_flight: int | None, compile_cache: Any) -> None:
-    """Settings that JAX takes only before it starts."""
+    """Applies settings that JAX accepts only before it starts."""
     for name, value in (("devices", devices), ("in_flight", in_flight)):
         if value is not None:
             checks.integer(name, value, 1, 1024)

@@ -18,7 +18,7 @@ _WRITERS = {"csv": pyarrow.csv.write_csv, "parquet": pyarrow.parquet.write_table
 
 
 def run(command: ExportCommand) -> Answer:
-    """Writes one file a table; columns have names and units of the study, no digests."""
+    """Writes one file per table; columns have the study's names and units, without digests."""
     write = _WRITERS[checks.choice("format", command.format, _WRITERS)]
     chosen = [checks.choice("tables", name, TABLES) for name in command.tables or TABLES]
     result = Result.load(command.result)

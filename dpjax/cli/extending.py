@@ -1,4 +1,4 @@
-"""What commands about a person's own code take: a dataclass for each, whose docstrings are the help. Imports no JAX."""
+"""Arguments of commands about a user's code: a dataclass for each, whose docstrings are the help. Imports no JAX."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,10 @@ from dpjax.cli.kinds import Real, Whole
 
 @dataclass
 class CheckCommand(Command):
-    """Check a learner, concept class, law or mechanism of your own: what dpjax promises of its own ones.
+    """Check a learner, concept class, law or mechanism of your own against dpjax's conformance suite.
 
-    Prints a table of checks: its members, equality by value, plans, keys, padding and batches, databases of all sizes,
-    privacy, success at its sample size, and that its results can be found again. Ends with status 0 if all passed, 1 if
+    Prints a table of checks: members, equality by value, plans, keys, padding and batches, databases of all sizes,
+    privacy, success at its sample size, and reproducible identity of results. The exit status is 0 if all passed, 1 if
     one failed, 2 if the object cannot be checked or its code raises.
 
     Example: dpjax check my_module:MyLearner --concepts "Thresholds(64)"
@@ -23,26 +23,26 @@ class CheckCommand(Command):
     """
 
     object: tyro.conf.Positional[str]
-    """module:object, "module:Class(arguments)", a factory, or a name of dpjax's own such as "KLN(Points(64))"."""
+    """module:object, "module:Class(arguments)", a factory, or a name in dpjax such as "KLN(Points(64))"."""
     concepts: str | None = None
     """The class for a learner given as module:Learner: "Thresholds(64)" or "my_module:MyClass(64)"."""
     k: Whole | None = None
-    """Concepts that the learner learns at once; by default its own k, else 1."""
+    """Number of concepts that the learner learns at once; by default its field k, else 1."""
     small: str | None = None
-    """The same learner over two to four elements, for the exact audit; by default derived where that is possible."""
+    """The same learner over two to four elements, for the exact audit; by default derived if possible."""
     distribution: str | None = None
-    """Of examples, for errors and success, as in `dpjax curve`; by default a few elements of equal mass."""
+    """Distribution of examples for errors and success, as in `dpjax curve`; by default a few elements of equal mass."""
     quick: bool = False
     """Fewer budgets and trials."""
     seconds: Real = 20.0
-    """About what each measured check (success, privacy by trials) may take."""
+    """Approximate time in seconds of each measured check (success, privacy by trials)."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Further modules of your own that are used; those named above are imported anyway."""
+    """Further modules of yours that are used; those named above are imported anyway."""
 
 
 @dataclass
 class NewCommand(Command):
-    """Write a learner, class or mechanism of your own to start from: NAME.py, which works, and test_NAME.py.
+    """Create a learner, class or mechanism of your own from a working template: NAME.py and test_NAME.py.
 
     Prints the commands that check, measure and audit it.
 
@@ -53,6 +53,6 @@ class NewCommand(Command):
     kind: tyro.conf.Positional[str]
     """learner, class or mechanism."""
     name: tyro.conf.Positional[str]
-    """Of the module: NAME.py."""
+    """Name of the module: NAME.py."""
     out: Path = Path(".")
-    """Folder of the files."""
+    """Output folder."""

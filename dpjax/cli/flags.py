@@ -1,4 +1,4 @@
-"""The study that a command's file and flags ask for."""
+"""Builds the study from a command's file and flags."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ _FIGURES = (".png", ".svg", ".pdf")
 
 
 def study_of(command: Any) -> Study:
-    """The study of a file, if one is given, with every flag that is given in its place."""
+    """The study of a file, if given, with the values of given flags replaced."""
     data = {} if command.config is None else read(command.config)
     for table, names in _TABLES.items():
         if given := {name: value for name in names if (value := getattr(command, name)) not in (None, ())}:
@@ -53,7 +53,7 @@ def read(path: Path) -> dict[str, Any]:
         found = read_metadata(path).get("config")
         if not isinstance(found, Mapping) or not {"task", "settings"} & found.keys():
             script = f"scripts/{found['script']}.py" if found and "script" in found else "something else"
-            advice = "give another figure, or run what drew it"
+            advice = "give another figure, or run the script that drew it"
             raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
     if path.suffix == ".json" or path.is_dir():
@@ -63,7 +63,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
-    """The file's learners by their names; others as name=Learner(...), or Learner(...), which is its own name."""
+    """Learners of the file by name; others as name=Learner(...), or Learner(...), whose text is the name."""
     named = known if isinstance(known, Mapping) else {str(spec): spec for spec in known}
     found: dict[str, Any] = {}
     for word in words:

@@ -1,4 +1,4 @@
-"""How flags read numbers: 2**20 and 1e6 are whole numbers, and a word that is none is named with what is expected."""
+"""Parsing of numbers in flags: 2**20 and 1e6 are whole numbers; errors name the word and the expected kind."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from dpjax.experiments.numbers import from_words
 
 @dataclass(frozen=True)
 class Unread:
-    """A word that is no value of its flag's kind; `parse` says so once it knows the flag."""
+    """A word that is not a value of its flag's kind; `parse` raises the error, since it knows the flag."""
 
     word: str
     expected: str
 
 
 def _kind(read: Callable[[str], Any], metavar: str, expected: str) -> Any:
-    """How a flag reads a word. tyro's own errors would not say what is expected."""
+    """The parser of a flag's word. tyro's errors do not state the expected kind."""
 
     def value(words: list[str]) -> Any:
         try:

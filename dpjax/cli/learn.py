@@ -1,4 +1,4 @@
-"""`dpjax learn`: hypotheses, guarantee and held-out errors of a person's own table."""
+"""`dpjax learn`: hypotheses, guarantee and held-out errors on a user's table."""
 
 import json
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ from dpjax.tables.learned import Learned
 from dpjax.tables.reading import Form, header
 
 _TRIALS, _SHAPE_TRIALS = 1000, 20
-_LOOSE = 10.0  # the epsilon at which a learner is compared with itself
+_LOOSE = 10.0  # the epsilon of the comparison run
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is to be run: the table, the learner of its concepts, and numbers."""
+    """The task of the command: the table, the learner of its concepts, and numbers."""
 
     data: columns.Table
     placing: grids.Placing
@@ -50,7 +50,7 @@ class _Asked:
         )  # fmt: skip
 
     def errors(self) -> dict[str, np.ndarray]:
-        """Held-out errors of the learner, of what it is compared with, and of the best constant."""
+        """Held-out errors of the learner, of its baselines, and of the best constant."""
         concepts = self.learner.concepts
         if hasattr(concepts, "pieces"):
             others = {"not_private": baselines.ERM(concepts), "constant": Constant()}
@@ -90,7 +90,7 @@ def run(command: LearnCommand) -> Answer:
 
 
 def _asked(command: LearnCommand) -> _Asked:
-    """Everything that can be refused before anything runs."""
+    """Validates all input before anything runs."""
     privacy = Privacy(checks.epsilon(command.epsilon), checks.delta(command.delta))
     accuracy = Accuracy(checks.probability("alpha", command.alpha), checks.probability("beta", command.beta))
     checks.probability("test_share", command.test_share)
@@ -124,7 +124,7 @@ def _asked(command: LearnCommand) -> _Asked:
 
 
 def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
-    """The learner of k concepts; where rows may be left out, one that is private though their number is not public."""
+    """The learner of k concepts; if rows may be left out, one that is private although their number is not public."""
 
     def made(known: Builder) -> Any:
         written = _with_usual(command.learner, found, known)
@@ -136,7 +136,7 @@ def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
     try:
         learner = made(replace(within, instead={"neighboring": relation}))
     except InputError:
-        learner = made(within)  # says what is wrong, if it is not the relation
+        learner = made(within)  # raises the specific error, if it is not the relation
     if learner.neighboring is not relation:
         raise InputError(
             "drop-missing", f"a learner that is private under {relation.value}",
@@ -147,7 +147,7 @@ def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
 
 
 def _with_usual(text: str, learner: Any, builder: Builder) -> dict[str, Any]:
-    """The learner as written, with its ``usual`` values of arguments that are left out."""
+    """The learner as written, with its ``usual`` values for missing arguments."""
     written, usual = call("learner", text), getattr(learner, "usual", {})
     if not usual:
         return written
@@ -162,7 +162,7 @@ def _on_lines(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[s
 
 
 def _on_plane(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
-    """Without names of columns the file has three."""
+    """The placing and targets of a shape; without column names the file must have three columns."""
     if command.bounds or command.flip:
         raise InputError("bounds and flip", "none for a shape", "some", "give --box X0 Y0 X1 Y1")
     if command.out is not None:
@@ -193,7 +193,7 @@ def _spread(errors: Mapping[str, np.ndarray], j: int, test_rows: int) -> dict[st
 def _kept(
     command: LearnCommand, answer: dict[str, Any], released: dict[str, Any], learned: Learned, data: columns.Table
 ) -> list[str]:  # fmt: skip
-    """Writes what was learned, the whole answer and, of a shape, its region and a picture; returns the paths."""
+    """Writes the hypotheses, the whole answer and, for a shape, its region and a picture; returns the paths."""
     assert command.out is not None
     concepts, files = learned.learner.concepts, []
     if hasattr(concepts, "halfplanes"):
@@ -211,7 +211,7 @@ def _kept(
         )  # fmt: skip
     try:
         released = {**released, "model": learned.to_dict()}
-    except InputError as error:  # a hypothesis of a type from outside; nothing that was computed is lost
+    except InputError as error:  # a hypothesis of a user-defined type; the results are kept
         answer["warnings"].append(f"`dpjax predict` cannot apply learned.json: {error}")
     for name, content in (("errors.json", answer), ("learned.json", released)):
         replace_file(command.out / name, json.dumps(content, indent=1, allow_nan=False).encode())

@@ -1,4 +1,4 @@
-"""`dpjax list`: what a study can name, and mechanisms, with what they guarantee."""
+"""`dpjax list`: names that a study can use, and mechanisms, with their guarantees."""
 
 import inspect
 from typing import Any
@@ -48,7 +48,7 @@ def run(command: ListCommand) -> Answer:
 
 
 def _is(kind: str, found: Any) -> bool:
-    """Whether it makes one: a class with the faces, or a function whose annotation says that it returns one."""
+    """Whether ``found`` makes one: a class with its members, or a function annotated to return one."""
     if not isinstance(found, type):
         made = getattr(found, "__annotations__", {}).get("return")
         return isinstance(made, type) and _is(kind, made)

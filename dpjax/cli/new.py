@@ -1,4 +1,4 @@
-"""`dpjax new`: a file of one's own that works, and its test."""
+"""`dpjax new`: a working file to start from, and its test."""
 
 import importlib.util
 import keyword
@@ -15,7 +15,7 @@ from dpjax.core.checks import InputError
 
 _PACKAGE = "dpjax.templates"
 _TEMPLATES = {"learner": "learner", "class": "concept_class", "mechanism": "mechanism"}
-"""What is made, and the module of `dpjax.templates` that it is a copy of."""
+"""The kinds, and the module of `dpjax.templates` that each copies."""
 _STEPS = {
     "learner": (
         'dpjax check {name}:Learner --concepts "Thresholds(64)"',
@@ -75,7 +75,7 @@ def texts(kind: str, name: str) -> dict[str, str]:
 
 
 def _check_name(name: str, out: Path) -> None:
-    """Refuses what cannot be imported, and what would hide another module."""
+    """Raises InputError for names that cannot be imported or would shadow another module."""
     if not name.isidentifier() or keyword.iskeyword(name) or not name.isascii():
         raise InputError("name", "a name that Python can import", repr(name), "use letters, digits and _")
     for own in (name, f"test_{name}"):

@@ -1,4 +1,4 @@
-"""What `dpjax audit module:object` names, as a target: a Target, a Learner, or a function of key and data."""
+"""The target that `dpjax audit module:object` names: a Target, a Learner, or a function of key and data."""
 
 import inspect
 import itertools
@@ -24,9 +24,9 @@ from dpjax.experiments.build import PersonsFault, imported, own_frames
 from dpjax.experiments.numbers import from_words
 
 RANDOMNESS = {"key": "key", "seed": "seed", "rng": "generator", "generator": "generator"}
-"""The name of a parameter -> what it is given."""
+"""Parameter name -> kind of randomness."""
 _OWN, _AS_RUN = "own", "as run"
-_ELEMENTS, _CONCEPTS = 3, 2  # of the small world on which a learner is audited
+_ELEMENTS, _CONCEPTS = 3, 2  # sizes of the small universe on which a learner is audited
 _MOST_PAIRS = 4096
 _Pairs = Callable[[], list[Pair]]
 _LEARNER = ("plan", "learn", "guarantee", "hard_neighbors")
@@ -36,7 +36,7 @@ _EXPECTED = "a dpjax.audit.Target, a Learner, or a function of key and data"
 def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple[Target, bool]:
     """The target that ``module:object`` names, and whether it is a plain function.
 
-    Raises InputError for anything else, and for what is missing; `PersonsFault` for an error in code from outside.
+    Raises InputError for other objects and missing options; `PersonsFault` for an error in user code.
     """
     found = load("target", name)
     if inspect.ismodule(found):
@@ -73,7 +73,7 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
 
 
 def load(name: str, path: str) -> Any:
-    """What ``module:object`` names. name: what an error calls it."""
+    """The object that ``module:object`` names. name: used in error messages."""
     module, _, inner = path.partition(":")
     if not module or not inner:
         raise InputError(name, "module:object", repr(path), "write the module, a colon and the object's name")
@@ -90,9 +90,9 @@ def load(name: str, path: str) -> Any:
 
 
 def blamed(name: str, work: Callable[[], Any]) -> Any:
-    """What the work returns. An error that went through the module that ``name`` names is a fault of code from outside.
+    """The value of ``work``. An error that passed through the module in ``name`` is a fault of user code.
 
-    It is raised as a `PersonsFault`, or as the InputError that it has become, with the traceback of that code.
+    It is raised as a `PersonsFault`, or as the InputError that it has become, with the traceback of the user code.
     """
     package = name.partition(":")[0].partition(".")[0]
     try:
@@ -118,7 +118,7 @@ def _through(package: str, error: BaseException) -> bool:
 
 
 def _parameters(name: str, found: Any) -> dict[str, inspect.Parameter]:
-    """The parameters of a function by their names; InputError for one without a signature, or that is built in."""
+    """The parameters of a function by name; InputError for a function without a signature or a builtin."""
     word = f"the built-in function {getattr(found, '__name__', name)}"
     if inspect.isbuiltin(found) or isinstance(found, np.ufunc):
         raise InputError("target", _EXPECTED, word, "wrap it in a function of your own: def mine(key, data)")
@@ -129,7 +129,7 @@ def _parameters(name: str, found: Any) -> dict[str, inspect.Parameter]:
 
 
 def _plain(given: dict[str, inspect.Parameter], command: AuditCommand) -> tuple[str, str | None, str] | None:
-    """(kind, the parameter of the randomness, that of the data) of a mechanism; None for a function that is none."""
+    """(kind, parameter of the randomness, parameter of the data) of a mechanism; None for other functions."""
     if command.kind is not None:
         checks.choice("kind", command.kind, {*RANDOMNESS.values(), _OWN})
     elif "concepts" in given or not given:
@@ -154,13 +154,13 @@ def _optional(given: dict[str, inspect.Parameter], names: list[str]) -> bool:
 def _function(
     name: str, found: Any, asked: tuple[str, str | None, str], command: AuditCommand, relation: Neighboring
 ) -> Target:  # fmt: skip
-    """A plain function with the claim and the databases that the flags give."""
+    """A plain function with the claim and the databases of the flags."""
     kind, random, data = asked
     lacks = []
     if command.epsilon is None:
         lacks.append(("the privacy that it claims", "--epsilon E (with --delta and --relation)"))
     if command.pairs is None and command.histograms is None:
-        lacks.append(("pairs of neighbouring databases", "--pairs module:function or --histograms ROWS,CELLS"))
+        lacks.append(("pairs of neighboring databases", "--pairs module:function or --histograms ROWS,CELLS"))
     if lacks:
         words, flags = (" and ".join(parts) for parts in zip(*lacks, strict=True))
         raise InputError("target", words, f"only the function {name}", f"give {flags}")
@@ -224,7 +224,7 @@ def _traced(
 def _databases(
     command: AuditCommand, relation: Neighboring, kind: str
 ) -> tuple[_Pairs, Universe | None, str]:  # fmt: skip
-    """Pairs of neighbors, the same as a universe where they have one shape, and what the report says of them."""
+    """Pairs of neighbors, the same as a universe if they have one shape, and their description for the report."""
     if command.histograms is not None:
         universe = _histograms(command.histograms, relation)
         return partial(_of_histograms, universe), universe, ""
@@ -233,7 +233,7 @@ def _databases(
         name = f"pairs, number {number}"
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             got = f"{_a(type(pair).__name__)}" + f" of length {len(pair)}" * hasattr(pair, "__len__")
-            raise InputError(name, "two databases", got, "return or yield (database, neighbour)")
+            raise InputError(name, "two databases", got, "return or yield (database, neighbor)")
         sides = [as_database(side) for side in pair]
         if kind == "key":
             sides = [jax.tree.map(lambda leaf, name=name: _narrow(name, leaf), side) for side in sides]
@@ -242,7 +242,7 @@ def _databases(
         pairs.append(Pair(first, second, shown))
     if not pairs:
         raise InputError("pairs", "at least one pair", f"none from {command.pairs}", "return or yield some")
-    promise = f"that {promised} of {len(pairs)} pairs are neighbours is the promise of {command.pairs}"
+    promise = f"not checked: that {promised} of {len(pairs)} pairs of {command.pairs} are neighbors"
     return lambda: pairs, _universe(pairs, relation, str(command.pairs)), promise * bool(promised)
 
 
@@ -270,7 +270,7 @@ def _given_pairs(path: str) -> Iterator[Any]:
 
 
 def _universe(pairs: list[Pair], relation: Neighboring, path: str) -> Universe | None:
-    """The databases of the pairs side by side; None where their shapes differ."""
+    """The stacked databases of the pairs; None if their shapes differ."""
     sides = [side for pair in pairs for side in (pair.first, pair.second)]
     kinds = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
     if len(kinds) > 1:
@@ -295,13 +295,13 @@ def _of_histograms(universe: Universe) -> list[Pair]:
     ends = {tuple(sorted(pair)) for pair in universe.pairs.tolist()}
     if not 0 < len(ends) <= _MOST_PAIRS:
         given, advice = f"{len(ends)}: {universe.what}", "choose other numbers of rows and cells"
-        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbours for a statistical audit", given, advice)
+        raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbors for a statistical audit", given, advice)
     rows = universe.databases
     return [Pair(rows[i], rows[j], shown) for i, j in sorted(ends)]
 
 
 def _narrow(name: str, leaf: Any) -> np.ndarray:
-    """As JAX takes it: at most 32 bits; floats are rounded, whole numbers must fit."""
+    """Converts to the types that JAX takes, at most 32 bits; floats are rounded, whole numbers must fit."""
     array = np.asarray(leaf)
     if array.dtype.itemsize <= 4:
         return array

@@ -1,4 +1,4 @@
-"""A command from the words of a command line. Imports no JAX."""
+"""Parses a command line. Imports no JAX."""
 
 import functools
 import inspect
@@ -16,7 +16,7 @@ from dpjax.core.checks import InputError
 
 
 def parse(arguments: Sequence[str]) -> Any:
-    """The command, with a TOML file's values as the defaults of its flags."""
+    """The command, with the values of a TOML file as defaults of its flags."""
     given = list(arguments)
     name, files = (given or [""])[0], [word for word in given[1:] if word.endswith(".toml")]
     default = None
@@ -32,7 +32,7 @@ def parse(arguments: Sequence[str]) -> Any:
         kinds.append(Annotated[kind, tyro.conf.subcommand(known, **own)])
     try:
         command = tyro.cli(functools.reduce(operator.or_, kinds), prog="dpjax", description=_DESCRIPTION, args=given)
-    except ValueError as error:  # a flag that the model refuses
+    except ValueError as error:  # a value that the dataclass refuses
         raise InputError("flags", "values of the right kind", str(error), "see --help") from error
     for field in fields(command):
         value = getattr(command, field.name)
@@ -44,7 +44,7 @@ def parse(arguments: Sequence[str]) -> Any:
 
 
 def _described(kind: type) -> str:
-    """A command's docstring, with a line of its own for each example: tyro joins lines that begin with a letter."""
+    """A command's docstring with each example on its own line, since tyro joins lines that begin with a letter."""
     text, *examples = (inspect.getdoc(kind) or "").split("\nExample: ")
     return text + "\nExample:" * bool(examples) + "".join(f"\n  {line}" for line in examples)
 

@@ -1,4 +1,4 @@
-"""`dpjax plan`: theorems and guarantees of a configuration, and what it will take, without running it."""
+"""`dpjax plan`: theorems, guarantees and cost of a configuration, without running it."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def run(command: PlanCommand) -> Answer:
         about, tiles = "about " * what.estimated, "counted in whole tiles, as if nothing were stored"
         out.print(f"\nin all      {about}{what.trials} trials, {tiles}", highlight=False)
         out.print(f"programs    {about}{what.programs}, each compiled once a device", highlight=False)
-        beside = "for the examples under way at once; what learners need beside them comes on top"
+        beside = "for the examples of concurrent trials; the learners' own memory is not included"
         out.print(f"memory      {what.bytes / 1e6:.1f} MB {beside}", highlight=False)
         if what.estimated:
             out.print(f"estimate    {forecast.RULE}", highlight=False)

@@ -18,7 +18,7 @@ _OF_PLOT = ("lines", "k", "epsilon", "title", "caption")
 
 
 def run(command: PlotCommand) -> Answer:
-    """Draws one file a name in ``out``; all are checked before the first is written."""
+    """Draws one file per name in ``out``; all are validated before the first is written."""
     folder = command.result if command.result.is_dir() else command.result.parent
     paths = command.out or (folder / "curve.pdf",)
     check_formats([path.suffix[1:] for path in paths])

@@ -1,4 +1,4 @@
-"""`dpjax predict`: what was learned from one table, applied to another."""
+"""`dpjax predict`: applies hypotheses learned from one table to another."""
 
 import io
 import sys
@@ -28,7 +28,7 @@ def run(command: PredictCommand) -> Answer:
     full = np.zeros((len(whole), len(model.names)), bool)
     full[whole] = labels
     predictions = {name: pa.array(full[:, j].astype(np.int8), mask=~whole) for j, name in enumerate(model.names)}
-    number = "row" if "row" not in predictions else "row number"  # readers skip lines that are empty but for this
+    number = "row" if "row" not in predictions else "row number"  # CSV readers skip empty lines
     written = pa.table({number: pa.array(np.arange(1, len(whole) + 1)), **predictions})
     answer: dict[str, Any] = {
         "table": str(command.table), "rows": len(whole), "missing": int(np.sum(~whole)),

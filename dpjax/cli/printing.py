@@ -1,4 +1,4 @@
-"""What commands print on: tables that cut no number however narrow the terminal is."""
+"""Output of commands: tables that truncate no number, however narrow the terminal is."""
 
 import os
 from collections.abc import Iterator
@@ -13,26 +13,26 @@ _WIDE = 160
 
 
 def console() -> Console:
-    """For lines and tables on standard output. A file has no edge: it is wide unless COLUMNS says otherwise."""
+    """A console for standard output. Files have no width: it is wide unless COLUMNS is set."""
     found = _Screen(soft_wrap=True)
     return found if found.is_terminal or "COLUMNS" in os.environ else _Screen(width=_WIDE, soft_wrap=True)
 
 
 class _Screen(Console):
     def on_broken_pipe(self) -> None:
-        """As everywhere in Python; rich would end the program with status 1, which means a refuted claim."""
+        """Raises, as Python does; rich would exit with status 1, which means a refuted claim."""
         raise BrokenPipeError
 
 
 class Table(RichTable):
-    """A table where it fits; else each row as lines "heading: cell", in which nothing is cut."""
+    """A table if it fits, else each row as lines "heading: cell", without truncation."""
 
     def __init__(self, *headings: Any, **how: Any):
         super().__init__(*headings, **how)
         self._records: list[tuple[Any, ...]] = []
 
     def add_row(self, *cells: Any, **how: Any) -> None:
-        """As of rich's table."""
+        """See rich's table."""
         self._records.append(cells)
         super().add_row(*cells, **how)
 

@@ -1,4 +1,4 @@
-"""`dpjax status`: what a result directory was asked for and what it holds."""
+"""`dpjax status`: the requested curves and the content of a result directory."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from dpjax.experiments.store import Store
 
 
 def run(command: StatusCommand) -> Answer:
-    """Counts curves asked for, measured and failed, cells and trials of a store, and names its broken files."""
+    """Counts requested, measured and failed curves, and cells and trials of the store, and lists broken files."""
     with Store(command.out, read_only=True) as store:
         found = store.status()
     answer: dict[str, Any] = {"cells": found.cells, "trials": found.trials, "broken": list(found.broken)}
@@ -39,7 +39,7 @@ def run(command: StatusCommand) -> Answer:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """A JSON object, None where there is none yet."""
+    """A JSON object, or None if the file does not exist yet."""
     try:
         return json.loads(path.read_text())
     except (OSError, ValueError):

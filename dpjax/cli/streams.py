@@ -1,4 +1,4 @@
-"""Standard output and error as they are: ASCII where there is nothing else, or closed by their reader."""
+"""Adapts standard output and error: ASCII replacements for missing characters, and closed pipes."""
 
 import codecs
 import os
@@ -14,9 +14,9 @@ _PLAIN = {
 
 
 def fit_streams() -> None:
-    """Makes standard output and error write what their encoding has: letters in words, lines of boxes as - | +.
+    """Replaces characters that the encoding of standard output and error lacks: letters by words, box lines by - | +.
 
-    A locale that is named C or POSIX has ASCII only, whatever Python makes of it.
+    A locale named C or POSIX is treated as ASCII, whatever encoding Python chooses.
     """
     locale = os.environ.get("LC_ALL") or os.environ.get("LANG")
     codecs.register_error(_HANDLER, _in_ascii)
@@ -45,10 +45,10 @@ def _letter(letter: str) -> str:
 
 
 def give_up_output() -> None:
-    """Nobody reads standard output any more: what is left in it goes nowhere, without a word at exit."""
+    """Discards further output after standard output was closed, without an error at exit."""
     try:
         place = sys.stdout.fileno()
-    except (OSError, ValueError, AttributeError):  # not a file: a test's, a notebook's
+    except (OSError, ValueError, AttributeError):  # not a file, as in tests and notebooks
         return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, place)

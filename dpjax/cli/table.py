@@ -93,6 +93,6 @@ def markdown(answer: dict[str, Any]) -> str:
 def _cells(row: dict[str, Any]) -> list[Any]:
     fit, ends = row["fit"], [one["n_high"] for one in row["points"] if one["n_high"] is not None]
     numbers = ["-"] * 3
-    if fit is not None:  # brackets that had to be widened hold the exponent with no stated confidence
+    if fit is not None:  # after widening, the interval has no stated confidence
         numbers = [f"{fit['exponent']:.3f}", f"[{fit['low']:.3f}, {fit['high']:.3f}]", f"{fit['widened']:.2f}"]
     return [row["title"], row["claim"], row["axis"], row["claimed"], *numbers, *(ends[:1] + ends[-1:] or ["-", "-"])]

@@ -1,4 +1,4 @@
-"""`dpjax trial`: one trial of a study again, with everything in it."""
+"""`dpjax trial`: one trial of a study again, with all its values."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def run(command: TrialCommand) -> Answer:
     """Reruns a trial of a curve from its key; the answer holds its data, hypothesis and errors."""
     checks.integer("trial", command.trial, 0, 2**32 - 1)
     if command.config is None:
-        raise InputError("config", "a figure, a result or a TOML file", "none", "name what the trial is of")
+        raise InputError("config", "a figure, a result or a TOML file", "none", "name the study of the trial")
     data = read(command.config)
     if "settings" in data:
         return _answer(*_point(command, data), command.trial)
@@ -41,7 +41,7 @@ def run(command: TrialCommand) -> Answer:
 
 
 def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, int]:
-    """The named point of a figure, which --n may move along its axis."""
+    """The named point of a figure; --n may move it along its axis."""
     if len(command.learners) != 1:
         known = "; ".join(map(repr, data["settings"]))
         raise InputError("learners", f"one of {known}", " ".join(command.learners) or "none", "choose by --learners")

@@ -1,4 +1,4 @@
-"""Rules of accounting as targets: the claim of a rule against the exact law of the worst algorithm known for it."""
+"""Accounting rules as targets: the claim of a rule against the exact law of the worst algorithm known for it."""
 
 import math
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from dpjax.core.types import Neighboring
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 _ROUNDS = 6
 _DRAWS, _ROWS = 4, 12
-_START = 1e-4  # the smallest probability of an event that a row makes likelier
-_LIKELY = 0.88  # base measure of the functions that hit a row
+_START = 1e-4  # the smallest probability of an event whose probability a row increases
+_LIKELY = 0.88  # base measure of the functions that cover a row
 
 Claim = Callable[[float, float], Guarantee]
 Probabilities = Callable[[float, float], np.ndarray]  # of (epsilon, delta): float64[databases, outcomes]
 
 
 def accounting_targets() -> list[Target]:
-    """One target a rule; their databases are numbers of rows that speak, or which of two rows is there."""
+    """One target per rule; a database is a number of special rows, or which of two rows is present."""
     single = lambda relation: lambda e, d: Guarantee(e, d, relation, "one run")  # noqa: E731
     part = lambda e, d: Guarantee(e / _ROUNDS, d / (2 * _ROUNDS), REPLACE, "revealing randomized response")  # noqa: E731
     pure = lambda e, d: Guarantee(e / 2, 0.0, REPLACE, "randomized response")  # noqa: E731
@@ -107,7 +107,7 @@ def _joint(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _chain(epsilon: float, delta: float, steps: int) -> np.ndarray:
-    """An event as much likelier with each step of 0, ..., ``steps`` as (epsilon, delta) allows, ``float64[., 2]``."""
+    """The probability of an event, increased at each of ``steps`` steps as much as (epsilon, delta) allows."""
     start = min(_START, math.exp(-epsilon * steps) / 4)
     likely = [start]
     for _ in range(steps):
@@ -117,14 +117,14 @@ def _chain(epsilon: float, delta: float, steps: int) -> np.ndarray:
 
 
 def _mixed(laws: np.ndarray, weights: Any) -> np.ndarray:
-    """No special row in the subsample, against as many as ``weights`` says."""
+    """Laws for subsamples without a special row, and with a random number of them, distributed as ``weights``."""
     return np.stack([laws[0], np.asarray(weights) @ laws])
 
 
 def _two_slices(rate: float) -> np.ndarray:
-    """Two slices of 1 + Geom rows from a row of alternating bits, and from one with another 1 in front.
+    """Two slices of 1 + Geom rows from a row of alternating bits, and from the same with another 1 in front.
 
-    Each slice answers whether its first row is a 1, by randomized response.
+    Each slice reports whether its first row is a 1, by randomized response.
     """
     most = math.ceil(40 / rate)
     chance = np.exp(-rate * np.arange(most)) * -math.expm1(-rate)
@@ -132,27 +132,27 @@ def _two_slices(rate: float) -> np.ndarray:
     noisy = np.array([[expit(rate), expit(-rate)], [expit(-rate), expit(rate)]])
     found = []
     for bits in (np.arange(most + 1) % 2, np.append(1, np.arange(most) % 2)):
-        second = np.bincount(bits[1:], chance, 2)  # the second slice begins behind the first one
+        second = np.bincount(bits[1:], chance, 2)  # the second slice starts after the first one
         found.append(np.outer(noisy[bits[0]], second @ noisy).reshape(-1))
     return np.array(found)
 
 
 def _covering(coefficient: float, rounds: int) -> np.ndarray:
-    """The round in which set cover first takes the one function of two that hits a row which is to be spared, or none.
+    """The round in which set cover first selects the one of two functions that covers a wrong row, or none.
 
-    The first database is empty. What follows the hit tells nothing.
+    The first database is empty. Rounds after that event reveal nothing.
     """
     hit = np.array([_LIKELY, expit(logit(_LIKELY) - coefficient)])[:, None]
     return np.concatenate([hit * (1 - hit) ** np.arange(rounds), (1 - hit) ** rounds], axis=1)
 
 
 def _normals(shift: float, epsilon: float) -> np.ndarray:
-    """N(0, 1) and N(shift, 1) in the three cells that the two ratios e^epsilon and e^-epsilon cut."""
+    """N(0, 1) and N(shift, 1) on the three cells between the points of likelihood ratio e^epsilon and e^-epsilon."""
     cuts = np.array([shift / 2 - epsilon / shift, shift / 2 + epsilon / shift])
     cells = [[ndtr(low), ndtr(high) - ndtr(low), ndtr(-high)] for low, high in (cuts, cuts - shift)]
     return np.array(cells)
 
 
 def _two_sided(epsilon: float, delta: float) -> np.ndarray:
-    """Laplace noise at 0 and at 1, continuous or discrete, in the two cells with the two extreme ratios."""
+    """Laplace noise at 0 and at 1, continuous or discrete, on the two cells with the two extreme ratios."""
     return _responses(epsilon, 0.0, 1)[:, 1:3]

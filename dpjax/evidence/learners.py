@@ -1,4 +1,4 @@
-"""Learners as targets: everything that `learn` returns, over every small sample."""
+"""Learners as targets: all outputs of `learn`, on every small sample."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,22 +26,22 @@ from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.mechanisms.median import MedianDesign, MedianPlan
 
-ACCURACY = Accuracy(0.1, 0.9)  # a large beta, so that the median takes fewer records than there are rows
+ACCURACY = Accuracy(0.1, 0.9)  # a large beta, so that the median needs fewer records than rows
 _ROWS, _HARD_ROWS = 3, 24
 
 
 @dataclass(frozen=True)
 class World:
-    """A learner on a domain so small that every sample of a few rows can be gone through.
+    """A learner on a domain so small that every sample of a few rows can be enumerated.
 
     Args:
-      learner: whose structure is small; what it needs no theorem for costs accuracy, not privacy.
-      k: concepts. rows: of the samples in every order, 1 to so many.
-      many: rows of further samples without regard to order, for thresholds that a few rows never reach; None for none.
-      twin: by what a budget is multiplied so that the learner, which then breaks its claim, is caught; None where a few
-        rows are answered too rarely at any budget.
-      sharp: whether it is worth an audit at a large budget, where a few rows come near their claim.
-      unlisted: why its law cannot be listed, so that its audits are statistical; empty where they are exact.
+      learner: with small static sizes; sizes below those of its theorem cost accuracy, not privacy.
+      k: number of concepts. rows: samples of 1 to this many rows are enumerated in every order.
+      many: number of rows of further samples, as multisets, for thresholds that a few rows do not reach; None for none.
+      twin: factor on the budget for which the learner breaks its claim and the audit must detect it; None if few rows
+        rarely have an effect at any budget.
+      sharp: whether to audit at a large budget too, where a few rows come close to the claim.
+      unlisted: why its law cannot be listed, so that its audits are statistical; empty if they are exact.
     """
 
     learner: Any
@@ -53,17 +53,17 @@ class World:
     unlisted: str = ""
 
     def target(self, name: str) -> Target:
-        """As a target of audits."""
+        """The learner as a target of audits."""
         return learner_target(self.learner, name, self.k, rows=self.rows, many=self.many, unlisted=self.unlisted)
 
 
 def learner_names() -> list[str]:
-    """Every name that `learner_world` knows: those of `dpjax list`, and further configurations."""
+    """All names that `learner_world` accepts: those of `dpjax list`, and further configurations."""
     return sorted(WORLDS)
 
 
 def learner_world(name: str) -> World:
-    """A world by its name."""
+    """The world with this name."""
     return WORLDS[checks.choice("target", name, WORLDS)]()
 
 
@@ -71,18 +71,18 @@ def learner_target(
     learner: Any, name: str, k: int = 1, *, rows: int = _ROWS, many: int | None = None, accuracy: Accuracy = ACCURACY,
     unlisted: str = "",
 ) -> Target:  # fmt: skip
-    """A learner of k concepts, ours or any other, as a target.
+    """Any learner of k concepts as a target.
 
-    Its exact audit goes through all samples of up to ``rows`` rows over its domain, which should have two to four
-    elements, and through all of ``many`` rows without regard to order. Databases of n rows meet the plan for n rows and
-    its guarantee; the claim is the weakest of these. InputError for a guarantee above its budget, and for plans that
-    depend on n where n is not public. unlisted: why there is no exact audit; empty where there is one.
+    Its exact audit enumerates all samples of up to ``rows`` rows over its domain, which should have two to four
+    elements, and all multisets of ``many`` rows. Databases of n rows are run with the plan for n rows and
+    compared with its guarantee; the claim is the weakest of these. InputError for a guarantee above its budget, and for
+    plans that depend on n if n is not public. unlisted: why there is no exact audit; empty if there is one.
     """
     counts = sorted({*range(1, rows + 1), many or 1, _ROWS, _HARD_ROWS})
 
     @lru_cache(16)
     def planned(epsilon: float, delta: float) -> dict[int, Any]:
-        found: dict[int, Any] = {}  # distinct plans, each by the least n that it is for
+        found: dict[int, Any] = {}  # distinct plans, keyed by the least n of each
         for n in counts:
             own = learner.plan(Privacy(epsilon, delta), accuracy, n)
             if not found or not same_plan(own, [*found.values()][-1]):
@@ -95,7 +95,7 @@ def learner_target(
     def promised(epsilon: float, delta: float) -> list[Guarantee]:
         each = [learner.guarantee(own) for own in planned(epsilon, delta).values()]
         if None in each:
-            raise InputError("target", "a learner that claims privacy", name, "audit another one: it promises none")
+            raise InputError("target", "a learner that claims privacy", name, "audit another one")
         for own in each:
             if own.epsilon > epsilon * (1 + TOLERANCE) or own.delta > delta * (1 + TOLERANCE):
                 budget, given = f"at most the budget ({epsilon:g}, {delta:g})", f"({own.epsilon:g}, {own.delta:g})"
@@ -162,7 +162,7 @@ _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
 }  # fmt: skip
 _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
-_LAPLACE = "it draws Laplace noise, which is continuous"
+_LAPLACE = "it draws continuous Laplace noise"
 _ADDED = Neighboring.ADD_OR_REMOVE_ONE
 
 
@@ -230,4 +230,4 @@ WORLDS: dict[str, Callable[[], World]] = {
     ),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
-"""Configurations of every exported learner; a new learner has a row here, and every test of conformance with it."""
+"""Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

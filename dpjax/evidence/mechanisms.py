@@ -1,4 +1,4 @@
-"""Every mechanism of dpjax as a target, on worlds small enough to go through and sharp enough to matter."""
+"""Every mechanism of dpjax as a target, on universes small enough to enumerate and large enough to be informative."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -22,14 +22,14 @@ from dpjax.mechanisms.above_threshold import inputs
 from dpjax.mechanisms.sparse_vector import SparseVector
 
 _VOTES, _VOTES_OF_PRINTED = 40, 80
-_MOST = 1 << 10  # outcomes of a listed law
-_FAR = tuple(6**i for i in range(11))  # distances, some of which are 5 to 60 scales of noise at such an epsilon
+_MOST = 1 << 10  # largest number of outcomes of a listed law
+_FAR = tuple(6**i for i in range(11))  # distances, some of them 5 to 60 scales of noise for each epsilon
 
 
 def mechanism_target(
     name: str, relation: Neighboring = Neighboring.REPLACE_ONE, calibration: str = "corrected", n: int = 100
 ) -> Target:
-    """The target of a mechanism by the name of its function; n: rows, for the printed stability histogram."""
+    """The target of a mechanism, by the name of its function; n: rows, for the printed stability histogram."""
     if calibration == "printed" and name not in ("stability", "stability_histogram"):
         raise InputError("calibration", f"corrected for {name}", "printed", "no paper prints other constants for it")
     checks.choice("target", name, mechanism_names())
@@ -45,7 +45,7 @@ def mechanism_target(
 
 
 def mechanism_configurations() -> list[Target]:
-    """Every mechanism under each relation that it makes its claim for, and with other arguments."""
+    """Every mechanism under each relation of its claim, and with further arguments."""
     usual = [mechanism_target(name, relation) for name in mechanism_names() for relation in relations(name)]
     added = Neighboring.ADD_OR_REMOVE_ONE
     found = [(build(_Scores(added, False)), "scores that rise and fall") for build in _OF_SCORES.values()]
@@ -55,35 +55,35 @@ def mechanism_configurations() -> list[Target]:
 
 
 def mechanism_names() -> list[str]:
-    """Every name that `mechanism_target` knows."""
+    """All names that `mechanism_target` accepts."""
     return sorted([*_BUILDERS, *_OF_SCORES, "stability", "stability_histogram"])
 
 
 def relations(name: str) -> tuple[Neighboring, ...]:
-    """Under which relations a mechanism makes its claim."""
+    """The relations under which a mechanism claims privacy."""
     return (Neighboring.REPLACE_ONE,) if "randomized_response" in name else tuple(Neighboring)
 
 
 @dataclass(frozen=True)
 class _Scores:
-    """How scores or answers of sensitivity 1 move: all in one direction if ``monotonic``, else any way."""
+    """How scores or answers of sensitivity 1 may change: all in one direction if ``monotonic``, else independently."""
 
     relation: Neighboring
     monotonic: bool
 
     @property
     def how(self) -> dict[str, Any]:
-        """Arguments of a mechanism and of its guarantee."""
+        """Keyword arguments of a mechanism and of its guarantee."""
         return {"neighboring": self.relation, "monotonic": self.monotonic}
 
     def universe(self, values: Sequence[int], length: int) -> Universe:
-        """All vectors over these values, and their neighbours."""
+        """All vectors over these values, and their neighbors."""
         steps = (0, 1) if self.monotonic else (-1, 0, 1)
         moves = [move for move in itertools.product(steps, repeat=length) if any(move)]
         return vectors(values, length, moves, self.relation)
 
     def hard(self, one: list[int], any_way: list[int], up: list[int]) -> list[tuple[list[int], list[int]]]:
-        """The pair of ``one`` and its neighbour."""
+        """The vector ``one`` with a neighbor."""
         return [(one, up if self.monotonic else any_way)]
 
 
@@ -116,7 +116,7 @@ def _above_threshold(scores: _Scores) -> Target:
 
 
 def _runs(count: int, scores: _Scores) -> Universe:
-    """Queries far above the threshold, and behind them one far below: if that is answered first, all noise is large."""
+    """Queries far above the threshold, then one far below it: if that one is answered first, all noise is large."""
     pairs = []
     for far in _FAR:
         old = np.array(([far] * 5 + [-far]) * count)
@@ -126,7 +126,7 @@ def _runs(count: int, scores: _Scores) -> Universe:
 
 @dataclass(frozen=True)
 class _Listed:
-    """A law with a support as a law on 0, 1, ..., in its order."""
+    """A law with a support as a law on 0, 1, ..., the indices of the support."""
 
     law: Law
 
@@ -172,7 +172,7 @@ def _choosing_growing(relation: Neighboring) -> Target:
 
 
 def _exponential_based(relation: Neighboring) -> Target:
-    """Sensitivity 3, a base measure, and a slot without candidate."""
+    """Sensitivity 3, a base measure, and an empty slot."""
 
     def law(data: Array, p: Privacy) -> Any:
         base = jnp.log(jnp.asarray([1e-3, 1.0, 5.0, 1.0], jnp.result_type(p.epsilon)))
@@ -186,7 +186,7 @@ def _exponential_based(relation: Neighboring) -> Target:
 
 
 def _many(relation: Neighboring) -> Universe:
-    """Histograms of many votes, one of which moves from a cell to another, or is not there."""
+    """Histograms of many votes; one vote moves to another cell, or is removed."""
     to = 1 if relation is Neighboring.REPLACE_ONE else 0
     sizes = [2**i for i in range(4, 27)]
     near = [([8 * n, 7 * n, 0], [8 * n + to, 7 * n - 1, 0]) for n in sizes]

@@ -1,4 +1,4 @@
-"""Private medians as targets, over databases of a few short bit strings, with plans small enough to list everything."""
+"""Private medians as targets, on databases of few short bit strings, with plans small enough to list all outcomes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,27 +25,27 @@ from dpjax.mechanisms.median.plan_treelog import TreeStepDesign
 
 REPLACE, ADD = Neighboring.REPLACE_ONE, Neighboring.ADD_OR_REMOVE_ONE
 _BITS, _ROWS = 2, 5
-_WIDE, _DEEPEST = 16, 60  # bits and deepest records of statistical audits
+_WIDE, _DEEPEST = 16, 60  # number of bits and of deepest records in statistical audits
 
 Run = Callable[[Array, Sample, Any], Any]
 
 
 def small_recprefix(bits: int, privacy: Privacy, gap: int = 2) -> m.RecPrefixPlan:
-    """RecPrefix at this budget with integers for a handful of rows: they cost accuracy, not privacy."""
+    """RecPrefix at this budget with sizes for a handful of rows, which cost accuracy, not privacy."""
     step = PrefixStepDesign(bits, 0.25, 0.25, 1.0, gap, 1, 1)
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     return m.RecPrefixDesign(bits, epsilon, delta, None, 0.0, 1, 1.0, (step,), bits + 1, 1, 0.5).plan()
 
 
 def small_treelog(bits: int, privacy: Privacy) -> m.TreeLogPlan:
-    """TreeLog likewise, with 4 deepest rows."""
+    """TreeLog with such sizes: 4 deepest rows."""
     step = TreeStepDesign(bits, 0.25, 0.75, 0.25, 0.25, 0.5, 0.5, 0.5, 4, 1)
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     return m.TreeLogDesign(bits, epsilon, delta, None, 0.0, 1, 1.0, (step,), bits + 1, 1, 0.25).plan()
 
 
 def small_rsc(bits: int, privacy: Privacy, deepest: int = 4) -> m.RscPlan:
-    """TreeLog by RSC likewise."""
+    """TreeLog by RSC with such sizes."""
     plan = m.plan_rsc(bits, float(privacy.epsilon), float(privacy.delta), 0.9).plan()
     return replace(plan, steps=tuple(replace(step, deepest=whole(deepest), gap=whole(1)) for step in plan.steps))
 
@@ -59,12 +59,12 @@ def median_target(name: str, relation: Neighboring = REPLACE) -> Target:
 
 
 def median_names() -> list[str]:
-    """Every name that `median_target` knows."""
+    """All names that `median_target` accepts."""
     return sorted(_BUILDERS)
 
 
 def median_relations(name: str) -> tuple[Neighboring, ...]:
-    """Under which relations a median makes its claim."""
+    """The relations under which a median claims privacy."""
     return (REPLACE,) if name in ("recprefix", "treelog_rsc") else (REPLACE, ADD)
 
 
@@ -102,7 +102,7 @@ def _treelog(relation: Neighboring) -> Target:
 
 
 def _treelog_rsc(relation: Neighboring) -> Target:
-    """Databases stand next to a test that turns at ``_DEEPEST`` rows; at (1, 1e-6) none of them is answered."""
+    """Databases at the threshold of a test on ``_DEEPEST`` rows; at (1, 1e-6) the mechanism abstains on all of them."""
     plan = partial(small_rsc, _WIDE, deepest=_DEEPEST)
     return Target(
         "treelog_rsc", lambda e, d: m.treelog_rsc_guarantee(plan(Privacy(e, d))), _run, list,
@@ -116,7 +116,7 @@ def _run(key: Array, data: Sample, plan: m.MedianPlan) -> m.MedianAnswer:
 
 
 def _borderline(rows: int) -> list[Pair]:
-    """Two values in equal parts, next to a stability test that turns, and one of them alone: a row moves over."""
+    """Two values in equal parts, at the threshold of a stability test, and one value alone: one row changes."""
     pairs = []
     for light in (rows // 2, 0):
         values = [1 << (_WIDE - 1)] * light + [0] * (rows - light)

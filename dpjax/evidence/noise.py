@@ -1,4 +1,4 @@
-"""Noise on numbers as targets: laws on lines are merged into cells, or cut to a lattice."""
+"""Noise on numbers as targets: continuous laws are discretized into cells, integer laws truncated."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import chosen, scalars, target_of
 from dpjax.laws import DiscreteLaplace, Laplace
 
-_CELLS = 8  # between neighbouring kinks of a density, of those that continuous outcomes are merged into
+_CELLS = 8  # cells between adjacent kinks of a density, for continuous outcomes
 _REACH = 48
-_SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # edges beyond, in scales of the noise
+_SCALES = np.append(-np.geomspace(40, 1 / 4, 24), np.geomspace(1 / 4, 40, 24))  # outer edges, in scales of the noise
 _PRINTED_ALPHA = 0.1
-_LARGE = 6**10  # votes that are many at every epsilon from 1e-6 on
+_LARGE = 6**10  # a large number of votes for every epsilon >= 1e-6
 _MERGED = f"outcomes merged into {_CELLS} cells between kinks of the densities, and others that scale with the noise"
 
 
@@ -35,7 +35,7 @@ class _Continuous(Protocol):
 
 @dataclass(frozen=True)
 class _Merged:
-    """A law on numbers as a law on the cells between ``kinks``, finer ones there, and others that scale with it."""
+    """A law on numbers as a law on cells: fine ones between ``kinks``, and others that scale with the noise."""
 
     law: _Continuous
     kinks: Array
@@ -61,12 +61,12 @@ def _laplace(relation: Neighboring) -> Target:
 
 
 def _noisy(key: Array, counts: Array, privacy: Privacy) -> Array:
-    """Also with many canaries: each is a count of its own, and a row of one."""
+    """The noisy counts, also for many canaries, each a count of one row."""
     return m.laplace_mechanism(counts.astype(jnp.int32), privacy.epsilon, sensitivity=1).sample(key)
 
 
 def laplace_of_two(relation: Neighboring) -> Target:
-    """Two counts, of which a row that is replaced moves both."""
+    """Two counts, both of which change if a row is replaced."""
     both = 2 if relation is Neighboring.REPLACE_ONE else 1
 
     def law(data: Array, p: Privacy) -> Any:
@@ -105,7 +105,7 @@ def _gaussian(relation: Neighboring) -> Target:
 
 @dataclass(frozen=True)
 class _Lattice:
-    """A law on whole numbers as a law on -48, ..., 48 and on what is below or above."""
+    """A law on integers as a law on -48, ..., 48 and the two tails."""
 
     law: DiscreteLaplace
 
@@ -169,13 +169,13 @@ def histogram_target(relation: Neighboring, calibration: str, n: int) -> Target:
 
 
 def _histogram_cells(counts: np.ndarray, privacy: Privacy, released: Callable[..., tuple]) -> np.ndarray:
-    """Log-probabilities of one cell of the histogram for each count: not released, or its noisy count in a cell."""
+    """Log-probabilities of one histogram cell for each count: not released, or released with noisy count in a cell."""
     with jax.enable_x64(True):
         wide = Privacy(np.float64(privacy.epsilon), np.float64(privacy.delta))
         yes, no, threshold, rate = map(np.asarray, released(counts.astype(np.int32), wide))
         edges = np.unique(counts[:, None] + np.arange(_CELLS + 1) / _CELLS)  # likelihood ratios are constant beyond
         edges = np.append(threshold, edges[edges > threshold + 1e-9])
-        ends = np.full(-(-(len(edges) + 1) // 64) * 64, np.inf)  # of few lengths, so that few programs are compiled
+        ends = np.full(-(-(len(edges) + 1) // 64) * 64, np.inf)  # few lengths, hence few compiled programs
         ends[: len(edges)] = edges
         inside = np.asarray(_masses(counts.astype(np.float64), 1 / rate, ends))[:, : len(edges)]
         inside = np.where(np.isneginf(yes)[:, None], -np.inf, inside)

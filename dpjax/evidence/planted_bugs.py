@@ -1,6 +1,6 @@
-"""Mechanisms with a known mistake, and how many trials a statistical audit needs to refute each.
+"""Mechanisms with a known bug, and the number of trials with which a statistical audit refutes each.
 
-Every one claims epsilon = 1, and its delta; all of them are wrong. They show that an audit has power.
+Each claims epsilon = 1 and its delta, and none satisfies the claim. They show that an audit has power.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Run = Callable[[Array, Any, Privacy], Any]
 
 @dataclass(frozen=True)
 class Bug:
-    """A wrong mechanism: what is wrong, two neighbours that show it, its claimed delta, and trials that suffice."""
+    """A wrong mechanism: its bug, two neighbors that expose it, the claimed delta, and enough trials."""
 
     what: str
     run: Run
@@ -34,7 +34,7 @@ class Bug:
     relation: Neighboring = Neighboring.REPLACE_ONE
 
     def target(self, epsilon: float = 1.0) -> Target:
-        """With its claim (epsilon, delta)."""
+        """The mechanism with its claim (epsilon, delta)."""
         one, other = (np.asarray(part, np.int32) for part in self.pair)
         claim = Guarantee(epsilon, self.delta, self.relation, self.what)
         return Target(self.what, lambda e, d: claim, self.run, list, lambda: [Pair(one, other, show_numbers)])
@@ -56,12 +56,12 @@ def wrong_sensitivity(key: Array, data: Any, p: Privacy) -> Array:
 
 
 def low_threshold(key: Array, data: Any, p: Privacy) -> Any:
-    """The tight threshold, lowered by 1: a count of 1 is treated like one of 2."""
+    """The tight threshold, lowered by 1: a count of 1 is treated like a count of 2."""
     return m.stability_histogram((data + jnp.sign(data))[None], p.epsilon, 0.01).sample(key)[0]
 
 
 def skips_its_noise(key: Array, data: Any, p: Privacy) -> Array:
-    """Without noise once in a thousand times."""
+    """Adds no noise with probability 1e-3."""
     skip, noise = jax.random.split(key)
     exact = random.uniform(skip) < jnp.float32(1e-3)
     return jnp.where(exact, data.astype(jnp.float32), m.laplace_mechanism(data, p.epsilon, sensitivity=1).sample(noise))
@@ -73,14 +73,14 @@ def row_order(key: Array, data: Any, p: Privacy) -> Array:
 
 
 def leaks_size(key: Array, data: Any, p: Privacy) -> tuple[Array, Array]:
-    """data: rows and mask. A private sum, and beside it how many rows are real."""
+    """data: rows and mask. A private sum, returned with the exact number of rows."""
     rows, mask = data
     total = jnp.sum(jnp.where(mask > 0, rows, 0), dtype=jnp.int32)
     return m.laplace_mechanism(total, p.epsilon, sensitivity=1).sample(key), jnp.sum(mask, dtype=jnp.int32)
 
 
 def svt(threshold_noise: float, query_noise: float, shows: str, stops: bool = True) -> Run:
-    """AboveThreshold on queries 0, ..., with noises in scales of 1/epsilon; shows: "bits", or "values" with noise."""
+    """AboveThreshold on queries 0, ..., with noise in scales of 1/epsilon; shows: "bits", or "values" with noise."""
 
     def run(key: Array, data: Any, p: Privacy) -> Array:
         of_threshold, of_queries = jax.random.split(key)

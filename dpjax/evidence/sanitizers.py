@@ -1,4 +1,4 @@
-"""Sanitizers as targets, over databases of a few numbers of two bits."""
+"""Sanitizers as targets, on databases of a few two-bit numbers."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.worlds import rows_of
 
 _BITS, _ROWS = 2, 4
-_ACCURACY = Accuracy(0.5, 0.1)  # structure is given: it decides nothing
+_ACCURACY = Accuracy(0.5, 0.1)  # unused, since the structure is given
 _QUERIES = Finite.of([[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1]])
 SMALL: dict[str, s.Sanitizer] = {
     "sanitizer-blocks": s.RankBlocks(_BITS, blocks=2, median="exponential"),
@@ -32,7 +32,7 @@ SMALL: dict[str, s.Sanitizer] = {
 
 
 def sanitizer_target(name: str) -> Target:
-    """The target of a sanitizer, small."""
+    """A small target of a sanitizer."""
     sanitizer = SMALL[checks.choice("target", name, SMALL)]
 
     def plan(privacy: Privacy) -> Any:
@@ -49,7 +49,7 @@ def sanitizer_target(name: str) -> Target:
 
 
 def sanitizer_names() -> list[str]:
-    """Every name that `sanitizer_target` knows."""
+    """All names that `sanitizer_target` accepts."""
     return sorted(SMALL)
 
 

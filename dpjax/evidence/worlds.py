@@ -1,4 +1,4 @@
-"""What the small worlds of mechanisms have in common."""
+"""Helpers for the small universes of mechanisms."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def target_of(
 
 
 def chosen(pairs: Sequence[tuple[Any, Any]], relation: Neighboring, what: str) -> Universe:
-    """Pairs of neighbouring vectors, given one by one."""
+    """An explicit list of pairs of neighboring vectors."""
     databases = np.array(pairs, np.int32).reshape(2 * len(pairs), -1)
     one = 2 * np.arange(len(pairs))
     places = np.concatenate([np.stack([one, one + 1], 1), np.stack([one + 1, one], 1)])
@@ -34,7 +34,7 @@ def chosen(pairs: Sequence[tuple[Any, Any]], relation: Neighboring, what: str) -
 
 
 def scalars(values: Sequence[int], moves: Sequence[int], relation: Neighboring) -> Universe:
-    """Single numbers, and neighbours among them."""
+    """Single numbers, and the neighbors among them."""
     whole = vectors(values, 1, [(move,) for move in moves], relation)
     keep = np.isin(whole.databases[:, 0], values)
     place = np.cumsum(keep) - 1

@@ -22,7 +22,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: float =
 
     Returns:
       lower, upper: float64 of the same shape. For numbers of trials fixed in advance, each interval covers its own
-      probability with probability >= confidence. **Not valid when trials were added until it looked good.**
+      probability with probability >= confidence. **Not valid if trials are added depending on the results.**
 
     Reference: Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
     """
@@ -39,7 +39,7 @@ def simultaneous_band(successes: ArrayLike, trials: ArrayLike, confidence: float
 
     Args and shapes as in clopper_pearson; K is the number of entries. With probability >= confidence all K
     intervals cover at once, if the points and the numbers of trials were fixed in advance; the points need not be
-    independent. **Points chosen after looking at the results must be counted as if all candidates were drawn.**
+    independent. **If points are selected after looking at the results, K counts all candidates.**
     """
     checks.probability("confidence", confidence)
     points = max(np.size(successes), 1)
@@ -48,14 +48,14 @@ def simultaneous_band(successes: ArrayLike, trials: ArrayLike, confidence: float
 
 @dataclass(frozen=True)
 class Exponent:
-    """The fit log y = intercept + slope log x, and how far the brackets let the slope go.
+    """The fit log y = intercept + slope log x, and the range of slopes that the brackets allow.
 
-    slope, intercept: least squares through the geometric middles of the brackets.
+    slope, intercept: least squares through the geometric means of the brackets.
     low, high: the extreme least-squares slopes when each y lies anywhere in its bracket. With probability
         >= ``confidence`` the least-squares slope of the true y lies in [low, high], whatever the curve.
     line: the slopes of the straight lines that pass through all brackets, (least, greatest); None if no line does,
         so that y is no power law of x over this range (again with probability >= ``confidence``).
-    confidence: 1 less the errors of all brackets, at least 0.
+    confidence: 1 minus the error probabilities of all brackets, at least 0.
     """
 
     slope: float
@@ -75,7 +75,7 @@ def fit_exponent(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike
       error: the error probability of each bracket, in [0, 1], shape [K] or one number.
 
     The least-squares slope is linear in log y with weights w = (log x - mean) / sum (log x - mean)^2, so its
-    extremes over the box of brackets take ``high`` where w > 0 and ``low`` where w < 0, or the other way round.
+    extremes over the box of brackets take ``high`` where w > 0 and ``low`` where w < 0, or the reverse.
     """
     u, bottom, top, errors = brackets(x, low, high, error)
     weight = (u - u.mean()) / np.sum((u - u.mean()) ** 2)
@@ -98,7 +98,7 @@ def _line_slopes(u: Floats, bottom: Floats, top: Floats) -> tuple[float, float] 
 
 
 def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """log x, log low, log high and the errors, float64[K] each, or InputError."""
+    """log x, log low, log high and the errors, float64[K] each; InputError if they are invalid."""
     values = [np.asarray(a, np.float64) for a in (x, low, high)]
     errors = np.broadcast_to(np.asarray(error, np.float64), values[0].shape)
     given = ", ".join(f"{name}={value.ravel()[:8]}" for name, value in zip(("x", "low", "high"), values, strict=True))
@@ -109,7 +109,7 @@ def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) ->
             "leave out the points whose bracket has no lower or no upper end",
         )  # fmt: skip
     if np.any(values[1] > values[2]):
-        raise InputError("brackets", "low <= high at each x", given, "exchange low and high")
+        raise InputError("brackets", "low <= high at each x", given, "swap low and high")
     if np.unique(values[0]).size < 2:
         raise InputError("x", "at least two different numbers", given, "measure at another x: one point has no slope")
     if not np.all((errors >= 0) & (errors <= 1)):
@@ -119,7 +119,7 @@ def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) ->
 
 
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both as int64 of one shape with 0 <= successes <= trials, or InputError."""
+    """Both as int64 of one shape with 0 <= successes <= trials; InputError if they are invalid."""
     hits, total = np.asarray(successes), np.asarray(trials)
     if hits.shape != total.shape or any(a.size and a.dtype.kind not in "iu" for a in (hits, total)):
         raise InputError(
@@ -131,6 +131,6 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.int64],
         where = np.unravel_index(np.argmax((hits < 0) | (hits > total)), hits.shape)
         raise InputError(
             "successes", "0 <= successes <= trials", f"{hits[where]} of {total[where]}",
-            "check that the two arrays are not exchanged",
+            "check that the two arrays are not swapped",
         )  # fmt: skip
     return hits, total

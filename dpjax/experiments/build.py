@@ -1,4 +1,4 @@
-"""Objects from what a configuration says of them: a name, dpjax's own or ``module:object``, and its arguments.
+"""Builds objects from their configuration: a name, public in dpjax or ``module:object``, and arguments.
 
 concepts = {use = "Points", domain = "2**32"}     or     concepts = "Points(2**32)"
 """
@@ -27,11 +27,11 @@ DISTRIBUTIONS = ("dpjax.concepts.distributions", "dpjax.concepts")
 LEARNERS = ("dpjax.learners", "dpjax.baselines")
 TASKS = ("dpjax.experiments.hard",)
 ROOMS = (*CONCEPTS, *DISTRIBUTIONS, *LEARNERS, *TASKS, "dpjax.sanitizers")
-"""The modules whose own public names a configuration may use as they are."""
+"""The modules whose public names a configuration may use without a module prefix."""
 
 
 class PersonsFault(InputError):
-    """An error inside code from outside: ``trace`` is the traceback from its first own line on."""
+    """An error inside user code: ``trace`` is the traceback from the first frame of that code."""
 
     def __init__(self, name: str, error: BaseException):
         self.trace = own_frames(error)
@@ -55,10 +55,10 @@ class Builder:
     """Builds objects.
 
     Args:
-      imports: modules from outside that may be used, as ``--import`` names them. No other module is ever imported.
-      given: values for parameters of these names without a default that the configuration leaves out, such as
+      imports: user modules that may be used, as named by ``--import``. No other module is imported.
+      given: values for parameters of these names that have no default and are not in the configuration, such as
         ``concepts``; positional arguments skip them.
-      instead: the same for parameters with a default, in place of it; positional arguments do not skip these.
+      instead: the same for parameters with a default, which it replaces; positional arguments do not skip these.
     """
 
     imports: tuple[str, ...] = ()
@@ -66,19 +66,19 @@ class Builder:
     instead: Mapping[str, Any] = field(default_factory=dict)
 
     def knowing(self, **given: Any) -> "Builder":
-        """The same, with more values for parameters left out."""
+        """A copy with further values for parameters."""
         return replace(self, given={**self.given, **given})
 
     def free(self, found: Any) -> list[str]:
-        """The parameters of a class or function that positional arguments are for, in their order."""
+        """The parameters of a class or function that positional arguments fill, in order."""
         own = inspect.signature(found).parameters.items()
         return [key for key, one in own if one.kind in _NAMED and not (key in self.given and one.default is one.empty)]
 
     def build(self, name: str, spec: Any, rooms: Sequence[str] = ROOMS) -> Any:
-        """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; others are themselves.
+        """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; other values as is.
 
-        name: what an error calls it. rooms: of dpjax's own names. Raises InputError for unknown names and arguments,
-        `PersonsFault` for an error in code from outside.
+        name: used in error messages. rooms: modules searched for unprefixed names. Raises InputError for unknown names
+        and arguments, `PersonsFault` for an error in user code.
         """
         if isinstance(spec, str):
             spec = call(name, spec)
@@ -96,7 +96,7 @@ class Builder:
         return self._make(name, self.find(name, str(spec["use"]), rooms), spec, arguments)
 
     def find(self, name: str, path: str, rooms: Sequence[str] = ROOMS) -> Any:
-        """What "Name" or "module:object" names."""
+        """The object named by "Name" or "module:object"."""
         module, colon, inner = path.partition(":")
         if not colon:
             return _public(name, path, rooms)
@@ -175,7 +175,7 @@ class Builder:
         return self.build(name, value)
 
     def _value(self, name: str, value: Any, hint: Any) -> Any:
-        """A written value as what its parameter takes."""
+        """A configuration value converted to the type of its parameter."""
         if isinstance(value, Mapping) and _TABLES & value.keys():
             return self.build(name, value)
         kinds = _kinds(hint)
@@ -202,7 +202,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 def imported(module: str) -> Any:
-    """A module from outside, with the working directory on the path. `PersonsFault` for an error in its code."""
+    """A user module, imported with the working directory on the path. `PersonsFault` for an error in its code."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     try:
@@ -234,7 +234,7 @@ def call(name: str, text: str) -> dict[str, Any]:
 
 
 def _written(name: str, node: ast.expr, text: str) -> Any:
-    """An argument as data: a number, a string, a bare word, a list, or a call."""
+    """An argument as data: a number, a string, a name, a list, or a call."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.List | ast.Tuple):
@@ -250,7 +250,7 @@ def _written(name: str, node: ast.expr, text: str) -> Any:
 
 
 def whole(name: str, value: Any) -> Any:
-    """A whole number as people write it; InputError with this name."""
+    """A whole number from a number or an expression such as 2**32; InputError with this name."""
     try:
         return whole_number(value)
     except ValueError as error:
@@ -264,13 +264,13 @@ def parameters(found: Any) -> dict[str, Any]:
 
 
 def concepts_of(learner: Any) -> str | None:
-    """The name of the one class that a learner's annotation says it is for, if it says so."""
+    """The name of the concept class in a learner's annotation, if it names exactly one."""
     kind = parameters(learner).get("concepts")
     return kind.__name__ if public_names(CONCEPTS).get(getattr(kind, "__name__", "")) is kind is not None else None
 
 
 def public_names(rooms: Sequence[str] = ROOMS) -> dict[str, Any]:
-    """Every name that a configuration may use without its module."""
+    """All names that a configuration may use without a module prefix."""
     found: dict[str, Any] = {}
     for room in rooms:
         for key, value in vars(importlib.import_module(room)).items():
@@ -300,7 +300,7 @@ def _attribute(name: str, of: Any, path: str, whole_path: str) -> Any:
 def _hints(found: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(vars(found).get("__init__", found) if isinstance(found, type) else found)
-    except Exception:  # annotations of code from outside may name anything
+    except Exception:  # annotations in user code may be arbitrary
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Outcomes of keyed trials at one point: read from the store as far as they go, computed where they do not."""
+"""Outcomes of keyed trials at one point: read from the store if present, computed otherwise."""
 
 import hashlib
 import time
@@ -25,7 +25,7 @@ from dpjax.learners import Learner
 
 _CHECKPOINT_SECONDS = 1.0
 APART = ("guess", "search")
-"""Purposes whose trials at different n are independent, since what is visited next depends on what was seen."""
+"""Purposes whose trials at different n are independent, since the next n depends on earlier outcomes."""
 
 
 class Executor(Protocol):
@@ -45,7 +45,7 @@ class Executor(Protocol):
 class Setting:
     """One point of a study, in plain numbers.
 
-    purpose: what the trials are for. Two purposes never share a trial, so what a search selects is measured afresh.
+    purpose: use of the trials. Two purposes share no trial, so a searched n is measured on new trials.
     """
 
     learner: Learner
@@ -86,7 +86,7 @@ class Setting:
         return learner.plan(Privacy(self.epsilon, self.delta), Accuracy(self.alpha, self.beta), self.n)
 
     def trials_of(self) -> dict[str, Any]:
-        """What the keys of the trials are derived from, beside the seed, and nothing else is.
+        """The data that, with the seed, determine the keys of the trials.
 
         Neither learner nor epsilon nor, outside of searches, n: trial t has the same targets, examples and randomness
         of the learner for all of them, so that differences are paired.
@@ -105,7 +105,7 @@ class Setting:
 
 
 def trial_key(seed: int, of: dict[str, Any], trial: int) -> jax.Array:
-    """The key of trial ``trial``, of what `Setting.trials_of` says, under the root ``seed``."""
+    """The key of trial ``trial``, from the result of `Setting.trials_of`, under the root ``seed``."""
     numbers = np.frombuffer(_identity(of)[:8], ">u4").astype(np.uint32)
     return keys.of_trial(keys.of_point(keys.root(seed), numbers), jnp.uint32(trial))
 
@@ -115,7 +115,7 @@ def _identity(of: dict[str, Any]) -> bytes:
 
 
 def digest_of(plan: Any) -> str:
-    """Of a plan's structure and of its leaves, to the last bit: a planner that changes its numbers is seen."""
+    """Digest of a plan's structure and leaves, bitwise: it changes if a planner changes its numbers."""
     digest = hashlib.sha256(str(jax.tree.structure(plan)).encode())
     for leaf in jax.tree.leaves(plan):
         array = np.asarray(leaf)
@@ -127,7 +127,7 @@ class Cells:
     """The trials of settings, from a store and an engine. Each plan is made once, each program traced once.
 
     Args:
-      store: where outcomes are kept; every second, and whenever it stops for whatever reason.
+      store: where outcomes are saved, every second and whenever computation stops.
       engine: what computes the missing ones.
       seed: root of all keys.
       progress: called with the number of trials just computed.
@@ -141,7 +141,7 @@ class Cells:
         self._programs: dict[Any, Program] = {}
 
     def counts(self, setting: Setting, trials: int) -> dict[str, int]:
-        """Of the first ``trials`` trials: "trials", "successes" and "no_answers", trials with a silent hypothesis."""
+        """Of the first ``trials`` trials: "trials", "successes" and "no_answers": those where a hypothesis abstains."""
         found = self.outcomes(setting, trials)
         good, silent = errors.successes(found, setting.alpha), errors.silent(found)
         return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
@@ -149,7 +149,7 @@ class Cells:
     def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
         """The first ``trials`` trials, one byte each, see `errors`. Whole tiles are computed and stored.
 
-        Raises InputError where an error of a hypothesis is no number in [0, 1].
+        Raises InputError if an error is not a number in [0, 1].
         """
         config, where = self.config(setting), self._point(setting)
         stored = self.store.read(config)
@@ -167,9 +167,9 @@ class Cells:
         return found
 
     def config(self, setting: Setting) -> dict[str, Any]:
-        """What the outcomes of a setting depend on, as canonical data: it names the cell.
+        """Everything that the outcomes of a setting depend on, as canonical data; its hash names the cell.
 
-        The budget and beta are in it by the plan alone: a learner that ignores epsilon has one cell for all of them.
+        The budget and beta enter through the plan only: a learner that ignores epsilon has one cell for all values.
         """
         program = self._program(setting)
         trial, learner = program.trial, program.trial.learner

@@ -1,4 +1,4 @@
-"""What the stored trials of a result say beyond its totals: differences of paired trials, and n* at other alphas."""
+"""Further statistics from the stored trials of a result: paired differences, and n* at other alphas."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -15,7 +15,7 @@ from dpjax.experiments.paired import difference
 
 Row = Mapping[str, Any]
 AXES = ("learner", "epsilon", "n")
-"""Points that differ in one of these have the same trials; see `cells.Setting.trials_of`."""
+"""Points that differ only in one of these share their trials; see `cells.Setting.trials_of`."""
 _WHERE = ("learner", "k", "epsilon", "delta", "alpha", "beta", "n")
 
 
@@ -32,7 +32,7 @@ def pairs(points: Sequence[Row], between: str) -> list[tuple[Row, Row]]:
 def differences(
     points: Sequence[Row], outcomes: Mapping[str, NDArray[np.uint8]], between: str, confidence: float = 0.95
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """The success rate of the second less that of the first, for each of `pairs`.
+    """The success rate of the second point minus that of the first, for each of `pairs`.
 
     outcomes: the bytes of each point's trials by the name of its cell. confidence: that all intervals are right at
     once; each has 1 less its part of the error. ratio: of the interval's width to that of unpaired trials.

@@ -1,4 +1,4 @@
-"""A study written down: TOML in, a checked `Study` out.
+"""Study configurations: converts TOML to a validated `Study`.
 
 [task]
 concepts = {use = "Points", domain = "2**32"}
@@ -31,7 +31,7 @@ from dpjax.learners.columns import for_concepts
 def _whole(value: Any) -> Any:
     value = whole_number(value)
     if isinstance(value, bool):
-        raise ValueError("a whole number, no truth value")
+        raise ValueError("a whole number, not a boolean")
     return value
 
 
@@ -56,23 +56,23 @@ class _Model(BaseModel):
 
 
 class TaskTable(_Model):
-    """What is learned, from which examples."""
+    """The concept class and the distribution of examples."""
 
     use: str | None = None
-    """A function that makes the whole task, with its ``arguments``, in place of the four below."""
+    """A function that returns the whole task, with its ``arguments``, instead of the four entries below."""
     arguments: dict[str, Any] = {}
     concepts: Any = None
     """The concept class."""
     distribution: Any = "uniform"
-    """Of the examples, over the class's domain."""
+    """The distribution of examples over the class's domain."""
     targets: Any = None
-    """Numbers of concepts, or a table of arguments of the class's ``targets``; by default the class's own choice."""
+    """Indices of concepts, or a table of arguments of the class's ``targets``; by default the class's own choice."""
     noise: Real = 0.0
-    """Every label is flipped with this probability, below 1/2; errors count beyond the target's."""
+    """Probability, below 1/2, with which every label is flipped; errors are excess errors over the target."""
 
 
 class SweepTable(_Model):
-    """Which points are measured; what is left out is as `study.Study` has it."""
+    """The points that are measured; defaults are those of `study.Study`."""
 
     k: Wholes | None = None
     epsilon: Reals | None = None
@@ -86,7 +86,7 @@ class SweepTable(_Model):
 
 
 class SearchTable(_Model):
-    """How n* is found; what is left out is as `study.Search` has it."""
+    """The search for n*; defaults are those of `study.Search`."""
 
     n_min: Whole | None = None
     n_max: Whole | None = None
@@ -131,12 +131,12 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
-    """A study from a TOML file. imports: modules from outside that it may use."""
+    """A study from a TOML file. imports: user modules that it may use."""
     return study_of(read_toml(path), imports)
 
 
 def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
-    """A study from nested tables; the error names the key and the nearest known ones."""
+    """A study from nested tables; errors name the key and similar known keys."""
     if "problem" in data:
         raise InputError(
             "configuration", "[task] and [learners]", "[problem], an earlier form",
@@ -169,7 +169,7 @@ def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
 
 
 def task_of(table: TaskTable, builder: Builder) -> Task:
-    """The task of its table."""
+    """The task of a [task] table."""
     if table.use is not None:
         made = builder.build("task", {"use": table.use, **table.arguments}, TASKS)
         if not isinstance(made, Task):
@@ -193,14 +193,14 @@ def _known(builder: Builder, task: Task) -> Builder:
 
 
 def _learner(name: str, spec: Any, builder: Builder) -> Any:
-    if isinstance(spec, Mapping) and "by_k" in spec:  # of a result: the very learners that ran
+    if isinstance(spec, Mapping) and "by_k" in spec:  # from a result: exactly the learners that ran
         made = {int(k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
         return made[1] if list(made) == [1] else lambda k: made[k] if k in made else for_concepts(made[min(made)], k)
     return builder.build(name, spec, LEARNERS)
 
 
 def _by_name(learners: dict[str, Any] | list[Any]) -> dict[str, Any]:
-    """A list takes what was written as names."""
+    """Learners by name; in a list the written text is the name."""
     if isinstance(learners, dict):
         return learners
     names = [spec if isinstance(spec, str) else str(spec.get("use", "?")) for spec in learners]

@@ -1,7 +1,7 @@
 """Runs tiles of trials on all local devices.
 
-One executable computes a fixed, aligned tile: trials [t B, (t + 1) B). How many tiles are in flight, on which device
-and in which order, changes only when a number is computed, never what it is.
+One executable computes a fixed, aligned tile: trials [t B, (t + 1) B). The number of tiles in flight, their devices and
+their order affect time only, not the results.
 """
 
 import os
@@ -26,15 +26,15 @@ from dpjax.experiments.trial import Point, Trial
 
 Tile = np.ndarray
 _MOST_PROGRAMS = 64
-_TILE_CELLS = 1 << 21  # rows x concepts of a tile
-_BLOCK_CELLS = 1 << 16  # rows x concepts worked on at once, about what a core's cache holds
+_TILE_CELLS = 1 << 21  # rows x concepts per tile
+_BLOCK_CELLS = 1 << 16  # rows x concepts per block, about the size of a core's cache
 CAPACITY_LIMIT = 1 << 20
 
 
 def capacity(n: int) -> int:
-    """The buffer for n rows: the next power of 4 up to 4096, then of 2. A function of n alone, so part of the point.
+    """The buffer for n rows: the next power of 4 up to 4096, then of 2. It depends on n only and is part of the point.
 
-    Small buffers cost little and compiling costs much, so there are few of them.
+    Small buffers are cheap and compilation is expensive, so there are few sizes.
     """
     if n > CAPACITY_LIMIT:
         raise InputError(
@@ -45,9 +45,9 @@ def capacity(n: int) -> int:
 
 
 def tile_shape(trial: Trial) -> tuple[int, int]:
-    """(trials of a tile, trials of a block inside it): functions of the trial, part of a result's identity.
+    """(trials of a tile, trials of a block in it), functions of the trial and part of a result's identity.
 
-    A learner may say in ``passes`` how often it goes through its rows, if that is often.
+    A learner's ``passes``, if given, is its approximate number of passes over the rows.
     """
     cells = trial.capacity * trial.k * getattr(trial.learner, "passes", 1)
     tile = _power_of_two(_TILE_CELLS // cells, 16, 1024)
@@ -67,7 +67,7 @@ class Program:
 
 
 def _power_of_two(value: int, low: int, high: int) -> int:
-    """The largest power of two up to ``value``, within [low, high]."""
+    """The largest power of two up to ``value``, clipped to [low, high]."""
     return 1 << (min(high, max(low, value)).bit_length() - 1)
 
 
@@ -81,13 +81,13 @@ def _kind_of(device: Any) -> str:
 
 
 class Engine:
-    """Compiles each trial once a device and streams its tiles. Use as a context manager.
+    """Compiles each trial once per device and streams its tiles. Use as a context manager.
 
     Args:
-      in_flight: tiles under way at once, by default two a device, so that none waits for the host.
+      in_flight: number of concurrent tiles, by default two per device, so that no device waits for the host.
       devices: by default all local ones.
 
-    The 64 programs last used are kept: each maps memory a hundred times, and a process may do so 65530 times.
+    The 64 most recent programs are cached: each uses about a hundred memory maps, and a process may have 65530.
     ``programs`` and ``trials`` count what this engine compiled and computed.
     """
 
@@ -152,7 +152,7 @@ class Engine:
             slot = self._programs.setdefault(key, [threading.Lock(), None])
             self._programs.move_to_end(key)
             while len(self._programs) > _MOST_PROGRAMS:
-                self._programs.popitem(last=False)  # who runs it keeps it until the end
+                self._programs.popitem(last=False)  # a running program keeps its own reference
         with slot[0]:
             if slot[1] is None:
                 place = SingleDeviceSharding(device)
@@ -164,13 +164,13 @@ class Engine:
 
 
 def arguments_of(task: Task, point: Point, seed: int) -> tuple:
-    """What a tile's program is given before the number of its first trial."""
+    """The arguments of a tile's program, except the index of its first trial."""
     root = np.asarray(jax.random.key_data(keys.root(seed)))
     return root, jax.tree.map(np.asarray, task), point
 
 
 def shape_of(arguments: tuple) -> Any:
-    """What decides, with the trial, which program runs: the structure, and each leaf's shape and type."""
+    """What determines the program besides the trial: the structure, and each leaf's shape and type."""
     leaves, structure = jax.tree.flatten(arguments)
     return structure, tuple((np.shape(leaf), np.asarray(leaf).dtype.name) for leaf in leaves)
 
@@ -206,15 +206,15 @@ def program_digest(trial: Trial, task: Task, point: Point) -> str:
 
 
 def host_devices(count: int | None) -> None:
-    """Splits the CPU into ``count`` devices, by default one a core; for programs, before JAX has started.
+    """Splits the CPU into ``count`` devices, by default one per core; to be called before JAX starts.
 
-    Where JAX has started already, the default leaves its devices as they are, and another count is an InputError.
+    After JAX has started the default changes nothing, and a different count is an InputError.
     """
     try:
         jax.config.update("jax_num_cpu_devices", count or len(os.sched_getaffinity(0)))
     except RuntimeError as error:
         if count is not None and count != jax.local_device_count("cpu"):
             raise InputError(
-                "devices", f"{jax.local_device_count('cpu')}, as JAX has started with so many", str(count),
+                "devices", f"{jax.local_device_count('cpu')}, the number at JAX's start", str(count),
                 "leave it out, or ask for it in a new process",
             ) from error  # fmt: skip

@@ -1,4 +1,4 @@
-"""One byte a trial: in which bin of a fixed grid its error lies, and whether the learner gave an answer."""
+"""One byte per trial: the bin of its error in a fixed grid, and whether the learner abstained."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,11 +14,11 @@ from dpjax.core import checks, wide
 _STEPS = (1, 1.12, 1.25, 1.4, 1.6, 1.8, 2, 2.24, 2.5, 2.8, 3.15, 3.55, 4, 4.5, 5, 5.6, 6.3, 7.1, 8, 9)
 _DECADES = 6
 SHARES = 2**53
-"""The units of errors that a class gives as floats."""
+"""Number of units per 1 for errors that a class returns as floats."""
 SILENT = 128
-"""The bit of a byte that says that some hypothesis is no answer."""
+"""The bit of a byte that is set if some hypothesis abstains."""
 INVALID = 127
-"""The bin of what is no error: not a number, or not in [0, 1]."""
+"""The bin of invalid errors: not a number, or not in [0, 1]."""
 
 GRID = (Fraction(0), *(Fraction(str(step)) / 10**k for k in range(_DECADES, 0, -1) for step in _STEPS))
 """The edges of the bins: 0, then the preferred numbers R20 from 1e-6 up to 0.9, steps of about 12 %."""
@@ -42,7 +42,7 @@ def limits(alpha: float, total: int, scale: Fraction = Fraction(1)) -> NDArray[n
 
 
 def binned(mass: Array, silent: Array, valid: Array, bounds: Array) -> Array:
-    """``uint8[]`` of a trial: the bin of its largest error, ``uint64[k]``, and `SILENT` if any hypothesis is.
+    """``uint8[]`` of a trial: the bin of its largest error, ``uint64[k]``, with `SILENT` if any hypothesis abstains.
 
     `INVALID` if any error is not valid, ``bool[k]``, or beyond the total. 64-bit types enabled; bounds of `limits`.
     """
@@ -53,25 +53,25 @@ def binned(mass: Array, silent: Array, valid: Array, bounds: Array) -> Array:
 
 
 def bins(outcomes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The bins of stored bytes."""
+    """The bins of stored bytes, without the `SILENT` bit."""
     return (np.asarray(outcomes) & (SILENT - 1)).astype(np.int64)
 
 
 def silent(outcomes: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """In which trials some hypothesis was no answer."""
+    """The trials in which some hypothesis abstains."""
     return (np.asarray(outcomes) & SILENT) > 0
 
 
 def successes(outcomes: NDArray[np.uint8], alpha: float, at_most: float | None = None) -> NDArray[np.bool_]:
-    """Which trials have an error of at most ``at_most``, by default alpha, the learner's goal.
+    """Mask of trials with an error of at most ``at_most``, by default alpha, the learner's goal.
 
-    at_most: any number; errors that the grid cannot tell from larger ones count as larger.
+    at_most: any number; errors that the grid does not distinguish from larger ones count as larger.
     """
     return bins(outcomes) <= _last_edge(alpha, alpha if at_most is None else at_most)
 
 
 def told_apart(alpha: float, at_most: float) -> float:
-    """The largest edge that is no larger than ``at_most``: what `successes` decides by."""
+    """The largest edge that is at most ``at_most``, the threshold of `successes`."""
     return float(edges(alpha)[_last_edge(alpha, at_most)])
 
 
@@ -81,17 +81,17 @@ def _last_edge(alpha: float, at_most: float) -> int:
 
 
 def quantiles(outcomes: NDArray[np.uint8], alpha: float, levels: Sequence[float]) -> list[float]:
-    """Upper ends of the bins in which quantiles of the error lie; 1 where it is above all edges."""
+    """Upper ends of the bins that contain the quantiles of the error; 1 above all edges."""
     ends = np.array([*map(float, edges(alpha)), 1.0])
     found = np.quantile(bins(outcomes), list(levels), method="inverted_cdf").astype(int)
     return [float(end) for end in ends[found]]
 
 
 def as_mass(error: Any) -> tuple[Array, Array]:
-    """Errors of a concept class as whole numbers, ``uint64[k]``, and which of them are errors, ``bool[k]``.
+    """Errors of a concept class as whole numbers, ``uint64[k]``, and which of them are valid, ``bool[k]``.
 
-    A class may give masses, unsigned whole numbers in units of the distribution, or shares, floats in [0, 1], which
-    become multiples of 1 / `SHARES`. 64-bit types enabled.
+    A class may return masses, unsigned whole numbers in units of the distribution, or probabilities, floats in [0, 1],
+    which are rounded to multiples of 1 / `SHARES`. 64-bit types enabled.
     """
     error = jnp.asarray(error)
     if not jnp.issubdtype(error.dtype, jnp.floating):

@@ -1,4 +1,4 @@
-"""What a study will take: trials, programs, memory and, from timed tiles, seconds. Nothing is stored or read."""
+"""The cost of a study: trials, programs, memory and, from timed tiles, seconds. Nothing is stored or read."""
 
 import time
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ RULE = (
     "the search meets its expected counts where a trial fails with probability beta^(n / n*), n* being the theorem's "
     "number or the end of the grid"
 )
-"""What the trials of a search are an estimate under."""
+"""The assumption under which the trials of a search are estimated."""
 
 
 @dataclass(frozen=True)
 class Visit:
-    """Trials at one point: what is asked for, whole tiles computed, and which program computes them."""
+    """Trials at one point: the number asked for, the whole tiles computed, and the program that computes them."""
 
     setting: Setting
     asked: int
@@ -32,13 +32,13 @@ class Visit:
 
     @property
     def work(self) -> int:
-        """Rows times concepts of all its trials."""
+        """Rows times concepts over all its trials."""
         return self.computed * capacity(self.setting.n) * self.setting.k
 
 
 @dataclass(frozen=True)
 class LineForecast:
-    """Of one curve. shared: an earlier line has the same points, so they are not computed again."""
+    """Forecast of one curve. shared: an earlier line has the same points, so they are not computed again."""
 
     line: Line
     search: tuple[Visit, ...]
@@ -47,17 +47,17 @@ class LineForecast:
 
     @property
     def visits(self) -> tuple[Visit, ...]:
-        """All points."""
+        """All visited points."""
         return self.search + self.curve
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Of a study, as if nothing were stored.
+    """Forecast of a study with an empty store.
 
-    lines: the curves in their order. programs: how many are compiled on each device. bytes: the examples and labels of
-    the trials that are under way at once in the largest program, over all tiles in flight; what a learner needs beside
-    them comes on top. estimated: whether a search makes trials and programs an estimate, see `RULE`.
+    lines: the curves in order. programs: number compiled on each device. bytes: the examples and labels of the
+    concurrent trials of the largest program, over all tiles in flight; the learner's own memory is not included.
+    estimated: whether a search makes trials and programs an estimate, see `RULE`.
     """
 
     lines: tuple[LineForecast, ...]
@@ -67,18 +67,18 @@ class Forecast:
 
     @property
     def visits(self) -> list[Visit]:
-        """What is computed."""
+        """The points that are computed."""
         return [visit for line in self.lines if not line.shared for visit in line.visits]
 
     @property
     def trials(self) -> int:
-        """Trials computed, in whole tiles."""
+        """The number of computed trials, in whole tiles."""
         return sum(visit.computed for visit in self.visits)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Of one learner, from one program: seconds to compile it, and rows times concepts a second."""
+    """Speed of one learner, from one program: seconds to compile, and rows times concepts per second."""
 
     learner: str
     n: int
@@ -88,7 +88,7 @@ class Rate:
 
 
 def forecast(study: Study, in_flight: int | None = None) -> Forecast:
-    """What ``study`` will take. in_flight: tiles under way at once, by default two a device."""
+    """The cost of ``study``. in_flight: number of concurrent tiles, by default two per device."""
     lines, seen = [], set[Any]()
     for line in study.lines:
         found: tuple[Visit, ...] = ()
@@ -108,12 +108,12 @@ def forecast(study: Study, in_flight: int | None = None) -> Forecast:
 
 
 def line_sizes(line: Line, study: Study) -> tuple[int, ...]:
-    """The sample sizes of a line's curve: those given, or those around the n* that is expected."""
+    """The sample sizes of a line's curve: given ones, or those around the expected n*."""
     return study.sizes(_expected(line, study) if study.search is not None else None)
 
 
 def expected_search(line: Line, study: Study) -> NStar:
-    """The search of a line, with the trials that it makes under `RULE`."""
+    """The search of a line, with its expected trials under `RULE`."""
     assert study.search is not None
     asked, setting, middle = study.search, line.setting, _expected(line, study)
 
@@ -124,7 +124,7 @@ def expected_search(line: Line, study: Study) -> NStar:
 
 
 def timed(study: Study, what: Forecast) -> list[Rate]:
-    """A rate for each learner: one tile of its largest point, compiled and run, and run again."""
+    """A rate for each learner: one tile of its largest point, compiled and run, then run again."""
     largest: dict[str, Visit] = {}
     for line in what.lines:
         for visit in line.visits:
@@ -148,7 +148,7 @@ def timed(study: Study, what: Forecast) -> list[Rate]:
 
 
 def seconds(what: Forecast, rates: list[Rate]) -> float:
-    """To compile all programs on one device, and to run all trials on all devices at these rates."""
+    """Seconds to compile all programs on one device, and to run all trials on all devices at these rates."""
     of = {rate.learner: rate for rate in rates}
     devices, total, compiled = jax.local_device_count(), 0.0, set[Any]()
     for line in what.lines:
@@ -175,7 +175,7 @@ def _visit(setting: Setting, asked: int) -> Visit:
 
 
 def _bytes(setting: Setting) -> int:
-    """The examples, labels and targets of a block of trials, and the outcomes of a tile."""
+    """Bytes of the examples, labels and targets of a block of trials, and of the outcomes of a tile."""
     trial = Trial(setting.learner, setting.k, capacity(setting.n))
     tile, block = tile_shape(trial)
     drawn = jax.eval_shape(

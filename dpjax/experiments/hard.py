@@ -1,4 +1,4 @@
-"""Tasks on which learning with error alpha is as hard as it gets for the class."""
+"""Tasks on which learning with error alpha is hardest for the class."""
 
 import numpy as np
 
@@ -11,30 +11,30 @@ _UNIT = 2**40
 
 
 def hard_points(concepts: Points, alpha: float, noise: float = 0.0) -> Task:
-    """`distributions.adversarial_points`: missing the target is an error above alpha; targets are its atoms."""
+    """`distributions.adversarial_points`: missing the target has error above alpha; the targets are the atoms."""
     return Task(concepts, distributions.adversarial_points(concepts.domain, alpha), noise=noise)
 
 
 def hard_thresholds(concepts: Thresholds, alpha: float, noise: float = 0.0) -> Task:
-    """`distributions.adversarial_thresholds`, with its one good threshold, number size / 2 - 1, as the target."""
+    """`distributions.adversarial_thresholds`, whose target is its only good threshold, index size / 2 - 1."""
     law = distributions.adversarial_thresholds(concepts.domain, alpha)
     return Task(concepts, law, [concepts.domain.size // 2 - 1], noise)
 
 
 def wrong_children(alpha: float) -> int:
-    """How many nodes besides one more can each weigh 1.01 alpha."""
+    """The number of nodes, besides one, that can each have mass 1.01 alpha."""
     return int(1 / (1.01 * checks.probability("alpha", alpha)) * (1 + 1e-12)) - 1
 
 
 def hard_tree(concepts: Tree, alpha: float) -> Task:
-    """An improper node to be found, below which all children but the first are wrong by more than alpha.
+    """A tree task with an improper node all of whose children but the first have error above alpha.
 
-    The node u is the first one of those with the most children, at most 1 + `wrong_children` (alpha). The target is the
-    first proper node below the first child. Each other child has mass 1.01 alpha, labelled 0, and u the rest, at least
-    1.01 alpha, labelled 1. A learner has to find u or a node at or below the first child; u is no concept of the class,
-    so a proper learner must also choose the right child.
+    The improper node u is the first of those with the most children, at most 1 + `wrong_children` (alpha). The target
+    is the first proper node below the first child. Each other child has mass 1.01 alpha, labeled 0, and u the rest, at
+    least 1.01 alpha, labeled 1. A learner has to find u or a node at or below the first child; u is not a concept of
+    the class, so a proper learner must also choose the right child.
 
-    InputError for a class whose improper nodes have more children, or that has none (all nodes are proper).
+    InputError for a class whose improper nodes all have more children, or that has none (all nodes are proper).
     """
     wrong = wrong_children(alpha)
     counts = np.bincount(concepts.parent[1:], minlength=concepts.size)

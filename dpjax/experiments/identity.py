@@ -1,4 +1,4 @@
-"""What a value is, as canonical data: the same in every process, and different where any field or array differs."""
+"""Canonical description of a value: equal in every process, and different if any field or array differs."""
 
 import hashlib
 import json
@@ -40,7 +40,7 @@ def describe(value: Any, name: str = "value") -> Any:
 
 
 def digest(value: Any, name: str = "value") -> str:
-    """64 hexadecimal digits, the SHA-256 of `describe`."""
+    """The SHA-256 of `describe`, 64 hexadecimal digits."""
     return hashlib.sha256(json.dumps(describe(value, name), separators=(",", ":")).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""How many of a learner's hypotheses are concepts of its class, beside how many are good."""
+"""Counts the hypotheses of a learner that are concepts of its class, and those with small error."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _BLOCK_CELLS = 1 << 16
 
 
 class Judged(NamedTuple):
-    """Of ``trials``: hypotheses of error at most alpha, and hypotheses that are concepts of the class."""
+    """Counts among ``trials``: hypotheses of error at most alpha, and hypotheses that are concepts of the class."""
 
     successes: int
     members: int
@@ -31,12 +31,12 @@ class Judged(NamedTuple):
 def judged(setting: Setting, seed: int, trials: int) -> Judged:
     """Trials of a learner of one concept, over a `Tree` or `Thresholds`, from samples of setting.n rows.
 
-    The trials are its own: none is one of `Cells`.
+    The trials are separate from those of `Cells`.
     """
     task, concepts, rows = setting.task, setting.learner.concepts, capacity(setting.n)
     assert isinstance(concepts, Tree | Thresholds)
     if task.flips is not None:
-        raise InputError("task", "labels without noise", "noise", "leave the noise out: members are of the class")
+        raise InputError("task", "labels without noise", "noise", "remove the noise")
     trial = Trial(setting.learner, 1, rows)
     block = max(1, min(checks.integer("trials", trials, 1), _BLOCK_CELLS // rows))
     numbers = point(b"judged: no identity", setting.n, setting.plan(), setting.alpha, task)

@@ -1,4 +1,4 @@
-"""Exponents in sample sizes of two terms: what a sanitizer needs once, and what each concept adds."""
+"""Exponents of sample sizes with two terms: the sanitizer's fixed cost, and the cost per concept."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ GRID = np.round(np.arange(-0.5, 2.0001, 0.005), 3)
 
 @dataclass(frozen=True)
 class SumExponent:
-    """The fit of y by two terms, a constant and slope * factor(x) * x**exponent: their sum, or the larger of them.
+    """The fit of y by two terms, a constant and slope * factor(x) * x**exponent: their sum or their maximum.
 
-    A theorem of the form O(A + B) says no more than that; a learner whose parts fail one by one is nearer to the sum,
-    one whose parts must not fail at all nearer to the larger.
+    A theorem of the form O(A + B) does not distinguish the two. A learner whose parts fail independently is closer to
+    the sum, one whose parts must all succeed closer to the maximum.
 
-    exponent: the one that the brackets have to be widened least for (their middle, if several need no widening).
-    low, high: all exponents on a grid of 0.005 for which a constant and a slope >= 0 put the sum or the larger into
-        every bracket, widened where that is needed. If ``widened`` is 1, with probability >= ``confidence`` the true
+    exponent: the exponent for which the brackets are widened least (the middle, if several need no widening).
+    low, high: range of exponents on a grid of 0.005 for which a constant and a slope >= 0 put the sum or the maximum
+        into every bracket, widened if necessary. If ``widened`` is 1, with probability >= ``confidence`` the true
         exponent of a true model lies in [low, high].
-    constant: at ``exponent``. form: "sum" or "larger", which of the two fits there.
-    widened: the factor by which upper ends are multiplied so that some exponent fits; 1 if the brackets do as they are.
-    confidence: 1 less the errors of all brackets, at least 0.
+    constant: at ``exponent``. form: "sum" or "larger" (maximum), whichever fits there.
+    widened: the factor by which upper ends are multiplied so that some exponent fits; 1 without widening.
+    confidence: 1 minus the error probabilities of all brackets, at least 0.
     """
 
     exponent: float
@@ -40,15 +40,15 @@ def fit_sum(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, error: ArrayLike = 0.0, *,
     constant: bool = True,
 ) -> SumExponent:  # fmt: skip
-    """The exponent b of c + a factor(x) x**b, or of the larger of the two terms, from brackets low <= y <= high.
+    """The exponent b of c + a factor(x) x**b, or of the maximum of the two terms, from brackets low <= y <= high.
 
     Args:
-      x: positive numbers, shape [K], at least two of them different (three with a constant, to say anything).
-      low, high: positive and finite, shape [K]. factor: the logarithms that the theorem knows, at each x.
-      error: the error probability of each bracket. constant: whether there is a c.
+      x: positive numbers, shape [K], at least two of them different (three with a constant, for an informative fit).
+      low, high: positive and finite, shape [K]. factor: the logarithmic factors of the theorem at each x.
+      error: the error probability of each bracket. constant: whether to include c.
 
-    For each b on the grid a linear program finds the least S for which low <= c + a f(x) x**b <= S high; for the larger
-    term the best c and a are the largest that S allows.
+    For each b on the grid a linear program finds the least S with low <= c + a f(x) x**b <= S high; for the maximum the
+    best c and a are the largest that S allows.
     """
     u, bottom, top, errors = brackets(x, low, high, error)
     known = np.broadcast_to(np.asarray(factor, np.float64), u.shape)

@@ -1,4 +1,4 @@
-"""The n* of one setting in three stages that share no trial: a guess, a bracket with its error, success at its end."""
+"""The n* of one setting in three stages with separate trials: a guess, a bracket, and the success rate at its end."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from dpjax.experiments.store import Store
 
 @dataclass(frozen=True)
 class Rate:
-    """Successes of trials at one n, with the exact interval at confidence 0.95; ``no_answers`` of the trials."""
+    """Successes among trials at one n, with the exact interval at confidence 0.95; ``no_answers``: abstentions."""
 
     n: int
     successes: int
@@ -31,7 +31,7 @@ class Rate:
 
 @contextmanager
 def cells_in(folder: Path | None, seed: int) -> Iterator[Cells]:
-    """Cells of a store in a folder, by default in one that lasts as long as the context: for scripts."""
+    """Cells of a store in a folder, by default a temporary one for the duration of the context; for scripts."""
     with tempfile.TemporaryDirectory() as scratch, Store(folder or scratch) as store, Engine() as engine:
         yield Cells(store, engine, seed)
 
@@ -44,9 +44,9 @@ def rate(setting: Setting, cells: Cells, trials: int) -> Rate:
 
 
 def guess(setting: Setting, cells: Cells, grid: Sequence[int], trials: int, wanted: float) -> int | None:
-    """Where a share ``wanted`` of the trials begins to succeed, by bisection of an ascending grid; None if nowhere.
+    """The n at which a fraction ``wanted`` of the trials succeeds, by bisection of an ascending grid; None if none.
 
-    For choosing among settings. It is no estimate: what is chosen must be measured on other trials.
+    For selecting among settings, not an estimate: the selected setting must be measured on other trials.
     """
     checks.probability("wanted", wanted)
     checks.integer("trials", trials, 1)
@@ -59,7 +59,7 @@ def guess(setting: Setting, cells: Cells, grid: Sequence[int], trials: int, want
 
 
 def end_of(setting: Setting, n: int) -> Setting:
-    """The point whose trials `bracket` looks at when it visits n."""
+    """The point whose trials `bracket` uses when it visits n."""
     return replace(setting, n=n, purpose="search")
 
 

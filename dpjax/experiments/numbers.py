@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Parsing of numbers such as 2**32 and 1e6."""
 
 import ast
 import operator
@@ -11,9 +11,9 @@ _WORDS = "a whole number such as 4294967296, 2**32 or 1e6"
 
 
 def whole_number(value: Any) -> Any:
-    """2**32 and 1e6 as people write them: a string of whole numbers with ** * + -, or a float that is whole.
+    """A whole number from a string of whole numbers with ** * + -, such as "2**32", or from a float such as 1e6.
 
-    Other values are returned as they are. ValueError for a string that is no such number, or one without need.
+    Other values are returned unchanged. ValueError for any other string, and for a plain number in quotes.
     """
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -25,7 +25,7 @@ def whole_number(value: Any) -> Any:
 
 
 def from_words(value: str) -> int:
-    """The same of a flag, which is always a string. ValueError for another one."""
+    """The same for a flag, which is always a string. ValueError for any other string."""
     try:
         found = _evaluate(ast.parse(value.strip(), mode="eval").body)
     except SyntaxError as error:

@@ -20,7 +20,7 @@ def packed(value: Any) -> dict[str, Any]:
 
 
 def unpacked(table: Mapping[str, Any]) -> Any:
-    """What `packed` made a table of."""
+    """The inverse of `packed`."""
     data = zlib.decompress(base64.b85decode(table["bytes"] if "bytes" in table else table["data"]))
     if "bytes" in table:
         return data

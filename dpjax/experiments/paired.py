@@ -39,9 +39,9 @@ class Difference:
 
     @property
     def ratio(self) -> float:
-        """Of the width to the one that the same method gives for independent trials with the same two rates.
+        """Interval width relative to that of the same method for independent trials with the same two rates.
 
-        Below 1 where pairing helps.
+        Below 1 if pairing helps.
         """
         first, second, both, trials = self.counts
         left, right = (first + both) / trials, (second + both) / trials

@@ -1,4 +1,4 @@
-"""A digest of a traced program: equal where the same operations are applied to the same constants.
+"""A digest of a traced program: equal if the same operations are applied to the same constants.
 
 Variables count by their first use; names of functions, source lines and rules of differentiation do not count. Of a
 draw counts its sampler, which is all that it is when it runs.
@@ -21,9 +21,9 @@ _INSIDE = {
     "jit": ("jaxpr",), "closed_call": ("call_jaxpr",), "core_call": ("call_jaxpr",), "custom_jvp_call": ("call_jaxpr",),
     "custom_vjp_call": ("call_jaxpr",), "checkpoint": ("jaxpr",), "dpjax_draw": ("jaxpr", "lanes"),
 }  # fmt: skip
-"""Of calls: the parameters that are computed."""
+"""The parameters of calls that hold the called jaxpr."""
 _UNSEEN = ("name", "debug_info", "computation", "cond_name", "body_name")
-"""Parameters that are no operation; a reduction's ``computation`` is also its ``jaxpr``."""
+"""Parameters that do not affect the computation; a reduction's ``computation`` is also its ``jaxpr``."""
 _NOT_RUN = ("debug_callback", "debug_print")
 
 
@@ -40,7 +40,7 @@ def digest(program: ClosedJaxpr, token: str | None = None) -> str:
 class _Walker:
     def __init__(self, token: str | None):
         self.token = token
-        self.seen: dict[int, tuple[Any, str]] = {}  # id -> (what keeps the id in use, digest)
+        self.seen: dict[int, tuple[Any, str]] = {}  # id -> (reference that keeps the id valid, digest)
 
     def closed(self, program: ClosedJaxpr) -> str:
         return self._once(program, lambda: self._jaxpr(program.jaxpr) + "".join(map(_array, program.consts)))

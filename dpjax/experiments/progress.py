@@ -1,4 +1,4 @@
-"""What a person sees while a study runs: steps done, trials per second, time left. On standard error only."""
+"""Progress of a running study on standard error: finished steps, trials per second, remaining time."""
 
 import math
 import sys
@@ -16,8 +16,8 @@ _SECONDS = 30.0
 class Progress:
     """A context manager with two callbacks: `step` for `run.measure`, `trials` for `Cells`.
 
-    A bar on a terminal. Elsewhere a line at most every 30 seconds, so that a log says that the work goes on; the first
-    one comes after as long. enabled: False for neither. say: where lines go, by default standard error.
+    A progress bar on a terminal. Otherwise one line at most every 30 seconds, the first after 30 seconds. enabled:
+    False for no output. say: receives the lines, by default standard error.
     """
 
     def __init__(self, enabled: bool | None = None, say: Callable[[str], None] | None = None):
@@ -42,13 +42,13 @@ class Progress:
         self._bars.stop()
 
     def step(self, text: str, done: int, total: int) -> None:
-        """Says what is being done and how many of all steps are behind."""
+        """Reports the current step, and the number of finished steps and of all steps."""
         self._what, self._done, self._total = text, done, total
         self._bars.update(self._task, description=text, completed=done, total=total)
         self._tell()
 
     def trials(self, count: int) -> None:
-        """Counts trials that were just computed."""
+        """Adds newly computed trials."""
         self._count += count
         seconds = max(time.monotonic() - self._since, 1e-3)
         self._bars.update(self._task, rate=f"{self._count} trials, {self._count / seconds:.0f}/s")
@@ -66,11 +66,11 @@ class Progress:
 
 
 class Estimate:
-    """Lines about one piece of work: its size and how long it will take, then a line every 30 seconds.
+    """Lines about one task: its size and estimated time, then a line every 30 seconds.
 
-    A callback (done, total, unit) that is called with done = 0 first and after each chunk. The estimate is said once
-    two chunks are done (the first one may have compiled), or one third of the work. As a context manager it speaks also
-    while a chunk lasts longer than 30 seconds. say: where lines go, by default standard error.
+    A callback (done, total, unit), called with done = 0 first and after each chunk. The estimate is printed after two
+    chunks (the first may include compilation) or a third of the work. As a context manager it also prints during chunks
+    longer than 30 seconds. say: receives the lines, by default standard error.
     """
 
     def __init__(self, say: Callable[[str], None] | None = None, clock: Callable[[], float] = time.monotonic):
@@ -89,7 +89,7 @@ class Estimate:
         self._thread.join()
 
     def __call__(self, done: float, total: float, what: str) -> None:
-        """Says how much is done, if it is time to."""
+        """Reports progress if a line is due."""
         now = self._clock()
         if not done:
             self._asked = total
@@ -115,4 +115,4 @@ class Estimate:
 
 
 def _about(seconds: float) -> str:
-    return "a few seconds" if seconds < 5 else f"about {seconds:.0f} s"  # choosing events takes some, too
+    return "a few seconds" if seconds < 5 else f"about {seconds:.0f} s"  # choosing events takes time, too

@@ -1,4 +1,4 @@
-"""What the scripts that write docs/ share: their options, Markdown tables, and what a figure carries."""
+"""Helpers of the scripts that write docs/: options, Markdown tables, and figure metadata."""
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,28 +16,26 @@ from dpjax.experiments.store import versions
 def options(
     text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None, files: Sequence[str] = ()
 ) -> argparse.Namespace:  # fmt: skip
-    """--out (a folder, by default docs), --seed, --trials and --store of a script whose docstring is ``text``.
+    """--out (a folder, by default docs), --seed, --trials and --store of a script with description ``text``.
 
-    files: further options, each the path of a file, None where it is not given.
+    files: further options, each a file path, None by default.
     """
     parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
     parser.add_argument("--seed", type=int, default=seed, help="root of every random number, in [0, 2**32)")
-    parser.add_argument("--trials", type=int, default=trials, help="of each reported success rate")
-    parser.add_argument(
-        "--store", type=Path, help="folder where trials are kept, so that a second run finds them again"
-    )
+    parser.add_argument("--trials", type=int, default=trials, help="trials of each reported success rate")
+    parser.add_argument("--store", type=Path, help="folder where trials are stored and reused by later runs")
     for name in files:
         parser.add_argument(f"--{name}", type=Path)
     given = parser.parse_args(arguments)
     checks.integer("--seed", given.seed, 0, 2**32 - 1)
     checks.integer("--trials", given.trials, 1)
-    given.out.mkdir(parents=True, exist_ok=True)  # before anything is computed
+    given.out.mkdir(parents=True, exist_ok=True)  # fails before anything is computed
     return given
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A Markdown table, with a line break at its end; numbers as %g prints them, None as a dash, bars escaped."""
+    """A Markdown table, with a final line break; numbers formatted by %g, None as a dash, bars escaped."""
     cells = [[_cell(value) for value in row] for row in rows]
     if any(len(row) != len(header) for row in cells):
         raise InputError("rows", f"{len(header)} cells each", "another number", "give a cell for each column")
@@ -46,7 +44,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | None = None) -> dict[str, Any]:
-    """What a figure carries: the configuration, seed, versions and kind of device.
+    """The metadata of a figure: configuration, seed, versions and kind of device.
 
     points: by name, points of the figure of which `dpjax trial` reruns trials.
     """
@@ -57,7 +55,7 @@ def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | 
 
 
 def figure_path(out: Path, name: str) -> Path:
-    """``out``/figures/``name``, without a suffix; the folder is made."""
+    """``out``/figures/``name``, without a suffix; creates the folder."""
     folder = out / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / name

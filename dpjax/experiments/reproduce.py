@@ -1,4 +1,4 @@
-"""One trial of a study again, from its key alone."""
+"""Reruns one trial of a study from its key."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from dpjax.experiments.trial import Outcome, Point, Trial, point
 class Reproduced:
     """A trial as host data.
 
-    key: of the trial. x, y: the n rows, decoded by the domain, and ``bool[n, k]``. targets, hypotheses: sentences.
-    errors: of each concept, beyond the target's own. outcome: the byte that a store holds.
+    key: key of the trial. x, y: the n rows, decoded by the domain, and ``bool[n, k]``. targets, hypotheses: sentences.
+    errors: per concept, in excess of the target's. outcome: the byte in the store.
     """
 
     key: jax.Array
@@ -92,7 +92,7 @@ def _lane(trial: Trial, block: int) -> Any:
 
 
 def described(concepts: Any, hypothesis: Any) -> list[str]:
-    """What ``concepts.describe`` says of each hypothesis; without that method, its words."""
+    """Descriptions of the hypotheses by ``concepts.describe``; without that method, their encodings."""
     if (describe := getattr(concepts, "describe", None)) is not None:
         return list(describe(hypothesis))
     return sentences(hypothesis, lambda words: f"the concept of words {words.tolist()}")

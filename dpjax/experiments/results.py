@@ -1,4 +1,4 @@
-"""What a study found: tables, a figure, and the file that holds both."""
+"""The result of a study: tables, a figure, and the file with its data."""
 
 import json
 import tempfile
@@ -19,8 +19,8 @@ LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 class Result:
     """The measurements of a study.
 
-    data: JSON-ready, see `run.measure`; what result.json holds. folder: with the store of its trials, None if it is not
-    at hand; `differences` and `n_star_at` read it.
+    data: JSON-ready, as in result.json, see `run.measure`. folder: with the store of its trials, None if it is
+    not at hand; `differences` and `n_star_at` read it.
     """
 
     def __init__(self, data: Mapping[str, Any], folder: str | Path | None = None):
@@ -33,7 +33,7 @@ class Result:
 
     @staticmethod
     def load(path: str | Path) -> "Result":
-        """From result.json, or from the folder that holds it."""
+        """Reads result.json, given its path or its folder."""
         checks.instance("path", path, (str, Path), "give result.json or its folder", "a path")
         path = Path(path)
         path = path / "result.json" if path.is_dir() else path
@@ -55,7 +55,7 @@ class Result:
 
     @property
     def errors(self) -> pa.Table:
-        """Quantiles of the largest error of a trial: upper ends of the bins in which they lie."""
+        """Quantiles of the largest error of a trial: upper ends of their bins."""
         rows = [row | {"quantile": float(level), "error": error}
                 for row in self.data["points"] for level, error in row["errors"].items()]  # fmt: skip
         return _table(rows, (*LABELS, "n", "quantile", "error"))
@@ -68,7 +68,7 @@ class Result:
 
     @property
     def failures(self) -> pa.Table:
-        """Points that raised, with their tracebacks."""
+        """Points that raised an error, with tracebacks."""
         return _table(self.data.get("failures", []), (*LABELS, "n", "error", "traceback"))
 
     def differences(self, between: str = "learner", confidence: float = 0.95) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Runs a study: for every learner, k and epsilon its n*, its success curve, and the theorem's number."""
+"""Runs a study: n*, the success curve and the theorem's number for every learner, k and epsilon."""
 
 import json
 import traceback
@@ -25,14 +25,14 @@ from dpjax.experiments.store import Store, versions
 from dpjax.experiments.study import Line, Search, Study
 
 LEVELS = (0.5, 0.9, 0.95)
-"""Quantiles of the error that a result has of each point."""
+"""Quantile levels of the error that a result reports per point."""
 Step = Callable[[str, int, int], None]
 
 
 def run(
     study: Study, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False
 ) -> Result:  # fmt: skip
-    """Measures what is not stored in ``out`` yet; writes study.json first and result.json after every line.
+    """Measures everything that is not yet stored in ``out``; writes study.json first and result.json after every line.
 
     engine: what computes tiles, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
     quiet: none.
@@ -157,7 +157,7 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
 
 
 def _tried(line: Line, n: int | None, failures: list[dict[str, Any]], work: Callable[[], Any]) -> Any:
-    """What the work returns; None, and a record, where it raises."""
+    """The value of ``work``; None, with a recorded failure, if it raises."""
     try:
         return work()
     except StoreError:

@@ -1,8 +1,8 @@
-"""The sample complexity n*: the smallest n that works, bracketed by a sequential search with a stated error.
+"""The sample complexity n*: the smallest sufficient n, bracketed by a sequential search with a stated error.
 
 A *trial* at n is one Bernoulli event, "the learner succeeded"; for k concepts the event is "all k concepts are
-good", so the search is the same for every k and pays nothing for it. p(n) is the probability of the event.
-The search walks a grid of n; at each n that it visits it draws trials until an e-process decides.
+good", so the search is the same for every k and needs no union bound. p(n) is the probability of the event.
+The search moves on a grid of n; at each visited n it draws trials until an e-process decides.
 """
 
 import functools
@@ -23,11 +23,11 @@ _SMALLEST = 1e-250  # below it betainc loses digits and then underflows, and the
 
 
 class Evaluate(Protocol):
-    """How the search asks for trials: ``evaluate(n, trials) -> (successes, trials_done)``.
+    """Callback for trials: ``evaluate(n, trials) -> (successes, trials_done)``.
 
     Counts the successes of the first ``trials_done >= trials`` keyed trials at n. ``trials`` may be rounded up
-    (to whole tiles) by a rule that does not look at outcomes; more trials than that are not to be counted, even
-    where a store holds them. Trials at different n must be independent.
+    (to whole tiles) by a rule that does not depend on outcomes; further trials are not to be counted, even
+    if a store holds them. Trials at different n must be independent.
     """
 
     def __call__(self, n: int, trials: int, /) -> tuple[int, int]:
@@ -37,7 +37,7 @@ class Evaluate(Protocol):
 
 @dataclass(frozen=True)
 class Visit:
-    """What was seen at one n. decision: "pass", "fail", or "undecided" where the cap came first."""
+    """The trials at one n. decision: "pass", "fail", or "undecided" if the cap was reached first."""
 
     n: int
     successes: int
@@ -47,13 +47,13 @@ class Visit:
 
 @dataclass(frozen=True)
 class NStar:
-    """A bracket of n*, and what was spent on it.
+    """A bracket of n*, and the trials used.
 
     With probability >= ``confidence``: p(n_low) < 1 - beta and p(n_high) > 1 - beta - gamma. No shape of p is
     assumed. Where p increases, let n*(b) be the smallest n with p(n) >= 1 - b: then n_low < n*(beta) and
-    n*(beta + gamma) <= n_high, so [n_low, n_high] holds an n between n*(beta + gamma) and n*(beta).
+    assumed. If p is increasing, let n*(b) be the smallest n with p(n) >= 1 - b: then n_low < n*(beta) and
 
-    n_low, n_high: neighbours on the grid, unless ``undecided`` n lie between them.
+    n_low, n_high: neighbors on the grid, unless ``undecided`` n lie between them.
     n_low is None: no n of the grid was found to fail. n_high is None: none was found to pass.
     visits: in the order in which they were made. trials_total: the sum of their trials.
     """
@@ -68,7 +68,7 @@ class NStar:
 
     @property
     def undecided(self) -> tuple[int, ...]:
-        """The n inside the bracket that used up the cap, ascending; empty when the bracket is one grid step."""
+        """The n inside the bracket that reached the cap, ascending; empty if the bracket is one grid step."""
         low = -math.inf if self.n_low is None else self.n_low
         high = math.inf if self.n_high is None else self.n_high
         return tuple(sorted(v.n for v in self.visits if v.decision == "undecided" and low < v.n < high))
@@ -77,7 +77,7 @@ class NStar:
 def geometric_grid(low: int, high: int, ratio: float = 2 ** (1 / 8)) -> tuple[int, ...]:
     """The whole numbers nearest to low * ratio**i, without repeats, up to and including ``high``.
 
-    1 <= low <= high, ratio > 1. Small neighbours differ by 1, which may be more than the ratio. The points do not
+    1 <= low <= high, ratio > 1. Small neighbors differ by 1, which may be more than the ratio. The points do not
     depend on ``high``, but for ``high`` itself.
     """
     checks.integer("low", low, 1)
@@ -90,12 +90,12 @@ def geometric_grid(low: int, high: int, ratio: float = 2 ** (1 / 8)) -> tuple[in
 
 
 def log_evidence_below(hits: int, misses: int, bound: float) -> float:
-    """Log of the e-value against "a hit has probability >= bound", after so many independent hits and misses.
+    """Log of the e-value against "a hit has probability >= bound", after this many independent hits and misses.
 
     The mixture of the likelihood ratios of p against ``bound``, over Jeffreys' Beta(1/2, 1/2) cut to p < bound.
     Under the null it is a nonnegative supermartingale that starts at 1, so the probability that it *ever* reaches
-    1/level is at most ``level`` (Ville), whenever it is looked at. Counts in [0, 1e8], bound in (0, 1); the
-    logarithm is right to 1e-6, and always finite.
+    1/level is at most ``level`` (Ville), at any stopping time. Counts in [0, 1e8], bound in (0, 1); the
+    logarithm has error at most 1e-6 and is always finite.
 
     Reference: Robbins, "Statistical methods related to the law of the iterated logarithm", Ann. Math. Stat. 1970.
     """
@@ -113,23 +113,23 @@ def search(
     evaluate: Evaluate, grid: Sequence[int], beta: float, gamma: float, error: float, *, first: int = 64,
     growth: float = 1.3, cap: int | None = None, start: int | None = None, stride: int = 4,
 ) -> NStar:  # fmt: skip
-    """Brackets n* on an ascending grid, wrong with probability at most ``error``; see NStar for the claim.
+    """Brackets n* on an ascending grid; the bracket is wrong with probability at most ``error``, see NStar.
 
-    evaluate: see Evaluate; it is called with growing numbers of trials, and the result is a function of its answers.
+    evaluate: see Evaluate; called with increasing numbers of trials. The result is a function of its values.
     grid: whole numbers >= 1, strictly ascending, for example geometric_grid(16, 65536).
     beta, gamma: in (0, 1), beta + gamma < 1. A visit "fails" on evidence against p >= 1 - beta and "passes" on
         evidence against p <= 1 - beta - gamma. One of the two is false for every p, so each visit ends.
-    first, growth: the evidence is weighed after ``first`` trials, and again whenever they grew by ``growth`` > 1.
-    cap: no further trials at an n that has so many; it is then "undecided" and the search closes in on it from both
-        sides. The claim holds as it stands, with n_low and n_high further apart. None: every visit is decided.
+    first, growth: the evidence is evaluated after ``first`` trials, and each time they grew by ``growth`` > 1.
+    cap: maximum number of trials at an n, which is then "undecided"; the search approaches it from both
+        sides. The claim still holds, with n_low and n_high further apart. None: every visit is decided.
     start: a guess of n*. The search starts at the nearest grid point and gallops from there, in steps of ``stride``
-        grid points, doubled each time, until the answer turns; then it bisects. Large n, which are dear, are seen
-        only if needed. None: bisection of the whole grid.
+            grid points, doubled each time, until the decision changes; then it bisects. Expensive large n are visited
+            only if needed. None: bisection of the whole grid.
 
     The error is split over the visits: each may use what is left of it, divided by the number of visits that can
-    still follow (bisection of K points: at least error / ceil(log2(K + 1)) each). The shares depend only on earlier
-    visits and never add up to more than ``error``, so the claim is a union bound over the visits. Undecided visits can
-    outnumber the plan, and make later shares smaller; none is 0, for what uses up the error ends the search.
+    still follow (bisection of K points: at least error / ceil(log2(K + 1)) each). The splits depend only on earlier
+    visits and sum to at most ``error``, so the claim is a union bound over the visits. There may be more undecided
+    visits than planned, which makes later splits smaller; none is 0, since the search ends when the error is used up.
     """
     points = _grid(grid)
     for name, value in (("beta", beta), ("gamma", gamma), ("error", error)):
@@ -182,18 +182,18 @@ class _Plan:
         return self._up(open_[1], high) if high - open_[1] > 1 else None
 
     def _down(self, low: int, top: int) -> int:
-        """Inside (low, top): a gallop from the start while nothing has failed, else the middle."""
+        """Inside (low, top): a gallop from the start until an index has failed, then the middle."""
         step = max((self.start or 0) - top, 0) + self.stride
         return top - step if self.start is not None and low < 0 and top - step >= 0 else (low + top) // 2
 
     def _up(self, bottom: int, high: int) -> int:
-        """Inside (bottom, high): a gallop from the start while nothing has passed, else the middle."""
+        """Inside (bottom, high): a gallop from the start until an index has passed, then the middle."""
         step = max(bottom - (self.start or 0), 0) + self.stride
         galloping = self.start is not None and high == self.size and bottom + step < self.size
         return bottom + step if galloping else (bottom + high) // 2
 
     def _worst(self, low: int, high: int, open_: tuple[int, ...]) -> int:
-        """The most visits that can still follow when each is decided."""
+        """The maximum number of further visits if each is decided."""
         index = self.choose(low, high, open_)
         if index is None:
             return 0
@@ -201,7 +201,7 @@ class _Plan:
 
 
 def _after(low: int, high: int, open_: tuple[int, ...], index: int, decision: str) -> _State:
-    """The state after a visit. The undecided indices all stay inside the bracket, or all leave it."""
+    """The state after a visit. Either all undecided indices stay inside the bracket, or all leave it."""
     if decision == "undecided":
         return low, high, (min(index, *open_), max(index, *open_)) if open_ else (index, index)
     low, high = (index, high) if decision == "fail" else (low, index)
@@ -224,7 +224,7 @@ def _decide(
 
 
 def _ask(evaluate: Evaluate, n: int, target: int, old_successes: int, old_trials: int) -> tuple[int, int]:
-    """``evaluate(n, target)`` as Python integers, refused where it cannot be a longer prefix of the same trials."""
+    """``evaluate(n, target)`` as Python integers; InputError if it is not a longer prefix of the same trials."""
     answer = evaluate(n, target)
     successes, trials = (operator.index(count) for count in answer)
     if trials < target or not old_successes <= successes <= old_successes + trials - old_trials:
@@ -259,7 +259,7 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 
 def _grid(grid: Sequence[int]) -> tuple[int, ...]:
-    """The grid as Python integers, refused unless it ascends from 1 or more."""
+    """The grid as Python integers; InputError unless it ascends from 1 or more."""
     points = tuple(operator.index(n) for n in grid)
     if not points or points[0] < 1 or any(a >= b for a, b in itertools.pairwise(points)):
         raise InputError(

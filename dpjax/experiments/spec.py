@@ -1,4 +1,4 @@
-"""An object as a configuration would write it, so that what made a result can be built again from the result."""
+"""Converts objects to configuration data, from which they can be built again."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def spec_of(value: Any, name: str = "value") -> Any:
     Dataclasses and named tuples are {"use": path, "fields": {...}}, enums {"enum": path, "member": name}, arrays
     packed, functions and classes {"name": path}, sets {"set": [...]}, floats that JSON lacks {"float": text}.
 
-    Raises InputError for what cannot be named, such as a lambda.
+    Raises InputError for values without a name, such as a lambda.
     """
     if isinstance(value, Enum):
         return {"enum": path_of(type(value), name), "member": value.name}
@@ -67,7 +67,7 @@ def setting_spec(setting: Any) -> dict[str, Any]:
 
 
 def path_of(thing: Any, name: str) -> str:
-    """How a configuration names a class or function: alone if it is public, else module:object."""
+    """The name of a class or function in a configuration: alone if it is public, else module:object."""
     own: str = thing.__qualname__
     if public_names().get(own) is thing:
         return own

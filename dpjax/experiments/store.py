@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet file a cell, named by the hash of its configuration.
+"""Results on disk: one Parquet file per cell, named by the hash of its configuration.
 
 A cell is one point of a study. It holds whole numbers, one row a trial, and is a prefix of the trials 0, 1, 2, ...: a
 checkpoint is a shorter prefix. Equal configurations with equal rows give equal bytes, in whatever steps the rows came.
@@ -69,7 +69,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Status:
-    """What a store holds: cells, their rows, and the files that cannot be used."""
+    """The content of a store: cells, their rows, and unusable files."""
 
     cells: int
     trials: int
@@ -113,13 +113,13 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Gives the lock back; the store cannot write any more."""
+        """Releases the lock; the store cannot write any more."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def path(self, config: Mapping[str, Any]) -> Path:
-        """Where the cell of this configuration is, or would be."""
+        """The path of the cell of this configuration, whether it exists or not."""
         name = cell_hash(config)
         return self._cells / name[:2] / f"{name}.parquet"
 
@@ -305,7 +305,7 @@ def _hash_of(text: str) -> str:
 
 @cache
 def _version(name: str) -> str:
-    """As it was when it was first asked for: of the code that runs, whatever is installed meanwhile."""
+    """The version at the first call, i.e. of the running code, even if another version is installed later."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -313,7 +313,7 @@ def _version(name: str) -> str:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """``value`` with nothing in it but what JSON has, floats tagged."""
+    """``value`` reduced to JSON types, with tagged floats."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):

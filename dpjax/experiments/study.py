@@ -1,4 +1,4 @@
-"""A study: learners on a task, over k, epsilon and n; what a TOML file or the command line writes down, as a value."""
+"""A study as a value: learners on a task, over k, epsilon and n, as in a TOML file or on the command line."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _ACCURACY = Accuracy(0.1, 0.1)
 
 @dataclass(frozen=True)
 class Search:
-    """How n* is found.
+    """Settings of the search for n*.
 
     n_min, n_max: the sample sizes considered. gamma: resolution, n_low succeeds with less than 1 - beta, n_high with
     more than 1 - beta - gamma. confidence: of each bracket, and of each curve's simultaneous band.
@@ -48,7 +48,7 @@ class Search:
         checks.probability("search.confidence", self.confidence)
 
     def grid(self) -> tuple[int, ...]:
-        """The n that may be visited."""
+        """The candidate values of n."""
         return geometric_grid(self.n_min, self.n_max, 2 ** (1 / self.steps_per_doubling))
 
 
@@ -64,7 +64,7 @@ class Line:
         return self.setting.learner.sample_size(*self._goal)
 
     def guarantee(self) -> Guarantee | None:
-        """What the learner's plan spends, for the theorem's n where it matters."""
+        """The guarantee of the learner's plan, for the theorem's n if the plan depends on n."""
         learner = self.setting.learner
         return learner.guarantee(learner.plan(*self._goal))
 
@@ -74,7 +74,7 @@ class Line:
         return Privacy(setting.epsilon, setting.delta), Accuracy(setting.alpha, setting.beta)
 
     def labels(self) -> dict[str, Any]:
-        """The fields by which a result names the curve."""
+        """The fields that identify the curve in a result."""
         names = ("k", "epsilon", "delta", "alpha", "beta")
         return {"learner": self.name} | {name: getattr(self.setting, name) for name in names}
 

@@ -1,4 +1,4 @@
-"""What is learned from which examples: a concept class, a distribution, targets, and noise on the labels."""
+"""A learning task: a concept class, a distribution of examples, targets, and label noise."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -24,21 +24,21 @@ _ROWS = 1 << 20
 
 @register_pytree_with_keys_class
 class Task:
-    """Examples from a distribution, labelled by k targets drawn uniformly and independently from a set.
+    """Examples from a distribution, labeled by k targets drawn uniformly and independently from a set.
 
-    A pytree: the class is static; distribution, targets and noise are traced, so that another task of the same shapes
-    compiles nothing.
+    A pytree: the class is static; distribution, targets and noise are traced, so another task with the same shapes
+    does not recompile.
 
     Args:
       concepts: a concept class, see `dpjax.concepts.base`.
-      distribution: over the class's domain, with ``draw(key, count)``, and ``total`` where the class measures errors in
+      distribution: over the class's domain, with ``draw(key, count)``, and ``total`` if the class measures errors in
         its units.
-      targets: the set, numbers of concepts or encoded concepts ``uint32[c, limbs]``; by default
-        ``concepts.targets_under(distribution, 64)`` where the class has it, else ``concepts.targets(64)``.
-      noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is
-        what a hypothesis errs beyond it.
+      targets: the set, indices of concepts or encoded concepts ``uint32[c, limbs]``; by default
+        ``concepts.targets_under(distribution, 64)`` if the class has it, else ``concepts.targets(64)``.
+      noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is the
+        excess error over it.
 
-    Raises InputError where the parts do not fit each other.
+    Raises InputError if the parts do not fit together.
     """
 
     concepts: Any
@@ -58,20 +58,20 @@ class Task:
 
     @property
     def noise(self) -> float:
-        """The rate at which labels are flipped, to within 2**-33."""
+        """The rate at which labels are flipped, up to 2**-33."""
         return 0.0 if self.flips is None else int(self.flips) / 2**32
 
     def tree_flatten_with_keys(self) -> Any:
-        """Leaves: of the distribution, the targets and the noise."""
+        """Leaves: the distribution, the targets and the noise."""
         return [(GetAttrKey(name), getattr(self, name)) for name in _LEAVES], self.concepts
 
     def tree_flatten(self) -> Any:
-        """The same without their names."""
+        """The same without names."""
         return [getattr(self, name) for name in _LEAVES], self.concepts
 
     @classmethod
     def tree_unflatten(cls, concepts: Any, leaves: Any) -> "Task":
-        """From any leaves, unchecked."""
+        """Constructs the task from any leaves, without validation."""
         made = object.__new__(cls)
         made._fill(concepts, *leaves)
         return made
@@ -80,13 +80,13 @@ class Task:
         vars(self).update(concepts=concepts, distribution=distribution, targets=targets, flips=flips)
 
     def draw(self, key: Array, n: Any, k: int = 1, capacity: int | None = None) -> tuple[Sample, Hypothesis]:
-        """n labelled examples in a buffer, and the k targets of their label columns.
+        """n labeled examples in a buffer, and the k targets of their label columns.
 
         Args:
-          key: consumed. Targets, elements and flips have streams of their own.
-          n: ``int32[]`` or a plain number, 0 to capacity; more rows only add to fewer.
-          k: static; the first targets do not depend on how many follow.
-          capacity: static rows of the buffer; by default n, which then has to be a plain number.
+          key: consumed. Targets, elements and flips have separate streams.
+          n: ``int32[]`` or a plain number, 0 to capacity; a larger n extends the rows of a smaller one.
+          k: static; the first targets do not depend on k.
+          capacity: static rows of the buffer; by default n, which then must be a plain number.
         """
         of_target, of_sample, of_noise = keys.streams(key, "target", "sample", "noise")
         if capacity is None:
@@ -100,12 +100,12 @@ class Task:
         x = self.distribution.draw(of_sample, capacity)
         y = self.concepts.predict(target, x)
         if self.flips is not None:
-            words = jax.vmap(lambda own: random.words(own, (capacity,))[0], out_axes=1)  # columns of their own
+            words = jax.vmap(lambda own: random.words(own, (capacity,))[0], out_axes=1)  # a separate stream per column
             y = y ^ (words(keys.per_index(of_noise, k)) < self.flips)
         return Sample(x, y, jnp.arange(capacity, dtype=jnp.int32) < n), target
 
     def draw_targets(self, key: Array, k: int) -> Hypothesis:
-        """k concepts of the set."""
+        """k concepts drawn from the set."""
         targets = jnp.asarray(self.targets)
         bound = jnp.asarray([targets.shape[0]], jnp.uint32)
         index = random.randint_below(key, bound, (checks.integer("k", k, 1),))[:, 0].astype(jnp.int32)
@@ -121,22 +121,22 @@ class Task:
             return jnp.where(valid & (share <= 1), share, jnp.nan).astype(jnp.float32)
 
     def mass(self, found: Any, target: Hypothesis) -> tuple[Array, Array]:
-        """On which they differ, ``uint64[k]`` in units, and whether it is an error; 64-bit types enabled."""
+        """Mass of the disagreement, ``uint64[k]`` in units, and whether it is valid; 64-bit types enabled."""
         return as_mass(self.concepts.error(self.distribution, found, target))
 
     @cached_property
     def total(self) -> int:
-        """The units of all errors, on the host."""
+        """The number of units of probability 1, on the host."""
         return SHARES if self._in_shares else int(self.distribution.total)
 
     @property
     def scale(self) -> Fraction:
-        """What an error of the hypothesis itself counts: 1 less twice the noise."""
+        """Factor from a hypothesis's disagreement with the target to its excess error: 1 minus twice the noise."""
         return Fraction(1) if self.flips is None else 1 - Fraction(int(self.flips), 2**31)
 
     @cached_property
     def digest(self) -> str:
-        """What the task is, 64 hexadecimal digits: of class, distribution, targets and noise."""
+        """Digest of class, distribution, targets and noise, 64 hexadecimal digits."""
         return digest([self.concepts, self.distribution, self.targets, self.flips], "task")
 
     @cached_property
@@ -163,7 +163,7 @@ class Task:
         return float(self.distribution.total)
 
     def _shapes(self) -> tuple[Any, Any]:
-        """Of a sample of two rows with one label column, and of the error of its target."""
+        """Shapes of a sample of two rows with one label column, and of the error of its target."""
 
         def run(task: Task) -> tuple[Any, Any]:
             sample, target = task.draw(keys.root(0), 2)
@@ -195,7 +195,7 @@ _LEAVES = ("distribution", "targets", "flips")
 def noise_of(rate: float) -> np.uint32:
     """A rate in [0, 1/2) as a multiple of 2**-32."""
     if not 0 <= checks.number("noise", rate) < 0.5:
-        raise InputError("noise", "a rate in [0, 1/2)", repr(rate), "flip fewer labels: at 1/2 they say nothing")
+        raise InputError("noise", "a rate in [0, 1/2)", repr(rate), "flip fewer labels: at 1/2 they are random")
     return np.uint32(min(round(rate * 2**32), 2**31 - 1))
 
 
@@ -209,7 +209,7 @@ def _default(concepts: Any, distribution: Any) -> Any:
 
 
 def _encoded(concepts: Any, targets: Any) -> Array:
-    """``uint32[c, limbs]`` of encoded concepts, or of a list of their numbers."""
+    """``uint32[c, limbs]`` of encoded concepts, or of a list of their indices."""
     if not isinstance(targets, Iterable) and not hasattr(targets, "dtype"):
         raise InputError("targets", "numbers of concepts, or encoded ones", repr(targets), "give a list")
     given = targets if hasattr(targets, "dtype") else np.asarray(list(targets), dtype=object)

@@ -20,7 +20,7 @@ from dpjax.learners import Learner
 @register_dataclass
 @dataclass(frozen=True)
 class Point:
-    """The numbers of one point of a study, all traced.
+    """The traced numbers of one point of a study.
 
     identity: ``uint32[2]``, what the trials' keys are derived from. n: ``int32[]``. plan: the learner's.
     bounds: ``uint32[edges + 1, 2]``, see `errors.limits`.
@@ -33,7 +33,7 @@ class Point:
 
 
 class Outcome(NamedTuple):
-    """All that happens in a trial. mass: of each hypothesis, ``uint64[k]``; valid: ``bool[k]``."""
+    """All values of a trial. mass: error of each hypothesis, ``uint64[k]``; valid: ``bool[k]``."""
 
     sample: Sample
     target: Hypothesis
@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What is compiled: a learner, the number of concepts and the capacity of the sample. Equal by value.
+    """The static part of a program: a learner, the number of concepts and the capacity. Equal by value.
 
     Args:
       learner: any `Learner` of the task's class.
@@ -57,17 +57,17 @@ class Trial:
     capacity: int = 1
 
     def __call__(self, key: Array, task: Task, point: Point) -> Array:
-        """``uint8[]``: the bin of the largest of the k errors, see `errors`; an integer, whatever batch it runs in."""
+        """``uint8[]``: the bin of the largest of the k errors, see `errors`; an integer, independent of the batch."""
         return self.byte(self.run(key, task, point), point)
 
     def byte(self, outcome: Outcome, point: Point) -> Array:
-        """``uint8[]``: what is stored of an outcome."""
+        """``uint8[]``: the stored byte of an outcome."""
         with jax.enable_x64(True):
             silent = getattr(outcome.found, "outcome", jnp.zeros(1, jnp.int32)) < 0
             return binned(outcome.mass, silent, outcome.valid, jnp.asarray(point.bounds))
 
     def run(self, key: Array, task: Task, point: Point) -> Outcome:
-        """The same trial with everything in it. Data and learner have streams of the key; none depends on the other."""
+        """The same trial with all its values. Data and learner use separate streams of the key."""
         of_data, of_learner = keys.streams(key, "data", "learner")
         sample, target = task.draw(of_data, point.n, self.k, self.capacity)
         found = self.learner.learn(of_learner, sample, point.plan)

@@ -1,4 +1,4 @@
-"""Private learners and what they are compared with. One learner a file; `base.Learner` is what each of them is."""
+"""Private learners, one per file. The protocol that each of them implements is `base.Learner`."""
 
 from .base import Learner as Learner
 from .base import database as database

@@ -1,4 +1,4 @@
-"""What every learner is: four faces of one algorithm that must agree."""
+"""The learner protocol: plan, learn, guarantee and sample_size describe one algorithm and must agree."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -29,15 +29,15 @@ Pairs = list[tuple[Sample, Sample]]
 class Learner(Protocol):
     """A frozen dataclass, equal by value, without state and without a budget: its fields are structure.
 
-    `plan` fixes on the host every number that a budget and an accuracy decide, `learn` runs with the plan, `guarantee`
-    adds up the plan's own numbers. `learn` is pure, jittable and total: it answers for every database, realizable or
-    not, empty or not, and is as private as `guarantee` says on all of them. To add a learner, write one file and export
-    it from `dpjax.learners`; the conformance tests then run it without another line.
+    `plan` computes on the host every number that depends on the budget and the accuracy, `learn` runs with the plan,
+    and `guarantee` composes the costs of the plan's numbers. `learn` is pure, jittable and total: it returns a
+    hypothesis for every database, realizable or not, empty or not, and `guarantee` holds for all of them. To add a
+    learner, write one file and export it from `dpjax.learners`; the conformance tests then include it.
 
-    A learner may say as ``passes`` (int) about how often it goes through its rows: the more, the fewer trials share a
-    tile. Without it one pass is assumed. ``for_concepts(k)`` is the learner of k concepts that it belongs to; without
-    it k runs are composed. ``exponent_of_k`` is the power of k in its theorem's sample size, logarithms left out.
-    ``own_points`` (bool): whether ``x`` may have a column of elements for each concept.
+    Optional attributes. ``passes`` (int): approximate number of passes over the rows, 1 by default; with more passes
+    fewer trials are put in one tile. ``for_concepts(k)``: the corresponding learner of k concepts; without it k
+    independent runs are composed. ``exponent_of_k``: the power of k in the theorem's sample size, without logarithms.
+    ``own_points`` (bool): whether ``x`` may have one column of elements per concept.
     """
 
     @property
@@ -50,28 +50,28 @@ class Learner(Protocol):
 
     @property
     def spends(self) -> Spends:
-        """What it spends whatever its budget: "pure", "bounded range" (and pure) or "approximate"."""
+        """Kind of guarantee at any budget: "pure", "bounded range" (which is pure) or "approximate"."""
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
-        """Every number that `learn` needs, rounded towards less spending: a class made by `core.plans.plan_type`.
+        """Computes every number that `learn` needs, rounded toward less spending: a `core.plans.plan_type` instance.
 
-        n: public rows, where the plan may use them; without it the theorem's. InputError for what cannot be planned.
+        n: public number of rows, if the plan may use it; otherwise the theorem's. InputError if no plan exists.
         """
 
     def learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
-        """k hypotheses from one k-labelled sample. ``key`` is consumed."""
+        """k hypotheses from one k-labeled sample. ``key`` is consumed."""
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]``."""
 
     def guarantee(self, plan: Any) -> Guarantee | None:
-        """What the numbers of the plan spend, as a tree, on the host; None for a learner that is not private."""
+        """The privacy cost of the plan's numbers as a tree, on the host; None for a learner that is not private."""
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The theorem's n, with its constants, on the host."""
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """Pairs of neighbouring samples of ``rows`` >= 1 rows that stress the guarantee."""
+        """Pairs of neighboring samples of ``rows`` >= 1 rows that stress the guarantee."""
 
 
 def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
@@ -88,7 +88,7 @@ def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: 
 
 
 def _kind_of_plan(cls: Any) -> Any:
-    """What the annotation of `plan` says that it returns, its own or else inherited; None without one."""
+    """The type in the return annotation of `plan`, own or inherited; None without an annotation."""
     for plan in (vars(base).get("plan") for base in cls.__mro__):
         if "return" in (notes := getattr(plan, "__annotations__", {})):
             found = notes["return"] or type(None)
@@ -113,7 +113,7 @@ def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -
     for name, like in (("x", "uint32[capacity, limbs]"), ("y", "bool[capacity, k]"), ("mask", "bool[capacity]")):
         part, dtype = getattr(sample, name), like.partition("[")[0]
         given, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
-        more = len(shape) - like.count(",") - 1  # each column may have elements of its own
+        more = len(shape) - like.count(",") - 1  # each label column may have its own elements
         if given != dtype or more < 0 or (more and name != "x") or shape[:1] != np.shape(sample.mask)[:1]:
             advice = "make samples with dpjax.learners.database"
             raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{given}{shape}", advice)
@@ -128,7 +128,7 @@ def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -
 
 
 def limbs_of(x: Any, domain: Any) -> None:
-    """Refuses elements that are not encoded: ``uint32[..., limbs]``."""
+    """Raises InputError unless the elements are encoded, ``uint32[..., limbs]``."""
     if np.ndim(x) < 1 or np.shape(x)[-1] != domain.limbs:
         raise InputError("x", f"rows of {domain.limbs} limbs", f"shape {np.shape(x)}", "encode them: domain.encode")
 
@@ -139,7 +139,7 @@ def _sized(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy) ->
 
 
 def require_learner(learner: Any) -> None:
-    """Refuses what has not the faces of a learner, and a class in place of an instance."""
+    """Raises InputError unless ``learner`` is an instance that has the members of the protocol."""
     if isinstance(learner, type):
         raise InputError("learner", "an instance", f"the class {learner.__name__}", f"call it: {learner.__name__}(...)")
     if missing := [face for face in ("concepts", "plan", "learn", "guarantee", "spends") if not hasattr(learner, face)]:
@@ -153,12 +153,12 @@ def _behind(door: Callable, method: Callable) -> Callable:
 
 
 class OfClass:
-    """What learners share that predict as their class does.
+    """Base of learners whose hypotheses are evaluated by their concept class.
 
     A subclass is a static pytree node: a learner may be an argument of a jitted function.
 
-    Of a subclass `plan`, `guarantee`, `learn` and the sample sizes check what they are given, in this one place. A row
-    beyond the domain counts as the domain's last element, and an empty buffer as one with room for a row.
+    The methods `plan`, `guarantee`, `learn` and the sample sizes of a subclass validate their arguments in this class.
+    A row outside the domain is treated as the domain's last element, an empty buffer as a buffer for one row.
     """
 
     def __init_subclass__(cls, **how: Any) -> None:
@@ -169,7 +169,7 @@ class OfClass:
             "agnostic_sample_size": _sized,
         }  # fmt: skip
         if "plan" in vars(cls) and _kind_of_plan(cls) is None:
-            raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", "write -> MyPlan, to refuse others")
+            raise InputError(f"{cls.__name__}.plan", "a return annotation", "none", "annotate plan, such as -> MyPlan")
         for name, door in doors.items():
             if name in vars(cls):
                 setattr(cls, name, _behind(door, vars(cls)[name]))
@@ -180,56 +180,56 @@ class OfClass:
         return self.concepts.predict(hypothesis, x)
 
     def hard_neighbors(self: Any, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled."""
+        """Samples of identical rows in which one row is moved or relabeled."""
         return flipped_label_pairs(self.concepts.domain, rows)
 
 
 class OfColumns(OfClass):
-    """What learners of k columns share; a subclass has ``k``."""
+    """Base of learners of k label columns; a subclass has a field ``k``."""
 
     def for_concepts(self: Any, k: int) -> Any:
         """The same learner with another ``k``."""
         return replace(self, k=k)
 
     def check_columns(self: Any, sample: Sample) -> None:
-        """Refuses a sample of another number of label columns."""
+        """Raises InputError for a sample with a different number of label columns."""
         if sample.y.shape[1] != self.k:
             raise InputError("labels", f"{self.k} concepts", f"{sample.y.shape[1]}", "make k the number of columns")
 
     def hard_neighbors(self: Any, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled in every column at once."""
+        """Samples of identical rows in which one row is moved, or relabeled in every column at once."""
         return flipped_label_pairs(self.concepts.domain, rows, self.k)
 
 
 class OfLearner(OfColumns):
-    """What learners share that run another one; a subclass has ``learner`` and ``k``."""
+    """Base of learners that run another learner; a subclass has fields ``learner`` and ``k``."""
 
     @property
     def neighboring(self: Any) -> Neighboring:
-        """The learner's."""
+        """The relation of the inner learner."""
         return self.learner.neighboring
 
     @property
     def concepts(self: Any) -> ConceptClass:
-        """The learner's."""
+        """The concept class of the inner learner."""
         return self.learner.concepts
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
-        """As the learner does."""
+        """The prediction of the inner learner."""
         return self.learner.predict(hypothesis, x)
 
 
 def require_pieces(concepts: Any, learner: str) -> None:
-    """Refuses a class whose concepts cannot be listed by their errors."""
+    """Raises InputError for a class without level sets of the empirical error (``pieces``)."""
     if not hasattr(concepts, "pieces"):
         raise InputError(
-            "concepts", f"a class with pieces for {learner}, whose concepts can be listed by their errors",
+            "concepts", f"a class with level sets of the error (pieces), which {learner} needs",
             type(concepts).__name__, "choose a learner of this class: see `dpjax list`",
         )  # fmt: skip
 
 
 def replace_one_only(neighboring: Neighboring, why: str) -> None:
-    """Refuses another relation for a learner that is private only where n is public."""
+    """Raises InputError unless the relation is REPLACE_ONE, for learners that need a public n."""
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError("neighboring", "Neighboring.REPLACE_ONE", str(neighboring), why)
 
@@ -267,7 +267,7 @@ def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None
 
 
 def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1) -> Pairs:
-    """Neighbours that differ in one row: all rows alike but one, moved or relabelled in all columns."""
+    """Neighbors that differ in one row: all rows identical but one, moved or relabeled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1
     pairs = []

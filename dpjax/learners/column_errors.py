@@ -1,4 +1,4 @@
-"""Errors of many hypotheses on many label columns at once, as one matrix product of whole numbers."""
+"""Errors of many hypotheses on many label columns, as one exact matrix product."""
 
 import jax
 import jax.numpy as jnp
@@ -7,14 +7,14 @@ from jax import Array
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
 
-_CELLS = 1 << 22  # rows x columns that are worked on at once
+_CELLS = 1 << 22  # rows x columns per block
 _MOST_ROWS = 1 << 24
 
 
 def column_errors(says: Array, sample: Sample) -> Array:
     """``int32[k, h]``: rows on which hypothesis i, ``says[:, i]`` of ``bool[n, h]``, differs from column j.
 
-    float32 holds every whole number on the way, so the order of summation does not matter. At most 2**24 rows.
+    Sums of integers are exact in float32 here, so the order of summation does not matter. At most 2**24 rows.
     """
     if sample.capacity > _MOST_ROWS:
         raise InputError("capacity", f"at most {_MOST_ROWS} rows", str(sample.capacity), "take a part of the sample")

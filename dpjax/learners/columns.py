@@ -1,4 +1,4 @@
-"""The learner of k concepts that belongs to a learner."""
+"""The learner of k concepts that corresponds to a learner."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from dpjax.learners.independent import Independent
 
 
 def for_concepts(learner: Any, k: int) -> Learner:
-    """What ``learner.for_concepts(k)`` says; without such a method `Independent` runs under optimal composition.
+    """``learner.for_concepts(k)``; for a learner without that method, `Independent` under optimal composition.
 
-    A learner of one concept is itself for k = 1.
+    A learner of one concept is returned unchanged for k = 1.
     """
     checks.integer("k", k, 1)
     if (own := getattr(learner, "for_concepts", None)) is not None:

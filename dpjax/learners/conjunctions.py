@@ -1,4 +1,4 @@
-"""Learning an AND or an OR of a few literals by a private set cover."""
+"""Learning a conjunction or a disjunction of few literals by a private set cover."""
 
 from dataclasses import dataclass
 from math import log
@@ -18,17 +18,18 @@ from dpjax.theory import set_cover as theory
 
 @dataclass(frozen=True)
 class ConjunctionLearner(Covering):
-    """SetCoverLearner over literals: in each round one that contradicts many negatives and (nearly) no positives.
+    """Set cover by literals: each round selects one that contradicts many negatives and (nearly) no positives.
 
-    What it contradicts is gone; the AND of all is returned. For disjunctions all is complemented: literals that many
-    positives and few negatives satisfy, and their OR. What is returned has up to as many literals as rounds.
+    The contradicted rows are removed; the AND of the selected literals is returned. For disjunctions the roles are
+    swapped: the literals are true for many positives and few negatives, and their OR is returned. The hypothesis has at
+    most as many literals as there are rounds.
 
     Args:
       rounds, noisy: see `Covering`.
       concepts: conjunctions or disjunctions.
-      literals: k, the most literals of a target that the theorem is for.
+      literals: k, the largest number of literals in a target that the theorem covers.
 
-    Privacy: (epsilon, delta) under ``neighboring``, for every sample: the stopping game of all rounds.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable`, for targets of at most k literals.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 3,
       with the accounting corrected.
@@ -49,36 +50,36 @@ class ConjunctionLearner(Covering):
 
     @property
     def members(self) -> int:
-        """The literals of a target."""
+        """The number of literals in a target, k."""
         return self.literals
 
     @property
     def passes(self) -> int:
-        """How often the rows are gone through."""
+        """Approximate number of passes over the rows."""
         return self.likely_rounds
 
     def offset(self, rounds: int, accuracy: Accuracy) -> float:
-        """What noise hardly exceeds, or late rounds would hit whatever they can."""
+        """Offset that the noise rarely exceeds, so that noise alone does not make late rounds select a literal."""
         return log(4 * rounds / checks.probability("beta", float(accuracy.beta)))
 
     @property
     def functions(self) -> Literals:
-        """Literals, and the two constants."""
+        """All literals and the two constants."""
         return Literals(self.concepts.dimension, self.concepts.label)
 
     def concept_of(self, chosen: Array) -> Array:
-        """Their AND or OR."""
+        """The AND or OR of the selected literals."""
         return self.concepts.of_literals(chosen)
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """All literals; ANDs or ORs of at most ``rounds``."""
+        """Logarithms of the numbers of literals and of ANDs or ORs of at most ``rounds`` of them."""
         return self.functions.size, theory.log_conjunctions(self.concepts.dimension, rounds)
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled; and rows that one literal separates, the last of them changed."""
+        """Identical rows, one moved or relabeled; and rows that one literal separates, with the last one changed."""
         checks.integer("rows", rows, 1)
         domain, hit = self.concepts.domain, self.concepts.label
-        inside, outside = (domain.size - 2, domain.size - 1) if not hit else (1, 0)  # only v_0 tells them apart
+        inside, outside = (domain.size - 2, domain.size - 1) if not hit else (1, 0)  # they differ in v_0 only
         values = np.array([inside if i % 2 else outside for i in range(rows)], object)
         labels = np.where(values == inside, hit, not hit)
         values[-1], labels[-1] = outside, not hit

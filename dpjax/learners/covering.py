@@ -1,4 +1,4 @@
-"""What the learners by private set cover share: all rounds, their plans and guarantees, pairs that stress them."""
+"""Base classes of the learners by private set cover: rounds, plans, guarantees and pairs of neighbors."""
 
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -24,11 +24,11 @@ _USUAL_ALPHA = 0.1
 
 
 class Covering(OfClass, ABC):
-    """Base of frozen dataclasses with these fields; a subclass says what is covered with what.
+    """Base of frozen dataclasses with these fields; a subclass defines the examples and the covering family.
 
     Args:
-      rounds: None for the planner's.
-      noisy: publish noisy counts, where otherwise exact ones are kept.
+      rounds: number of rounds; None if the planner chooses it.
+      noisy: use noisy counts instead of exact ones.
     """
 
     concepts: Any
@@ -36,69 +36,69 @@ class Covering(OfClass, ABC):
     neighboring: Neighboring
     noisy: bool
     what: ClassVar[str]
-    """What the rows are covered with, a format of the concepts."""
+    """Format string that names the covering family, filled with the concepts."""
     spends: ClassVar[Spends] = "approximate"
     runs: ClassVar[tuple[str, ...]] = ("dpjax.mechanisms.cover.set_cover", "dpjax.mechanisms.cover.cover_guarantee")
 
     @property
     @abstractmethod
     def members(self) -> int:
-        """k of the score: the most members of the family that the theorem's targets are made of."""
+        """k in the score: the largest number of members of the family in a target of the theorem."""
 
     @property
     @abstractmethod
     def functions(self) -> Any:
-        """The family that is chosen from."""
+        """The base family of the exponential mechanism."""
 
     @abstractmethod
     def concept_of(self, chosen: Any) -> Array:
-        """The words of the concept made of the functions chosen."""
+        """The encoded concept for the selected functions."""
 
     @abstractmethod
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """(functions, log_hypotheses) of `theory.set_cover.realizable`."""
+        """The logarithms ``functions`` and ``log_hypotheses`` of `theory.set_cover.realizable`."""
 
     @property
     def likely_rounds(self) -> int:
-        """The rounds, or those for alpha = 0.1 where the planner chooses them."""
+        """The number of rounds, or the planner's number for alpha = 0.1."""
         return self.rounds or theory.rounds_for(self.members, _USUAL_ALPHA)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
-        """`theory.set_cover.rounds_for` rounds, if none are given, and the largest coefficient that they may have.
+        """`theory.set_cover.rounds_for` rounds, unless given, and the largest coefficient that the budget allows.
 
-        The rounds depend on alpha alone, so that a sweep of epsilon or delta has one program; n does not matter.
+        The rounds depend on alpha only, so a sweep over epsilon or delta compiles one program; n is not used.
         """
         rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds
         variant = "noisy" if self.noisy else "noise_free"
         return cover_plan(privacy, rounds, self.members, self.neighboring, variant, self.offset(rounds, accuracy))
 
     def offset(self, rounds: int, accuracy: Accuracy) -> float:
-        """What is taken off noisy counts, in scales of their noise."""
+        """The offset subtracted from noisy counts, in scales of the noise."""
         return 0.5
 
     def learn(self, key: Array, sample: Sample, plan: CoverPlan) -> Hypothesis:
-        """One concept, of words for each round; an empty sample gives functions at random."""
+        """One concept, encoded with one function per round; an empty sample gives random functions."""
         label = single_column(sample, type(self).__name__)
         target, other = sample.mask & (label == self.concepts.label), sample.mask & (label != self.concepts.label)
         chosen, _ = set_cover(key, self.functions, self.rows(sample.x), target, other, plan)
         return Hypothesis.of(self.concept_of(chosen)[None])
 
     def rows(self, x: Array) -> Array:
-        """The elements as the family takes them."""
+        """The elements in the encoding that the family expects."""
         return x
 
     def guarantee(self, plan: CoverPlan) -> Guarantee:
-        """All rounds together, over what one spends."""
+        """The guarantee of all rounds together, relative to the cost of one round."""
         return cover_guarantee(plan, self.neighboring, f"set cover, {plan.rounds} {self.what.format(self.concepts)}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.set_cover.realizable` with the numbers of the plan; InputError where the rounds are too few."""
+        """`theory.set_cover.realizable` with the plan's numbers; InputError if there are too few rounds."""
         plan = self.plan(privacy, accuracy)
         numbers = plan.coefficient, accuracy.alpha, accuracy.beta, plan.scale, plan.offset
         return theory.realizable(*self.log_sizes(plan.rounds), plan.k, plan.rounds, *map(float, numbers))
 
     def related(self, pairs: Pairs, rows: int) -> Pairs:
-        """Pairs that differ in the last of ``rows`` rows; under ADD_OR_REMOVE_ONE each of them against none."""
+        """Pairs that differ in the last of ``rows`` rows; under ADD_OR_REMOVE_ONE that row is removed instead."""
         if self.neighboring is Neighboring.REPLACE_ONE:
             return pairs
         present = jnp.arange(rows) < rows - 1
@@ -106,18 +106,18 @@ class Covering(OfClass, ABC):
 
 
 class CoveringPlane(Covering):
-    """Base of those over a grid, whose families are cuts of the plane; ``family`` replaces the default one."""
+    """Base of set cover over a grid with families of halfplanes or triangles; ``family`` replaces the default one."""
 
     k: int | None
     family: Family | None
 
     def check(self, kind: type, edges: int, usual: bool, names: str) -> None:
-        """Refuses other concepts, numbers below 1, and a family beside numbers of its own or not of ``edges`` cuts."""
+        """Validates the concepts, the positive integers, and a given family: ``edges`` cuts, no other sizes."""
         checks.instance("concepts", self.concepts, kind, "use another learner for other classes")
         checks.whole_or_none("rounds", self.rounds, 1)
         checks.whole_or_none("k", self.k, 1)
         if self.family is not None and not usual:
-            raise InputError("family", f"no {names} beside it", "both", "say it in the family")
+            raise InputError("family", f"no {names} beside it", "both", "set it in the family")
         family, d = self.functions, self.concepts.domain.coarse.d
         if not isinstance(family, Planar) or (family.edges, family.planes.d) != (edges, d):
             raise InputError(
@@ -126,7 +126,7 @@ class CoveringPlane(Covering):
             )  # fmt: skip
 
     def concept_of(self, chosen: Any) -> Array:
-        """``uint32[5 rounds]``, or three times as many for triangles."""
+        """``uint32[5 rounds]``, or ``uint32[15 rounds]`` for triangles."""
         return self.concepts.of_cuts(chosen)
 
     def rows(self, x: Array) -> Array:
@@ -134,7 +134,7 @@ class CoveringPlane(Covering):
         return self.concepts.domain.rounded(x)
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled; and rows on both sides of a line, one of them relabelled."""
+        """Identical rows, one moved or relabeled; and rows on both sides of a line, one of them relabeled."""
         checks.integer("rows", rows, 1)
         domain = self.concepts.domain
         values = [(0, 0) if i % 2 else (domain.d, domain.d) for i in range(rows)]

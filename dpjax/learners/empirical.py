@@ -1,4 +1,4 @@
-"""A learner as an empirical one: right about the rows at hand, whatever they are, by learning from a resample."""
+"""Conversion of a PAC learner to an empirical learner, which has small error on the given rows, by resampling."""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,12 +22,12 @@ from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
 from dpjax.theory.search import smallest
 
-_SPENT = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # what the learner may spend, in epsilons
+_SPENT = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # candidate budgets of the inner learner, in multiples of epsilon
 
 
 @plan_type
 class EmpiricalPlan:
-    """one: the learner's plan, for what ``least`` rows allow. draws, least: ``int32[]``. most: the buffer, >= draws."""
+    """one: the inner learner's plan, for ``least`` rows. draws, least: ``int32[]``. most: buffer size, >= draws."""
 
     one: Any
     draws: Number
@@ -39,19 +39,19 @@ class EmpiricalPlan:
 class EmpiricalLearner(OfLearner):
     """Runs a PAC learner on ``draws`` rows, drawn with replacement from the database.
 
-    The learner sees an i.i.d. sample of the rows' own distribution, so its error on the rows is what a PAC learner
-    promises for a distribution. A row is rarely drawn, so the learner may spend more than the budget: as much as n
-    rows allow.
+    The resampled rows are i.i.d. from the empirical distribution, so the PAC guarantee of the learner bounds its error
+    on the given rows. Each row is drawn rarely, so the inner learner may spend more than the budget: as much as
+    subsampling from n rows allows.
 
     Args:
       learner: proper, private under REPLACE_ONE.
-      draws: m >= 1, static; None for those with which the fewest rows are needed, of a few tried.
+      draws: m >= 1, static; None for the candidate that needs the fewest rows.
 
     Privacy: (epsilon, delta), replace-one, for every sample, by `accounting.subsampling.with_replacement`: the learner
-      runs at ln(1 + n (e^{epsilon/m} - 1)), with delta in proportion, for the n that it was planned with, and with
-      fewer rows it looks at none (their number is public).
-    Utility: `empirical_sample_size` for the error on the rows, `sample_size` for that of the distribution.
-    Reference: Bun, Nissim, Stemmer 2016, Theorems 2.24 and 2.11; in place of Lemma 2.25 a sharper one, for every n.
+      runs at ln(1 + n (e^{epsilon/m} - 1)), with delta in proportion, for the n of its plan; if there are fewer rows
+      (their number is public) it runs on an empty sample.
+    Utility: `empirical_sample_size` for the error on the rows, `sample_size` for the error on the distribution.
+    Reference: Bun, Nissim, Stemmer 2016, Theorems 2.24 and 2.11; a sharper bound for every n replaces Lemma 2.25.
     """
 
     learner: Learner
@@ -73,43 +73,43 @@ class EmpiricalLearner(OfLearner):
             )  # fmt: skip
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> EmpiricalPlan:
-        """For n rows or more; without n for as many as the theorem asks for. With fewer it answers without data."""
+        """For at least n rows, by default the theorem's number. `learn` ignores the data of smaller samples."""
         draws, least = self._chosen(privacy, accuracy, n)
         one = self.learner.plan(self._part(privacy, least, draws), accuracy, draws)
         return EmpiricalPlan(one, whole(draws), whole(least), bucket(draws))
 
     @property
     def k(self) -> int:
-        """Concepts that are learned."""
+        """The number of concepts."""
         return getattr(self.learner, "k", 1)
 
     def for_concepts(self, k: int) -> "EmpiricalLearner":
-        """The same with the inner learner of k concepts."""
+        """The same conversion of the inner learner of k concepts."""
         return replace(self, learner=for_concepts(self.learner, k))
 
     @property
     def spends(self) -> Spends:
-        """The learner's: a mixture of pure ones is pure, but of no bounded range."""
+        """As the inner learner, but a mixture of pure mechanisms has no bounded range."""
         return "approximate" if self.learner.spends == "approximate" else "pure"
 
     def learn(self, key: Array, sample: Sample, plan: EmpiricalPlan) -> Hypothesis:
-        """What the learner finds; with fewer rows than the plan is for it sees none."""
+        """The inner learner's hypothesis; for fewer rows than the plan requires, that of an empty sample."""
         of_rows, of_learner = streams(key, "rows", "learner")
         rows = Resample(sample.size, plan.most, sample.capacity).sample(of_rows)
         mask = (jnp.arange(plan.most, dtype=jnp.int32) < plan.draws) & (sample.size >= jnp.maximum(plan.least, 1))
         return self.learner.learn(of_learner, Sample(sample.x[rows], sample.y[rows], mask), plan.one)
 
     def guarantee(self, plan: EmpiricalPlan) -> Guarantee | None:
-        """At ``least`` rows; with more the whole is less, and with fewer nothing is looked at."""
+        """At ``least`` rows; more rows cost less, and smaller samples are not used."""
         base = self.learner.guarantee(plan.one)
         return None if base is None else with_replacement(base, int(plan.draws), max(1, int(plan.least)))
 
     def empirical_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """Rows from which the error on the rows is at most alpha with probability 1 - beta."""
+        """Number of rows for error at most alpha on the rows with probability 1 - beta."""
         return self._chosen(privacy, accuracy, None)[1]
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """Error alpha/2 on the rows and beta/2, and as many rows as `theory.generalization.realizable` asks for."""
+        """Rows for empirical error alpha/2 with probability 1 - beta/2, and for `theory.generalization.realizable`."""
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         if self.concepts.size == 1:
             return self.empirical_sample_size(privacy, accuracy)
@@ -122,7 +122,7 @@ class EmpiricalLearner(OfLearner):
         return Privacy(*with_replacement_base(float(privacy.epsilon), float(privacy.delta), draws, rows))
 
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int]:
-        """(draws, rows that the plan is for): n, or the fewest rows from which the error on the rows is proved."""
+        """(draws, rows that the plan is for): n, or the least n for which the bound on the empirical error holds."""
         epsilon, delta = float(privacy.epsilon), float(privacy.delta)
         tried = [self.draws] if self.draws is not None else [
             self.learner.sample_size(Privacy(spent * epsilon, delta), accuracy) for spent in _SPENT
@@ -136,10 +136,10 @@ class EmpiricalLearner(OfLearner):
         best, refusal = None, None
         for draws in tried:
             if best is not None and (best[0] == 1 or not enough(best[0] - 1, draws)):
-                continue  # not fewer rows than another number of draws needs
+                continue  # another candidate needs no more rows
             try:
                 best = smallest(partial(enough, draws=draws)), draws
-            except InputError as error:  # no number of rows allows what so few draws need
+            except InputError as error:  # no number of rows gives the budget that so few draws need
                 refusal = error
         if best is None:
             assert refusal is not None

@@ -1,4 +1,4 @@
-"""GenericLearner: sanitize the points once, then choose for each of k concepts among the few that still differ."""
+"""GenericLearner: sanitize the points once, then choose k concepts among the dichotomies of the synthetic points."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _NEEDED = ("domain", "size", "predict", "dichotomies", "growth")
 
 @plan_type
 class GenericPlan:
-    """sanitizer: its plan. epsilon: ``float32[]``, of one choice. slack: ``float32[]``, the delta of all choices."""
+    """sanitizer: its plan. epsilon: of one choice, ``float32[]``. slack: total delta of the choices, ``float32[]``."""
 
     sanitizer: Any
     epsilon: Number
@@ -37,22 +37,22 @@ class GenericPlan:
 
 @dataclass(frozen=True)
 class GenericLearner(OfColumns):
-    """Algorithm 2: a synthetic database of the points B, one concept for each way in which the class cuts B, and an
-    exponential mechanism among these for each of the k columns. Proper and agnostic.
+    """Algorithm 2: a synthetic database B of the points, one concept for each dichotomy of B, and for each of the k
+    columns an exponential mechanism over these concepts. Proper and agnostic.
 
     Args:
       concepts: a class with ``dichotomies`` and ``growth``: points, thresholds, a matrix.
       k: static number of concepts, >= 1.
-      sanitizer: of the points: for a matrix one of counting queries (`BLR`, `MWEM`), which should answer all of
-        `Finite.xor`; for thresholds of thresholds; for points of points or thresholds. What it does not fix is planned
-        for the accuracy of a query that the proof needs.
+      sanitizer: of the points. For a matrix class one of counting queries (`BLR`, `MWEM`), which should answer all
+        queries in `Finite.xor`; for thresholds one of thresholds; for points one of points or thresholds. Its free
+        arguments are planned for the query accuracy that the proof needs.
       composition: of the k choices, as in `Independent`.
-      share: static; the sanitizer's part of epsilon, in (0, 1).
+      share: static; the sanitizer's fraction of epsilon, in (0, 1).
 
-    The sanitizer gets all of delta where the choices use none, half of it where they do, and none where it is pure.
+    The sanitizer gets all of delta if the choices use none, half of it if they do, and none if it is pure.
 
     Privacy: (epsilon, delta), replace-one, for every sample: the sanitizer and k exponential mechanisms over concepts
-      that are known from its answer.
+      that its output determines.
     Utility: `theory.generic`.
     Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7; constants are our own.
     """
@@ -88,11 +88,11 @@ class GenericLearner(OfColumns):
 
     @property
     def spends(self) -> Spends:
-        """Pure if both the sanitizer and the composition are."""
+        """Pure if both the sanitizer and the composition are pure."""
         return "approximate" if self._choices_use_delta() or self.sanitizer.spends == "approximate" else "pure"
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> GenericPlan:
-        """The sanitizer's plan at its part of the budget; the choices get what it leaves."""
+        """The sanitizer's plan at its part of the budget, and the choices' budget from the rest."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         of_sanitizer = self.sanitizer.plan(*self._of_sanitizer(epsilon, delta, alpha, beta))
         spent = self.sanitizer.guarantee(of_sanitizer)
@@ -101,7 +101,7 @@ class GenericLearner(OfColumns):
         return GenericPlan(of_sanitizer, down(part.epsilon), down(part.slack))
 
     def learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
-        """k concepts; an empty sample gives concepts at random."""
+        """k concepts; an empty sample gives random concepts."""
         self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
         synthetic = self.sanitizer.sanitize(of_points, sample.x, sample.mask, plan.sanitizer)
@@ -115,17 +115,17 @@ class GenericLearner(OfColumns):
         return Hypothesis.of(number[jnp.maximum(chosen, 0)])
 
     def guarantee(self, plan: GenericPlan) -> Guarantee:
-        """The sanitizer and the k choices."""
+        """The composition of the sanitizer and the k choices."""
         part = exponential_guarantee(float(plan.epsilon), "a concept of each column")
         columns = composed(part, self.k, float(plan.slack), self.composition, f"{self.k} concepts")
         return basic((self.sanitizer.guarantee(plan.sanitizer), columns), "GenericLearner")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.generic.realizable`; see `theory.generic.agnostic` for the other case."""
+        """`theory.generic.realizable`; see `theory.generic.agnostic` for the agnostic case."""
         return self._rows(theory.realizable, privacy, accuracy)
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.generic.agnostic`: errors exceed the best concept's by at most alpha."""
+        """`theory.generic.agnostic`: the error exceeds the best concept's by at most alpha."""
         return self._rows(theory.agnostic, privacy, accuracy)
 
     def _rows(self, bound: Callable[..., int], privacy: Privacy, accuracy: Accuracy) -> int:
@@ -141,7 +141,7 @@ class GenericLearner(OfColumns):
         return max(sanitized, bound(restrictions, choices, self.k, float(plan.epsilon), alpha, beta))
 
     def _of_sanitizer(self, epsilon: float, delta: float, alpha: float, beta: float) -> tuple[Privacy, Accuracy]:
-        """Its part of the budget, and the accuracy of one query: a difference is to be off by alpha / 4 at most."""
+        """The sanitizer's budget, and the query accuracy for which a symmetric difference errs by at most alpha / 4."""
         of_delta = 0.5 if self._choices_use_delta() else 1.0
         if self.sanitizer.spends != "approximate":
             of_delta = 0.0

@@ -1,4 +1,4 @@
-"""Linear equations over GF(2) on packed bits, many systems and many right-hand sides at once."""
+"""Linear systems over GF(2) on packed bits, batched over systems and right-hand sides."""
 
 import jax
 import jax.numpy as jnp
@@ -8,10 +8,10 @@ _WORD = 32
 
 
 def solve(rows: Array, right: Array, unknowns: int) -> tuple[Array, Array, Array]:
-    """Gauss-Jordan elimination of S systems, all right-hand sides together; free unknowns are 0.
+    """Gauss-Jordan elimination of S systems with shared right-hand-side words; free unknowns are 0.
 
-    32 unknowns at a time: their elimination is done on one word a row, and notes in another which pivots a row has
-    taken up; then one pass brings all other words up to date. The pivot of an unknown is the first row that can be one.
+    Blocks of 32 unknowns: elimination runs on one word per row and records in a second word which pivots were added to
+    the row; one pass then updates all other words. The pivot of an unknown is the first row that can be one.
 
     Args:
       rows: ``uint32[L, r, S]``, r >= 0, 32 L >= unknowns; unknown i is bit i % 32 of limb L - 1 - i // 32.
@@ -22,18 +22,18 @@ def solve(rows: Array, right: Array, unknowns: int) -> tuple[Array, Array, Array
       solution ``uint32[unknowns, T, S]``, the value of each unknown, packed as ``right``;
       consistent ``bool[S]``, whether all right-hand sides have a solution; rank ``int32[S]``.
     """
-    lacking = max(0, 1 - rows.shape[1])  # a row of zeros says nothing
+    lacking = max(0, 1 - rows.shape[1])  # a zero row is no constraint
     rows, right = (jnp.pad(part, ((0, 0), (0, lacking), (0, 0))) for part in (rows, right))
     limbs, count, systems = rows.shape
     words, blocks = right.shape[0], -(-unknowns // _WORD)
-    last = (1 << (unknowns - _WORD * (blocks - 1))) - 1  # bits of the last block; what is above them says nothing
+    last = (1 << (unknowns - _WORD * (blocks - 1))) - 1  # bits of the last block; higher bits are ignored
     index = jax.lax.broadcasted_iota(jnp.int32, (count, systems), 0)
 
     def pivot_of(bit: int | Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
         limb, taken, used, pivots = state  # uint32, uint32, bool [r, S]; int32[32, S]
         shift = jnp.asarray(bit).astype(jnp.uint32)
         one = (limb >> shift) & jnp.uint32(1) != 0
-        pivot = jnp.min(jnp.where(one & ~used, index, count), axis=0)  # count where there is none: then nothing happens
+        pivot = jnp.min(jnp.where(one & ~used, index, count), axis=0)  # count, a no-op, if there is no pivot
         here = index == pivot
         of_pivot = [jnp.sum(jnp.where(here, part, jnp.uint32(0)), axis=0, dtype=jnp.uint32) for part in (limb, taken)]
         moved = one & ~here & (pivot < count)

@@ -1,4 +1,4 @@
-"""Improper pure learning of points: buckets of random hash functions, so that |X| does not matter."""
+"""Improper pure learning of points: buckets of random hash functions, with a sample size independent of |X|."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ _MOST_BITS = 20
 
 @plan_type
 class HashedPlan:
-    """epsilon: ``float32[]``, of one choice. slack: ``float32[]``, the delta of the composition."""
+    """epsilon: of one choice, ``float32[]``. slack: delta of the composition, ``float32[]``."""
 
     epsilon: Number
     slack: Number
@@ -34,20 +34,20 @@ class HashedPlan:
 
 @dataclass(frozen=True)
 class HashedPoints(OfColumns):
-    """Exponential mechanism over the buckets of a few random hash functions, and the all-zero function.
+    """Exponential mechanism over the buckets of a few random hash functions and the all-zero function.
 
-    The bucket of the target errs on what collides with it; one of ``tries`` functions has few collisions. The functions
-    do not look at the data and are published. All columns share them.
+    The bucket of the target errs on the points that collide with it; with high probability one of the ``tries``
+    functions has few collisions. The functions are independent of the data, published, and shared by all columns.
 
     Args:
       concepts: points.
       k: static number of concepts, >= 1.
-      tries: hash functions, >= 1; by default as many as the proof needs.
-      bits: in [1, 20], a function has 2**bits buckets; by default those that need the fewest rows, at epsilon = 1.
+      tries: number of hash functions, >= 1; by default the number in the proof.
+      bits: in [1, 20]; a function has 2**bits buckets. By default the number that needs the fewest rows at epsilon = 1.
       composition: of the k choices, as in `Independent`.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample; (epsilon, 0) with "basic".
-    Utility: `theory.points.hashed`, whatever |X|. Improper, agnostic.
+    Utility: `theory.points.hashed`, for every |X|. Improper, agnostic.
     Reference: Beimel, Nissim, Stemmer 2013 (probabilistic representations); Bun, Nissim, Stemmer 2016, Corollary 3.3;
       the hash family and the constants are our own.
     """
@@ -68,13 +68,13 @@ class HashedPoints(OfColumns):
 
     @property
     def spends(self) -> Spends:
-        """One choice is an exponential mechanism."""
+        """Bounded range for one choice, which is an exponential mechanism; otherwise by the composition."""
         if self.k == 1:
             return "bounded range"
         return "pure" if self.composition == "basic" else "approximate"
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> HashedPlan:
-        """The epsilon of one choice; functions and buckets for the accuracy."""
+        """The epsilon of one choice, and the numbers of functions and buckets for the accuracy."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         tries = theory.hash_tries(self.k, beta) if self.tries is None else self.tries
         bits = self._fewest_rows(delta, tries, alpha, beta) if self.bits is None else self.bits
@@ -82,7 +82,7 @@ class HashedPoints(OfColumns):
         return HashedPlan(down(part.epsilon), down(part.slack), tries, bits)
 
     def learn(self, key: Array, sample: Sample, plan: HashedPlan) -> Hypothesis:
-        """k buckets or all-zero functions; an empty sample gives any of them."""
+        """k buckets or all-zero functions; an empty sample gives a uniform choice."""
         self.check_columns(sample)
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
         hashes = Hash.draw(of_hashes, plan.tries, plan.bits, max(1, (self.concepts.domain.size - 1).bit_length()))
@@ -95,24 +95,24 @@ class HashedPoints(OfColumns):
         return Buckets(number, zero, jnp.zeros(self.k, jnp.int32), hashes)
 
     def errors(self, hashes: Hash, sample: Sample, bits: int) -> Array:
-        """Errors of all buckets, function by function, and of the all-zero function, ``int32[k, tries 2^bits + 1]``."""
+        """Errors of all buckets, ordered by function, then of the all-zero function, ``int32[k, tries 2^bits + 1]``."""
         nowhere = jnp.sum(sample.y & sample.mask[:, None], axis=0, dtype=jnp.int32)
         votes = jnp.where(sample.mask[:, None], jnp.where(sample.y, jnp.int32(1), jnp.int32(-1)), 0)
 
         def of_function(bucket: Array) -> Array:
-            """Positive rows less negative ones in each bucket."""
+            """Number of positive rows minus number of negative rows, per bucket."""
             return jnp.zeros((1 << bits, self.k), jnp.int32).at[bucket.astype(jnp.int32)].add(votes)
 
         lead = jax.lax.map(of_function, hashes(sample.x).T).reshape(-1, self.k)
         return jnp.concatenate([nowhere[:, None] - lead.T, nowhere[:, None]], axis=1)
 
     def guarantee(self, plan: HashedPlan) -> Guarantee:
-        """k exponential mechanisms."""
+        """The composition of k exponential mechanisms."""
         part = exponential_guarantee(float(plan.epsilon), f"one of {plan.tries << plan.bits} buckets", self.neighboring)
         return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} points by hashing")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.points.hashed`; InputError if functions or buckets are too few for this accuracy."""
+        """`theory.points.hashed`; InputError if there are too few functions or buckets for this accuracy."""
         plan = self.plan(privacy, accuracy)
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         return theory.hashed(self.k, plan.tries, plan.bits, float(plan.epsilon), alpha, beta)
@@ -122,6 +122,6 @@ class HashedPoints(OfColumns):
         if least > _MOST_BITS:
             raise InputError("alpha", f"more than 2**{2 - _MOST_BITS}", repr(alpha), "take a larger alpha")
         part = split(1.0, delta, self.k, self.composition, "bounded range").epsilon
-        enough = max(tries, theory.hash_tries(self.k, beta))  # too few functions are refused by `sample_size`
+        enough = max(tries, theory.hash_tries(self.k, beta))  # `sample_size` refuses too few functions
         every = range(least, min(least + 6, _MOST_BITS + 1))
         return min(every, key=lambda bits: theory.hashed(self.k, enough, bits, part, alpha, beta))

@@ -1,4 +1,4 @@
-"""k concepts one by one: the direct sum of a learner of one concept, under a composition theorem."""
+"""The direct sum of a learner of one concept for k concepts, under a composition theorem."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,12 +16,12 @@ from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner, require_learner
 
-_CELLS = 1 << 22  # rows x concepts that are worked on at once
+_CELLS = 1 << 22  # rows x concepts per block
 
 
 @plan_type
 class IndependentPlan:
-    """one: the plan of each run. slack: the delta that the composition takes, ``float32[]``; guarantees read it."""
+    """one: the plan of each run. slack: delta of the composition, ``float32[]``, which only guarantees read."""
 
     one: Any
     slack: Number
@@ -29,12 +29,12 @@ class IndependentPlan:
 
 @dataclass(frozen=True)
 class Independent(OfLearner):
-    """Runs ``learner`` once for each of k label columns, each on all rows with its part of the budget.
+    """Runs ``learner`` once for each of k label columns, on all rows, with a split of the budget.
 
     Args:
       learner: a learner of one concept.
       k: static number of concepts, >= 1.
-      composition: "basic", "advanced", "optimal" (Kairouz-Oh-Viswanath), or "zcdp" (not for one that spends delta).
+      composition: "basic", "advanced", "optimal" (Kairouz-Oh-Viswanath), or "zcdp" (for learners without delta).
 
     A sample may carry ``x`` as ``uint32[capacity, k, limbs]``: each concept then has its own column of points.
 
@@ -55,28 +55,28 @@ class Independent(OfLearner):
 
     @property
     def spends(self) -> Spends:
-        """Delta, unless a pure learner's epsilons just add up."""
+        """Approximate, unless the learner is pure and the composition is basic."""
         pure = self.composition == "basic" and self.learner.spends != "approximate"
         return "pure" if pure else "approximate"
 
     @property
     def exponent_of_k(self) -> float:
-        """1 where the epsilons add up, 1/2 where their squares do."""
+        """1 if the epsilons add up, 1/2 if their squares add up."""
         return 1.0 if self.composition == "basic" else 0.5
 
     @property
     def proper(self) -> bool:
-        """Whether the learner is."""
+        """Whether the inner learner is proper."""
         return getattr(self.learner, "proper", False)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> IndependentPlan:
-        """The learner planned once, for the largest budget of one run, each failing with probability beta / k."""
+        """One plan for all runs, at the largest budget per run and failure probability beta / k."""
         part = self._part(privacy)
         one = self.learner.plan(Privacy(part.epsilon, part.delta), self._of_one(accuracy), n)
         return IndependentPlan(one, down(part.slack))
 
     def learn(self, key: Array, sample: Sample, plan: IndependentPlan) -> Hypothesis:
-        """k hypotheses; the first ones do not depend on how many follow, given the plan of one run."""
+        """k hypotheses; given the plan of one run, the first hypotheses do not depend on k."""
         self.check_columns(sample)
         own_points = sample.x.ndim == 3
 
@@ -91,19 +91,19 @@ class Independent(OfLearner):
         return jax.tree.map(lambda part: part[:, 0], answers)
 
     def guarantee(self, plan: IndependentPlan) -> Guarantee | None:
-        """The tree of k runs; None for a learner that is not private."""
+        """The composition of k runs; None for a learner that is not private."""
         part = self.learner.guarantee(plan.one)
         if part is None:
             return None
         return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} concepts one by one")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The learner's theorem at the budget of one run, each concept failing with probability beta / k."""
+        """The inner learner's sample size at the budget of one run and failure probability beta / k."""
         part = self._part(privacy)
         return self.learner.sample_size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The same of the learner's agnostic theorem; InputError where it has none."""
+        """The same for the agnostic theorem; InputError if the inner learner has none."""
         size = getattr(self.learner, "agnostic_sample_size", None)
         if size is None:
             raise InputError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")

@@ -24,9 +24,9 @@ class KLNPlan:
 
 @dataclass(frozen=True)
 class KLN(OfClass):
-    """Chooses a concept with probability proportional to exp(-epsilon errors / 2). Proper, agnostic, pure.
+    """Selects a concept with probability proportional to exp(-epsilon errors / 2). Proper, agnostic, pure.
 
-    On points and thresholds it works on the pieces of equal error: the cost does not depend on |X|.
+    For points and thresholds it samples from level sets of the error, so the cost does not depend on |X|.
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
     Utility: `theory.kln.realizable`.
@@ -42,11 +42,11 @@ class KLN(OfClass):
         require_pieces(self.concepts, "KLN")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> KLNPlan:
-        """All of epsilon."""
+        """One exponential mechanism with all of epsilon."""
         return KLNPlan(down(float(privacy.epsilon)))
 
     def output_law(self, sample: Sample, plan: KLNPlan) -> IntervalLaw:
-        """The exact law of the chosen concept's number."""
+        """The exact law of the index of the selected concept."""
         pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
         return interval_exponential(pieces, plan.epsilon)
 

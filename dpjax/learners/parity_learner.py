@@ -1,4 +1,4 @@
-"""Learning k parities at once at a price that does not depend on k: solve on subsamples, release what most agree on."""
+"""Learning k parities with a sample size independent of k: solve on subsamples, release the most frequent solution."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -24,7 +24,7 @@ from dpjax.theory import parities as theory
 
 @plan_type
 class ParityPlan:
-    """epsilon, delta: of the one test of stability. subsamples, rows: ``int32[]``, at most the static buffers."""
+    """epsilon, delta: of the one stability test. subsamples, rows: ``int32[]``, at most the static buffer sizes."""
 
     epsilon: Number
     delta: Number
@@ -36,18 +36,18 @@ class ParityPlan:
 
 @dataclass(frozen=True)
 class ParityLearner(OfClass):
-    """Algorithm 4: m subsamples, each votes for the solution of its linear equations; the winner, if it leads clearly.
+    """Algorithm 4: m subsamples, each votes for the solution of its linear equations; a stable winner is released.
 
-    Row i goes to subsample i mod m, its first rows alone are used. A subsample whose equations have no solution for
-    some concept votes for nothing; what its rows leave open is 0. A vote is for all k concepts together.
+    Row i goes to subsample i mod m, which uses only its first ``rows`` rows. A subsample whose equations have no
+    solution for some concept does not vote; free unknowns are 0. One vote covers all k concepts.
 
     Args:
       concepts: parities.
-      subsamples: m >= 1, rows: the most that a subsample takes, >= 1; both given, or None for those of
+      subsamples, rows: m >= 1, and the maximum size of a subsample, >= 1; both given, or both None for those of
         `theory.parities.parity_learner`.
 
     Privacy: (epsilon, delta), replace-one, for every sample: a replaced row changes one vote.
-    Utility: `theory.parities.success`, realizable, uniform examples; what is found is exact, so alpha does not matter.
+    Utility: `theory.parities.success`, realizable, uniform examples; exact, so n does not depend on alpha.
     Reference: Bun, Nissim, Stemmer 2016, Algorithm 4 and Theorem 3.12, with the corrected constants of A_dist.
     """
 
@@ -70,11 +70,11 @@ class ParityLearner(OfClass):
             checks.integer("rows", self.rows, 1)
 
     def for_concepts(self, k: int) -> "ParityLearner":
-        """Itself: it takes any number of label columns."""
+        """Returns the learner itself, which takes any number of label columns."""
         return self
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ParityPlan:
-        """All of the budget for one test; InputError where delta is 0."""
+        """All of the budget for one stability test; InputError if delta is 0."""
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="ParityLearner")
         m, rows = self._sizes(privacy, accuracy)
@@ -83,7 +83,7 @@ class ParityLearner(OfClass):
         return ParityPlan(epsilon, delta, whole(m), whole(rows), bucket(m), self.concepts.dimension + theory.SPARE)
 
     def learn(self, key: Array, sample: Sample, plan: ParityPlan) -> Hypothesis:
-        """k parities, or none of them."""
+        """k parities, or abstain for all of them."""
         keys.require_typed(key)
         k = sample.y.shape[1]
         votes, valid = self.votes(sample, plan)
@@ -91,15 +91,15 @@ class ParityLearner(OfClass):
         passed = release(gap, plan.epsilon, plan.delta, gap_sensitivity=2).sample(key) == 0
         released = passed & jnp.any(valid)
         solution = jnp.where(released, votes[winner], jnp.uint32(0))
-        number = pack(unpack(solution, k).T)[:, ::-1]  # by concept, coordinate i in bit i % 32 of word i // 32
+        number = pack(unpack(solution, k).T)[:, ::-1]  # per concept; coordinate i is bit i % 32 of word i // 32
         number = jnp.pad(number, ((0, 0), (self.concepts.limbs - number.shape[1], 0)))
         outcome = jnp.where(released, jnp.int32(0), jnp.int32(-1))
         return Hypothesis(number, jnp.broadcast_to(~released, (k,)), jnp.broadcast_to(outcome, (k,)))
 
     def votes(self, sample: Sample, plan: ParityPlan) -> tuple[Array, Array]:
-        """(Each subsample's k solutions by coordinate, ``uint32[m, d, ceil(k / 32)]``; ``bool[m]``, do they exist?).
+        """(k solutions of each subsample by coordinate, ``uint32[m, d, ceil(k / 32)]``; their existence, ``bool[m]``).
 
-        m is the plan's buffer: subsamples beyond its number have no rows and no vote.
+        m is the plan's buffer size: slots beyond the number of subsamples have no rows and no vote.
         """
         right = pack(sample.y & sample.mask[:, None])
         left = jnp.where(sample.mask[:, None], sample.x, jnp.uint32(0))
@@ -109,12 +109,12 @@ class ParityLearner(OfClass):
         return jnp.moveaxis(solution, 2, 0), valid & voting
 
     def guarantee(self, plan: ParityPlan) -> Guarantee:
-        """One test of stability."""
+        """One stability test."""
         what = f"agreement of {int(plan.subsamples)} subsamples (A_dist)"
         return stability_guarantee(float(plan.epsilon), float(plan.delta), gap_sensitivity=2, what=what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """m x rows. Raises InputError if given ones are too few for this budget and beta."""
+        """m times the rows of a subsample. Raises InputError if they are too few for this budget and beta."""
         m, rows = self._sizes(privacy, accuracy)
         if self.subsamples is not None:
             epsilon, delta, _, beta = host_numbers(privacy, accuracy)
@@ -128,9 +128,9 @@ class ParityLearner(OfClass):
         return m * rows
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled; and votes for two answers, near a tie or not, of which one flips.
+        """Identical rows, one moved or relabeled; and votes for two solutions, tied or not, of which one vote flips.
 
-        There a subsample has one equation, x_1 = 1 or x_1 = 0, and its other rows say nothing.
+        In the latter a subsample has one equation, x_1 = 1 or x_1 = 0, and its other rows are no constraint.
         """
         domain, most, pairs = self.concepts.domain, self.subsamples or rows, []
         voters = min(rows, most)
@@ -150,7 +150,7 @@ class ParityLearner(OfClass):
 
 
 def _dealt(table: Array, plan: ParityPlan) -> Array:
-    """``[most_rows, most_subsamples, ...]``: row r m + j is number r of subsample j; zero rows where there are none."""
+    """``[most_rows, most_subsamples, ...]``: row r m + j is row r of subsample j; missing rows are zero."""
     own = jnp.arange(plan.most_subsamples, dtype=jnp.int32)
     number = jnp.arange(plan.most_rows, dtype=jnp.int32)[:, None]
     m = jnp.clip(plan.subsamples, 0, plan.most_subsamples)
@@ -162,8 +162,8 @@ def _dealt(table: Array, plan: ParityPlan) -> Array:
 def lead(votes: Array, valid: Array) -> tuple[Array, Array]:
     """(the first subsample with the most frequent vote, ``int32[]``; its lead over any other vote, ``int32[]``).
 
-    Votes are compared whole, those of ``valid`` subsamples; without any the lead is 0. One changed vote moves the lead
-    of the same winner by at most 2, and where it changes the winner both leads are at most 2.
+    Votes of ``valid`` subsamples are compared as whole vectors; without valid votes the lead is 0. One changed vote
+    moves the lead of an unchanged winner by at most 2; if it changes the winner, both leads are at most 2.
     """
     by_word = votes.reshape(votes.shape[0], -1).T
 

@@ -1,4 +1,4 @@
-"""Learning k points at once at a price that does not depend on k: stability of the heavy points' label vectors."""
+"""Learning k points with a sample size independent of k: stability of the label vectors of heavy points."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -24,10 +24,11 @@ _NONE = jnp.iinfo(jnp.int32).max
 
 
 class Groups(NamedTuple):
-    """The rows by value, ascending; slot r belongs to the r-th distinct value, slots beyond are empty.
+    """The rows grouped by value, ascending; slot r holds the r-th distinct value, later slots are empty.
 
-    rows ``int32[n]``: rows with the value. mode, second ``int32[n]``: the two largest multiplicities of a label vector
-    among them. value ``uint32[n, 2]``. labels ``uint32[n, words]``: the vector of multiplicity ``mode`` (the smallest).
+    rows ``int32[n]``: number of rows with the value. mode, second ``int32[n]``: the two largest multiplicities of a
+    label vector among them. value ``uint32[n, 2]``. labels ``uint32[n, words]``: the smallest vector of multiplicity
+    ``mode``.
     """
 
     rows: Array
@@ -39,7 +40,7 @@ class Groups(NamedTuple):
 
 @plan_type
 class PointPlan:
-    """histogram, release: the budgets of the two steps. heavy: the share of the rows from which a value is heavy."""
+    """histogram, release: the budgets of the two steps. heavy: fraction of the rows from which a value is heavy."""
 
     histogram: Privacy
     release: Privacy
@@ -48,16 +49,16 @@ class PointPlan:
 
 @dataclass(frozen=True)
 class PointLearner(OfClass):
-    """Algorithm 5: heavy points from a stability histogram, their label vectors from one test of stability.
+    """Algorithm 5: heavy points from a stability histogram, their label vectors from one stability test.
 
-    Half of the budget finds the values with noisy count >= alpha n / 15 (the set G); the other half releases the most
-    frequent label vector of every value in G, if no other choice of vectors comes close. Improper: a concept that is
-    positive on no value of G gets the all-zero hypothesis; without an answer all of them do, with outcome -1.
+    Half of the budget finds the set G of values with noisy count >= alpha n / 15; the other half releases the most
+    frequent label vector of every value in G if that choice is stable. Improper: a concept that is positive on no value
+    of G gets the all-zero hypothesis. If the test abstains, all concepts get it, with outcome -1.
 
-    G is not cut at 15/alpha values: that is post-processing, and a cut can only lose accuracy.
+    G is not truncated to 15/alpha values: truncation is post-processing and can only lose accuracy.
 
     Privacy: (epsilon, delta), replace-one, for every sample: basic composition of two halves.
-    Utility: `theory.points.point_learner`, whatever k and |X|.
+    Utility: `theory.points.point_learner`, for every k and |X|.
     Reference: Bun, Nissim, Stemmer 2016, Algorithm 5 and Theorem 3.13, with the corrected constants.
     """
 
@@ -68,14 +69,14 @@ class PointLearner(OfClass):
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
-        replace_one_only(self.neighboring, "the least count of a heavy value is a share of n")
+        replace_one_only(self.neighboring, "the threshold of a heavy value is a fraction of n")
 
     def for_concepts(self, k: int) -> "PointLearner":
-        """Itself: it takes any number of label columns."""
+        """Returns the learner itself, which takes any number of label columns."""
         return self
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> PointPlan:
-        """Half of epsilon and of delta for each step; InputError where delta is 0."""
+        """Half of epsilon and of delta for each step; InputError if delta is 0."""
         half = Privacy(down(float(privacy.epsilon) / 2), down(float(privacy.delta) / 2))
         checks.delta(float(half.delta), positive_for="PointLearner")
         return PointPlan(half, half, down(float(accuracy.alpha) / 15))
@@ -94,16 +95,16 @@ class PointLearner(OfClass):
         silent = jnp.any(heavy) & ~answered
         outcome = jnp.where(silent, jnp.int32(-1), jnp.int32(0))
         zero = ~(positive & answered)
-        concept = jnp.where(zero[:, None], jnp.uint32(0), concept)  # a value that was not released must not be seen
+        concept = jnp.where(zero[:, None], jnp.uint32(0), concept)  # hides values that were not released
         return Hypothesis(concept, zero, jnp.broadcast_to(outcome, positive.shape))
 
     def histogram(self, groups: Groups, plan: PointPlan) -> HistogramLaw:
-        """The law of the first step: which values are released, with which noisy counts, which `learn` rounds."""
+        """The law of the first step: which values are released, and their noisy counts, which `learn` rounds."""
         numbers = plan.histogram
         return stability_histogram(groups.rows, numbers.epsilon, numbers.delta, neighboring=self.neighboring)
 
     def guarantee(self, plan: PointPlan) -> Guarantee:
-        """The two steps."""
+        """The composition of the two steps."""
         first, second = ((float(part.epsilon), float(part.delta)) for part in (plan.histogram, plan.release))
         parts = (
             stability_histogram_guarantee(*first, neighboring=self.neighboring, what="heavy points (histogram)"),
@@ -116,12 +117,12 @@ class PointLearner(OfClass):
         return theory.point_learner(*host_numbers(privacy, accuracy))
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled."""
+        """Samples of identical rows in which one row is moved or relabeled."""
         return flipped_label_pairs(self.concepts.domain, rows, 2)
 
 
 def group_rows(sample: Sample, size: int) -> Groups:
-    """Sorts rows by (value, label vector) and counts; label vectors are compared whole."""
+    """Sorts and counts rows by (value, label vector); label vectors are compared as a whole."""
     count, words = sample.capacity, pack(sample.y)
     index = jnp.arange(count, dtype=jnp.int32)
     real = index < sample.size
@@ -133,7 +134,7 @@ def group_rows(sample: Sample, size: int) -> Groups:
     labels = jnp.stack(vectors, axis=-1)
     changed = jnp.concatenate([jnp.ones(1, bool), jnp.any(labels[1:] != labels[:-1], axis=-1)])
     new_run = new_value | (real & changed)
-    slot = jnp.where(real, jnp.cumsum(new_value, dtype=jnp.int32) - 1, count)  # padding falls off the end
+    slot = jnp.where(real, jnp.cumsum(new_value, dtype=jnp.int32) - 1, count)  # padding is out of range and dropped
     start = jax.lax.cummax(jnp.where(new_run | ~real, index, 0))
     ends = real & jnp.concatenate([(new_run | ~real)[1:], jnp.ones(1, bool)])
     run = jnp.where(ends, index - start + 1, 0)
@@ -149,19 +150,22 @@ def group_rows(sample: Sample, size: int) -> Groups:
 
 
 def stability_gap(groups: Groups, heavy: Array) -> Array:
-    """Lead, by the least multiplicity, of the best choice of the heavy values' vectors over any other, ``int32[]``."""
+    """Lead of the best choice of label vectors of the heavy values over the second best choice, ``int32[]``.
+
+    The multiplicity of a choice is the least multiplicity among its vectors.
+    """
     mode = jnp.where(heavy, groups.mode, _NONE)
     least = jnp.min(mode)
     slot = jnp.argmin(mode)
     others = jnp.min(jnp.where(jnp.arange(mode.shape[0]) == slot, _NONE, mode))
     elsewhere = jnp.where(jnp.arange(mode.shape[0]) == slot, others, least)
-    # the runner-up changes one value's vector to its second
+    # the second best choice replaces one value's vector by its second
     rival = jnp.max(jnp.where(heavy, jnp.minimum(groups.second, elsewhere), 0))
     return jnp.where(jnp.any(heavy), least - rival, 0)
 
 
 def _lowest_positive(groups: Groups, heavy: Array, k: int) -> tuple[Array, Array]:
-    """For each concept the lowest heavy value whose vector has its bit: ``uint32[k, 2]``, and whether there is one."""
+    """The lowest heavy value whose vector has the concept's bit, ``uint32[k, 2]``, and whether it exists."""
     slot = jnp.arange(heavy.shape[0], dtype=jnp.int32)
     first = jnp.min(jnp.where(unpack(groups.labels, k) & heavy[:, None], slot[:, None], _NONE), axis=0)
     return groups.value[jnp.clip(first, 0, heavy.shape[0] - 1)], first != _NONE

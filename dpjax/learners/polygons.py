@@ -1,4 +1,4 @@
-"""Learning a convex polygon by a private set cover of the outside."""
+"""Learning a convex polygon by a private set cover of its complement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ _KINEMATIC, _PERFORMANCE = Kinematic(), Performance()
 
 @dataclass(frozen=True)
 class PolygonLearner(CoveringPlane):
-    """SetCoverLearner over halfplanes: in each round one that excludes many negatives and (nearly) no positives.
+    """Set cover by halfplanes: each round selects one that excludes many negatives and (nearly) no positives.
 
-    What is excluded is gone; what no halfplane excludes is the polygon, of up to as many edges as rounds.
+    The excluded rows are removed; the polygon is the set that no halfplane excludes, with at most ``rounds`` edges.
 
     Args:
       rounds, noisy: see `Covering`.
-      concepts: convex polygons; nothing that is learned depends on their edges but the default of k.
-      k: the most edges of a target that the theorem is for; None for those of ``concepts``.
+      concepts: convex polygons; their number of edges is only the default of k.
+      k: the largest number of edges of a target that the theorem covers; None for that of ``concepts``.
       measure: the base measure on lines.
-      family: what is chosen from: halfplanes on the concepts' lattice. None for all of them, under ``measure``.
-      performance: of the sampler of the default family; only time depends on it.
+      family: the base family of halfplanes on the concepts' lattice. None for all halfplanes under ``measure``.
+      performance: of the sampler of the default family; affects time only.
 
-    Privacy: (epsilon, delta) under ``neighboring``, for every sample: the stopping game of all rounds.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `theory.halfplanes.line_cost`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4,
       with the accounting corrected.
@@ -48,7 +48,7 @@ class PolygonLearner(CoveringPlane):
     performance: Performance = _PERFORMANCE
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
     usual: ClassVar[Mapping[str, int]] = MappingProxyType({"rounds": 14, "k": 4})
-    """Arguments with which it measures well, beside those of the theorem: `dpjax learn` and scripts/boundary.py."""
+    """Arguments that do well in measurements, beside the theorem's; see `dpjax learn` and scripts/boundary.py."""
 
     def __post_init__(self):
         usual = (self.measure, self.performance) == (_KINEMATIC, _PERFORMANCE)
@@ -56,12 +56,12 @@ class PolygonLearner(CoveringPlane):
 
     @property
     def members(self) -> int:
-        """The edges of a target."""
+        """The number of edges of a target, k."""
         return self.k or self.concepts.edges
 
     @property
     def functions(self) -> Any:
-        """The family that is chosen from."""
+        """The base family of halfplanes."""
         if self.family is not None:
             return self.family
         sizes = self.performance
@@ -70,11 +70,11 @@ class PolygonLearner(CoveringPlane):
 
     @property
     def passes(self) -> int:
-        """About how often the rows are gone through; loops that end when they end do badly in large batches."""
+        """Approximate number of passes over the rows; large, since loops of data-dependent length batch badly."""
         return 32 * self.likely_rounds
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """The cost of a line. A family of one's own is taken as finite, of ``size`` functions."""
+        """The cost of a line. A given family counts as finite, with ``size`` functions."""
         d, family = self.concepts.domain.coarse.d, self.functions
         cost = line_cost(d, family.measure.name) if isinstance(family, HalfPlanes) else float(family.size)
         return cost, rounds * log((d + 1.0) ** 4 + 2)

@@ -1,4 +1,4 @@
-"""Learning a threshold through any private interior point of the examples next to it."""
+"""Learning a threshold by any private interior point of the examples next to it."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,7 +21,7 @@ from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, 
 from dpjax.theory import thresholds as theory
 
 METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
-_LEAST_DELTA = 1e-30  # of the median: its parts remain normal float32 numbers
+_LEAST_DELTA = 1e-30  # for the median: its splits stay normal float32 numbers
 
 
 @plan_type
@@ -37,19 +37,19 @@ class InteriorPlan:
 class ThresholdInterior(OfClass):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper.
 
-    As `ThresholdMedian`, which it is with the exponential mechanism at sensitivity 2, but with any private median, so
-    that n need not grow with ln |X|. Negative examples are moved one step down (element 0 stays), missing positive ones
-    count as 0, missing negative ones as the last element. Without an answer: threshold 0, with outcome -1.
+    As `ThresholdMedian` (the case of the exponential mechanism at sensitivity 2), but with any private median, so n
+    need not grow with ln |X|. Negative examples are moved one step down (element 0 stays); missing positive examples
+    count as 0, missing negative ones as the last element. If the median abstains: threshold 0, with outcome -1.
 
     Args:
       concepts: thresholds over a domain of at most 2**64 elements.
-      method: of the interior point: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the
+      method: the interior point mechanism: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one with the
         fewest records.
-      records: m >= 1, or None for as many as the interior point needs at the budget, failing with beta / 2.
+      records: m >= 1, or None for the number that the interior point needs to fail with probability beta / 2.
 
     Privacy: (epsilon, delta), replace-one, for every sample: one row changes at most two of the 2 m selected records,
       so the median runs at half of epsilon and delta / (1 + exp(epsilon / 2)), and two steps cost (epsilon, delta).
-    Utility: `theory.thresholds.interior`, if 2 m is at least what the interior point requires.
+    Utility: `theory.thresholds.interior`, if 2 m is at least the requirement of the interior point.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (thresholds to interior points); constants are our own.
     """
 
@@ -65,16 +65,16 @@ class ThresholdInterior(OfClass):
 
     @property
     def spends(self) -> Spends:
-        """Pure with the exponential median, whose score has sensitivity 2 in a row; some delta with any other."""
+        """Pure for the exponential median, whose score has sensitivity 2 per row; approximate for the others."""
         return "pure" if self.method == "exponential" else "approximate"
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
-        """The median at half of the budget, and m; n does not matter."""
+        """The median at half of the budget, and m; n is not used."""
         design, records = self._designed(privacy, accuracy)
         return InteriorPlan(self.median(design), whole(records), self.records or bucket(records))
 
     def median(self, design: MedianDesign) -> MedianPlan:
-        """The plan of the interior point: the design's."""
+        """The plan of the interior point, from its design."""
         return design.plan()
 
     def learn(self, key: Array, sample: Sample, plan: InteriorPlan) -> Hypothesis:
@@ -85,7 +85,7 @@ class ThresholdInterior(OfClass):
         return Hypothesis(number[None], jnp.zeros(1, bool), found.outcome[None])
 
     def selected(self, sample: Sample, plan: InteriorPlan) -> tuple[Array, Array]:
-        """The 2 m records in a buffer, ``uint32[2 most, limbs]``, and its mask; a replaced row replaces at most two."""
+        """The 2 m records in a buffer, ``uint32[2 most, limbs]``, and its mask; one row affects at most two records."""
         column, most, size = single_column(sample, "ThresholdInterior"), plan.most, self.concepts.size
         lacking = max(0, most - sample.capacity)
         rank = jnp.arange(most, dtype=jnp.int32)
@@ -100,7 +100,7 @@ class ThresholdInterior(OfClass):
             return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs), used
 
     def guarantee(self, plan: InteriorPlan) -> Guarantee:
-        """A median at two steps."""
+        """The median's guarantee for databases at distance two."""
         inner = median_guarantee(plan.median, "interior point")
         return Guarantee(
             2 * inner.epsilon, min(group_delta(inner.epsilon, inner.delta, 2), 1 - 1e-9), self.neighboring,
@@ -127,7 +127,7 @@ class ThresholdInterior(OfClass):
 
 @lru_cache(maxsize=256)
 def _design(method: str, bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
-    """Of a median two steps of which cost (epsilon, delta); less of a large epsilon, where delta would vanish."""
+    """A median with (epsilon, delta) group privacy for two changes; a large epsilon is capped to keep delta > 0."""
     half = epsilon / 2
     if delta > 0 and method != "exponential":
         half = min(half, max(1.0, log(delta / _LEAST_DELTA)))

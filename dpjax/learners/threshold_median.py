@@ -1,4 +1,4 @@
-"""Learning a threshold through a private interior point of the examples next to it."""
+"""Learning a threshold by a pure private interior point of the examples next to it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ from dpjax.theory import thresholds as theory
 
 @plan_type
 class ThresholdMedianPlan:
-    """epsilon: of the one exponential mechanism, ``float32[]``. records: m, taken from each side, ``int32[]``."""
+    """epsilon: of the one exponential mechanism, ``float32[]``. records: m, selected from each side, ``int32[]``."""
 
     epsilon: Number
     records: Number
@@ -31,8 +31,8 @@ class ThresholdMedianPlan:
 class ThresholdMedian(OfClass):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper, pure.
 
-    Negative examples are moved one step down (domain element 0 stays), so that an interior point z is the number of
-    a threshold with at most m - 1 errors a side even where points coincide. m comes from epsilon, beta and |X|.
+    Negative examples are moved one step down (domain element 0 stays), so that an interior point z is the index of a
+    threshold with at most m - 1 errors per side even if points coincide. m depends on epsilon, beta and |X|.
 
     Args:
       concepts: thresholds over a domain of at most 2**64 elements.
@@ -59,7 +59,7 @@ class ThresholdMedian(OfClass):
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
-        records = jnp.clip(plan.records, 0, 1 << 30)  # depths must not wrap
+        records = jnp.clip(plan.records, 0, 1 << 30)  # prevents integer overflow of depths
         pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), records)
         return interval_exponential(pieces, plan.epsilon, sensitivity=2)
 
@@ -68,7 +68,7 @@ class ThresholdMedian(OfClass):
         return Hypothesis.of(self.output_law(sample, plan).sample(key)[None])
 
     def _depth_pieces(self, sample: Sample, column: Array, m: Array) -> Pieces:
-        """Pieces of equal depth, as errors m - depth; missing positives are at the bottom, negatives at the top."""
+        """Level sets of depth, as errors m - depth; missing positives are at the bottom, negatives at the top."""
         count, size = sample.capacity, self.concepts.size
         index = jnp.arange(count, dtype=jnp.int32)
         with jax.enable_x64(True):
@@ -86,7 +86,7 @@ class ThresholdMedian(OfClass):
             starts = real & jnp.concatenate([jnp.ones(1, bool), records[1:] != records[:-1]])
             boundary = jax.lax.cummin(jnp.where(starts | ~real, place, 2 * count), reverse=True)
             after = jnp.minimum(jnp.concatenate([boundary[1:], jnp.full(1, 2 * count, jnp.int32)]), total)
-            # gap g lies strictly between records g - 1 and g; gap 0 and gap `total` reach to the domain's ends
+            # gap g lies strictly between records g - 1 and g; gap 0 and gap `total` extend to the ends of the domain
             gap = jnp.arange(2 * count + 1, dtype=jnp.int32)
             one = jnp.uint64(1)
             left = jnp.concatenate([jnp.zeros(1, jnp.uint64), records])

@@ -1,4 +1,4 @@
-"""Learning a union of polygons by a private set cover of the inside."""
+"""Learning a union of polygons by a private set cover of its inside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ _DIRECTIONS, _BINS = 12, 16
 
 @dataclass(frozen=True)
 class UnionLearner(CoveringPlane):
-    """SetCoverLearner over triangles: in each round one that holds many positives and (nearly) no negatives.
+    """Set cover by triangles: each round selects one that contains many positives and (nearly) no negatives.
 
-    What it holds is gone; the union of all is returned, one triangle a round.
+    The covered rows are removed; the union of all triangles is returned, one per round.
 
     Args:
       rounds, noisy: see `Covering`.
-      concepts: unions of triangles; nothing that is learned depends on their number but the default of k.
-      k: the most triangles of a target that the theorem is for; None for those of ``concepts``.
+      concepts: unions of triangles; their number is only the default of k.
+      k: the largest number of triangles of a target that the theorem covers; None for that of ``concepts``.
       directions, bins: the finite set of lines, see `mechanisms.cover.triangles.Triangles`. A triangle costs
-        ln(C(directions, 3) (2 bins)^3) nats; edges are off by up to a strip and a direction.
-      family: what is chosen from: triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.
+        ln(C(directions, 3) (2 bins)^3) nats; edges are off by at most one strip and one direction.
+      family: the base family of triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.
 
-    Privacy: (epsilon, delta) under ``neighboring``, for every sample: the stopping game of all rounds.
-    Utility: `theory.set_cover.realizable` for unions of at most k triangles of the family. For others there is no bound
-      that holds for all distributions.
+    Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
+    Utility: `theory.set_cover.realizable` for unions of at most k triangles of the family. For other targets no bound
+      holds for all distributions.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
       with the accounting corrected and a finite family.
     """
@@ -46,7 +46,7 @@ class UnionLearner(CoveringPlane):
     family: Family | None = None
     what: ClassVar[str] = "triangles on a grid of side {0.d}"
     usual: ClassVar[Mapping[str, int]] = MappingProxyType({"rounds": 10, "k": 4, "directions": 8})
-    """Arguments with which it measures well, beside those of the theorem: `dpjax learn` and scripts/boundary.py."""
+    """Arguments that do well in measurements, beside the theorem's; see `dpjax learn` and scripts/boundary.py."""
 
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
@@ -54,22 +54,22 @@ class UnionLearner(CoveringPlane):
 
     @property
     def members(self) -> int:
-        """The triangles of a target."""
+        """The number of triangles of a target, k."""
         return self.k or self.concepts.triangles
 
     @property
     def functions(self) -> Any:
-        """The family that is chosen from."""
+        """The base family of triangles."""
         if self.family is not None:
             return self.family
         return Triangles(self.concepts.domain.coarse.d, self.directions, self.bins)
 
     @property
     def passes(self) -> int:
-        """About how often the rows are gone through: once for each three directions and round."""
+        """Approximate number of passes over the rows: one for each three directions and round."""
         return comb(self.directions, 3) * self.likely_rounds
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """A family of one's own is taken as finite too, of ``size`` functions."""
+        """The cost of a triangle. A given family counts as finite too, with ``size`` functions."""
         size = float(self.functions.size)
         return size, rounds * log(size)

@@ -1,4 +1,4 @@
-"""Learning a class of VC dimension 1 through a private median of depths: the improper learner."""
+"""Learning a class of VC dimension 1 by a private median of depths: the improper learner."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -25,13 +25,13 @@ from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
 METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
-_ALPHA = 1 / 3  # of the median: t/6 of the subsamples on either side
+_ALPHA = 1 / 3  # of the median: rank error t/6 of t subsamples
 _NODE_BITS = 64
 _MOST_SUBSAMPLES = 1 << 29
 
 
 def depth_bits(concepts: Tree | Thresholds) -> int:
-    """Bits of a depth in the tree."""
+    """The number of bits of a depth in the tree."""
     return max(1, concepts.height.bit_length())
 
 
@@ -46,9 +46,9 @@ def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Ac
 
 @plan_type
 class ImproperPlan:
-    """median: over the depths. choice: of the choosing mechanism among nodes.
+    """median: plan over the depths. choice: budget of the choosing mechanism among nodes.
 
-    subsamples: t, ``int32[]``, in [least, most]; both are t where a person gives it, else the ends of its bucket.
+    subsamples: t, ``int32[]``, in [least, most]; both equal t if t was given, else they are the ends of its bucket.
     """
 
     median: MedianPlan
@@ -60,24 +60,23 @@ class ImproperPlan:
 
 @dataclass(frozen=True)
 class ImproperVC1(OfClass):
-    """Algorithm 2: t subsamples, each with a deepest point that it determines; their median depth; the node there.
+    """Algorithm 2: t subsamples each determine a deepest point; a node at their median depth is chosen.
 
     The hypothesis is a node of the tree, which need not be a concept of the class. Half of the budget finds the depth,
-    half the node; a pure median leaves all of delta to the node. Without an answer the hypothesis is the root, with
+    half the node; a pure median leaves all of delta to the node. If a step abstains the hypothesis is the root, with
     outcome -1.
 
     Args:
-      concepts: a `Tree`, or `Thresholds` as the path that they are, of any height.
-      method: of the median: "exponential", "recprefix", "treelog", "rsc", or "auto", the one that needs the fewest
+      concepts: a `Tree`, or `Thresholds` as a path, of any height.
+      method: the median: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one that needs the fewest
         subsamples.
-      subsamples: t >= 1, or None for the fewest that the theorem allows, each step failing with beta / 3. Row number r
-        of a random order goes to subsample r mod t.
+      subsamples: t >= 1, or None for the fewest that the theorem allows, each step failing with beta / 3. Row r of a
+        random order goes to subsample r mod t.
 
     Privacy: (epsilon, delta), replace-one, for every sample: a row is in one subsample, so it moves one of the t depths
       and, at each depth, one vote.
     Utility: `theory.vc1.improper` rows, if t is at least `theory.vc1.subsamples` and the median's requirement.
-    Reference: Yan 2025, Algorithm 2 and Theorem 11; subsamples of a size without dimension, and all constants, are our
-      own.
+    Reference: Yan 2025, Algorithm 2, Theorem 11; the dimension-free size of subsamples and all constants are our own.
     """
 
     concepts: Tree | Thresholds
@@ -93,7 +92,7 @@ class ImproperVC1(OfClass):
         checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
-        """Half of the budget for the median, half for the choice, and t; n does not matter."""
+        """Half of the budget for the median, half for the choice, and t; n is not used."""
         needed, design = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
         t = checks.integer("subsamples", self.subsamples or needed, 1, _MOST_SUBSAMPLES)
         least, most = (t, t) if self.subsamples else _ends(t)
@@ -101,7 +100,7 @@ class ImproperVC1(OfClass):
         return ImproperPlan(self.median(design, t), choice, whole(t), least, most)
 
     def median(self, design: MedianDesign, t: int) -> MedianPlan:
-        """The plan of the median of t depths: the design's."""
+        """The plan of the median of t depths, from its design."""
         return design.plan()
 
     def learn(self, key: Array, sample: Sample, plan: ImproperPlan) -> Hypothesis:
@@ -123,22 +122,22 @@ class ImproperVC1(OfClass):
         return Hypothesis(node[None], jnp.zeros(1, bool), outcome[None])
 
     def deterministic(self, key: Array, sample: Sample, plan: ImproperPlan) -> Array:
-        """The node that each of the t subsamples determines, ``uint32[most, 2]``; a row moves one of them.
+        """The node that each of the t subsamples determines, ``uint32[most, 2]``; one row affects one of them.
 
-        The nodes from the t-th on are the root.
+        Slots from t on hold the root.
         """
         column = single_column(sample, "ImproperVC1")
         capacity, own = sample.capacity, jnp.arange(plan.most, dtype=jnp.int32)
         t = jnp.minimum(plan.subsamples, plan.most)
         order = Shuffle(sample.size, capacity).sample(key)
         rows = jnp.arange(-(-capacity // plan.least), dtype=jnp.int32)
-        place = rows * t + own[:, None]  # the r-th of the order is row r // t of subsample r mod t
+        place = rows * t + own[:, None]  # row r of the order is row r // t of subsample r mod t
         row = order[jnp.minimum(place, capacity - 1)]
         real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
         return self.concepts.deterministic(sample.x[row], column[row], real)
 
     def guarantee(self, plan: ImproperPlan) -> Guarantee:
-        """Median and choice add up."""
+        """The sum of the median's and the choice's cost."""
         epsilon, delta = float(plan.choice.epsilon), float(plan.choice.delta)
         parts = (
             median_guarantee(plan.median, "median depth"),
@@ -147,7 +146,7 @@ class ImproperVC1(OfClass):
         return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.vc1.improper`; one row for one concept, which every answer is and no answer, too.
+        """`theory.vc1.improper`; one row if there is only one concept, since every output is then correct.
 
         Raises InputError if ``subsamples`` are too few for this budget and beta.
         """
@@ -163,7 +162,7 @@ class ImproperVC1(OfClass):
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """All rows alike, one moved or relabelled (an inconsistent subsample then); half or a third on another path."""
+        """Identical rows, one moved or relabeled (inconsistently); or a half or a third of them on another path."""
         pairs = super().hard_neighbors(rows)
         deep = _two_paths(self.concepts)
         if deep and rows > 1:
@@ -176,7 +175,7 @@ class ImproperVC1(OfClass):
 
 
 def sample_at(concepts: Tree | Thresholds, examples: list[tuple[int, int]]) -> Sample:
-    """A sample of examples (node but the root, label in the tree: before the flip of its point)."""
+    """A sample of examples (node other than the root, label in the tree, i.e. before the flip of its point)."""
     nodes, labels = [node for node, _ in examples], [label for _, label in examples]
     if isinstance(concepts, Thresholds):
         return database(concepts.domain, nodes, labels)
@@ -186,7 +185,7 @@ def sample_at(concepts: Tree | Thresholds, examples: list[tuple[int, int]]) -> S
 
 
 def _two_paths(concepts: Tree | Thresholds) -> tuple[int, int] | None:
-    """A deepest node and the first that is not on its path, or the middle of the path; None if there is one node."""
+    """A deepest node, and the first node off its path or else the path's middle; None if there is only one node."""
     if concepts.height < 2 or isinstance(concepts, Thresholds):
         return (concepts.height, concepts.height // 2) if concepts.height >= 2 else None
     deepest = int(np.argmax(concepts.depth))
@@ -196,12 +195,12 @@ def _two_paths(concepts: Tree | Thresholds) -> tuple[int, int] | None:
 
 
 def _of_choice(delta: float, median: MedianDesign) -> float:
-    """The choice's part of delta: half of it, or all of it beside a median that takes none."""
+    """The choice's delta: half of it, or all of it if the median is pure."""
     return delta / 2 if median.spends == "approximate" else delta
 
 
 def _ends(t: int) -> tuple[int, int]:
-    """The fewest and the most subsamples of t's bucket: few of them have many rows each."""
+    """The smallest and the largest t in t's bucket."""
     low, most = 0, bucket(t)
     high = most
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""Learning a class of VC dimension 1 by a concept of the class: a private descent from the improper learner's node."""
+"""Proper learning of a class of VC dimension 1: a private descent from the improper learner's node to a concept."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -24,15 +24,15 @@ from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import exponential
 from dpjax.theory import vc1 as theory
 
-_TEST = 0.25  # of epsilon, for all tests together
+_TEST = 0.25  # fraction of epsilon for all tests together
 _NEVER = jnp.iinfo(jnp.int32).max
-_EXACT_ROUNDS = 64  # up to so many rounds the optimal composition is used, beyond zCDP
+_EXACT_ROUNDS = 64  # optimal composition up to this many rounds, zCDP beyond
 
 
 class Counts(NamedTuple):
-    """Of each node below the start, ``[V + 1]``: zeros, the examples labelled 0 at its descendants-or-self, ``int32``.
+    """Per node, ``[V + 1]``. zeros: examples labeled 0 at the node and its descendants, ``int32``.
 
-    path: those from it up to the start, without the start. leaf: whether it is the first concept on its path.
+    path: those on the path from the node up to the start, exclusive. leaf: whether it is the first concept on its path.
     """
 
     zeros: Array
@@ -42,10 +42,10 @@ class Counts(NamedTuple):
 
 @plan_type
 class ProperPlan:
-    """improper: of the first part. first: the fraction of the rows that it reads. low: a, of the second rows.
+    """improper: plan of the first part. first: the fraction of the rows in it. low: a, fraction of the second rows.
 
-    test: epsilon of AboveThreshold. choice: epsilon0 of one of at most ``rounds`` choices among children. slack: the
-    delta that their composition takes; only the guarantee reads it.
+    test: epsilon of AboveThreshold. choice: epsilon0 of each of at most ``rounds`` choices among children. slack: delta
+    of their composition, which only the guarantee reads.
     """
 
     improper: ImproperPlan
@@ -61,21 +61,21 @@ class ProperPlan:
 class ProperVC1(OfClass):
     """Algorithms 3 and 4: from the improper learner's node down to the first concept on some path.
 
-    The first rows go to the improper learner, the others choose the way. Where some subtree holds few examples
-    labelled 0, it is entered and the descent is over; elsewhere a child is chosen by the best leaf below it.
+    The first rows go to the improper learner, the others to the descent. At each node: if some subtree has few examples
+    labeled 0, the descent enters it and ends; otherwise a child is chosen by the best leaf below it.
 
     Args:
       concepts: a `Tree`.
       method, subsamples: of the `ImproperVC1` that learns from the first part.
-      share: a in (0, 1): a subtree with fewer than a N of the N second rows labelled 0 ends the descent; alpha / 12 for
-        None.
-      rounds: choices among children, at most; for None ceil(2 / a), or as many as improper nodes can follow one another
-        in the tree.
-      first: the fraction of the rows that the first part reads, in (0, 1); for None as the theorem divides them.
+      share: a in (0, 1): a subtree with fewer than a N of the N second rows labeled 0 ends the descent; None for
+        alpha / 12.
+      rounds: maximum number of choices among children; None for the smaller of ceil(2 / a) and the largest number of
+        consecutive improper nodes on a path of the tree.
+      first: the fraction of the rows in the first part, in (0, 1); None for the theorem's.
 
-    Privacy: (epsilon, delta), replace-one, for every sample: a row is in one part, and each spends all of the budget.
+    Privacy: (epsilon, delta), replace-one, for every sample: a row is in one part, and each part has the whole budget.
       The second part is one AboveThreshold with a quarter of epsilon, and ``rounds`` exponential mechanisms.
-    Utility: `theory.vc1.descent` second rows with the improper learner's at alpha/8, each failing with beta / 2. The
+    Utility: `theory.vc1.descent` second rows plus the improper learner's at alpha/8, each failing with beta / 2. The
       hypothesis is always a concept of the class.
     Reference: Yan 2025 (proper learner), Algorithms 3 and 4, Theorem 12 and Claims 1 to 5; AboveThreshold for the tests
       and all constants are our own.
@@ -96,7 +96,7 @@ class ProperVC1(OfClass):
             if getattr(self, name) is not None:
                 checks.probability(name, getattr(self, name))
         checks.whole_or_none("rounds", self.rounds, 1, 1 << 20)
-        _ = self.improper  # checks its own fields
+        _ = self.improper  # validates the fields
 
     @property
     def improper(self) -> ImproperVC1:
@@ -104,7 +104,7 @@ class ProperVC1(OfClass):
         return ImproperVC1(self.concepts, self.method, self.subsamples, self.neighboring)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ProperPlan:
-        """An improper learner's plan for alpha/8 and beta/2, and the descent's numbers; n does not matter."""
+        """An improper learner's plan for alpha/8 and beta/2, and the descent's numbers; n is not used."""
         low, rounds = self._descent(accuracy)
         choices = _choices(privacy, rounds)
         first = self.first
@@ -145,7 +145,7 @@ class ProperVC1(OfClass):
             children = (parent == node) & (number > 0)
             fewest = asked(jnp.min(jnp.where(children, found.zeros, _NEVER)), "fewest zeros", 1)
             noise = Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test)
-            with jax.enable_x64(True):  # float32 would make one of two neighbouring counts beyond 2**24
+            with jax.enable_x64(True):  # float32 merges neighboring counts beyond 2**24
                 quiet = fewest.astype(jnp.float64) + noise.astype(jnp.float64) <= bar.astype(jnp.float64)
             best = _best_below(children, found, number < tout[node])
             scores = jnp.where(quiet, -found.zeros, -best)
@@ -158,7 +158,7 @@ class ProperVC1(OfClass):
         return jnp.where(proper[node], node, jnp.min(jnp.where(below, number, tree.size - 1)))
 
     def counts(self, start: Array, sample: Sample) -> Counts:
-        """Of the rows below ``start``; a replaced row moves each number by at most 1."""
+        """Counts of the rows below ``start``; a replaced row changes each count by at most 1."""
         tree = self.concepts
         column = single_column(sample, "ProperVC1")
         place, tout = tree.node_of(sample.x), jnp.asarray(tree.tout)
@@ -173,7 +173,7 @@ class ProperVC1(OfClass):
         return Counts(up_to[tout] - up_to[number], above - above[start], leaf)
 
     def guarantee(self, plan: ProperPlan) -> Guarantee:
-        """The larger one of the two parts: a row is in one of them."""
+        """The larger cost of the two parts, since a row is in one of them."""
         test = float(plan.test)
         tests = Guarantee(
             test, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
@@ -187,8 +187,8 @@ class ProperVC1(OfClass):
         return parallel((self.improper.guarantee(plan.improper), descent), "index", "proper learner")
 
     def parts(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
-        """Rows that the theorem needs of the first and of the second part."""
-        if self.concepts.longest_improper == 0:  # every node is a concept, and the descent never begins
+        """The theorem's numbers of rows in the first and in the second part."""
+        if self.concepts.longest_improper == 0:  # every node is a concept, so there is no descent
             return self.improper.sample_size(privacy, accuracy), 0
         first = self.improper.sample_size(privacy, _of_first(accuracy))
         low, rounds = self._descent(accuracy)
@@ -197,7 +197,7 @@ class ProperVC1(OfClass):
         return first, theory.descent(float(walk), float(test), low, rounds, alpha, beta / 2)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The least n of which both parts get what `parts` says; one row for one concept."""
+        """The least n that gives both parts the rows of `parts`; one row for one concept."""
         if self.concepts.size == 1:
             return 1
         own, other = self.parts(privacy, accuracy)
@@ -205,7 +205,7 @@ class ProperVC1(OfClass):
         return int(max(own / first, other / (1 - first))) + 2
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """Where the start is an improper node: one row turns the balance between two of its children."""
+        """For a start at an improper node: one row decides between two of its children."""
         tree = self.concepts
         improper = np.flatnonzero(~tree.proper)
         if not len(improper) or rows < 4:
@@ -220,20 +220,20 @@ class ProperVC1(OfClass):
         return [(databases[0], databases[1])]
 
     def _descent(self, accuracy: Accuracy) -> tuple[float, int]:
-        """a, and as many rounds as zeros can pay for or as improper nodes can follow one another, at least 1."""
+        """(a, rounds): the smaller of the bound from a and the most consecutive improper nodes, at least 1."""
         low = self.share or checks.probability("alpha", float(accuracy.alpha)) / 12
         rounds = max(1, min(theory.descent_rounds(low), self.concepts.longest_improper))
         return low, self.rounds or rounds
 
 
 def _of_first(accuracy: Accuracy) -> Accuracy:
-    """Of the improper learner."""
+    """The accuracy for the improper learner."""
     alpha, beta = checks.probability("alpha", float(accuracy.alpha)), checks.probability("beta", float(accuracy.beta))
     return Accuracy(alpha / 8, beta / 2)
 
 
 def _choices(privacy: Privacy, rounds: int) -> Split:
-    """What one choice among children may spend."""
+    """The budget of one choice among children."""
     walk = checks.epsilon(float(privacy.epsilon)) * (1 - _TEST)
     return split(walk, float(privacy.delta), rounds, _composition(rounds), "bounded range")
 
@@ -243,7 +243,7 @@ def _composition(rounds: int) -> str:
 
 
 def _best_below(children: Array, found: Counts, before: Array) -> Array:
-    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; ``before``: of all subtrees."""
+    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; ``before``: nodes of the subtree."""
     number = jnp.arange(children.shape[0], dtype=jnp.int32)
     owner = jax.lax.cummax(jnp.where(children, number, 0))
     least = jnp.full(children.shape[0], _NEVER, jnp.int32)

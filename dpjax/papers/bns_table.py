@@ -1,4 +1,4 @@
-"""The tables of Section 1.3 of Bun, Nissim, Stemmer 2016 as measurements: one `Row` for each claim."""
+"""Measurements for the tables of Section 1.3 of Bun, Nissim, Stemmer 2016: one `Row` per claim."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -34,12 +34,12 @@ class Row:
     """One claim about one axis.
 
     Args:
-      name: of the learner and its problem. privacy: "pure" or "approximate". claim: as the paper prints it.
+      name: of the learner and its problem. privacy: "pure" or "approximate". claim: as printed in the paper.
       axis: "k", "log2 |X|" or "d". values: of the axis.
-      claimed: the exponent. constant: whether there is a part that the axis does not change: the rows that one concept
-        takes without privacy, or a summand of the claim.
-      setting: value -> what is measured, with n = 1.
-      factor: value -> the logarithm that the theorem has beside the power.
+      claimed: the exponent. constant: whether there is a term that does not depend on the axis: the non-private sample
+        size of one concept, or a summand of the claim.
+      setting: value -> the measured setting, with n = 1.
+      factor: value -> the theorem's logarithmic factor beside the power.
       bound: value -> a lower bound for all such learners, or None.
       source: of the claim.
     """
@@ -58,7 +58,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """What the row is called."""
+        """The title of the row."""
         return f"{self.privacy}: {self.name}, in {self.axis}"
 
 

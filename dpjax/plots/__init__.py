@@ -1,4 +1,4 @@
-"""Figures of results, as files that carry what made them. No global state: neither pyplot nor rcParams is touched."""
+"""Figures of results, as files with their metadata. No global state: neither pyplot nor rcParams is modified."""
 
 from .curves import plot_curve as plot_curve
 from .files import read_metadata as read_metadata

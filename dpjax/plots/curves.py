@@ -18,7 +18,7 @@ from dpjax.plots.selection import PANELS, Shown, select, with_notes
 from dpjax.plots.sheet import Block
 from dpjax.plots.words import N_STAR, number, typeset
 
-_PANEL, _BELOW = 14.4, 20.0  # widths of panels in letters m
+_PANEL, _BELOW = 14.4, 20.0  # widths of panels in em
 _MOST = 4
 
 
@@ -26,34 +26,34 @@ def plot_curve(
     result: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg", "pdf"),
     **how: Any,
 ) -> list[Path]:  # fmt: skip
-    """Draws a result and writes it as one file a format; returns their paths.
+    """Draws a result and writes one file per format; returns their paths.
 
-    Above: success probability against n with simultaneous bands, one panel a (k, epsilon), at most 8. Below: n*
-    against k with fitted exponents, n* against epsilon, and the theorems divided by n*. Parts without data are left
-    out, and what is not shown of the data is said under the figure. Equal results and options give equal bytes;
-    `read_metadata` reads back the configuration, seed and versions.
+    Above: success probability against n with simultaneous bands, one panel per (k, epsilon), at most 8. Below: n*
+    against k with fitted exponents, n* against epsilon, and the theorems' n divided by n*. Panels without data are left
+    out, and a caption lists data that are not shown. Equal results and options give equal bytes;
+    `read_metadata` returns the configuration, seed and versions.
 
     Args:
-      result: as `Result.data` has it.
+      result: as in `Result.data`.
       path_without_suffix: of the files.
-      formats: png, svg and pdf. Text of SVG files is text, and PDF files have their fonts embedded as Type 42.
+      formats: png, svg and pdf. SVG files contain text as text, and PDF files embed their fonts as Type 42.
       width: "column" (3.3 inches), "page" (6.9), "screen" (10.5), or a number of inches; the default is "screen".
       font: "sans", "serif", or an installed family.
-      size: of the letters in points; the default is 8, and 9 on a screen.
+      size: font size in points; the default is 8, and 9 on a screen.
       dark: for a dark background.
       dpi: of PNG files; the default is 300, and 200 on a screen.
       lines: names of learners to draw, in this order; the default is all, in the study's order.
-      styles: of some learners, any of color, marker, dashes and label, for example {"KLN": {"color": "black"}}. All
-        else is given by the order of the lines.
+      styles: for some learners, any of color, marker, dashes and label, for example {"KLN": {"color": "black"}}. Other
+        styles follow from the order of the lines.
       panels: some of "curves", "k" (n* against k), "epsilon" (n* against epsilon), "slack" (theorem's n / n*).
       k, epsilon: values to draw.
       scale: "linear" or "log" for some of the axes "n", "k", "epsilon", "n_star", "slack".
       limits: (low, high) for some of these axes and "success".
       title: above the figure; the default is the study's on a screen, and none elsewhere.
-      caption: False leaves out the words under the figure.
+      caption: False leaves out the caption below the figure.
 
-    InputError, and no file is changed, if the result has no measurement or is malformed, if a format or an option makes
-    no sense, if what is asked for is not in the result, or if a file cannot be written.
+    InputError, and no file is changed, if the result has no measurement or is malformed, if a format or an option is
+    invalid, if a requested item is not in the result, or if a file cannot be written.
     """
     check_formats(formats)
     options = Options.of(**how)
@@ -62,7 +62,7 @@ def plot_curve(
 
 
 def _about(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What made the result, for the files' metadata."""
+    """The origin of the result, for the files' metadata."""
     for name in ("config", "seed", "versions"):
         if not isinstance(result, Mapping) or name not in result:
             raise InputError(f"result.{name}", "a value", "none", "give a result as it was saved")
@@ -105,17 +105,17 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
 
 
 def _most(page: Page) -> int:
-    """Success curves, unless their k and epsilon are chosen."""
+    """The maximum number of success curves, unless their k and epsilon are chosen."""
     return 4 if _narrow(page) else PANELS
 
 
 def _narrow(page: Page) -> bool:
-    """Whether less is shown unless it is asked for."""
+    """Whether the page is narrow, so that less is shown by default."""
     return sheet.most_columns(page, _PANEL) < 3
 
 
 def _columns(shown: Shown) -> int:
-    """Of the success curves."""
+    """The number of columns of success curves."""
     most = min(_MOST, sheet.most_columns(shown.options.page, _PANEL))
     if shown.columns <= most < 3 and len(shown.panels) <= 2:
         return 1
@@ -147,7 +147,7 @@ def _above(shown: Shown, columns: int, spans: Sequence[tuple[float, float]]) -> 
 
 
 def _below(shown: Shown, panels: Sequence[sample_size.Panel]) -> Iterator[Block]:
-    """Rows of panels, each with the legends of its exponents below."""
+    """Rows of panels, each with the legends of its exponents below it."""
     if not panels:
         return
     page = shown.options.page
@@ -180,14 +180,14 @@ def _row(panels: Sequence[sample_size.Panel], columns: int, height: float, ticks
 
 
 def _spans(shown: Shown, columns: int) -> list[tuple[float, float]]:
-    """The n axis of each panel; one for a whole column where that has one k."""
+    """The n axis of each panel, shared by a column if all its panels have one k."""
     panels = shown.panels
     same = all(k == panels[i % columns][0] for i, (k, _) in enumerate(panels))
     return [success.limits(shown, panels[i % columns :: columns] if same else [panels[i]]) for i in range(len(panels))]
 
 
 def _lines(shown: Shown) -> tuple[list[Artist], list[str]]:
-    """The learners."""
+    """Legend entries of the learners."""
     handles: list[Artist] = []
     names = []
     differ = len(set(shown.deltas.values())) > 1
@@ -198,7 +198,7 @@ def _lines(shown: Shown) -> tuple[list[Artist], list[str]]:
 
 
 def _marks(shown: Shown) -> tuple[list[Artist], list[str]]:
-    """What the other marks mean."""
+    """Legend entries of the other marks."""
     page = shown.options.page
     grey = page.colors["grey"]
     handles: list[Artist] = []
@@ -227,7 +227,7 @@ def _settings(result: Mapping[str, Any], shown: Shown) -> list[str]:
 
 
 def _caption(shown: Shown, spans: Sequence[tuple[float, float]]) -> list[str]:
-    """What the marks promise, where all brackets promise the same, and what arrows mean if there are any."""
+    """The claims of bands and of brackets, if all have the same, and the meaning of arrows if there are any."""
     measured = [b for b in shown.brackets if b.n_low or b.n_high]
     promises = {(b.confidence, b.gamma) for b in measured}
     lines = ["Bands are simultaneous over all $n$ of a curve."] if shown.panels else []

@@ -1,6 +1,6 @@
-"""Figures as bytes and files. Each carries, as JSON, the configuration, seed and versions that made it.
+"""Figures as bytes and files. Each contains, as JSON, its configuration, seed and versions.
 
-Where: a PNG's text "Description", an SVG's dc:description, a PDF's "Keywords". Equal figures give equal bytes.
+Location: a PNG's text "Description", an SVG's dc:description, a PDF's "Keywords". Equal figures give equal bytes.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 
 @contextlib.contextmanager
 def house_style(page: Page = SCREEN) -> Iterator[None]:
-    """The style of figures on a page, whatever the caller's rcParams, which come back at the end."""
+    """Sets the style of figures on a page; the caller's rcParams are restored at the end."""
     with matplotlib.style.context(["default", page.rc()]):
         yield
 
@@ -49,9 +49,9 @@ def render(
 
 
 def settle(figure: Figure) -> None:
-    """Lays a figure out once, for all formats alike, unless that is done.
+    """Computes the layout of a figure once for all formats, unless that is done.
 
-    Places are rounded to a millionth of the figure: the layout's solver leaves differences of 1e-14 between runs.
+    Positions are rounded to a millionth of the figure, since the layout solver varies by 1e-14 between runs.
     """
     if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
         figure.draw_without_rendering()
@@ -64,7 +64,7 @@ def settle(figure: Figure) -> None:
 
 
 def check_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
-    """The formats as names; InputError for one that is not known."""
+    """The formats as names; InputError for an unknown one."""
     names = (formats,) if isinstance(formats, str) else tuple(formats)
     for name in names:
         if name not in FORMATS:
@@ -78,8 +78,8 @@ def save(
 ) -> list[Path]:  # fmt: skip
     """Draws a figure in a page's style and writes one file per format, ``base`` with its suffix; returns the paths.
 
-    draw: makes the figure and its title. Each file is replaced at once: a reader sees the old file or the whole new
-    one. InputError for an unknown format or where a file cannot be written.
+    draw: returns the figure and its title. Each file is replaced atomically: a reader sees the old or the complete new
+    file. InputError for an unknown format, or if a file cannot be written.
     """
     names, place = check_formats(formats), Path(base)
     with house_style(page):
@@ -102,7 +102,7 @@ def save(
 
 
 def read_metadata(path: str | Path) -> dict[str, Any]:
-    """The configuration, seed, versions, device and title that a figure's file carries; InputError if it has none."""
+    """The configuration, seed, versions, device and title in a figure's file; InputError if it has none."""
     try:
         data = Path(path).read_bytes()
         if data.startswith(b"\x89PNG"):
@@ -123,18 +123,18 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
 
 
 def _canonical(about: Mapping[str, Any]) -> str:
-    """ASCII JSON with sorted keys, the one text of equal values."""
+    """Canonical ASCII JSON with sorted keys, equal for equal values."""
     try:
         return json.dumps(about, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise InputError(
-            "result", "a configuration of what JSON has", str(error), "use None, bools, finite numbers, strings, "
+            "result", "a configuration of JSON values", str(error), "use None, bools, finite numbers, strings, "
             "lists, and mappings with str keys",
         ) from error  # fmt: skip
 
 
 def _pdf_keywords(data: bytes) -> str:
-    """The Keywords of the information dictionary that the last trailer names."""
+    """The Keywords of the information dictionary of the last trailer."""
     number = re.findall(rb"/Info\s+(\d+)\s+0\s+R", data)[-1]
     position = [match.end() for match in re.finditer(rb"(?<!\d)" + number + rb"\s+0\s+obj\b", data)][-1]
     while match := re.compile(rb"(?:(?!endobj)[^(])*?/(\w+)\s*\(").match(data, position):
@@ -145,7 +145,7 @@ def _pdf_keywords(data: bytes) -> str:
 
 
 def _pdf_string(data: bytes, position: int) -> tuple[bytes, int]:
-    """The literal string whose opening parenthesis ends before ``position``, and the position behind its end."""
+    """The literal string whose opening parenthesis ends before ``position``, and the position after its end."""
     depth, parts = 1, list[bytes]()
     for match in re.compile(rb"\\([0-7]{1,3}|\r\n|.)|[()]|[^\\()]+", re.DOTALL).finditer(data, position):
         token, escaped = match[0], match[1]

@@ -1,4 +1,4 @@
-"""Panels of lines with error bars, as files that carry what made them: the figures of the scripts."""
+"""Panels of lines with error bars, for the figures of the scripts, as files with their metadata."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,15 +20,15 @@ from dpjax.plots.styles import Style, styles
 from dpjax.plots.ticks import axis
 from dpjax.plots.words import typeset
 
-_PANEL, _MOST = 27.0, 3  # width of a panel in letters m, and panels beside each other
+_PANEL, _MOST = 27.0, 3  # width of a panel in em, and maximum number of panels per row
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points (x, y), x ascending, with bars from ``low`` to ``high`` where these are given.
+    """Points (x, y), x ascending, with bars from ``low`` to ``high`` if given.
 
-    name: lines of one name, in all panels of a figure, have one color, marker and dashes. kind: "measured" (filled
-    markers), "theorem" (hollow) or "formula" (no markers: a line through many points). In a label, what is between
+    name: lines of the same name, in all panels of a figure, have the same color, marker and dashes. kind: "measured"
+    (filled markers), "theorem" (hollow) or "formula" (no markers: a line through many points). In a label, text between
     dollar signs is mathematics.
     """
 
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes, logarithmic in the directions of ``log``. ticks: where the x axis has its."""
+    """One pair of axes, logarithmic in the directions ``log``. ticks: positions of the ticks of the x axis."""
 
     title: str
     xlabel: str
@@ -57,12 +57,12 @@ def plot_lines(
     panels: Sequence[Panel], base: str | Path, about: Mapping[str, Any], title: str, caption: str = "",
     formats: str | Sequence[str] = ("png", "svg"), **look: Any,
 ) -> list[Path]:  # fmt: skip
-    """Draws panels side by side, in rows, and writes a file a format, ``base`` with its suffix; returns their paths.
+    """Draws panels in rows and writes one file per format, ``base`` with its suffix; returns their paths.
 
-    about: JSON-ready, what made the numbers: in the files' metadata, see `files.read_metadata`. title: drawn on a
+    about: JSON-ready origin of the numbers, for the files' metadata, see `files.read_metadata`. title: drawn on a
     screen. look: width, font, size, dark, dpi of `Page.of`; a figure of one panel takes half of a screen. Equal
-    arguments give equal bytes. InputError for an unknown format, a line or an option that is malformed, or where a
-    file cannot be written.
+    arguments give equal bytes. InputError for an unknown format, a malformed line or option, or if a file cannot be
+    written.
     """
     check_formats(formats)
     page = Page.of(**look)
@@ -102,7 +102,7 @@ def _figure(panels: Sequence[Panel], columns: int, title: str, caption: str, pag
 
 
 def _rows(panels: Sequence[Panel], columns: int, looks: Mapping[str, Style], page: Page) -> Iterator[Block]:
-    """Panels beside each other with their legends below; one legend where all say the same."""
+    """Rows of panels with their legends below; one legend if all are equal."""
     inches = page.width / columns
     height = min(3.6, max(1.9, 0.2 + 4 * page.em + 0.6 * inches))
     found = [_legend(panel, looks, page, inches - 4 * sheet.MARGIN) for panel in panels]

@@ -1,4 +1,4 @@
-"""What a person may choose about the figure of a result, checked before anything is drawn."""
+"""Options of the figure of a result, validated before anything is drawn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,18 +12,18 @@ from dpjax.plots.styles import check_styles
 PANELS = ("curves", "k", "epsilon", "slack")
 """Success against n; n* against k; n* against epsilon; the theorem's n divided by n*."""
 AXES = {"n": "log", "success": "linear", "k": "log", "epsilon": "log", "n_star": "log", "slack": "log"}
-"""The axes of all panels, and their scales unless another one is chosen."""
+"""The axes of all panels, and their default scales."""
 SCALES = ("linear", "log")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices about the figure of a result.
+    """Options of the figure of a result.
 
     page: see `Page.of`. lines: learners to draw, in this order; None for all. styles: of some learners, see
-    `styles.styles`. panels: some of `PANELS`; None for all that have data (slack only where there is one epsilon). k,
+    `styles.styles`. panels: some of `PANELS`; None for all that have data (slack only if there is one epsilon). k,
     epsilon: values to draw; None for all. scale, limits: of some of `AXES`. title: above the figure; None for the
-    study's on a screen and none elsewhere, "" for none. caption: whether the words below are drawn.
+    study's on a screen and none elsewhere, "" for none. caption: whether to draw the caption.
     """
 
     page: Page = SCREEN
@@ -39,9 +39,9 @@ class Options:
 
     @staticmethod
     def of(**how: Any) -> "Options":
-        """Options from a person's words: fields of this class, and those of `Page.of` in place of ``page``.
+        """Options from keyword arguments: fields of this class, and those of `Page.of` instead of ``page``.
 
-        InputError for a name that is not known, or a value that makes no sense.
+        InputError for an unknown name or an invalid value.
         """
         looks = {"width", "font", "size", "dark", "dpi"}
         own = {entry.name for entry in fields(Options)} - {"page"}
@@ -70,7 +70,7 @@ def _names(name: str, known: Sequence[str] | None = None) -> Any:
 
 
 def _several(name: str, values: Any) -> tuple[Any, ...]:
-    """A list of one value or more, each once."""
+    """A list of at least one value, without duplicates."""
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise InputError(name, "a list of one or more", repr(values), "leave it out for all")
     if len({*map(repr, values)}) < len(values):

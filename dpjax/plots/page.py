@@ -1,4 +1,4 @@
-"""The page a figure is made for: its width, letters, background and resolution, as arguments and as rcParams."""
+"""The page of a figure: width, fonts, background and resolution, as arguments and as rcParams."""
 
 import difflib
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 WIDTHS = {"column": 3.3, "page": 6.9, "screen": 10.5}
-"""Inches: one column of a paper in two columns, a whole page of it, and what a web page or a talk has room for."""
+"""Inches: one column of a two-column paper, a whole page of it, and a web page or slide."""
 FONTS = {"sans": ("DejaVu Sans", "dejavusans"), "serif": ("STIXGeneral", "stix")}
-"""Families that come with matplotlib, so that every machine draws the same, and the mathematics that fits to them."""
+"""Font families that matplotlib includes, so that every machine draws the same, with matching mathematics."""
 _LIGHT = {"paper": "#ffffff", "ink": "#000000", "grey": "#555555", "grid": "#e4e4e4", "shade": "#f5f5f5"}
 _DARK = {"paper": "#14171b", "ink": "#f2f2f2", "grey": "#b0b4ba", "grid": "#32373d", "shade": "#1d2126"}
 _LEAST_EMS = 22
@@ -22,10 +22,10 @@ _LEAST_WIDTH, _MOST_WIDTH = 2.5, 30.0
 
 @dataclass(frozen=True)
 class Page:
-    """What letters, lines and the sheet of a figure look like.
+    """Fonts, line widths and background of a figure.
 
-    width: inches. font: of `FONTS`, or an installed family. size: of the letters in points. dark: light letters on a
-    dark ground. dpi: of PNG files. fixed: whether a figure is as wide as ``width`` even where it needs less.
+    width: inches. font: of `FONTS`, or an installed family. size: font size in points. dark: light text on a dark
+    background. dpi: of PNG files. fixed: whether a figure has exactly ``width`` even if it needs less.
     """
 
     width: float = WIDTHS["screen"]
@@ -40,14 +40,14 @@ class Page:
         width: str | float = "screen", font: str = "sans", size: float | None = None, dark: bool = False,
         dpi: int | None = None,
     ) -> "Page":  # fmt: skip
-        """A page from a person's words, checked.
+        """A page from user arguments, validated.
 
         Args:
           width: "column" (3.3 inches), "page" (6.9), "screen" (10.5), or inches in [2.5, 30].
           font: "sans", "serif", or the name of an installed family.
-          size: points, in [4, 40], by default 9 on a screen and 8 elsewhere; a line has to hold 22 letters m.
+          size: points, in [4, 40], by default 9 on a screen and 8 elsewhere; a line has to hold 22 em.
           dark: for a dark background.
-          dpi: pixels an inch of a PNG, in [50, 1200], by default 200 on a screen and 300 elsewhere.
+          dpi: pixels per inch of a PNG, in [50, 1200], by default 200 on a screen and 300 elsewhere.
         """
         inches = _inches(width)
         screen = width == "screen"
@@ -57,7 +57,7 @@ class Page:
         if not 4 <= points <= min(40, most):
             raise InputError(
                 "size", f"points in [4, {min(40, most):.3g}] for a width of {inches:g} inches", f"{size!r}",
-                "choose smaller letters or a wider figure",
+                "choose a smaller font or a wider figure",
             )  # fmt: skip
         checks.instance("dark", dark, bool, "give True or False")
         pixels = (200 if screen else 300) if dpi is None else checks.integer("dpi", dpi, 50, 1200)
@@ -65,31 +65,31 @@ class Page:
 
     @property
     def em(self) -> float:
-        """The size of the letters in inches."""
+        """Font size in inches."""
         return self.size / 72
 
     @property
     def small(self) -> float:
-        """Points of ticks, legends and captions: somewhat smaller, if that leaves 8 points."""
+        """Font size of ticks, legends and captions in points: somewhat smaller, but at least min(size, 8)."""
         return max(min(self.size, 8.0), 0.9 * self.size)
 
     @property
     def line(self) -> float:
-        """Inches from one line of small letters to the next."""
+        """Line spacing of small text in inches."""
         return 1.45 * self.small / 72
 
     @property
     def marker(self) -> float:
-        """Points of a marker."""
+        """Marker size in points."""
         return 0.52 * self.size
 
     @cached_property
     def colors(self) -> dict[str, str]:
-        """Of the background (paper), letters (ink), what stands back (grey), the grid, and shaded parts."""
+        """Colors of the background (paper), text (ink), secondary elements (grey), the grid, and shaded parts."""
         return _DARK if self.dark else _LIGHT
 
     def rc(self) -> dict[str, Any]:
-        """The style of a figure on this page, as rcParams; what is not named has matplotlib's default."""
+        """The style of a figure on this page as rcParams; others have matplotlib's defaults."""
         ink, grey, paper, thin = (self.colors["ink"], self.colors["grey"], self.colors["paper"], self.size / 9)
         return {
             **self._letters(), "font.size": self.size, "axes.titlesize": self.size, "axes.labelsize": self.size,
@@ -131,7 +131,7 @@ def _inches(width: Any) -> float:
 
 
 def _font(font: Any) -> None:
-    """Refuses a family that is not installed; matplotlib would take another one."""
+    """Raises InputError for a family that is not installed, which matplotlib would silently replace."""
     known = [*FONTS, *font_manager.get_font_names()]
     if font not in known:
         near = difflib.get_close_matches(str(font), known, n=3, cutoff=0.4)

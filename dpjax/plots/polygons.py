@@ -1,4 +1,4 @@
-"""A learned polygon or union over the true shape: the rows, the region, and the halfplane or triangle of each round."""
+"""A learned polygon or union with the true shape, the rows, and the halfplane or triangle of each round."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -37,11 +37,11 @@ def plot_polygon(
     truth: Concept | Geometry | None = None, box: Box | None = None, formats: str | Sequence[str] = ("png", "svg"),
     **look: Any,
 ) -> list[Path]:  # fmt: skip
-    """Draws a polygon or a union of one concept and writes a file a format; returns their paths.
+    """Draws a polygon or a union of one concept and writes one file per format; returns their paths.
 
-    learned: a class and a concept of it. sample: what was learned from; 3000 rows are shown. truth: another concept on
-    the same grid, or a shapely geometry in its coordinates. box: what the axes say at the corners (0, 0) and (d, d).
-    A polygon's lines and a union's triangles are numbered by their rounds; those of no area in the square are left out.
+    learned: a class and a concept of it. sample: the training sample, of which 3000 rows are shown. truth: another
+    concept on the same grid, or a shapely geometry in its coordinates. box: axis values at the corners (0, 0) and (d,
+    d). A polygon's lines and a union's triangles are numbered by round; those without area in the square are left out.
     look: width, font, size, dpi of `Page.of`; on a screen the figure is 5.6 inches wide, and has its title.
     """
     check_formats(formats)
@@ -70,7 +70,7 @@ def _legend(target: bool) -> tuple[list[Artist], list[str]]:
     rows: list[Artist] = [Line2D([], [], linestyle="", marker="o", color=_ROWS[label], markersize=5)
                           for label in (True, False)]  # fmt: skip
     handles = [Patch(color=_LEARNED, alpha=0.55, linewidth=0), *rows]
-    names = ["learned", "rows labelled 1", "rows labelled 0"]
+    names = ["learned", "rows labeled 1", "rows labeled 0"]
     if target:
         return [*handles, Line2D([], [], color=_TRUE, linewidth=1.8)], [*names, "target"]
     return handles, names
@@ -94,7 +94,7 @@ def _draw(
     for number, path in _rounds(learned):
         ends = placed(path, d, box)
         axes.plot(*ends.T, color=_ROUND, linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
-        if len(ends) == 2:  # not all in the middle
+        if len(ends) == 2:  # labels at different positions
             share = 0.38 + 0.12 * (number % 3)
             across_to, up_to = (1 - share) * ends[0] + share * ends[1]
         else:
@@ -117,7 +117,7 @@ def _region(of: Concept, grid: np.ndarray) -> np.ndarray:
 
 
 def _rounds(learned: Concept) -> list[tuple[int, list[tuple[float, float]]]]:
-    """The number of each round, from 1, and the segment or the closed triangle that it draws in the square."""
+    """The number of each round, from 1, with its segment or closed triangle in the square."""
     concepts, hypothesis = learned
     d, found = concepts.d, []
     if isinstance(concepts, ConvexPolygons):
@@ -131,7 +131,7 @@ def _rounds(learned: Concept) -> list[tuple[int, list[tuple[float, float]]]]:
 
 
 def _across(a: float, b: float, c: float, d: int) -> list[tuple[float, float]]:
-    """Where the line a x + b y = c enters and leaves the square; empty where it misses it."""
+    """The points where the line a x + b y = c enters and leaves the square; empty if it misses the square."""
     found: list[tuple[float, float]] = []
     for side in (0.0, float(d)):
         if b and 0 <= (c - a * side) / b <= d:

@@ -23,10 +23,10 @@ def plot_privacy(
     report: Mapping[str, Any], path_without_suffix: str | Path, formats: str | Sequence[str] = ("png", "svg"),
     **look: Any,
 ) -> list[Path]:  # fmt: skip
-    """Draws the ``curve`` of an audit's report (`dpjax.audit.Report.to_dict`); one file a format, their paths.
+    """Draws the ``curve`` of an audit's report (`dpjax.audit.Report.to_dict`); returns the paths, one per format.
 
-    The report without its curve is in the metadata. look: width, font, size, dark, dpi of `Page.of`; on a screen the
-    figure is 4.6 inches wide. InputError for an unknown format or option, or where a file cannot be written.
+    The metadata contain the report without its curve. look: width, font, size, dark, dpi of `Page.of`; on a screen the
+    figure is 4.6 inches wide. InputError for an unknown format or option, or if a file cannot be written.
     """
     check_formats(formats)
     page = Page.of(**look)
@@ -42,7 +42,7 @@ def _figure(report: Mapping[str, Any], page: Page) -> Figure:
                             paper=page.colors["paper"]).values()  # fmt: skip
     curve, point = found.line() | ({"marker": ""} if exact else {}), claimed.line(1.8) | {"linestyle": ""}
     handles = [Line2D([], [], **curve), Line2D([], [], **point)]
-    names = ["exact, on the worst neighbours" if exact else f"certified at confidence {report['confidence']:g}",
+    names = ["exact, on the worst neighbors" if exact else f"certified at confidence {report['confidence']:g}",
              "claimed"]  # fmt: skip
     legend = sheet.legend(page, page.width - 2 * sheet.MARGIN, handles, names)
     what = f"{report['target']} ({report['calibration']}): {report['verdict']}".replace("$", r"\$")

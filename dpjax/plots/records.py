@@ -1,4 +1,4 @@
-"""What a result says, checked: points of the success curves, brackets of n*, fitted exponents."""
+"""Validated records of a result: points of the success curves, brackets of n*, fitted exponents."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from dpjax.core.checks import InputError
 
 
 class Setting(NamedTuple):
-    """The numbers that one n* belongs to, other than the number of concepts."""
+    """The parameters of one n*, except the number of concepts."""
 
     epsilon: float
     delta: float
@@ -20,7 +20,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """The success rate of one learner at one n, inside its simultaneous band [lower, upper]."""
+    """The success rate of one learner at one n, with its simultaneous band [lower, upper]."""
 
     learner: str
     k: int
@@ -34,7 +34,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Bracket:
-    """n* is in [n_low, n_high], with an end None that was not found. theorem: the n that a theorem asks for."""
+    """n* is in [n_low, n_high]; an end that was not found is None. theorem: the theorem's sample size."""
 
     learner: str
     k: int
@@ -47,13 +47,13 @@ class Bracket:
 
     @property
     def middle(self) -> float | None:
-        """The geometric middle, where both ends are known."""
+        """The geometric mean of the ends, if both are known."""
         return None if self.n_low is None or self.n_high is None else math.sqrt(self.n_low * self.n_high)
 
 
 @dataclass(frozen=True)
 class Slope:
-    """n* grows like k**slope, for any slope in [low, high]; a theorem claims ``claimed``."""
+    """n* grows like k**slope, with slopes in [low, high]; the theorem claims ``claimed``."""
 
     learner: str
     epsilon: float
@@ -64,7 +64,7 @@ class Slope:
 
 
 class _Record:
-    """One mapping of a result; what is read from it is checked and named in errors."""
+    """One mapping of a result; values read from it are validated, and errors name them."""
 
     def __init__(self, where: str, values: Any):
         if not isinstance(values, Mapping):
@@ -106,7 +106,7 @@ class _Record:
 
 
 def read_points(result: Mapping[str, Any]) -> list[Point]:
-    """The points that had trials."""
+    """The points with at least one trial."""
     points = []
     for record in _records(result, "points"):
         trials = record.integer("trials", 0)
@@ -120,12 +120,12 @@ def read_points(result: Mapping[str, Any]) -> list[Point]:
 
 
 def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
-    """The brackets that have an end or a theorem."""
+    """The brackets with an end or a theorem."""
     brackets = []
     for record in _records(result, "n_star"):
         low, high, theorem = (record.integer_or_none(name) for name in ("n_low", "n_high", "theorem"))
         if low is not None and high is not None and low > high:
-            raise InputError(f"{record.where}.n_low", f"at most n_high = {high}", str(low), "exchange the two")
+            raise InputError(f"{record.where}.n_low", f"at most n_high = {high}", str(low), "swap the two")
         bracket = Bracket(
             record.learner(), record.integer("k", 1), record.setting(), low, high, theorem,
             record.number_or_none("confidence"), record.number_or_none("gamma"),
@@ -136,7 +136,7 @@ def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
 
 
 def read_slopes(result: Mapping[str, Any]) -> list[Slope]:
-    """The exponents that could be fitted."""
+    """The fitted exponents."""
     return [
         Slope(
             record.learner(), record.number("epsilon"), record.number("slope"),

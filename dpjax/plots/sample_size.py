@@ -1,4 +1,4 @@
-"""Panels of n* against the number of concepts and against epsilon, and of theorems divided by n*."""
+"""Panels of n* against the number of concepts and against epsilon, and of the theorems' n divided by n*."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,23 +14,26 @@ from dpjax.plots.styles import Style
 from dpjax.plots.ticks import axis
 from dpjax.plots.words import N_STAR, number
 
-_STEP, _ASIDE = 0.022, 0.1  # of the axis: between learners at one place, and between the first and the last
+_STEP, _ASIDE = (
+    0.022,
+    0.1,
+)  # fractions of the axis: between adjacent learners at one x, and between the first and the last
 LEGEND = "fitted exponent of $k$ [least, greatest] (claimed)"
 
 
 class Panel(NamedTuple):
-    """draw: takes axes and about how many ticks they have room for along x. legend: handles and words below them."""
+    """draw: takes axes and the approximate number of ticks that fit along x. legend: handles and texts below them."""
 
     draw: Callable[[Axes, int], None]
     legend: tuple[list[Line2D], list[str]]
 
 
 def panels(shown: Shown, epsilons_at_once: int = 2) -> tuple[list[Panel], list[str]]:
-    """The panels from left to right, and a sentence for each thing that is left out.
+    """The panels from left to right, and a sentence for each omission.
 
-    epsilons_at_once: panels against k, unless epsilons are chosen.
+    epsilons_at_once: number of panels against k, unless epsilons are chosen.
 
-    InputError where one that is asked for has no data.
+    InputError if a requested panel has no data.
     """
     drawn: list[Panel] = []
     notes: list[str] = []
@@ -106,7 +109,7 @@ def _lines(
     axes: Axes, shown: Shown, brackets: Sequence[Any], along: str, where: Sequence[float], ticks: int,
     up: str = "n_star",
 ) -> None:  # fmt: skip
-    """Each learner as bars around markers, and theorems as hollow markers, at the places ``where``."""
+    """Each learner as bars with markers, and theorems as hollow markers, at the x positions ``where``."""
     options = shown.options
     log = options.scale[along] == "log"
     to, back = (math.log, math.exp) if log else (float, float)
@@ -140,7 +143,7 @@ def _lines(
 
 
 def _interval(axes: Axes, x: float, low: float | None, high: float | None, look: Style) -> None:
-    """A vertical bar from low to high; an arrow from the end that is known where the other is not."""
+    """A vertical bar from low to high; an arrow from the known end if the other is unknown."""
     line: dict[str, Any] = {"color": look.color, "linewidth": 0.3 * look.size, "zorder": 2.9}
     if low is not None and high is not None:
         axes.plot([x, x], [low, high], solid_capstyle="butt", **line)
@@ -157,7 +160,7 @@ def _interval(axes: Axes, x: float, low: float | None, high: float | None, look:
 
 
 class _Ratio(NamedTuple):
-    """A theorem's n divided by n*: in [n_low, n_high], with an end None that is not known; drawn as n* is."""
+    """A theorem's n divided by n*: in [n_low, n_high], an unknown end is None; drawn like n*."""
 
     learner: str
     k: int

@@ -1,4 +1,4 @@
-"""Which part of a result one figure shows; what it leaves out, it says."""
+"""Selects the part of a result that a figure shows, and describes what it omits."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ _COLUMNS = 4
 
 @dataclass(frozen=True)
 class Shown:
-    """The records of one figure: one alpha and beta, one delta a learner.
+    """The records of one figure: one alpha and beta, one delta per learner.
 
     learners: in the order of the legend, with their styles. panels: the (k, epsilon) with a success curve, row by row
-    in ``columns``. notes: one sentence for each thing that was left out. options: what was asked for.
+    in ``columns``. notes: one sentence for each omission. options: the user's options.
     """
 
     points: tuple[Point, ...]
@@ -38,9 +38,9 @@ class Shown:
 
 
 def select(result: Mapping[str, Any], options: Options | None = None, most: int = 8) -> Shown:
-    """What to show of a result, with at most so many success curves.
+    """The records of a result to show, with at most ``most`` success curves.
 
-    InputError if the result has neither a point nor a bracket, or not what is asked for.
+    InputError if the result has neither a point nor a bracket, or lacks a requested item.
     """
     options = options or Options()
     points, brackets = read_points(result), read_brackets(result)
@@ -98,7 +98,7 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
 
 
 def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tuple[str, ...]:
-    """The learners as their study names them, then those that it does not name."""
+    """The learners in their study's order, followed by learners that it does not name."""
     known, config = dict.fromkeys(r.learner for r in records), result.get("config")
     named = config.get("learners", ()) if isinstance(config, Mapping) else ()
     written = [name for name in named if name in known] if isinstance(named, Mapping | Sequence) else []
@@ -106,7 +106,7 @@ def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tup
 
 
 def _present(name: str, asked: Sequence[float] | None, measured: set[Any]) -> None:
-    """Refuses values that were not measured."""
+    """Raises InputError for values that were not measured."""
     for value in asked or ():
         if value not in measured:
             known = ", ".join(f"{one:g}" for one in sorted(measured))
@@ -114,12 +114,12 @@ def _present(name: str, asked: Sequence[float] | None, measured: set[Any]) -> No
 
 
 def with_notes(shown: Shown, notes: Iterable[str]) -> Shown:
-    """With more sentences about what is left out."""
+    """A copy with further sentences about omissions."""
     return replace(shown, notes=(*shown.notes, *notes))
 
 
 def spread(values: Iterable[Any], count: int) -> list[Any]:
-    """At most ``count`` of the values in ascending order: the ends, and others evenly between them by rank."""
+    """At most ``count`` of the values in ascending order: the ends, and others evenly spaced by rank."""
     ordered = sorted(set(values))
     if len(ordered) <= count:
         return ordered
@@ -129,12 +129,12 @@ def spread(values: Iterable[Any], count: int) -> list[Any]:
 
 
 def _most_common(counted: Counter) -> Any:
-    """The commonest, and of several the least."""
+    """The most common value; the smallest for a tie."""
     return min(counted, key=lambda value: (-counted[value], value))
 
 
 def _panels(measured: set[tuple[int, float]], most: int = PANELS) -> tuple[tuple[tuple[int, float], ...], int]:
-    """At most so many of the measured (k, epsilon), and in how many columns: one for each k if that is a full grid."""
+    """At most ``most`` of the measured (k, epsilon), and the number of columns: one per k for a full grid."""
     if not measured:
         return (), 1
     ks, epsilons = {k for k, _ in measured}, {epsilon for _, epsilon in measured}

@@ -1,4 +1,4 @@
-"""The parts of a figure below each other: text and legends of measured size, rows of axes, each as high as it needs."""
+"""The parts of a figure from top to bottom: text and legends of measured size, rows of axes with sufficient height."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -17,12 +17,12 @@ from dpjax.plots.words import wrapped
 
 MARGIN = 0.06
 """Inches between text and the edge of the figure."""
-_DPI = 200  # of what is measured and laid out
+_DPI = 200  # resolution for measuring and layout
 _FULL = 1.0 - 1e-6
 
 
 class Block(NamedTuple):
-    """One part of a figure. height: inches. draw: into a subfigure of that height. group: of rows that are aligned."""
+    """One part of a figure. height: inches. draw: draws into a subfigure of that height. group: of aligned rows."""
 
     height: float
     draw: Callable[[SubFigure], None]
@@ -31,7 +31,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Legend:
-    """Handles and their words, in columns that fit. handle: letters m. width, height: inches."""
+    """Handles and their texts, in columns that fit. handle: width in em. width, height: inches."""
 
     handles: Sequence[Artist]
     names: Sequence[str]
@@ -42,7 +42,7 @@ class Legend:
     height: float = 0.0
 
     def draw(self, part: Figure | SubFigure, **where: Any) -> Any:
-        """Where ``loc`` and ``bbox_to_anchor`` say."""
+        """Draws at ``loc`` and ``bbox_to_anchor``."""
         title: dict[str, Any] = {"title": self.title, "alignment": "left"} if self.title else {}
         return part.legend(
             self.handles, self.names, ncols=self.columns, borderpad=0, borderaxespad=0, handlelength=self.handle,
@@ -54,7 +54,7 @@ def legend(
     page: Page, inches: float, handles: Sequence[Artist], names: Sequence[str], title: str = "", most: int = 4,
     handle: float = 3.3,
 ) -> Legend:  # fmt: skip
-    """A legend in as many columns, up to ``most``, as fit into a width; longer words are wrapped."""
+    """A legend in as many columns, up to ``most``, as fit into a width; longer texts are wrapped."""
     room = inches - (handle + 1) * page.small / 72
     lines = ["\n".join(wrapped(name, room, page, page.small)) for name in names]
     heading = "\n".join(wrapped(title, inches, page, page.small)) if title else ""
@@ -67,7 +67,7 @@ def legend(
 
 
 def text(page: Page, words: str, *, size: float, space: float = 0.0, **how: Any) -> Block:
-    """Words across the page, wrapped. space: inches below them."""
+    """Text across the page, wrapped. space: inches below it."""
     weight = how.get("weight", "normal")
     lines = "\n".join(wrapped(words, page.width - 2 * MARGIN, page, size, weight))
     scratch = _scratch(page.width)
@@ -93,7 +93,7 @@ def legends(page: Page, row: Sequence[Legend | None], columns: int, space: float
 
 
 def compose(page: Page, blocks: Iterable[Block]) -> Figure:
-    """The figure of the blocks below each other, laid out once and for all formats alike."""
+    """The figure with the blocks from top to bottom, with one layout for all formats."""
     parts = [Block(MARGIN, lambda part: None), *(block for block in blocks if block.height > 0)]
     parts.append(Block(MARGIN, lambda part: None))
     heights = [part.height for part in parts]
@@ -109,17 +109,17 @@ def compose(page: Page, blocks: Iterable[Block]) -> Figure:
 
 
 def ticks(page: Page, inches: float) -> int:
-    """How many tick labels have room on the x axis of a panel."""
+    """The number of tick labels that fit on the x axis of a panel."""
     return max(2, int((inches - 5 * page.em) / (4.6 * page.em)))
 
 
 def most_columns(page: Page, ems: float) -> int:
-    """How many panels, each ``ems`` letters m wide, fit beside each other."""
+    """The number of panels of width ``ems`` em that fit in a row."""
     return max(1, int(page.width / (ems * page.em)))
 
 
 def _align(figure: Figure) -> None:
-    """Axes above each other, in rows of one column or of one group, get the same left and right ends."""
+    """Aligns the left and right ends of axes above each other, in rows of one column or of one group."""
     groups: dict[Any, list[Axes]] = defaultdict(list)
     for part in figure.subfigs:
         for axes in part.axes:

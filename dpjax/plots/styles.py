@@ -1,6 +1,6 @@
-"""What the lines of a figure look like: color, marker and dashes by their order in that figure.
+"""Styles of the lines of a figure: color, marker and dashes by their order in that figure.
 
-The ten colors of a palette have evenly spaced lightness, so that they differ in grey, and hues chosen to be as far
+The ten colors of a palette have evenly spaced lightness, so that they differ in gray, and hues chosen to be as far
 apart as possible for normal and for color-blind eyes (protanopia, deuteranopia, tritanopia). The first four
 differ most. Later lines repeat a color with another marker and other dashes.
 
@@ -33,10 +33,10 @@ _SIZES = {"*": 1.4, "P": 1.1, "X": 1.1, "d": 1.15, "D": 0.9, "s": 0.95}
 
 @dataclass(frozen=True)
 class Style:
-    """Of one line.
+    """The style of one line.
 
-    color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style. label: what a legend says. size:
-    points of an average marker. paper: the color of the background.
+    color: "#rrggbb". marker: one that can be hollow. dashes: a matplotlib line style. label: text in the legend. size:
+    average marker size in points. paper: the color of the background.
     """
 
     color: str
@@ -51,14 +51,14 @@ class Style:
         return self.size * _SIZES.get(self.marker, 1.0)
 
     def line(self, scale: float = 1.0) -> dict[str, Any]:
-        """Keyword arguments of a line with filled markers: what was measured."""
+        """Keyword arguments of a line with filled markers, for measurements."""
         return {
             "color": self.color, "linestyle": self.dashes, "marker": self.marker, "markersize": self._points * scale,
             "markeredgecolor": self.paper, "markeredgewidth": 0.06 * self.size,
         }  # fmt: skip
 
     def hollow(self, scale: float = 1.0) -> dict[str, Any]:
-        """Keyword arguments of a thin line with hollow markers: what a theorem says."""
+        """Keyword arguments of a thin line with hollow markers, for theorems."""
         return {
             "color": self.color, "linestyle": "-", "linewidth": 0.12 * self.size, "marker": self.marker,
             "markersize": self._points * scale, "markerfacecolor": self.paper, "markeredgewidth": 0.18 * self.size,
@@ -69,11 +69,11 @@ def styles(
     names: Iterable[str], given: Mapping[str, Mapping[str, Any]] | None = None, *, dark: bool = False,
     size: float = 5.0, paper: str = "#ffffff",
 ) -> dict[str, Style]:  # fmt: skip
-    """The style of each line of a figure, by its place among ``names``.
+    """The style of each line of a figure, by its position in ``names``.
 
-    given: of some names, any of `FIELDS`: color, a color that matplotlib knows; marker, one of its filled markers;
-    dashes, "solid", "dashed", "dotted", "dashdot" or lengths on, off, ... in line widths; label. What is given to one
-    line is left out of the others' order. InputError for a name that is not there, or a value that is none of these.
+    given: for some names, any of `FIELDS`: color, a matplotlib color; marker, one of matplotlib's filled markers;
+    dashes, "solid", "dashed", "dotted", "dashdot" or lengths on, off, ... in line widths; label. The other lines do not
+    use a given value. InputError for an unknown name, or an invalid value.
     """
     order = list(dict.fromkeys(names))
     own = check_styles(given or {}, order)
@@ -90,7 +90,7 @@ def styles(
 
 
 def check_styles(given: Any, names: Sequence[str] | None = None) -> dict[str, dict[str, Any]]:
-    """The styles that a person gives, as matplotlib takes them; InputError if one is malformed. names: of the lines."""
+    """The user's styles in matplotlib's terms; InputError if one is malformed. names: of the lines."""
     checks.instance("styles", given, Mapping, 'give for example {"KLN": {"color": "black"}}', "names and their styles")
     found: dict[str, dict[str, Any]] = {}
     for name, style in given.items():
@@ -105,7 +105,7 @@ def check_styles(given: Any, names: Sequence[str] | None = None) -> dict[str, di
 
 
 def _left(values: Sequence[Any], taken: Sequence[Any], count: int) -> list[Any]:
-    """The values in their order, again and again, without those that are taken, unless all are."""
+    """The values in order, cyclically, without those that are taken, unless all are taken."""
     free = [value for value in values if value not in taken] or list(values)
     return [free[i % len(free)] for i in range(count)]
 
@@ -136,7 +136,7 @@ def _dashes(where: str, value: Any) -> Any:
 
 def _label(where: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InputError(where, "words", repr(value), "give what the legend says")
+        raise InputError(where, "words", repr(value), "give the text of the legend")
     return value
 
 

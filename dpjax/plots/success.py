@@ -13,12 +13,12 @@ from dpjax.plots.ticks import axis
 from dpjax.plots.words import number
 
 _FIRST_LANE, _LANE = 1.1, 0.09
-_FAR = 30  # a theorem's n this much to the right of all that was measured is an arrow at the edge
+_FAR = 30  # a theorem's n more than this factor above all measurements is drawn as an arrow at the edge
 _CROWDED = 14
 
 
 def limits(shown: Shown, panels: Iterable[tuple[int, float]]) -> tuple[float, float]:
-    """The n axis that some panels can share."""
+    """The common n axis of some panels."""
     if "n" in shown.options.limits:
         return shown.options.limits["n"]
     panels = set(panels)
@@ -37,13 +37,13 @@ def limits(shown: Shown, panels: Iterable[tuple[int, float]]) -> tuple[float, fl
 
 
 def off_scale(shown: Shown, panel: tuple[int, float], span: tuple[float, float]) -> bool:
-    """Whether a theorem's n is too far away to be in the panel, and an arrow at its edge."""
+    """Whether a theorem's n is outside the panel, and drawn as an arrow at its edge."""
     theorems = [b.theorem for b in shown.brackets if (b.k, b.setting.epsilon) == panel and b.theorem is not None]
     return any(not span[0] <= theorem <= span[1] for theorem in theorems)
 
 
 def lanes(shown: Shown) -> list[str]:
-    """The learners that get a line of their own above the curves."""
+    """The learners that have a separate row above the curves."""
     named = {b.learner for b in shown.brackets if (b.k, b.setting.epsilon) in shown.panels}
     return [name for name in shown.learners if name in named]
 

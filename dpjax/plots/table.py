@@ -11,9 +11,9 @@ from dpjax.plots.words import N_STAR
 def plot_table(
     answer: Mapping[str, Any], base: str | Path, formats: str | Sequence[str] = ("png", "svg"), **look: Any
 ) -> list[Path]:
-    """One panel for each kind of privacy and axis; writes a file a format and returns their paths.
+    """One panel for each kind of privacy and axis; writes one file per format and returns the paths.
 
-    answer: of `dpjax table`. Brackets are drawn by their ends; rows without a closed bracket are left out. look: see
+    answer: of `dpjax table`. Only closed brackets are drawn; rows without one are left out. look: see
     `lines.plot_lines`.
     """
     groups: dict[tuple[str, str], list[Line]] = {}

@@ -1,4 +1,4 @@
-"""Axes with few, round, readable ticks, logarithmic also over less than a decade."""
+"""Axes with few, round, readable ticks, also on logarithmic axes of less than a decade."""
 
 import math
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ def axis(
     axes: Axes, which: Literal["x", "y"], scale: str, low: float, high: float, most: int = 5,
     values: Iterable[float] = (),
 ) -> None:  # fmt: skip
-    """Gives an axis its scale, "log" or "linear", limits, and about ``most`` ticks at most.
+    """Sets an axis's scale, "log" or "linear", its limits, and at most about ``most`` ticks.
 
-    values: where the ticks are instead, of which those outside of the limits and those too near to the last are left
+    values: positions of the ticks instead; those outside the limits or too close to the previous one are left
     out.
     """
     log = scale == "log"
@@ -29,12 +29,12 @@ def axis(
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float, most: int = 5) -> None:
-    """Makes an axis logarithmic over [low, high] with about ``most`` ticks at most."""
+    """Makes an axis logarithmic on [low, high] with at most about ``most`` ticks."""
     axis(axes, which, "log", low, high, most)
 
 
 def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float], scale: str = "log") -> None:
-    """Gives an axis a scale, and ticks exactly at these values."""
+    """Sets an axis's scale, with ticks exactly at these values."""
     places = list(values)
     axes.set(**{f"{which}scale": scale})
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -45,7 +45,7 @@ def at_values(axes: Axes, which: Literal["x", "y"], values: Iterable[float], sca
 
 
 def _text(value: float, powers: bool) -> str:
-    """A number in full, or as a power of ten where its axis needs them."""
+    """A number in full, or as a power of ten if its axis uses powers."""
     if not powers or value == 0:
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     power = math.floor(math.log10(abs(value)) + 1e-9)
@@ -54,11 +54,11 @@ def _text(value: float, powers: bool) -> str:
 
 
 def _apart(values: Iterable[float], low: float, high: float, log: bool, most: int) -> list[float]:
-    """Values in ascending order, each at least 1 / (most + 1) of the axis away from the one before."""
+    """Values in ascending order, at least 1 / (most + 1) of the axis apart."""
     place = math.log if log else float
     ordered, least = sorted(set(values)), (place(high) - place(low)) / (most + 1)
     kept = [ordered[-1]]
-    for value in ordered[-2::-1]:  # the greatest is kept, and the least in place of one that is too near to it
+    for value in ordered[-2::-1]:  # the largest is kept, and the smallest replaces a value too close to it
         if place(kept[-1]) - place(value) >= least:
             kept.append(value)
     if kept[-1] != ordered[0] and len(kept) > 1:

@@ -1,4 +1,4 @@
-"""Text of figures: numbers as mathematics, names as they are, and lines broken where the page ends."""
+"""Text of figures: numbers as mathematics, names unchanged, and line breaks at the page width."""
 
 import functools
 import re
@@ -11,7 +11,7 @@ from matplotlib.textpath import TextToPath
 from dpjax.plots.page import Page
 
 N_STAR = r"$n^{\ast}$"
-_PARTS = re.compile(r"(?:\\\$|(?<!\\)\$(?:\\.|[^$\\])*\$|[^ \n\t$]|(?<!\\)\$)+")  # a no-break space breaks no line
+_PARTS = re.compile(r"(?:\\\$|(?<!\\)\$(?:\\.|[^$\\])*\$|[^ \n\t$]|(?<!\\)\$)+")  # no line break at a no-break space
 
 
 def number(value: float) -> str:
@@ -24,7 +24,7 @@ def number(value: float) -> str:
 
 
 def typeset(text: str) -> str:
-    """Text whose parts between dollar signs are mathematics; as it stands where they are none that matplotlib reads."""
+    """Text with mathematics between dollar signs; unchanged if matplotlib cannot parse it."""
     plain = re.sub(r"(?<!\\)\$", r"\\$", text)
     if len(re.findall(r"(?<!\\)\$", text)) % 2:
         return plain
@@ -36,7 +36,7 @@ def typeset(text: str) -> str:
 
 
 def wrapped(text: str, inches: float, page: Page, size: float, weight: str = "normal") -> list[str]:
-    """The lines of a text on this page; only words that are longer than a line are cut."""
+    """The lines of a text on this page; only words longer than a line are split."""
     lines: list[str] = []
     for word in _PARTS.findall(text):
         longer = f"{lines[-1]} {word}" if lines else word
@@ -52,7 +52,7 @@ def wrapped(text: str, inches: float, page: Page, size: float, weight: str = "no
 
 
 def width(text: str, page: Page, size: float, weight: str = "normal") -> float:
-    """Inches of a line of text. Call inside `files.house_style`."""
+    """The width of a line of text in inches. Call inside `files.house_style`."""
     return _width(text, page, size, weight)
 
 

@@ -1,1 +1,1 @@
-"""A person's own CSV file: columns with their own grids, or places in the plane."""
+"""User tables in CSV files: columns with their grids, or locations in the plane."""

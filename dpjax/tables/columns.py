@@ -1,4 +1,4 @@
-"""A person's own table: rows on public grids, and learners over many keyed splits of them."""
+"""User tables: rows on public grids, and learners on many keyed splits of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ _BLOCK_CELLS = 1 << 18
 class Table:
     """x: ``uint32[n, limbs]``, or ``uint32[n, k, limbs]`` with a column for each concept. y: ``bool[n, k]``.
 
-    names, grids: of the concepts, or for a shape the grids of its coordinates. dropped: how many rows of the file were
-    left out. moved: how many of the others had a value outside the bounds.
+    names, grids: of the concepts; for a shape the grids of its coordinates. dropped: number of rows of the file that
+    were left out. moved: number of remaining rows with a value outside the bounds.
     """
 
     x: np.ndarray
@@ -41,7 +41,7 @@ class Table:
 
     @property
     def own_points(self) -> bool:
-        """Whether each concept has its own column of points."""
+        """Whether each concept has a separate column of points."""
         return self.x.ndim == 3
 
     def sample(self) -> Sample:
@@ -55,11 +55,11 @@ def read(
 ) -> Table:  # fmt: skip
     """Reads a CSV file: one feature with k targets, or k features or a shape's two with one target.
 
-    positive: the label that is 1. clip: values outside the bounds count as the nearest one, as a shape's always do.
-    drop_missing: rows without a finite value in each column are left out, where otherwise they are refused.
+    positive: the label that is 1. clip: values outside the bounds count as the nearest bound, as they always do for a
+    shape. drop_missing: leave out rows without a finite value in each column, which are otherwise refused.
 
-    Privacy: each row is placed by itself. Where rows are left out, their number depends on the data: only a guarantee
-      under ADD_OR_REMOVE_ONE for the rows that are left is one for the file, too, under the same relation.
+    Privacy: each row is placed independently. If rows are left out, their number depends on the data: only a guarantee
+      under ADD_OR_REMOVE_ONE for the remaining rows is also one for the file, under the same relation.
     """
     shape, several = placing.shape, len(placing.features) > 1
     fits = (len(placing.features), len(targets)) == (2, 1) if shape else placing.features and targets
@@ -90,7 +90,7 @@ def read(
 
 
 def plan_for(learner: Learner, privacy: Privacy, accuracy: Accuracy, rows: int) -> Any:
-    """The learner's plan, which is told the number of rows only where that is public."""
+    """The learner's plan; it uses the number of rows only if that is public."""
     return learner.plan(privacy, accuracy, rows if learner.neighboring is Neighboring.REPLACE_ONE else None)
 
 
@@ -104,7 +104,7 @@ def held_out(
     learners: Mapping[str, Any], table: Table, privacy: Privacy, accuracy: Accuracy, seed: int, trials: int,
     test_rows: int,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Held-out errors ``int32[trials, k]`` of each learner; all learners see the same splits.
+    """Held-out errors ``int32[trials, k]`` of each learner, with the same splits for all learners.
 
     Trial t splits the rows at random by its key and learns from all but ``test_rows`` of them.
     """
@@ -143,7 +143,7 @@ def _errors(
 
 
 def predicted(learner: Any, hypothesis: Hypothesis, x: Array) -> Array:
-    """``bool[n, k]``, where ``x`` may have a column of elements for each concept, ``[n, k, limbs]``."""
+    """``bool[n, k]``; ``x`` may have a column of elements for each concept, ``[n, k, limbs]``."""
     if x.ndim == 2:
         return learner.predict(hypothesis, x)
     single = jax.tree.map(lambda part: part[:, None], hypothesis)
@@ -151,9 +151,9 @@ def predicted(learner: Any, hypothesis: Hypothesis, x: Array) -> Array:
 
 
 def require_own_points(learner: Learner) -> None:
-    """Refuses a learner that needs one common column of points where each concept has its own."""
+    """Raises InputError for a learner that needs one common column of points if each concept has its own."""
     if not getattr(learner, "own_points", False):
         raise InputError(
-            "learner", "one that learns concept by concept for several features, as Independent and ERM do",
+            "learner", "one that learns each concept separately for several features, as Independent and ERM do",
             type(learner).__name__, "choose one of those, or give one feature with several targets",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a hypothesis must beat: the label that most rows have, whatever their features."""
+"""The baseline of a hypothesis: the most frequent label."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 
 @dataclass(frozen=True)
 class Constant:
-    """For each of the k columns the constant with the fewest errors; 0 where both err alike. NOT private."""
+    """For each of the k columns the constant with the fewest errors; 0 for a tie. NOT private."""
 
     neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
 

@@ -1,4 +1,4 @@
-"""Public grids: where the values of columns are placed. Nothing here is read from the data."""
+"""Public grids on which the values of columns are placed. Nothing in this module is read from the data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from dpjax.core.checks import InputError
 
 @dataclass(frozen=True)
 class Grid:
-    """Public numbers that place a column on {0, ..., 2**bits - 1}: never read from the data.
+    """Public numbers that map a column to {0, ..., 2**bits - 1}, never read from the data.
 
     low, high: the declared bounds; cell c holds low + [c, c + 1) (high - low) / 2**bits, the last one also ``high``.
     flip: counts cells from the top, so that large values come first.
@@ -26,17 +26,17 @@ class Grid:
     flip: bool = False
 
     def outside(self, values: np.ndarray) -> np.ndarray:
-        """Which values are outside the bounds, ``bool[n]``; a NaN is not."""
+        """Mask of values outside the bounds, ``bool[n]``; False for NaN."""
         return (values < self.low) | (values > self.high)
 
     def require(self, name: str, values: np.ndarray) -> None:
-        """Refuses values outside the bounds."""
+        """Raises InputError for values outside the bounds."""
         outside = self.outside(values)
         if outside.any():
             raise InputError(
                 f"column {name!r}", f"values within the declared bounds {self.low:g}:{self.high:g}",
                 f"{values[outside][0]:g} in row {int(np.flatnonzero(outside)[0]) + 1}",
-                "declare wider bounds from what you know of the quantity, or say --clip",
+                "declare wider bounds from what you know of the quantity, or use --clip",
             )  # fmt: skip
 
     def place(self, name: str, values: np.ndarray, clip: bool) -> np.ndarray:
@@ -48,12 +48,12 @@ class Grid:
         return np.uint64(2**self.bits - 1) - cell if self.flip else cell
 
     def edge(self, cells: int) -> float:
-        """Where, in the column's units, the first ``cells`` cells end."""
+        """The end of the first ``cells`` cells, in the column's units."""
         share = math.ldexp(cells, -self.bits) * (self.high - self.low)
         return self.high - share if self.flip else self.low + share
 
     def interval(self, first: int, last: int) -> tuple[float, float] | None:
-        """From which value on and up to which one elements first to last are; None for none.
+        """(lower, upper) end of the values of elements first to last; None for no values.
 
         Element 0 lies before all cells, and element e is cell e - 1.
         """
@@ -63,7 +63,7 @@ class Grid:
         return min(ends), max(ends)
 
     def sentence(self, name: str, first: int, last: int) -> str:
-        """The function that is 1 on elements first to last, in words and in the column's units."""
+        """A description of the function that is 1 on elements first to last, in the column's units."""
         found = self.interval(first, last)
         if found is None:
             return "0 everywhere"
@@ -80,7 +80,7 @@ class Grid:
 class Placing:
     """Which columns are features, and each one's grid; ``shape``: two coordinates of the plane.
 
-    On a line elements are cells counted from 1: element 0, which no value has, gives classes their empty concept.
+    On a line, elements are cells counted from 1; element 0, which no value has, gives classes their empty concept.
     """
 
     features: tuple[str, ...]
@@ -89,12 +89,12 @@ class Placing:
 
     @property
     def domain(self) -> Domain:
-        """The 2**bits cells of a line, and the element before them."""
+        """The 2**bits cells of a line, and the element below them."""
         return Domain(2 ** self.grids[0].bits + 1)
 
     def elements(self, values: Sequence[np.ndarray]) -> np.ndarray:
-        """``uint32[n, limbs]``, with an axis of features before the last if there are several lines; values are moved
-        to the nearest bound."""
+        """``uint32[n, limbs]``, with an axis of features before the last if there are several lines; values are clipped
+        to the bounds."""
         cells = [grid.place(name, one, True) for name, grid, one in self._with(values)]
         if self.shape:
             return np.stack(cells, axis=1).astype(np.uint32)
@@ -102,11 +102,11 @@ class Placing:
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
     def outside(self, values: Sequence[np.ndarray]) -> dict[str, int]:
-        """How many values of each feature are outside its bounds."""
+        """Number of values of each feature outside its bounds."""
         return {name: int(np.sum(grid.outside(one))) for name, grid, one in self._with(values)}
 
     def require(self, values: Sequence[np.ndarray]) -> None:
-        """Refuses values outside the bounds."""
+        """Raises InputError for values outside the bounds."""
         for name, grid, one in self._with(values):
             grid.require(name, one)
 
@@ -127,7 +127,7 @@ class Placing:
 
 
 def on_lines(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Sequence[str]) -> Placing:
-    """Parses ``name=low:high`` for every feature. InputError where bounds are missing or make no sense."""
+    """Parses ``name=low:high`` for every feature. InputError for missing or invalid bounds."""
     checks.integer("bits", bits, 1, 52)
     parsed = {}
     for text in bounds:
@@ -153,7 +153,7 @@ def on_lines(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Se
 
 
 def on_plane(features: Sequence[str], box: Sequence[float], bits: int) -> Placing:
-    """The public grid of a box x0, y0, x1, y1. InputError where there is none or it makes no sense."""
+    """The public grid of a box x0, y0, x1, y1. InputError for a missing or invalid box."""
     checks.integer("bits", bits, 1, 30)
     if not box:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What was learned from a table: in words, as a file without any row, and applied to other tables."""
+"""Hypotheses learned from a table: descriptions, a file that contains no row, and predictions on other tables."""
 
 import inspect
 import json
@@ -21,13 +21,13 @@ from dpjax.tables.columns import predicted
 from dpjax.tables.grids import Placing
 
 KIND = "dpjax learned hypotheses, form 1"
-_BLOCK = 1 << 22  # rows x concepts that are predicted at once
+_BLOCK = 1 << 22  # rows x concepts per block of predictions
 _RANGE = re.compile("\0(\\d+) (\\d+)\0")
 
 
 @dataclass(frozen=True)
 class Learned:
-    """k hypotheses with what is needed to apply them.
+    """k hypotheses and the data needed to apply them.
 
     learner: predicts. placing: of the features. names: of the concepts. positive: the label that 1 stands for, if
     labels were words.
@@ -40,9 +40,9 @@ class Learned:
     positive: str | None = None
 
     def rules(self) -> list[dict[str, Any]]:
-        """Of each concept its name, outcome and a sentence in the columns' units, if its class can say it in these.
+        """Per concept: name, outcome and a description, in the columns' units if its class supports that.
 
-        Without that the sentence is about elements of the grid. A concept of a line that is an interval has
+        Otherwise the description is about elements of the grid. A concept of a line that is an interval has
         ``interval``, a shape ``pieces``.
         """
         concepts, describe = self.learner.concepts, getattr(self.learner.concepts, "describe", None)
@@ -56,7 +56,7 @@ class Learned:
         return rows
 
     def predict(self, values: Sequence[np.ndarray]) -> np.ndarray:
-        """``bool[n, k]`` of rows given by each feature's finite values ``float64[n]``; outside counts as the bound."""
+        """``bool[n, k]`` for rows given by each feature's finite values ``float64[n]``, clipped to the bounds."""
         x = self.placing.elements(values)
         program = jax.jit(lambda hypothesis, rows: predicted(self.learner, hypothesis, rows))
         block = max(1, min(len(x), _BLOCK // len(self.names)))
@@ -68,7 +68,7 @@ class Learned:
         return np.concatenate(found) if found else np.zeros((0, len(self.names)), bool)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready, for `of`: structure, public numbers, hypotheses. InputError for what has no description."""
+        """JSON-ready, for `of`: structure, public numbers, hypotheses. InputError for objects without a description."""
         return {
             "kind": KIND, "names": list(self.names), "positive": self.positive, "placing": self.placing.to_dict(),
             "learner": spec_of(self.learner, "learner"), "hypothesis": spec_of(self.hypothesis, "hypothesis"),
@@ -76,7 +76,7 @@ class Learned:
 
     @staticmethod
     def of(data: Any, imports: Sequence[str] = ()) -> "Learned":
-        """The inverse of `to_dict`. imports: modules from outside that it may use. InputError for anything else."""
+        """The inverse of `to_dict`. imports: user modules that it may use. InputError for anything else."""
         if not isinstance(data, Mapping) or data.get("kind") != KIND:
             raise _broken("another content")
         builder = Builder(tuple(imports))
@@ -93,7 +93,7 @@ class Learned:
         return made
 
     def _in_units(self, j: int, name: str, said: str) -> dict[str, Any]:
-        """A row of `rules`; ``said`` has a range of elements between two zeros, or none."""
+        """A row of `rules`; ``said`` contains a range of elements between two zeros, or none."""
         row: dict[str, Any] = {"concept": name, "rule": said, "outcome": int(self.hypothesis.outcome[j])}
         if (found := _RANGE.search(said)) is not None:
             first, last = map(int, found.groups())
@@ -105,7 +105,7 @@ class Learned:
 
 
 def load(path: str | Path, imports: Sequence[str] = ()) -> Learned:
-    """What `dpjax learn --out` wrote. InputError for a file that cannot be read or is something else."""
+    """Reads a file of `dpjax learn --out`. InputError for a file that cannot be read or has another content."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

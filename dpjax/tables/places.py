@@ -1,4 +1,4 @@
-"""What was learned of places in the plane, in the units of their two columns."""
+"""Hypotheses on locations in the plane, in the units of their two columns."""
 
 from typing import Any
 
@@ -11,16 +11,17 @@ from dpjax.tables.grids import Grid
 
 
 def box_of(grids: tuple[Grid, ...]) -> Box:
-    """The centres of the first and of the last cell of two columns, in their units."""
+    """The centers of the first and of the last cell of two columns, in their units."""
     (x0, y0), (x1, y1) = zip(*(_ends(grid) for grid in grids), strict=True)
     return x0, y0, x1, y1
 
 
 def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) -> dict[str, Any]:
-    """``pieces``: lists of [a, b, c], the halfplanes a x + b y <= c in the columns' units; nothing for other classes.
+    """``pieces``: lists of [a, b, c], the halfplanes a x + b y <= c in the columns' units; empty for other classes.
 
-    A row is labelled 1 iff all halfplanes of one of the lists hold the centre of its cell. Halfplanes that hold the
-    whole box are left out: an empty list holds it, and no list is 0 everywhere.
+    A row is labeled 1 iff all halfplanes of one of the lists contain the center of its cell. Halfplanes that contain
+    the
+    whole box are left out: an empty list contains the box, and no list is the constant 0.
     """
     if not hasattr(concepts, "halfplanes"):
         return {}
@@ -38,7 +39,7 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
 
 
 def geometry(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) -> dict[str, Any]:
-    """The learned region as GeoJSON, in the columns' units, and its share of the box; needs shapely."""
+    """The learned region as GeoJSON, in the columns' units, and its fraction of the box; needs shapely."""
     shapely, found = shapely_module(), region(concepts, hypothesis)
     box = box_of(grids)
     own = shapely.transform(found, lambda points: placed(points, concepts.d, box))

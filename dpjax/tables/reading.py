@@ -1,4 +1,4 @@
-"""A CSV file as it comes: compressed or not, in any encoding, with any delimiter; its numbers and its labels."""
+"""Reads CSV files: compressed or not, in any encoding, with any delimiter."""
 
 import csv
 import difflib
@@ -25,11 +25,11 @@ _SEPARATED = re.compile(r"[+-]?\d+([.,'_ \u00a0\u202f]\d+)+")
 
 @dataclass(frozen=True)
 class Form:
-    """How a file is written.
+    """The format of a file.
 
-    delimiter: one character; None for the one of comma, semicolon, tab and bar under which the header has the columns.
-    encoding: a name that Python knows; None for UTF-8, or UTF-16 where the file begins with its byte-order mark.
-    missing: words for a missing value, beside an empty field, NA, N/A, NaN, null and the like.
+    delimiter: one character; None for the one of comma, semicolon, tab and bar for which the header has the columns.
+    encoding: a name that Python knows; None for UTF-8, or UTF-16 if the file starts with its byte-order mark.
+    missing: words for a missing value, besides an empty field, NA, N/A, NaN, null and the like.
     """
 
     delimiter: str | None = None
@@ -46,14 +46,14 @@ _PLAIN = Form()
 
 
 def header(path: str | Path, form: Form = _PLAIN) -> list[str]:
-    """The names of all columns, under the delimiter that gives most of them."""
+    """The names of all columns, for the delimiter that gives the most columns."""
     return _header(_text(path, form), path, form, ())[0]
 
 
 def opened(path: str | Path, names: Sequence[str], form: Form = _PLAIN) -> pa.Table:
-    """The named columns as texts without blanks around them, null where a value is missing; at least one row.
+    """The named columns as stripped texts, null for missing values; at least one row.
 
-    Raises InputError for a file that cannot be read, a column that is missing or there twice, and a file without rows.
+    Raises InputError for a file that cannot be read, a missing or duplicate column, and a file without rows.
     """
     text = _text(path, form)
     columns, delimiter = _header(text, path, form, names)
@@ -88,7 +88,7 @@ def opened(path: str | Path, names: Sequence[str], form: Form = _PLAIN) -> pa.Ta
 
 
 def numbers(table: pa.Table, name: str) -> np.ndarray:
-    """A column of numbers, ``float64[n]``; NaN where one is missing or infinite. InputError for any other text."""
+    """A column of numbers, ``float64[n]``; NaN for missing or infinite values. InputError for any other text."""
     column = table[name]
     try:
         values = column.cast(pa.float64())
@@ -98,7 +98,7 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
         if _SEPARATED.fullmatch(column[row].as_py()):
             raise InputError(
                 f"column {name!r}", "numbers without separators, such as 1234.5", given,
-                "remove separators of thousands and write a point before the decimals: what is meant is not guessed",
+                "remove separators of thousands and write a point before the decimals; their meaning is not guessed",
             ) from None  # fmt: skip
         raise InputError(
             f"column {name!r}", "numbers", given, "correct the value, or name a word for missing ones by --missing"
@@ -108,10 +108,10 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
 
 
 def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of labels, ``bool[n, k]``, and where one is there, ``bool[n, k]``.
+    """Columns of labels, ``bool[n, k]``, and the mask of present ones, ``bool[n, k]``.
 
-    Without ``positive`` labels are 0 and 1, or false and true; with it those are 1 that equal it, and all others 0. A
-    column of 0 and 1 in which it does not occur keeps its meaning, and one of other columns' labels is 0 everywhere.
+    Without ``positive`` labels are 0 and 1, or false and true; with it a label is 1 if it equals ``positive``. If it
+    does not occur in a column, a column of 0 and 1 keeps its meaning, and one of other columns' labels is 0 everywhere.
     """
     distinct = {name: sorted(pc.drop_null(pc.unique(table[name])).to_pylist()) for name in names}
     if positive is None:
@@ -126,7 +126,7 @@ def labels(table: pa.Table, names: Sequence[str], positive: str | None = None) -
 
 
 def complete(parts: dict[str, np.ndarray], drop: bool) -> np.ndarray:
-    """Which rows have all values, ``bool[n]``, from a ``bool[n]`` of each column; not all of them only if ``drop``."""
+    """Mask of rows with all values, ``bool[n]``, from a ``bool[n]`` per column; missing values only if ``drop``."""
     whole = np.all(list(parts.values()), axis=0)
     if not whole.all() and not drop:
         where = [f"{name!r} in {_rows(~there)}" for name, there in parts.items() if not there.all()]
@@ -146,7 +146,7 @@ def _rows(chosen: np.ndarray) -> str:
 
 
 def _equal(distinct: dict[str, list[str]], positive: str) -> dict[str, dict[str, bool | None]]:
-    """What each value of each column means; None where the positive one does not say it."""
+    """The meaning of each value of each column; None if the positive label does not determine it."""
     same = {name: {value: _same(value, positive) for value in own} for name, own in distinct.items()}
     known = {value for own in same.values() if any(own.values()) for value in own}
     values = [value for own in distinct.values() for value in own]
@@ -177,7 +177,7 @@ def _unclear(name: str, distinct: list[str], positive: str | None) -> InputError
             f"target {name!r}", f"labels of which one is {positive!r}", count, "learn this target in another run"
         )
     either = " or ".join(f"--positive {_quoted(value)}" for value in distinct)
-    advice = f"say {either}" if len(distinct) == 2 else "say --positive VALUE: that one is 1, and all others 0"
+    advice = f"use {either}" if len(distinct) == 2 else "use --positive VALUE: that one is 1, and all others 0"
     return InputError(f"target {name!r}", "labels 0 or 1, or --positive", count, advice)
 
 
@@ -211,7 +211,7 @@ def _is_number(text: pa.Scalar) -> bool:
 
 
 def _text(path: str | Path, form: Form) -> str:
-    """The whole file, unpacked and decoded."""
+    """The whole file, decompressed and decoded."""
     try:
         data = Path(path).read_bytes()
         data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
@@ -230,12 +230,12 @@ def _text(path: str | Path, form: Form) -> str:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(
             "table", f"text in {encoding}", f"{path}: byte {data[error.start]:#04x} in line {line}",
-            "say how it is encoded, for example --encoding latin-1, cp1252 or utf-16",
+            "give its encoding, for example --encoding latin-1, cp1252 or utf-16",
         ) from error  # fmt: skip
 
 
 def _header(text: str, path: str | Path, form: Form, names: Sequence[str]) -> tuple[list[str], str]:
-    """The first line that is not empty, and the delimiter under which it has most of the names, then most columns."""
+    """The first nonempty line, and the delimiter for which it has most of the names, then most columns."""
     found = []
     for delimiter in form.delimiter or _DELIMITERS:
         lines = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
@@ -244,7 +244,7 @@ def _header(text: str, path: str | Path, form: Form, names: Sequence[str]) -> tu
         except csv.Error as error:
             raise InputError("table", "a CSV file with a header", f"{path}: {error}", "check the file") from error
         found.append((len({*names} & {*columns}), len(columns), columns, delimiter))
-    _, count, columns, delimiter = max(found, key=lambda one: one[:2])  # the first of the best
+    _, count, columns, delimiter = max(found, key=lambda one: one[:2])  # the first delimiter wins ties
     if not count:
         raise InputError("table", "a CSV file with a header", f"{path} is empty", "check the file")
     return columns, delimiter

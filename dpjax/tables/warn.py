@@ -1,4 +1,4 @@
-"""Warnings about what was learned from a table: too few rows, or no better than a constant."""
+"""Warnings about results on a table: too few rows, or no better than a constant."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,26 +10,26 @@ from dpjax.core.types import Accuracy, Privacy
 
 @dataclass(frozen=True)
 class Needed:
-    """rows: the theorem's sample size, None where there is none. asked: for which accuracy. why: there is none."""
+    """rows: the theorem's sample size, or None. asked: the accuracy it is for. why: the reason if there is none."""
 
     rows: int | None
     asked: str
     why: str = ""
 
     def warnings(self, rows: int) -> list[str]:
-        """What there is to say of a table of so many rows."""
+        """Warnings for a table with this number of rows."""
         if self.rows is None:
-            return [f"no number of rows is proved to be enough for {self.asked}: {self.why}"] if self.why else []
+            return [f"no number of rows is proved to be sufficient for {self.asked}: {self.why}"] if self.why else []
         if rows >= self.rows:
             return []
         return [
-            f"{rows} rows are fewer than the {self.rows} with which the theorem promises {self.asked}, where a concept "
+            f"{rows} rows are fewer than the {self.rows} for which the theorem guarantees {self.asked} if a concept "
             "fits all rows: nothing is proved about the error here"
         ]
 
 
 def rows_needed(learner: Any, privacy: Privacy, accuracy: Accuracy) -> Needed:
-    """What the learner's ``sample_size`` says, if it has one."""
+    """The learner's ``sample_size``, if it has one."""
     asked = f"alpha = {float(accuracy.alpha):g}, beta = {float(accuracy.beta):g}"
     size = getattr(learner, "sample_size", None)
     if size is None:

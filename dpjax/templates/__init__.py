@@ -1,1 +1,1 @@
-"""The files that `dpjax new` writes: each is code that works, and beside it is its test."""
+"""The files that `dpjax new` writes: working code, each with its test."""

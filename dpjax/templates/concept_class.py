@@ -1,6 +1,6 @@
-"""A concept class of one's own, intervals, and a private learner for it.
+"""A user-defined concept class, intervals, and a private learner for it.
 
-Every learner of dpjax that needs no more than `Intervals` has can learn it: KLN takes its pieces.
+Every learner of dpjax that needs only the members of `Intervals` can learn it, such as KLN, which uses its pieces.
 """
 
 import math
@@ -22,15 +22,15 @@ from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.intervals import Pieces
 
-MOST_ELEMENTS = 256  # of the domain: all intervals are listed
+MOST_ELEMENTS = 256  # largest domain: all intervals are listed
 
 
 def between(first: int, last: int) -> str:
-    """An interval in words."""
+    """Description of an interval."""
     return f"1 iff {first} <= x <= {last}"
 
 
-@dataclass(frozen=True)  # static, equal by value: two equal classes are one program
+@dataclass(frozen=True)  # static, equal by value: equal classes share a program
 class Intervals:
     """Concepts [a, b] over {0, ..., d - 1}, which label a, a + 1, ..., b with 1.
 
@@ -57,25 +57,25 @@ class Intervals:
         return (low <= x) & (x <= high) & ~hypothesis.zero
 
     def error(self, distribution: Any, hypothesis: dp.Hypothesis, target: dp.Hypothesis) -> Array:
-        """The mass on which they differ, ``uint64[k]`` in units of the distribution; 64-bit types are enabled."""
+        """The mass of the disagreement, ``uint64[k]`` in units of the distribution; 64-bit types are enabled."""
         elements = jnp.arange(self.domain.size, dtype=jnp.uint32)
         differ = self.predict(hypothesis, elements[:, None]) != self.predict(target, elements[:, None])
         mass = distribution.mass_at(elements)
         return jnp.sum(jnp.where(differ, mass[:, None], jnp.uint64(0)), axis=0)
 
     def targets(self, count: int) -> np.ndarray:
-        """Host: at most ``count`` concepts, encoded, from which studies draw their targets."""
+        """Host: at most ``count`` encoded concepts, from which studies draw their targets."""
         return wide.encode(dp.Domain(self.size).spread(min(count, self.size)))
 
     def describe(self, hypothesis: dp.Hypothesis, rule: Callable[[int, int], str] = between) -> list[str]:
-        """Host: a sentence for each hypothesis; `dpjax learn` gives a rule in the units of its table."""
+        """Host: a description of each hypothesis; `dpjax learn` passes a rule in the units of its table."""
         ends = self.ends().tolist()
         return sentences(hypothesis, lambda words: rule(*ends[int(wide.decode(words))]))
 
     def errors(self, x: Array, y: Array, mask: Array) -> Array:
-        """``int32[size]``: the rows that each concept gets wrong, of one column of labels.
+        """``int32[size]``: the number of errors of each concept on one column of labels.
 
-        x ``uint32[n, 1]``, y and mask ``bool[n]``. Rows under a False do not count. A row moves each by at most 1.
+        x ``uint32[n, 1]``, y and mask ``bool[n]``. Masked rows are ignored. One row changes each count by at most 1.
         """
         cell = jnp.minimum(x[:, 0], jnp.uint32(self.domain.size - 1)).astype(jnp.int32)
         vote = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)
@@ -85,7 +85,7 @@ class Intervals:
         return jnp.sum(y & mask, dtype=jnp.int32) - (below[ends[:, 1] + 1] - below[ends[:, 0]])
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """For KLN: concepts of equal error in ranges of their numbers. Here each is a piece of its own."""
+        """For KLN: level sets of the error as ranges of concept numbers. Here each concept is a separate range."""
         number = jnp.asarray(wide.encode(range(self.size)))
         return Pieces(number, number, self.errors(x, y, mask), jnp.ones(self.size, bool), size=self.size)
 
@@ -97,14 +97,14 @@ class Intervals:
 
 @plan_type
 class Plan:
-    """epsilon: of the one choice, ``float32[]``."""
+    """epsilon: of the one exponential mechanism, ``float32[]``."""
 
     epsilon: Number
 
 
 @dataclass(frozen=True)
 class Learner(OfClass):
-    """Chooses an interval with probability proportional to exp(-epsilon errors / 2).
+    """Selects an interval with probability proportional to exp(-epsilon errors / 2).
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
     Utility: error at most alpha with probability 1 - beta from `sample_size` rows on, if an interval makes no error.
@@ -115,7 +115,7 @@ class Learner(OfClass):
     spends: ClassVar[Spends] = "pure"
 
     def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
-        """On the host: all of epsilon, rounded down to float32, so that what runs never exceeds the budget."""
+        """On the host: all of epsilon, rounded down to float32, so that the program never exceeds the budget."""
         return Plan(down(float(privacy.epsilon)))
 
     def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
@@ -126,17 +126,18 @@ class Learner(OfClass):
             return dp.Hypothesis.of(wide.split(chosen.astype(jnp.uint64))[None])
 
     def guarantee(self, plan: Plan) -> Guarantee:
-        """What the very number that runs spends."""
+        """The cost of the number that the program uses."""
         return exponential_guarantee(float(plan.epsilon), f"a choice among {self.concepts.size}", self.neighboring)
 
     def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
-        """With L = ln(2 |C| / beta): all concepts of error above alpha have more than alpha n / 2 errors on the sample
-        (Chernoff, from n = 8 L / alpha on), and the choice has at most 2 L / epsilon, each but for beta / 2.
+        """With L = ln(2 |C| / beta): with probability 1 - beta / 2 all concepts of error above alpha have more than
+        alpha n / 2 errors on the sample (Chernoff, from n = 8 L / alpha on); with probability 1 - beta / 2 the selected
+        concept has at most 2 L / epsilon.
         """
         epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         return math.ceil(max(8 / alpha, 4 / (alpha * epsilon)) * math.log(2 * self.concepts.size / beta))
 
 
 def small() -> Learner:
-    """The learner over three elements, so small that an audit goes through every sample of a few rows."""
+    """The learner over three elements, so small that an audit enumerates every sample of a few rows."""
     return Learner(Intervals(dp.Domain(3)))

@@ -1,7 +1,7 @@
-"""A private learner of one's own: the exponential mechanism over all concepts of a small class, written out.
+"""A user-defined private learner: the exponential mechanism over all concepts of a small class, written out.
 
 It learns any class of up to 2**16 concepts with numbers 0, 1, ...: thresholds, points, a matrix, or your own. Change
-`learn` to your algorithm, then `plan`, `guarantee` and `sample_size` to what it needs, spends and promises.
+`learn` to your algorithm, then `plan`, `guarantee` and `sample_size` to its parameters, privacy cost and theorem.
 """
 
 import math
@@ -23,17 +23,17 @@ MOST_CONCEPTS = 1 << 16
 
 @plan_type
 class Plan:
-    """What a budget decides. Its leaves are traced: a sweep of epsilon compiles nothing.
+    """The numbers that the budget determines. They are traced: a sweep of epsilon compiles once.
 
-    epsilon: of the one choice, ``float32[]``.
+    epsilon: of the one exponential mechanism, ``float32[]``.
     """
 
     epsilon: Number
 
 
 @dataclass(frozen=True)  # structure only: equal by value, hashable, and without a budget
-class Learner(OfClass):  # OfClass checks what is given, and predicts as the class does
-    """Chooses a concept with probability proportional to exp(-epsilon errors / 2).
+class Learner(OfClass):  # OfClass validates arguments and predicts by the class
+    """Selects a concept with probability proportional to exp(-epsilon errors / 2).
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
     Utility: error at most alpha with probability 1 - beta from `sample_size` rows on, if a concept makes no error.
@@ -47,29 +47,29 @@ class Learner(OfClass):  # OfClass checks what is given, and predicts as the cla
         checks.integer("number of concepts", self.concepts.size, 1, MOST_CONCEPTS)
 
     def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> Plan:
-        """On the host: all of epsilon, rounded down to float32, so that what runs never exceeds the budget."""
+        """On the host: all of epsilon, rounded down to float32, so that the program never exceeds the budget."""
         return Plan(down(float(privacy.epsilon)))
 
     def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
-        """Traced: one concept. Only rows under the mask's True count; an empty sample gives a uniform concept."""
+        """Traced: one concept. Masked rows are ignored; an empty sample gives a uniform concept."""
         numbers = jnp.asarray(wide.encode(range(self.concepts.size)))
         labels = self.concepts.predict(dp.Hypothesis.of(numbers), sample.x)  # bool[capacity, concepts]
         wrong = (labels != single_column(sample, "Learner")[:, None]) & sample.mask[:, None]
-        errors = jnp.sum(wrong, axis=0, dtype=jnp.int32)  # one row moves each by at most 1
+        errors = jnp.sum(wrong, axis=0, dtype=jnp.int32)  # one row changes each by at most 1
         chosen = exponential(-errors, plan.epsilon).sample(key)  # a law, so that audits can list its outcomes
         return dp.Hypothesis.of(numbers[chosen][None])
 
     def guarantee(self, plan: Plan) -> Guarantee:
-        """What the very number that runs spends."""
+        """The cost of the number that the program uses."""
         what = f"a choice among {self.concepts.size} concepts"
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
     def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
         """The theorem's n.
 
-        With L = ln(2 |C| / beta): all concepts of error above alpha have more than alpha n / 2 errors on the sample
-        (Chernoff, from n = 8 L / alpha on), and the choice has at most 2 L / epsilon of them, each with probability
-        1 - beta / 2.
+        With L = ln(2 |C| / beta): with probability 1 - beta / 2 all concepts of error above alpha have more than
+        alpha n / 2 errors on the sample (Chernoff, from n = 8 L / alpha on); with probability 1 - beta / 2 the selected
+        concept has at most 2 L / epsilon.
         """
         epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         log = math.log(2 * self.concepts.size / beta)
@@ -77,5 +77,5 @@ class Learner(OfClass):  # OfClass checks what is given, and predicts as the cla
 
 
 def small() -> Learner:
-    """The learner over three elements, so small that an audit goes through every sample of a few rows."""
+    """The learner over three elements, so small that an audit enumerates every sample of a few rows."""
     return Learner(dp.Thresholds(dp.Domain(3)))

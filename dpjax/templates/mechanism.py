@@ -1,7 +1,7 @@
-"""A mechanism of one's own: a private count, its law, its guarantee, and what an audit goes through.
+"""A user-defined mechanism: a private count with its law, its guarantee, and its audit target.
 
-A mechanism is a function from data to a law. The law is sampled where the program runs and listed where it is audited,
-so that what is audited is what runs.
+A mechanism is a function from data to a law. The program samples the law and the audit lists its outcomes, so the
+audited program is the one that runs.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from dpjax.core.draws import asked, drawn
 from dpjax.laws import Categorical
 from dpjax.laws.base import Support, listed
 
-_ROOM = 2.0**-14  # of the rate, which float32 log-weights may not spend
+_ROOM = 2.0**-14  # fraction of the rate reserved for float32 rounding of log-weights
 
 
 @register_dataclass  # a pytree: its fields are traced, `most` is structure
@@ -35,7 +35,7 @@ class NearCount:
     rate: Array
     most: int = field(metadata={"static": True})
 
-    @drawn  # marks the draw, which an audit answers by `support`
+    @drawn  # marks the draw; an audit lists its outcomes by `support`
     def sample(self, key: Array) -> Array:
         """``int32[]``."""
         with jax.enable_x64(True):
@@ -49,7 +49,7 @@ class NearCount:
             return jnp.where(inside, log_probs[jnp.clip(outcome, 0, self.most)], -jnp.inf)
 
     def support(self, limit: int) -> Support | None:
-        """All outcomes with their masses; None where there are more than ``limit``."""
+        """All outcomes with their masses; None if there are more than ``limit``."""
         if self.most >= limit:
             return None
         return listed(np.arange(self.most + 1, dtype=np.int32), self.log_prob)
@@ -60,31 +60,31 @@ class NearCount:
 
 
 def noisy_count(count: Array, epsilon: Array | float, *, most: int, sensitivity: int = 1) -> NearCount:
-    """A count that is likely near the true one.
+    """A noisy count, by the exponential mechanism.
 
     Args:
       count: ``int32[]`` in [0, most]; clipped to that range.
       epsilon: traced scalar > 0.
       most: static; the largest count, which is public.
-      sensitivity: static; by how much a neighbour moves the count.
+      sensitivity: static; the largest change of the count between neighbors.
 
-    Privacy: (epsilon, 0) under the relation that moves the count by ``sensitivity``.
+    Privacy: (epsilon, 0) under the relation for which the count has this ``sensitivity``.
     """
     checks.integer("most", most, 1, 1 << 16)
     checks.integer("sensitivity", sensitivity, 1)
-    count = asked(jnp.clip(count, 0, most).astype(jnp.int32), "noisy_count", sensitivity)  # audits compare neighbours
+    count = asked(jnp.clip(count, 0, most).astype(jnp.int32), "noisy_count", sensitivity)  # audits compare neighbors
     epsilon = jnp.asarray(epsilon)
     return NearCount(count, epsilon * jnp.asarray((1 - _ROOM) / (2 * sensitivity), epsilon.dtype), most)
 
 
 def noisy_count_guarantee(epsilon: float, neighboring: dp.Neighboring = dp.Neighboring.REPLACE_ONE) -> Guarantee:
-    """What `noisy_count` spends: a neighbour moves each log-weight by epsilon / 2, and their sum by as much."""
+    """The cost of `noisy_count`: a neighbor changes each log-weight, and the log of their sum, by epsilon / 2."""
     why = "an exponential mechanism with score -|z - count|"
     return Guarantee(epsilon, 0.0, neighboring, "noisy count", why, source="McSherry and Talwar 2007, Theorem 6")
 
 
 def target() -> audit.Target:
-    """What an audit goes through: all histograms of up to 6 rows that say no or yes, and all their neighbours."""
+    """The audit target: all histograms of up to 6 rows with label no or yes, and all their neighbors."""
     universe = audit.histograms(6, 2, dp.Neighboring.REPLACE_ONE)
     return testing.target_of(
         lambda histogram, plan: noisy_count(histogram[1], plan.epsilon, most=6),

@@ -1,4 +1,4 @@
-"""The class and its learner keep what those of dpjax promise. Run by pytest."""
+"""The class and its learner pass the conformance suite of dpjax. Run by pytest."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,17 +16,17 @@ CONCEPTS = Intervals(dp.Domain(16))
 
 
 def test_the_class_passes_every_check():
-    """Among them: the error is the mass on which two concepts differ, and the pieces are the errors of all concepts."""
+    """For example: the error is the mass of the disagreement, and the pieces have the errors of all concepts."""
     testing.assert_passed(testing.check_concepts(CONCEPTS))
 
 
 def test_its_learner_passes_every_check():
-    """Among them: no small database exceeds the guarantee, and the sample size is enough."""
+    """For example: no small database exceeds the guarantee, and the sample size is sufficient."""
     testing.assert_passed(testing.check_learner(Learner(CONCEPTS), quick=True))
 
 
 def test_a_learner_of_the_package_learns_it():
-    """KLN, from data without noise and a large budget."""
+    """KLN finds the target from data without noise at a large budget."""
     learner = dp.KLN(CONCEPTS)
     sample = dp.database(CONCEPTS.domain, [2, 3, 4, 8, 9], [0, 1, 1, 1, 0])
     plan = learner.plan(dp.Privacy(100.0), dp.Accuracy(0.1, 0.1))
@@ -35,7 +35,7 @@ def test_a_learner_of_the_package_learns_it():
 
 @dataclass(frozen=True)
 class OneSided(Intervals):
-    """Counts only what a hypothesis labels 1 by mistake."""
+    """An error that counts false positives only."""
 
     def error(self, distribution: Any, hypothesis: dp.Hypothesis, target: dp.Hypothesis) -> Array:
         """Half of the symmetric difference."""
@@ -45,6 +45,6 @@ class OneSided(Intervals):
 
 
 def test_an_error_that_counts_one_side_is_found():
-    """The checks have teeth."""
+    """The checks detect a wrong error."""
     with pytest.raises(AssertionError, match="a symmetric error"):
         testing.assert_passed(testing.check_concepts(OneSided(dp.Domain(16))))

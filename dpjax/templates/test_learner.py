@@ -1,4 +1,4 @@
-"""The learner keeps what a learner of dpjax promises. Run by pytest."""
+"""The learner passes the conformance suite of dpjax. Run by pytest."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ from dpjax.templates.learner import Learner, Plan
 
 
 def test_the_learner_passes_every_check():
-    """Among them: padding, batches and 64-bit mode do not matter, and no small database exceeds the guarantee."""
+    """For example: padding, batches and 64-bit mode do not matter, and no small database exceeds the guarantee."""
     learner = Learner(dp.Thresholds(dp.Domain(16)))
     testing.assert_passed(testing.check_learner(learner, quick=True))
 
 
 def test_a_concept_is_learned():
-    """From data without noise and a large budget."""
+    """From data without noise at a large budget."""
     concepts = dp.Thresholds(dp.Domain(16))
     learner = Learner(concepts)
     sample = dp.database(concepts.domain, [2, 4, 5, 6, 9], [1, 1, 1, 0, 0])
@@ -33,12 +33,12 @@ class Overspends(Learner):
     """Claims half of what it spends."""
 
     def guarantee(self, plan: Plan) -> Guarantee:
-        """Half of it."""
+        """Half of the true cost."""
         return exponential_guarantee(float(plan.epsilon) / 2, "half of it", self.neighboring)
 
 
 def test_a_learner_that_claims_too_little_is_found():
-    """The audit has teeth."""
+    """The audit detects a wrong guarantee."""
     findings = testing.check_learner(Overspends(dp.Thresholds(dp.Domain(3))), quick=True)
     with pytest.raises(AssertionError, match="no guarantee is exceeded"):
         testing.assert_passed(findings)

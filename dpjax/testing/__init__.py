@@ -1,4 +1,4 @@
-"""The conformance suite, for code from outside and for ours: from pytest, from Python and as `dpjax check`.
+"""The conformance suite, for dpjax's and for user code: from pytest, from Python and as `dpjax check`.
 
 from dpjax import testing
 

@@ -1,4 +1,4 @@
-"""A concept class: shapes, targets, and errors that are what draws from the distribution say."""
+"""Checks of a concept class: shapes, targets, and errors that agree with draws from the distribution."""
 
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ _SMALL = 16
 
 
 class ConceptsUnderTest:
-    """A class and what its checks share. task: from which errors are measured, by default one over its domain."""
+    """A class and the shared data of its checks. task: defines the errors, by default one over the class's domain."""
 
     def __init__(self, concepts: Any, task: Task | None = None, quick: bool = False):
         if isinstance(concepts, type):
@@ -34,26 +34,26 @@ class ConceptsUnderTest:
 
     @cached_property
     def task(self) -> Task:
-        """The given one, or one for the class."""
+        """The given task, or one for the class."""
         return self.given_task or task_for(self.concepts)
 
     @cached_property
     def targets(self) -> np.ndarray:
-        """A few encoded concepts, each once, ``uint32[c, limbs]``."""
+        """A few encoded concepts without duplicates, ``uint32[c, limbs]``."""
         found = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, 8), 64))
         first = np.sort(np.unique(found, axis=0, return_index=True)[1])
         return found[first][:_TARGETS]
 
     @cached_property
     def hypotheses(self) -> Hypothesis:
-        """The targets, and the all-zero function at the end."""
+        """The targets, followed by the all-zero function."""
         padded = jnp.asarray(np.concatenate([self.targets, np.zeros_like(self.targets[:1])]))
         zero = jnp.arange(len(padded)) == len(self.targets)
         return Hypothesis(padded, zero, jnp.zeros(len(padded), jnp.int32))
 
     @cached_property
     def masses(self) -> np.ndarray:
-        """Of the disagreement of all pairs of `hypotheses`, ``uint64[c, c]``, in units of the task."""
+        """Masses of the disagreement of all pairs of `hypotheses`, ``uint64[c, c]``, in units of the task."""
         every, count = self.hypotheses, len(self.targets) + 1
 
         @jax.jit
@@ -91,7 +91,7 @@ def it_is_a_frozen_value(subject: ConceptsUnderTest) -> None:
 
 
 def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
-    """``uint32[n, limbs]``, different for different elements, back by decode; others are refused."""
+    """``uint32[n, limbs]``, injective, inverted by decode; invalid elements are refused."""
     domain = subject.concepts.domain
     values = few_elements(domain, 8)
     codes = np.asarray(domain.encode(values))
@@ -109,11 +109,11 @@ def elements_are_encoded_and_decoded(subject: ConceptsUnderTest) -> None:
         domain.encode([domain.size])
     except InputError:
         return
-    require(False, f"an InputError for the element {domain.size}", "a code", "refuse what is outside of the domain")
+    require(False, f"an InputError for the element {domain.size}", "a code", "refuse elements outside of the domain")
 
 
 def targets_are_encoded_concepts(subject: ConceptsUnderTest) -> str:
-    """``uint32[c, limbs]``, at most as many as asked for, the same every time."""
+    """``uint32[c, limbs]``, at most the requested number, the same in every call."""
     for count in (1, 5, 64):
         found = np.asarray(subject.concepts.targets(count))
         ok = found.ndim == 2 and found.dtype == np.uint32 and 1 <= len(found) <= count
@@ -125,7 +125,7 @@ def targets_are_encoded_concepts(subject: ConceptsUnderTest) -> str:
 
 
 def labels_are_columns(subject: ConceptsUnderTest) -> None:
-    """``bool[n, k]`` of n elements and k hypotheses, one by one as all together; False for the all-zero function."""
+    """``bool[n, k]`` of n elements and k hypotheses, equal one by one and together; False for the all-zero function."""
     concepts, every = subject.concepts, subject.hypotheses
     count = len(subject.targets)
     x = jnp.asarray(concepts.domain.encode(few_elements(concepts.domain, 8)))
@@ -138,11 +138,11 @@ def labels_are_columns(subject: ConceptsUnderTest) -> None:
     one = jax.tree.map(lambda part: part[:1], every)
     alone = np.asarray(jax.jit(concepts.predict)(one, x))
     advice = "label each column by its own concept only"
-    require(np.array_equal(alone, labels[:, :1]), "the same labels of one concept alone", "others", advice)
+    require(np.array_equal(alone, labels[:, :1]), "the same labels for one concept alone", "others", advice)
 
 
 def hypotheses_are_sentences(subject: ConceptsUnderTest) -> str:
-    """A sentence for each."""
+    """A description for each hypothesis."""
     if not hasattr(subject.concepts, "describe"):
         raise Skipped("the class has no describe")
     words = subject.concepts.describe(jax.tree.map(np.asarray, subject.hypotheses))
@@ -153,7 +153,7 @@ def hypotheses_are_sentences(subject: ConceptsUnderTest) -> str:
 
 
 def errors_are_a_pseudometric(subject: ConceptsUnderTest) -> str:
-    """0 to itself, symmetric, at most the total, and no longer by a detour."""
+    """Zero to itself, symmetric, at most the total, and with the triangle inequality."""
     mass = subject.masses.astype(object)
     total, count = subject.task.total, len(mass)
     at = lambda i: "the all-zero function" if i == count - 1 else f"target {i}"  # noqa: E731
@@ -164,19 +164,19 @@ def errors_are_a_pseudometric(subject: ConceptsUnderTest) -> str:
         require(False, "a symmetric error", given, "take the mass on which the two disagree")
     most = int(np.max(mass))
     require(most <= total, f"errors of at most the total {total}", most, "count in units of the distribution")
-    slack = 0 if total < 2**53 else 1 << 12  # of classes that measure in floats
+    slack = 0 if total < 2**53 else 1 << 12  # for classes with errors in floating point
     for i in range(count):
         detour = mass[:, i][:, None] + mass[i][None]
         for a, b in np.argwhere(mass > detour + slack)[:1]:
             given = f"{mass[a, b]} from {at(a)} to {at(b)}, {detour[a, b]} by {at(i)}"
-            require(False, "no longer error than by a detour", given, "take the mass on which the two disagree")
+            require(False, "the triangle inequality", given, "take the mass on which the two disagree")
     return f"{count} hypotheses, largest error {most / total:.3g}"
 
 
 def errors_are_those_of_draws(subject: ConceptsUnderTest) -> str:
-    """The share of drawn elements on which two hypotheses differ, by exact two-sided tests over all pairs.
+    """The fraction of drawn elements on which two hypotheses differ, by exact two-sided tests over all pairs.
 
-    A class that is right fails with probability at most 1e-6.
+    A correct class fails with probability at most 1e-6.
     """
     draws = _DRAWS >> (2 if subject.quick else 0)
     task, every = subject.task, subject.hypotheses
@@ -192,12 +192,12 @@ def errors_are_those_of_draws(subject: ConceptsUnderTest) -> str:
     p_value = min(1.0, 2 * pairs.sum() * each[i, j])
     given = f"{share[i, j]:.6g} where {seen[i, j]} of {draws} draws differ (hypotheses {i} and {j})"
     advice = "let error be the mass of the elements on which predict differs"
-    require(p_value >= FALSE_ALARM, "the error that draws show", given, advice)
+    require(p_value >= FALSE_ALARM, "the error of the draws", given, advice)
     return f"{int(pairs.sum())} pairs, {draws} draws, p-value {p_value:.2g}"
 
 
 def pieces_are_the_errors_of_all_concepts(subject: ConceptsUnderTest) -> str:
-    """Each concept is in one piece, whose error is the number of rows that it gets wrong; padding does not count."""
+    """Each concept is in one piece, whose error is the concept's number of errors; padding is ignored."""
     concepts, where = subject.concepts, ""
     if not hasattr(concepts, "pieces"):
         raise Skipped("the class has no pieces: KLN cannot learn it")
@@ -216,19 +216,19 @@ def pieces_are_the_errors_of_all_concepts(subject: ConceptsUnderTest) -> str:
         different = len(np.unique(numbers))
         given = f"{different} different ones in pieces of {len(numbers)}{rows}"
         ok = different == len(numbers) <= concepts.size
-        require(ok, f"at most {concepts.size} concepts, each in one piece", given, "let the pieces be a partition")
+        require(ok, f"at most {concepts.size} concepts, each in one piece", given, "make the pieces a partition")
         missing = np.setdiff1d(wide.decode(np.asarray(concepts.targets(64))), numbers)
         given = f"none with target {missing[:1]}{rows}"
         require(not len(missing), "each target in a piece", given, "list all concepts")
         true = np.asarray(errors_of(jnp.asarray(wide.encode(numbers)), sample.x, sample.y[:, 0], sample.mask))
         wrong = np.flatnonzero(told != true)[:1]
         given = f"{told[wrong]} in place of {true[wrong]} for concept {numbers[wrong]}{rows}"
-        require(not len(wrong), "the number of rows that a concept gets wrong", given, advice)
+        require(not len(wrong), "the number of rows on which a concept errs", given, advice)
     return f"{len(numbers)} concepts{where}"
 
 
 def _listed(pieces: Any) -> tuple[np.ndarray, np.ndarray]:
-    """All concepts of pieces, ``uint64[c]``, and the errors that are told of them, ``int64[c]``."""
+    """All concepts of pieces, ``uint64[c]``, and their stated errors, ``int64[c]``."""
     first, last = wide.decode(pieces.first), wide.decode(pieces.last)
     holes = [] if pieces.hole is None else wide.decode(pieces.holes)[pieces.hole]
     numbers, told = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]

@@ -1,4 +1,4 @@
-"""The parts of a learner that everything else uses: members, equality by value, and the shapes of what it returns."""
+"""Checks of a learner's interface: members, equality by value, and the shapes of its outputs."""
 
 import copy
 from dataclasses import fields, is_dataclass
@@ -17,7 +17,7 @@ FACES = ("plan", "learn", "predict", "guarantee", "sample_size", "hard_neighbors
 
 
 def it_has_the_members_of_a_learner(subject: LearnerUnderTest) -> None:
-    """Methods, ``concepts``, a relation and what it spends."""
+    """Methods, ``concepts``, a relation and ``spends``."""
     learner = subject.learner
     for name in FACES:
         advice = f"write {name}; see dpjax.learners.Learner"
@@ -33,12 +33,12 @@ def it_has_the_members_of_a_learner(subject: LearnerUnderTest) -> None:
 
 
 def it_is_a_frozen_value(subject: LearnerUnderTest) -> None:
-    """A frozen dataclass, hashable, equal to a copy: otherwise each copy is a program and a cell of its own."""
+    """A frozen dataclass, hashable, equal to a copy: otherwise each copy has a separate program and cell."""
     require_frozen(subject.learner)
 
 
 def require_frozen(learner: Any) -> None:
-    """Raises `Failed` for what is no frozen dataclass that is hashable and equal by value."""
+    """Raises `Failed` unless the learner is a frozen dataclass, hashable and equal by value."""
     advice = "write @dataclass(frozen=True) above the class"
     require(is_dataclass(learner), "a frozen dataclass", type(learner).__name__, advice)
     frozen = type(learner).__dataclass_params__.frozen
@@ -62,15 +62,15 @@ def _hashes(value: Any) -> bool:
 
 
 def it_is_structure_without_leaves(subject: LearnerUnderTest) -> None:
-    """A static pytree node: no array of it is traced, so it may be an argument of a jitted function."""
+    """A static pytree node: none of its fields is traced, so it may be an argument of a jitted function."""
     leaves = jax.tree.leaves(subject.learner)
-    given = "one that JAX does not know" if leaves == [subject.learner] else f"leaves {short(leaves)}"
+    given = "a type that JAX does not know" if leaves == [subject.learner] else f"leaves {short(leaves)}"
     advice = "derive it from dpjax.learners.base.OfClass, or decorate it by jax.tree_util.register_static"
     require(not leaves, "a static pytree node", given, advice)
 
 
 def it_runs(subject: LearnerUnderTest) -> None:
-    """An ordinary sample and budget: shapes lead with k, whatever the data."""
+    """An ordinary sample and budget: outputs have leading axis k, for any data."""
     learner, k = subject.learner, subject.k
     sample = subject.draw()
     found = jax.eval_shape(learner.learn, jax.random.key(0), sample, subject.plan())
@@ -86,7 +86,7 @@ def it_runs(subject: LearnerUnderTest) -> None:
 
 
 def an_equal_learner_is_the_same_program(subject: LearnerUnderTest) -> None:
-    """A copy is not traced again, neither as a static argument nor as a pytree."""
+    """A copy is not traced again, as a static argument or as a pytree."""
     traces, sample, plan = [], subject.draw(), subject.plan()
 
     def run(learner: Any, key: Any, sample: Any, plan: Any) -> Any:
@@ -110,7 +110,7 @@ def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str |
         found = jax.tree.map(lambda part: part[0], subject.learn(sample))
         error = np.asarray(task.error(found, task.draw_targets(jax.random.key(0), subject.k)))
         expected = f"errors in [0, 1], {subject.k} of them"
-        advice = "look at concepts.error, and at hypotheses without an answer"
+        advice = "check concepts.error, and hypotheses of abstaining runs"
         require(error.shape == (subject.k,) and np.all((error >= 0) & (error <= 1)), expected, short(error), advice)
         if not hasattr(concepts, "describe"):
             return "the class has no describe"
@@ -121,12 +121,12 @@ def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str |
 
 
 def hard_neighbors_are_neighbors(subject: LearnerUnderTest) -> None:
-    """Of as many rows as asked for: under replace-one one row differs, else one is there in one sample only."""
+    """Of the requested number of rows: under replace-one one row differs, else one sample lacks one row."""
     learner = subject.learner
     for rows in (1, 5):
         pairs = learner.hard_neighbors(rows)
         advice = "derive it from dpjax.learners.base.OfClass, or make pairs with dpjax.learners.database"
-        require(pairs, "pairs of neighbouring samples", "none", advice)
+        require(pairs, "pairs of neighboring samples", "none", advice)
         for pair in pairs:
             one, other = (jax.tree.map(np.asarray, part) for part in pair)
             differs = np.any(one.x != other.x, axis=1) | np.any(one.y != other.y, axis=1) | (one.mask != other.mask)

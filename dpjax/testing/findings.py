@@ -1,4 +1,4 @@
-"""What a check says: passed, failed, skipped, or stopped by an error in the code that is checked."""
+"""The result of a check: passed, failed, skipped, or stopped by an error in the checked code."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,19 +11,19 @@ from dpjax.experiments.build import own_frames
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
 Check = Callable[[Any], str | None]
-"""Takes what is checked; returns a remark or None, raises `Failed` or `Skipped`. Its name in words is the check's."""
+"""Takes the subject; returns a remark or None, raises `Failed` or `Skipped`. Its name in words names the check."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check of one thing.
+    """The result of one check of one subject.
 
     Args:
       check: its name in words.
-      verdict: "passed"; "failed"; "skipped", where it does not apply; "error", where the code that is checked raised.
-      expected, given, advice: of a failure. given is the remark of a check that passed, the reason of a skipped one.
-      trace: of an error, the traceback without the frames of dpjax.
-      seconds: that it took.
+      verdict: "passed"; "failed"; "skipped", if it does not apply; "error", if the checked code raised.
+      expected, given, advice: of a failure. given is the remark of a passed check, the reason of a skipped one.
+      trace: of an error, the traceback without dpjax's frames.
+      seconds: duration.
     """
 
     check: str
@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against it: passed or skipped."""
+        """Whether the check found no fault: passed or skipped."""
         return self.verdict in ("passed", "skipped")
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Finding:
 
 
 class Failed(Exception):
-    """A check that does not hold."""
+    """A check failed."""
 
     def __init__(self, expected: str, given: str, advice: str):
         self.expected, self.given, self.advice = expected, given, advice
@@ -55,7 +55,7 @@ class Failed(Exception):
 
 
 class Skipped(Exception):
-    """A check that does not apply; its text says why."""
+    """A check does not apply; the text gives the reason."""
 
 
 def require(condition: Any, expected: str, given: Any, advice: str) -> None:
@@ -72,9 +72,9 @@ def name_of(check: Check) -> str:
 def run_checks(
     subject: Any, first: Sequence[Check], others: Sequence[Check], tell: Callable[[str, int, int], None] | None = None
 ) -> list[Finding]:
-    """Runs checks one after the other. Unless all of ``first`` pass, the others are skipped.
+    """Runs checks in sequence. Unless all of ``first`` pass, the others are skipped.
 
-    tell: called before each check with its name, the number of checks done and of all checks.
+    tell: called before each check with its name, the number of finished checks and of all checks.
     """
     found: list[Finding] = []
     total = len(first) + len(others)
@@ -82,14 +82,14 @@ def run_checks(
         if tell is not None:
             tell(name_of(check), len(found), total)
         if len(found) >= len(first) and not all(one.passed for one in found[: len(first)]):
-            found.append(Finding(name_of(check), "skipped", given="the checks above come first"))
+            found.append(Finding(name_of(check), "skipped", given="the checks above must pass first"))
         else:
             found.append(run_check(check, subject))
     return found
 
 
 def run_check(check: Check, subject: Any) -> Finding:
-    """One finding. Whatever the code that is checked raises becomes one."""
+    """One finding. Any exception of the checked code becomes a finding."""
     begin, name = time.perf_counter(), name_of(check)
 
     def finding(verdict: Verdict, **words: str) -> Finding:
@@ -112,12 +112,12 @@ def run_check(check: Check, subject: Any) -> Finding:
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:
-    """Those that speak against what was checked."""
+    """The findings that are failures or errors."""
     return [one for one in findings if not one.passed]
 
 
 def assert_passed(findings: Sequence[Finding]) -> None:
-    """For pytest: raises AssertionError that lists every failed check; so it does where no check passed."""
+    """For pytest: raises AssertionError that lists every failed check, or if no check passed."""
     wrong = failures(findings)
     if wrong:
         raise AssertionError("\n".join(map(str, wrong)))
@@ -126,9 +126,9 @@ def assert_passed(findings: Sequence[Finding]) -> None:
 
 
 def short(value: Any, most: int = 120) -> str:
-    """A value in words, cut where it is long."""
+    """A value as text, truncated if long."""
     text = ""
-    with suppress(Exception):  # a repr of code from outside
+    with suppress(Exception):  # the repr of user code may raise
         text = repr(value)
     text = text or type(value).__name__
     return text if len(text) <= most else text[: most - 3] + "..."

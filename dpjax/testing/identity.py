@@ -1,4 +1,4 @@
-"""What names a result: the description of a learner, its plan and its program, the same in every process."""
+"""Identity of a result: the description of a learner, its plan and its program, equal in every process."""
 
 import base64
 import json
@@ -25,14 +25,14 @@ from dpjax.testing.samples import task_for
 from dpjax.testing.under_test import LearnerUnderTest
 
 SEEDS = ("0", "1")
-"""PYTHONHASHSEED of the fresh processes: by it sets of strings are iterated in another order."""
+"""PYTHONHASHSEED of the fresh processes: it changes the iteration order of sets of strings."""
 PARTS = ("fields", "plan", "program")
 _ROWS = 40
 _SECONDS = 300.0
 
 
 def digests(learner: Any, k: int, task: Task) -> dict[str, str]:
-    """What names a result of the learner: digests of its fields, of its plan and of the traced program of a tile."""
+    """The digests that identify a learner's results: of its fields, its plan and the traced program of a tile."""
     plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), _ROWS)
     at = point(b"named by a check", _ROWS, plan, 0.1, task)
     program = engine.program_digest(Trial(learner, k, engine.capacity(_ROWS)), task, at)
@@ -52,22 +52,22 @@ def it_has_a_name(subject: LearnerUnderTest) -> str:
 def hash_seeds_do_not_matter(subject: LearnerUnderTest) -> str:
     """Two fresh processes with different PYTHONHASHSEED find the same fields, plan and program.
 
-    A learner that iterates a set of strings is another program in each process: results are never found again.
+    A learner that iterates a set of strings has another program in each process, so stored results are never found.
     """
     source = subject.source
     sent = [packed(source if source is not None else subject.learner, subject.k, subject.given_task)]
     one, other = (found[0] for found in in_fresh_processes(sent))
     differs = [part for part in PARTS if one[part] != other[part]]
-    advice = "iterate sorted(...) in place of a set, or hold a tuple"
+    advice = "iterate sorted(...) instead of a set, or store a tuple"
     given = f"other {' and '.join(differs)}"
     require(not differs, "one name under two hash seeds", given, advice)
     return f"program {one['program'][:12]} under both"
 
 
 def in_fresh_processes(packed: Sequence[str]) -> list[list[dict[str, str]]]:
-    """For each hash seed the digests of packed learners, from a process that runs at the same time as the other.
+    """For each hash seed the digests of packed learners, from concurrent processes.
 
-    `Skipped` where the code cannot be imported there.
+    `Skipped` if the code cannot be imported there.
     """
     text = json.dumps({"path": sys.path, "packed": list(packed)})
     started = [_process(seed) for seed in SEEDS]
@@ -99,7 +99,7 @@ def _process(seed: str) -> subprocess.Popen:
 
 
 def packed(learner: Any, k: int, task: Task | None) -> str:
-    """A learner, or how it is `Written`, for a fresh process."""
+    """A learner, or its `Written` form, packed for a fresh process."""
     on_host = None if task is None else (task.concepts, [jax.tree.map(np.asarray, part) for part in _parts(task)])
     try:
         text = pickle.dumps((learner, k, on_host))

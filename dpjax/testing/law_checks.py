@@ -1,4 +1,4 @@
-"""A law: its samples follow its support and its log_prob."""
+"""Checks of a law: its samples follow its support and its log_prob."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class LawUnderTest:
         self.trials = _TRIALS >> (2 if quick else 0)
 
     def support(self) -> Any:
-        """Its support with NumPy leaves; `Skipped` where it has none."""
+        """Its support with NumPy leaves; `Skipped` if it has none."""
         with jax.enable_x64(True):
             found = self.law.support(_LIMIT)
         if found is None:
@@ -37,7 +37,7 @@ class LawUnderTest:
 
 
 def it_has_the_members_of_a_law(subject: LawUnderTest) -> None:
-    """sample, log_prob and support, of a pytree."""
+    """sample, log_prob and support of a pytree."""
     for name in ("sample", "log_prob", "support"):
         advice = f"write {name}; see dpjax.laws.base.Law"
         require(callable(getattr(subject.law, name, None)), f"a method {name}", short(subject.law), advice)
@@ -48,19 +48,19 @@ def it_has_the_members_of_a_law(subject: LawUnderTest) -> None:
 
 
 def draws_are_marked(subject: LawUnderTest) -> None:
-    """``sample`` is one draw, which audits answer: no random bits outside of it."""
+    """``sample`` is one marked draw, for which audits supply the outcome: no random bits outside of it."""
     outside = audit.random_bits_outside(subject.law.sample, jax.random.key(0))
     advice = "decorate sample by dpjax.core.draws.drawn"
     require(not outside, "all random bits inside of a marked draw", short(outside), advice)
 
 
 def masses_add_up_to_one(subject: LawUnderTest) -> str:
-    """Over its support, on which each outcome stands once; a support larger than the limit is None."""
+    """The masses of the support, which lists each outcome once; a support larger than the limit is None."""
     support = subject.support()
     mass = np.asarray(support.log_mass)
     require(mass.dtype == np.float64, "log masses float64", mass.dtype, "compute them with 64-bit types enabled")
     total = float(np.exp(logsumexp(mass)))
-    require(abs(total - 1) <= _EXACT, "masses that add up to 1", f"{total:.12g}", "normalise them")
+    require(abs(total - 1) <= _EXACT, "masses that add up to 1", f"{total:.12g}", "normalize them")
     alive = np.flatnonzero(mass > -np.inf)
     rows = [np.ascontiguousarray(leaf).reshape(len(mass), -1) for leaf in jax.tree.leaves(support.outcomes)]
     codes = {b"".join(row[i].tobytes() for row in rows) for i in alive}
@@ -87,7 +87,7 @@ def log_prob_is_the_mass(subject: LawUnderTest) -> None:
 
 
 def samples_follow_the_law(subject: LawUnderTest) -> str:
-    """Exact binomial tests of draws against masses, or tails; a right law fails with probability at most 1e-6."""
+    """Exact binomial tests of draws against masses, or tails; a correct law fails with probability at most 1e-6."""
     law = subject.law
     if hasattr(law, "log_survival") or law.support(_LIMIT) is not None:
         report = audit.sampler(law, trials=subject.trials, false_alarm=FALSE_ALARM)
@@ -96,19 +96,19 @@ def samples_follow_the_law(subject: LawUnderTest) -> str:
         return f"{report.trials} draws, p-value {report.p_value:.2g}"
     like = jax.eval_shape(law.sample, jax.random.key(0))
     if not (hasattr(like, "dtype") and like.shape == () and jnp.issubdtype(like.dtype, jnp.integer)):
-        raise Skipped("a continuous law without log_survival: compare it by hand")
+        raise Skipped("a continuous law without log_survival: compare it manually")
     return _whole_numbers(law, subject.trials)
 
 
 def _whole_numbers(law: Any, trials: int) -> str:
-    """Of a law on all whole numbers: each that was drawn against its mass, and all others together."""
+    """For a law on the integers: tests each drawn value against its mass, and all others together."""
     keys = jax.random.split(jax.random.key(7), trials)
     drawn = np.asarray(jax.jit(jax.vmap(law.sample))(keys))
     values = np.arange(drawn.min(), min(drawn.max(), drawn.min() + _LIMIT) + 1).astype(drawn.dtype)
     with jax.enable_x64(True):
         chances = np.exp(np.asarray(jax.vmap(law.log_prob)(jnp.asarray(values)), np.float64))
     total = float(chances.sum())
-    require(total <= 1 + _EXACT, "masses that add up to at most 1", f"{total:.9g}", "normalise log_prob")
+    require(total <= 1 + _EXACT, "masses that add up to at most 1", f"{total:.9g}", "normalize log_prob")
     counts = np.array([int(np.sum(drawn == value)) for value in values])
     chances, counts = np.append(chances, max(0.0, 1 - total)), np.append(counts, trials - counts.sum())
     each = np.minimum(binom.cdf(counts, trials, chances), binom.sf(counts - 1, trials, chances))

@@ -1,4 +1,4 @@
-"""A mechanism with its claim: purity, draws, what it is asked, and its privacy."""
+"""Checks of a mechanism with its claim: purity, draws, queries, and privacy."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from dpjax.testing.privacy import BUDGETS, audited
 
 
 class MechanismUnderTest:
-    """A `dpjax.audit.Target`; quick, seconds: as for learners."""
+    """A `dpjax.audit.Target`; quick, seconds: see `LearnerUnderTest`."""
 
     def __init__(self, target: Target, quick: bool = False, seconds: float = 20.0):
         if not isinstance(target, Target):
@@ -39,7 +39,7 @@ def it_claims_a_guarantee(subject: MechanismUnderTest) -> str:
         require(isinstance(claim, Guarantee), "a dpjax.accounting.Guarantee", short(claim), "return one")
         given = f"({claim.epsilon:.9g}, {claim.delta:.9g}) at the budget ({epsilon:g}, {delta:g})"
         ok = claim.epsilon <= epsilon * (1 + 1e-9) and claim.delta <= delta * (1 + 1e-9)
-        require(ok, "a claim of at most the budget", given, "claim what the numbers that run spend")
+        require(ok, "a claim of at most the budget", given, "claim the cost of the numbers that run")
     return f"{claim.neighboring.value}: {claim.what}"
 
 
@@ -62,7 +62,7 @@ def all_randomness_comes_from_laws(subject: MechanismUnderTest) -> None:
 
 
 def it_asks_within_its_sensitivity(subject: MechanismUnderTest) -> str:
-    """What mechanisms of dpjax inside it are asked on neighbours, against the sensitivity that they rest on."""
+    """Queries to dpjax's mechanisms inside it change on neighbors by at most their stated sensitivity."""
     plan, first = subject.target.plan(BUDGETS[0]), subject.first()
     jaxpr = jax.make_jaxpr(subject.target.run)(jax.random.key(0), first, plan)
     if "dpjax_asked" not in str(jaxpr):
@@ -71,10 +71,10 @@ def it_asks_within_its_sensitivity(subject: MechanismUnderTest) -> str:
         raise Skipped("the target has no pairs")
     report = audit.replay(subject.target, Privacy(1.0, 1e-6))
     given = f"{report.witness}"
-    require(not report.violated, "changes within the sensitivity", given, "state the sensitivity that neighbours have")
+    require(not report.violated, "changes within the sensitivity", given, "state the sensitivity that neighbors have")
     return report.evidence
 
 
 def no_guarantee_is_exceeded(subject: MechanismUnderTest) -> str:
-    """Exactly over the target's universes where its law is finite, else by a test on its pairs."""
+    """Exactly over the target's universes if its law is finite, else by a test on its pairs."""
     return audited(subject.target, subject)

@@ -1,4 +1,4 @@
-"""An object to check from what a person writes: ``module:object``, a call, a class with its arguments, or a factory."""
+"""Builds the object to check from text: ``module:object``, a call, a class with its arguments, or a factory."""
 
 import inspect
 import re
@@ -20,13 +20,13 @@ _KINDS = "a Learner, a concept class, a law, or a dpjax.audit.Target"
 
 @dataclass(frozen=True)
 class Written:
-    """What a person wrote.
+    """The text that describes an object.
 
     Args:
-      text: "module:object", "module:Class(arguments)", or a name of dpjax's own. The modules in it are imported.
-      imports: further modules from outside that it uses.
-      concepts: text of the class that parameters called ``concepts`` get; its ``domain`` is given, too.
-      k: what parameters called ``k`` get.
+      text: "module:object", "module:Class(arguments)", or a name in dpjax. The modules in it are imported.
+      imports: further user modules that it uses.
+      concepts: text of the class for parameters named ``concepts``; its ``domain`` is passed, too.
+      k: value for parameters named ``k``.
     """
 
     text: str
@@ -35,14 +35,14 @@ class Written:
     k: int = 1
 
     def modules(self) -> tuple[str, ...]:
-        """The modules from outside that may be imported: those named by flags and in the texts."""
+        """The user modules that may be imported: those named by flags and in the texts."""
         return *self.imports, *(name for text in (self.text, self.concepts or "") for name in _MODULES.findall(text))
 
     def build(self) -> Any:
-        """The object: an instance as it is, a class or factory called with what it takes.
+        """The object: an instance as it is, or the result of calling a class or factory.
 
-        InputError for a module, a builtin, and for a class or factory that needs more; `build.PersonsFault` for an
-        error inside code from outside.
+        InputError for a module, a builtin, or a class or factory that needs more arguments; `build.PersonsFault` for an
+        error inside user code.
         """
         builder = Builder(self.modules(), {"k": checks.integer("k", self.k, 1)})
         if self.concepts is not None:

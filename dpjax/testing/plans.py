@@ -1,4 +1,4 @@
-"""Plans and what they spend."""
+"""Checks of plans and their privacy cost."""
 
 import math
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ from dpjax.testing.under_test import LearnerUnderTest, same
 
 _NARROW = (np.float32, np.int32, np.uint32, np.bool_)
 _SWEEP = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
-_REFUSED = 0.1  # of random budgets may be refused
+_REFUSED = 0.1  # largest fraction of random budgets that may be refused
 
 
 def leaves_of_plans_are_narrow(subject: LearnerUnderTest) -> None:
-    """float32 or whole: jit would round float64 leaves to nearest in silence, and a guarantee reads what runs."""
+    """float32 or integer: jit silently rounds float64 leaves, and guarantees read the values that run."""
     for leaf in jax.tree.leaves(subject.plan()):
         kind = np.asarray(leaf).dtype
         given = f"{kind} ({short(leaf)})"
@@ -30,7 +30,7 @@ def leaves_of_plans_are_narrow(subject: LearnerUnderTest) -> None:
 
 
 def a_sweep_of_epsilon_has_few_programs(subject: LearnerUnderTest) -> str:
-    """One for each structure of plans; another n, delta, alpha or beta of the same structure compiles nothing."""
+    """One per structure of plans; another n, delta, alpha or beta with the same structure does not recompile."""
     sweep = [subject.plan(epsilon) for epsilon in _SWEEP]
     structures = {jax.tree.structure(plan) for plan in sweep}
     advice = "make numbers of a budget leaves of the plan, and sizes of dpjax.core.plans.bucket"
@@ -51,7 +51,7 @@ def a_sweep_of_epsilon_has_few_programs(subject: LearnerUnderTest) -> str:
 
 
 def plans_run_side_by_side(subject: LearnerUnderTest) -> None:
-    """vmap over plans of one structure has the bits of one after the other."""
+    """vmap over plans of one structure gives bitwise the same results as a loop."""
     plans = [subject.plan(epsilon) for epsilon in (0.9, 1.0, 1.1)]
     structure: Any = jax.tree.structure(plans[0])
     plans = [plan for plan in plans if jax.tree.structure(plan) == structure]
@@ -67,7 +67,7 @@ def plans_run_side_by_side(subject: LearnerUnderTest) -> None:
 
 
 def the_guarantee_is_within_the_budget(subject: LearnerUnderTest) -> str:
-    """At stated and at random budgets; it names the learner's relation."""
+    """At fixed and at random budgets; the guarantee has the learner's relation."""
     fixed = [(0.1, 1e-12), (1.0, 1e-6), (8.0, 0.01)]
     budgets = [*fixed, *random_budgets(subject.random, 1)]
     found = [spent(subject, *budget) for budget in budgets]
@@ -88,9 +88,9 @@ def random_budgets(count: int, seed: int) -> Iterator[tuple[float, float]]:
 
 
 def spent(subject: LearnerUnderTest, epsilon: float, delta: float) -> tuple[float, float] | None:
-    """(epsilon of the guarantee over the budget's, the same of delta); None where the planner refuses the budget.
+    """(epsilon of the guarantee over the budget's, the same of delta); None if the planner refuses the budget.
 
-    `Failed` where the guarantee exceeds the budget, or is of another relation; `Skipped` for a learner without one.
+    `Failed` if the guarantee exceeds the budget, or has another relation; `Skipped` for a learner without one.
     """
     learner = subject.learner
     try:
@@ -103,7 +103,10 @@ def spent(subject: LearnerUnderTest, epsilon: float, delta: float) -> tuple[floa
         advice = "return a Guarantee, or write `Privacy: none` into the docstring of the class"
         require(says_so, "a guarantee", "None", advice)
         raise Skipped("it claims no privacy")
-    at, advice = f" at the budget ({epsilon:.6g}, {delta:.6g})", "round leaves by down, and add up what runs"
+    at, advice = (
+        f" at the budget ({epsilon:.6g}, {delta:.6g})",
+        "round leaves by down, and compose the mechanisms that run",
+    )
     require(isinstance(whole, Guarantee), "a dpjax.accounting.Guarantee", short(whole), "return one")
     given = f"({whole.epsilon:.9g}, {whole.delta:.9g}){at}"
     ok = 0 < whole.epsilon <= epsilon and 0 <= whole.delta <= delta and math.isfinite(whole.epsilon)
@@ -117,7 +120,7 @@ def spent(subject: LearnerUnderTest, epsilon: float, delta: float) -> tuple[floa
 
 
 def sample_sizes_move_the_right_way(subject: LearnerUnderTest) -> str:
-    """Whole numbers, no larger for a larger budget or a weaker goal."""
+    """Whole numbers, nonincreasing in the budget and in alpha and beta."""
 
     def size(epsilon: float = 1.0, delta: float = 1e-6, alpha: float = 0.1, beta: float = 0.1) -> int:
         return subject.sized.sample_size(Privacy(epsilon, delta), Accuracy(alpha, beta))

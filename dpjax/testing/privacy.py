@@ -1,4 +1,4 @@
-"""The privacy of a learner or mechanism: exactly over a small world where its law is finite, else by a test."""
+"""Privacy of a learner or mechanism: exactly over a small universe if its law is finite, else by a test."""
 
 import time
 from typing import Any
@@ -14,7 +14,7 @@ from dpjax.testing.success import FALSE_ALARM
 from dpjax.testing.under_test import LearnerUnderTest
 
 BUDGETS = (Privacy(1.0, 1e-6), Privacy(4.0, 0.3))
-"""At the second one samples of a few rows come near a claim."""
+"""At the second budget samples of a few rows come close to a claim."""
 _SHARP = Privacy(4.0, 1e-3)
 _MOST_DATABASES = 1 << 11
 _MOST_ROWS_OF_A_WORLD = 3
@@ -23,7 +23,7 @@ _PILOT, _MOST_TRIALS = 2000, 1 << 20
 
 
 def no_guarantee_is_exceeded(subject: LearnerUnderTest) -> str:
-    """Over all samples of a few rows in a small world, or by a test on its hard neighbours."""
+    """Over all samples of a few rows of a small domain, or by a test on its hard neighbors."""
     if subject.learner.guarantee(subject.plan()) is None:
         raise Skipped("it claims no privacy")
     small = subject.small if subject.small is not None else shrunk(subject.learner, subject.k)
@@ -36,14 +36,14 @@ def no_guarantee_is_exceeded(subject: LearnerUnderTest) -> str:
 
 
 def audited(target: Target, subject: Any) -> str:
-    """A target's reports at `BUDGETS`, exact ones where its law is finite; subject: with ``quick`` and ``seconds``."""
+    """Reports of a target at `BUDGETS`, exact if its law is finite; subject: with ``quick`` and ``seconds``."""
     if target.table is None:
         return statistically(target, subject)
     begin = time.perf_counter()
     told: list[str] = []
     for budget in BUDGETS:
         if told and time.perf_counter() - begin > subject.seconds:
-            told.append(f"({budget.epsilon:g}, {budget.delta:g}) left out: the time is up")
+            told.append(f"({budget.epsilon:g}, {budget.delta:g}) left out: time limit")
             continue
         try:
             report = audit.exact(target, budget)
@@ -54,13 +54,13 @@ def audited(target: Target, subject: Any) -> str:
 
 
 def statistically(target: Target, subject: Any) -> str:
-    """A report by a test at confidence 1 - 1e-6, with as many trials as the subject's time allows."""
+    """A report of a test at confidence 1 - 1e-6, with the number of trials that the subject's time allows."""
 
     def run(trials: int) -> Report:
         return audit.statistical(target, _SHARP, trials=trials, confidence=1 - FALSE_ALARM)
 
     if not target.pairs():
-        raise Skipped("no neighbours with so many label columns; give small, over a domain of two to four elements")
+        raise Skipped("no neighbors with so many label columns; give small, over a domain of two to four elements")
     run(_PILOT)
     begin = time.perf_counter()
     run(_PILOT)
@@ -82,10 +82,10 @@ def _told(report: Report) -> str:
 
 
 def shrunk(learner: Any, k: int = 1) -> Any:
-    """The learner over a domain of at most four elements: itself, or with another `Domain` in it; None where unknown.
+    """The learner over a domain of at most four elements: itself, or with its `Domain` replaced; None if unknown.
 
-    A learner whose ``concepts`` (or ``learner``) is a frozen dataclass with a field that holds a `Domain` is built
-    again with a smaller one.
+    If ``concepts`` (or ``learner``) is a frozen dataclass with a `Domain` field, the learner is rebuilt with a smaller
+    domain.
     """
     size = 3 if k == 1 else 2
     if learner.concepts.domain.size <= _ELEMENTS:
@@ -94,7 +94,7 @@ def shrunk(learner: Any, k: int = 1) -> Any:
 
 
 def _rows(small: Any, subject: LearnerUnderTest) -> int:
-    """As many rows as keep the number of samples small."""
+    """The number of rows for which the number of samples stays small."""
     kinds, rows = small.concepts.domain.size << subject.k, min(subject.rows, _MOST_ROWS_OF_A_WORLD)
     while rows > 1 and kinds**rows > _MOST_DATABASES // (8 if subject.quick else 1):
         rows -= 1

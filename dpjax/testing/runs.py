@@ -1,4 +1,4 @@
-"""What a learner returns depends on rows, key and plan alone, and every database has an answer."""
+"""Checks that outputs depend on rows, key and plan alone, and that learning is total."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from dpjax.testing.samples import CAPACITY, words
 from dpjax.testing.under_test import BATCH, LearnerUnderTest, same
 
 _FEW = 7
-_ORDINARY = "an answer: an ordinary budget is planned"
+_ORDINARY = "a plan for an ordinary budget"
 
 
 def only_typed_keys_are_taken(subject: LearnerUnderTest) -> None:
@@ -29,7 +29,7 @@ def only_typed_keys_are_taken(subject: LearnerUnderTest) -> None:
 
 
 def no_key_is_used_twice(subject: LearnerUnderTest) -> None:
-    """By JAX's check for reused keys."""
+    """No key is reused, by JAX's check for reused keys."""
     sample, plan, learner = subject.draw(), subject.plan(), subject.learner
     with jax.debug_key_reuse(True):
         try:
@@ -40,14 +40,14 @@ def no_key_is_used_twice(subject: LearnerUnderTest) -> None:
 
 
 def all_randomness_comes_from_laws(subject: LearnerUnderTest) -> None:
-    """Random bits appear only inside draws from laws, which audits can answer."""
+    """Random bits occur only inside draws from laws, for which audits can supply outcomes."""
     outside = audit.random_bits_outside(subject.learner.learn, jax.random.key(0), subject.draw(), subject.plan())
     advice = "draw from a law, for example dpjax.mechanisms.exponential(scores, epsilon).sample(key)"
     require(not outside, "draws from laws of dpjax or of your own", short(outside), advice)
 
 
 def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
-    """Of a private learner; at a small budget on few rows, or at one of several larger ones."""
+    """For private learners; at a small budget on few rows, or at one of several larger budgets."""
     if subject.learner.guarantee(subject.plan()) is None:
         raise Skipped("it claims no privacy")
     seen = 0
@@ -63,7 +63,7 @@ def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
 
 
 def padding_does_not_matter(subject: LearnerUnderTest) -> None:
-    """Rows under the mask's False may hold anything, in any order."""
+    """Masked rows may have any content, in any order."""
     for n, epsilon in [(0, 1.0), (5, 4.0), *((40, e) for e in subject.budgets)]:
         clean, dirty = (subject.draw(n, realizable=n < 40, garbage=garbage) for garbage in (False, True))
         order = np.concatenate([np.arange(n), n + np.argsort(words(f"order {n}", CAPACITY - n))])
@@ -75,7 +75,7 @@ def padding_does_not_matter(subject: LearnerUnderTest) -> None:
 
 
 def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> None:
-    """One by one in a larger buffer with 64-bit types enabled: the bits of a batch in a small buffer without."""
+    """One run at a time in a larger buffer with 64-bit types equals a batch in a small buffer without, bitwise."""
     with jax.enable_x64(True):
         large = subject.draw(40, 2 * CAPACITY, realizable=False)
         runs = [subject.learn(large, epsilon, batch=_FEW, how=subject.one_by_one) for epsilon in subject.budgets]
@@ -89,7 +89,7 @@ def capacity_batch_and_64_bit_types_do_not_matter(subject: LearnerUnderTest) -> 
 
 
 def capacity_does_not_matter(subject: LearnerUnderTest) -> None:
-    """The same rows and key in a buffer twice as large."""
+    """The same output for the same rows and key in a buffer twice as large."""
     small, large = (subject.draw(40, capacity, realizable=False) for capacity in (CAPACITY, 2 * CAPACITY))
     for epsilon in subject.budgets:
         ok = same(subject.learn(small, epsilon), subject.learn(large, epsilon))
@@ -98,7 +98,7 @@ def capacity_does_not_matter(subject: LearnerUnderTest) -> None:
 
 
 def the_batch_does_not_matter(subject: LearnerUnderTest) -> None:
-    """The first answers of a batch are those of a smaller batch."""
+    """The first outputs of a batch equal those of a smaller batch."""
     sample = subject.draw(realizable=False)
     for epsilon in subject.budgets:
         few, many = (subject.learn(sample, epsilon, batch=batch) for batch in (_FEW, BATCH))
@@ -108,7 +108,7 @@ def the_batch_does_not_matter(subject: LearnerUnderTest) -> None:
 
 
 def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
-    """Every draw and constant names its dtype."""
+    """The outputs do not depend on 64-bit mode: every draw and constant names its dtype."""
     seen = []
     for on in (False, True):
         with jax.enable_x64(on):
@@ -118,7 +118,7 @@ def bits_of_64_bit_mode_are_those_without(subject: LearnerUnderTest) -> None:
 
 
 def jit_does_not_matter(subject: LearnerUnderTest) -> None:
-    """In a small buffer, because without jit every operation is compiled by itself."""
+    """The same output without jit, in a small buffer since every operation is then compiled separately."""
     sample, key, learn = subject.draw(12, capacity=16), jax.random.key(1), subject.learner.learn
     plan = jax.tree.map(jnp.asarray, subject.plan(4.0))
     ok = same(learn(key, sample, plan), jax.jit(learn)(key, sample, plan))
@@ -126,7 +126,7 @@ def jit_does_not_matter(subject: LearnerUnderTest) -> None:
 
 
 def promotion_of_types_is_explicit(subject: LearnerUnderTest) -> None:
-    """It is traced under ``jax_numpy_dtype_promotion=strict``."""
+    """The learner can be traced under ``jax_numpy_dtype_promotion=strict``."""
     sample, plan = subject.draw(), subject.plan()
     with jax.numpy_dtype_promotion("strict"):
         try:
@@ -139,8 +139,8 @@ def promotion_of_types_is_explicit(subject: LearnerUnderTest) -> None:
 def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
     """n = 0, 1, 2 and a full buffer, realizable or not, at ordinary and extreme budgets; also an empty buffer.
 
-    A plan may be refused on the host for an extreme budget. Where there is no answer, outcome is -1 and the hypothesis
-    the same in every run.
+    The host may refuse a plan for an extreme budget. If the learner abstains, outcome is -1 and the hypothesis is the
+    same in every run.
     """
     budgets = ((1.0, 1e-6, 0.1, 0.1), (1e4, 1e-12, 0.1, 0.1), (1e-6, 1e-12, 1e-6, 1e-6), (1e-30, 1e-30, 0.9, 0.9),
                (1.0, 0.0, 0.1, 0.1), (0.5, 0.99, 0.1, 0.1))  # fmt: skip
@@ -156,12 +156,17 @@ def every_database_and_budget_has_an_answer(subject: LearnerUnderTest) -> None:
             concept, zero, outcome = (np.asarray(part) for part in (found.concept, found.zero, found.outcome))
             at = f" at n = {n}, epsilon = {epsilon:g}, delta = {delta:g}"
             codes = np.unique(outcome)
-            require(set(codes) <= {0, -1}, "outcomes 0 and -1", f"{codes}{at}", "return -1 for no answer")
+            require(set(codes) <= {0, -1}, "outcomes 0 and -1", f"{codes}{at}", "return -1 to abstain")
             silent = np.concatenate([zero[outcome == -1][:, None], concept[outcome == -1]], axis=1)
             advice = "return one hypothesis wherever outcome is -1, for example zero = True and concept = 0"
-            require(len(np.unique(silent, axis=0)) <= 1, "one fixed hypothesis for no answer", f"several{at}", advice)
+            require(
+                len(np.unique(silent, axis=0)) <= 1,
+                "one fixed hypothesis if the learner abstains",
+                f"several{at}",
+                advice,
+            )
             for part in jax.tree.leaves(found):
                 whole = not jnp.issubdtype(part.dtype, jnp.floating)
-                require(whole or not np.isnan(part).any(), "no NaN", f"NaN{at}", "answer -1 in its place")
+                require(whole or not np.isnan(part).any(), "no NaN", f"NaN{at}", "abstain with outcome -1 instead")
     empty = jax.tree.map(lambda part: part[:0], subject.draw(0))
     jax.eval_shape(subject.learner.learn, jax.random.key(0), empty, subject.plan())

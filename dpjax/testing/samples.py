@@ -1,4 +1,4 @@
-"""Samples for checks: few different elements, labels by concepts or at random, garbage in the padding."""
+"""Samples for checks: few distinct elements, labels by concepts or at random, random padding."""
 
 import hashlib
 import math
@@ -24,13 +24,13 @@ CAPACITY = 64
 
 
 def words(name: str, *shape: int) -> np.ndarray:
-    """Host: ``uint32[*shape]``, a function of the name alone; fewer of one name are the first of more."""
+    """Host: ``uint32[*shape]``, determined by the name; a smaller array is a prefix of a larger one."""
     count = math.prod(shape)
     return np.frombuffer(hashlib.shake_256(name.encode()).digest(4 * count), "<u4").reshape(shape).astype(np.uint32)
 
 
 def few_elements(domain: Any, count: int = 6, seed: int = 0) -> list[int]:
-    """Host: the ends of a domain, its third, and others that follow from the seed, each once, ascending."""
+    """Host: the ends of a domain, its third, and others derived from the seed, without duplicates, ascending."""
     most = min(domain.size, 2**64)
     others = [(int(high) << 32 | int(low)) % most for high, low in words(f"elements {seed}", count, 2)]
     return sorted([*dict.fromkeys([0, domain.size - 1, domain.size // 3, *others])][:count])
@@ -44,16 +44,16 @@ class Samples:
         self._labels: Callable = jax.jit(lambda targets, x: concepts.predict(Hypothesis.of(targets), x))
 
     def targets(self, seed: int = 0) -> Array:
-        """k encoded concepts of the class, ``uint32[k, limbs]``, of those that `Task` would draw from."""
+        """k encoded concepts of the class, ``uint32[k, limbs]``, from the default targets of `Task`."""
         known = np.asarray(targets_of(self.concepts, few_elements(self.concepts.domain, seed=seed)))
         return jnp.asarray(known[words(f"targets {seed}", self.k) % len(known)])
 
     def draw(
         self, n: int = 40, capacity: int = CAPACITY, seed: int = 0, realizable: bool = True, garbage: bool = True
     ) -> Sample:
-        """n rows over a few elements of the domain, labelled by `targets` or at random.
+        """n rows over a few elements of the domain, labeled by `targets` or at random.
 
-        garbage: random words under the mask's False, in place of zeros.
+        garbage: fill masked rows with random words instead of zeros.
         """
         domain = self.concepts.domain
         pool = few_elements(domain, seed=seed)
@@ -71,7 +71,7 @@ class Samples:
 
 
 def targets_of(concepts: Any, values: list[int], count: int = 64) -> Any:
-    """Host: at most ``count`` encoded concepts, of those under the given elements where the class knows them."""
+    """Host: at most ``count`` encoded concepts, by ``targets_under`` the given elements if the class has it."""
     if hasattr(concepts, "targets_under"):
         return concepts.targets_under(from_weights(concepts.domain, values, [1] * len(values)), count)
     if not hasattr(concepts, "targets"):
@@ -83,7 +83,7 @@ def targets_of(concepts: Any, values: list[int], count: int = 64) -> Any:
 def task_for(concepts: Any) -> Task:
     """A task of the class: eight elements of equal mass, or the uniform distribution of its cube or plane.
 
-    InputError where none of these fits its domain; then a task has to be given.
+    InputError if none of these fits its domain; a task must then be given.
     """
     refusals: list[InputError] = []
     named: list[Callable] = [partial(_named, distribution=name) for name in ("UniformCube", "UniformPlane", "uniform")]
@@ -110,9 +110,9 @@ def _named(concepts: Any, distribution: str) -> Task:
 
 
 def with_domain(value: Any, domain: Domain) -> Any:
-    """A frozen dataclass built again with another `Domain` in it, or in its ``concepts`` or ``learner``.
+    """A frozen dataclass rebuilt with another `Domain` in it, or in its ``concepts`` or ``learner``.
 
-    None where it holds no `Domain`, or does not take this one.
+    None if it contains no `Domain`, or does not accept this one.
     """
     if not is_dataclass(value) or isinstance(value, type):
         return None

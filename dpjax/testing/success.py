@@ -1,4 +1,4 @@
-"""Success at the sample size that a learner names, with an exact test."""
+"""Check of success at the learner's sample size, with an exact test."""
 
 import time
 from typing import Any
@@ -16,7 +16,7 @@ from dpjax.testing.findings import Skipped, require
 from dpjax.testing.under_test import LearnerUnderTest
 
 FALSE_ALARM = 1e-6
-"""Of each statistical check: a learner that keeps its promise fails it with at most this probability."""
+"""The false-alarm probability of each statistical check."""
 ALPHA, BETA, DELTA = 0.1, 0.1, 1e-6
 _EPSILONS = (1.0, 4.0, 16.0, 64.0)
 _MOST_ROWS = 1 << 13
@@ -24,10 +24,10 @@ _BLOCK, _LEAST = 16, 4
 
 
 def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
-    """At the first epsilon of 1, 4, 16, 64 for which few rows suffice, alpha = beta = 0.1, delta = 1e-6.
+    """At the first epsilon of 1, 4, 16, 64 with a small sample size, alpha = beta = 0.1, delta = 1e-6.
 
-    Fails where so few successes have probability below 1e-6 if each trial succeeds with probability 0.9. A learner of
-    pure privacy gets delta 0 if it takes it.
+    Fails if the number of successes has probability below 1e-6 when each trial succeeds with probability 0.9. A learner
+    of pure privacy gets delta 0 if it accepts it.
     """
     accuracy = Accuracy(ALPHA, BETA)
     sizes = [(subject.sized.sample_size(Privacy(epsilon, DELTA), accuracy), epsilon) for epsilon in _EPSILONS]
@@ -48,9 +48,9 @@ def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
 
 
 def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tuple[int, int]:
-    """(trials, how many of them have all errors at most alpha) of the subject's task.
+    """(trials, number of trials with all errors at most alpha) of the subject's task.
 
-    At most ``trials``, and as many as fit into the subject's time, which a timed block decides before any is counted;
+    At most ``trials``, and as many as fit into the subject's time, determined by timing a block that is not counted;
     at least 64.
     """
     trial = Trial(subject.sized, subject.k, engine.capacity(n))
@@ -64,5 +64,5 @@ def successes(subject: LearnerUnderTest, n: int, plan: Any, trials: int) -> tupl
     blocks = max(_LEAST, int(subject.seconds / max(time.perf_counter() - begin, 1e-6)))
     found = np.concatenate([block(i) for i in range(0, trials, _BLOCK)[:blocks]])
     numbers = not (errors.bins(found) == errors.INVALID).any()
-    require(numbers, "errors in [0, 1]", "others", "look at concepts.error and at what is learned")
+    require(numbers, "errors in [0, 1]", "others", "check concepts.error and the hypotheses")
     return len(found), int(errors.successes(found, ALPHA).sum())

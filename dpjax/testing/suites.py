@@ -1,4 +1,4 @@
-"""The suites: every check of a learner, a concept class, a law or a mechanism, one after the other."""
+"""The suites: all checks of a learner, a concept class, a law or a mechanism."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -58,32 +58,32 @@ MECHANISM: tuple[Check, ...] = (
 
 
 def check_learner(learner: Any, k: int | None = None, *, tell: Tell = None, **how: Any) -> list[Finding]:
-    """Every check of a learner.
+    """Runs all checks of a learner.
 
     Args:
-      learner: an instance, ours or any other.
-      k: concepts that it learns at once; by default its own ``k``, else 1.
-      tell: called before each check with its name, the checks done and their number.
+      learner: an instance.
+      k: number of concepts that it learns at once; by default its own ``k``, else 1.
+      tell: called before each check with its name, the number of finished checks and their total.
       how: see `LearnerUnderTest`: ``small`` and ``rows`` for the exact audit, ``task``, ``quick``, ``seconds``, ...
 
-    Returns: a finding for each check. InputError for what is no learner at all.
+    Returns: a finding for each check. InputError if the object is not a learner.
 
-    Statistical checks have a fixed seed, and fail a learner that keeps its promises with probability at most 1e-6.
+    Statistical checks have a fixed seed, and fail a correct learner with probability at most 1e-6.
     """
     subject = LearnerUnderTest(learner, k, **how)
     return run_checks(subject, LEARNER_FIRST, LEARNER_QUICK + LEARNER_LONG * (not subject.quick), tell)
 
 
 def check_concepts(concepts: Any, *, task: Any = None, quick: bool = False, tell: Tell = None) -> list[Finding]:
-    """Every check of a concept class: members, equality, encodings, labels, sentences, errors, pieces.
+    """Runs all checks of a concept class: members, equality, encodings, labels, descriptions, errors, pieces.
 
-    task: a `Task` of the class, whose distribution measures errors; by default eight elements of equal mass.
+    task: a `Task` of the class, whose distribution defines errors; by default eight elements of equal mass.
     """
     return run_checks(ConceptsUnderTest(concepts, task, quick), CONCEPTS_FIRST, CONCEPTS, tell)
 
 
 def check_law(law: Any, *, quick: bool = False, tell: Tell = None) -> list[Finding]:
-    """Every check of a law: that ``sample`` is marked, ``support`` is complete, and both are ``log_prob``."""
+    """Runs all checks of a law: ``sample`` is marked, ``support`` is complete, and both agree with ``log_prob``."""
     return run_checks(LawUnderTest(law, quick), LAW_FIRST, LAW, tell)
 
 
@@ -91,13 +91,13 @@ def check_mechanism(
     mechanism: Any, guarantee: Callable[[float, float], Guarantee] | None = None, *, universe: Universe | None = None,
     plan: Callable[[Privacy], Any] | None = None, quick: bool = False, seconds: float = 20.0, tell: Tell = None,
 ) -> list[Finding]:  # fmt: skip
-    """Every check of a mechanism: its claim, its randomness, its sensitivity and its privacy.
+    """Runs all checks of a mechanism: its claim, its randomness, its sensitivity and its privacy.
 
     Args:
       mechanism: a `dpjax.audit.Target`, or a function (database, plan) -> law.
-      guarantee: (epsilon, delta) -> what is claimed; for a function.
-      universe: the databases to go through, for example `dpjax.audit.histograms`; for a function.
-      plan: Privacy -> what the function gets; by default the budget in float32, rounded down.
+      guarantee: (epsilon, delta) -> the claim; for a function.
+      universe: the databases to enumerate, for example `dpjax.audit.histograms`; for a function.
+      plan: Privacy -> the function's plan; by default the budget in float32, rounded down.
     """
     if not isinstance(mechanism, Target) and guarantee is not None and universe is not None:
         mechanism = target_of(mechanism, guarantee, universe, plan)
@@ -108,7 +108,7 @@ def target_of(
     law: Callable[[Any, Any], Any], guarantee: Callable[[float, float], Guarantee], universe: Universe,
     plan: Callable[[Privacy], Any] | None = None, name: str | None = None,
 ) -> Target:  # fmt: skip
-    """A target of audits from a function (database, plan) -> law, its claim and databases to go through."""
+    """An audit target from a function (database, plan) -> law, its claim and databases to enumerate."""
 
     def run(key: Any, database: Any, plan: Any) -> Any:
         return law(database, plan).sample(key)

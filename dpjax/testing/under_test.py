@@ -1,4 +1,4 @@
-"""A learner under test: its plans and compiled programs, each made once for all checks."""
+"""A learner under test, with plans and compiled programs that all checks share."""
 
 from functools import cached_property
 from typing import Any
@@ -15,26 +15,26 @@ from dpjax.testing.samples import CAPACITY, Samples, task_for
 
 BATCH = 64
 MIXED = (0.3, 1.0, 4.0, 9.0, 40.0)
-"""Budgets between pure noise and certainty: at one of them every learner has hypotheses that are about as likely."""
+"""Budgets from pure noise to near certainty: at one of them every learner has several about equally likely outputs."""
 QUICK = (1.0, 9.0)
 
 
 class LearnerUnderTest:
-    """A learner and what its checks share.
+    """A learner and the shared data of its checks.
 
     Args:
       learner: an instance.
-      k: concepts that it learns at once; by default its own ``k``, else 1.
-      task: from which its success is measured; by default `samples.task_for` its class.
-      small: the same learner over a domain of two to four elements, for an exact audit; by default one is derived.
-      rows: of the samples of an exact audit, at most.
-      sized: the learner whose sample size is asked for; by default the learner.
-      programs: the most programs that a sweep of epsilon over a factor of 16 may have.
-      least_spent: the least part of epsilon that a plan may spend.
-      source: how it is built again in fresh processes; by default it is pickled.
-      random: how many random budgets are planned; by default 30, and 6 for quick.
+      k: number of concepts that it learns at once; by default its own ``k``, else 1.
+      task: the task of the success check; by default `samples.task_for` its class.
+      small: the same learner over a domain of two to four elements, for an exact audit; by default derived.
+      rows: maximum number of rows in an exact audit.
+      sized: the learner whose sample size is used; by default the learner.
+      programs: maximum number of programs in a sweep of epsilon over a factor of 16.
+      least_spent: the smallest fraction of epsilon that a plan may spend.
+      source: how to rebuild it in fresh processes; by default it is pickled.
+      random: number of random budgets that are planned; by default 30, and 6 for quick.
       quick: fewer budgets and trials.
-      seconds: about what the measured checks (success, privacy) may take each, without compilation.
+      seconds: approximate time of each measured check (success, privacy), without compilation.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class LearnerUnderTest:
 
     @cached_property
     def samples(self) -> Samples:
-        """Of its class."""
+        """Samples of its class."""
         return Samples(self.learner.concepts, self.k)
 
     @cached_property
     def task(self) -> Task:
-        """The given one, or one for its class."""
+        """The given task, or one for its class."""
         return self.given_task or task_for(self.learner.concepts)
 
     @cached_property
@@ -70,29 +70,29 @@ class LearnerUnderTest:
 
     @cached_property
     def one_by_one(self) -> Any:
-        """The same, one key after the other."""
+        """The same, one key at a time."""
         learn = self.learner.learn
         return jax.jit(lambda keys, sample, plan: jax.lax.map(lambda key: learn(key, sample, plan), keys))
 
     def draw(self, n: int = 40, capacity: int = CAPACITY, **how: Any) -> Sample:
-        """`Samples.draw`."""
+        """See `Samples.draw`."""
         return self.samples.draw(n, capacity, **how)
 
     def plan(self, epsilon: float = 1.0, delta: float = 1e-6, alpha: float = 0.1, beta: float = 0.1) -> Any:
-        """For any number of rows, made once."""
+        """The plan for any number of rows, cached."""
         key = epsilon, delta, alpha, beta
         if key not in self._plans:
             self._plans[key] = self.learner.plan(Privacy(epsilon, delta), Accuracy(alpha, beta), 1)
         return self._plans[key]
 
     def learn(self, sample: Sample, *budget: float, batch: int = BATCH, seed: int = 1, how: Any = None) -> Any:
-        """Hypotheses of a batch of keys with the plan of a budget (epsilon, delta, alpha, beta)."""
+        """Hypotheses for a batch of keys with the plan of a budget (epsilon, delta, alpha, beta)."""
         keys = jax.random.split(jax.random.key(seed), batch)
         return (how or self.program)(keys, sample, self.plan(*budget))
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two trees of arrays are the same to the last bit."""
+    """Whether two trees of arrays are bitwise equal."""
     pairs = zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True)
     return all(_as_bytes(a) == _as_bytes(b) for a, b in pairs)
 

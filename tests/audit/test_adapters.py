@@ -51,7 +51,7 @@ def test_bad_functions():
         audit.from_function(laplace(1), CLAIM, [("a text", 0)])
     with pytest.raises(InputError, match="ZeroDivisionError"):
         audit.from_function(lambda data, _: 1 / 0, CLAIM, [(0, 1)])
-    with pytest.raises(InputError, match="encode the answer"):
+    with pytest.raises(InputError, match="encode the output"):
         audit.from_function(lambda data, _: "text", CLAIM, [(0, 1)])
     with pytest.raises(InputError, match="32 bits"):
         audit.from_function(lambda data, _: 2**40, CLAIM, [(0, 1)])
@@ -68,7 +68,7 @@ def test_bad_functions():
         (lambda data, seed: np.zeros(1 + seed % 2), "one shape"),
         (lambda data, seed: np.nan if seed % 3 == 0 else 1.0, "without NaN"),
         (lambda data, seed: [1, 2][seed], "IndexError"),
-        (lambda data, seed: "text" if seed else 1, "encode the answer"),
+        (lambda data, seed: "text" if seed else 1, "encode the output"),
     ],
 )
 def test_functions_that_fail_in_some_trials(function, says):

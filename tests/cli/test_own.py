@@ -172,13 +172,13 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
         assert status == 2 and says in err and not out
     assert run(capsys, "persons:noisy_sum", *FEW, "--pairs", "persons:moved", "--data", "counts")[0] == 0
     status, out, _ = run(capsys, "persons:noisy_sum", *FEW, "--pairs", "persons:scalars")
-    assert status == 1 and "1 of 1 pairs are neighbours is the promise of persons:scalars" in out
+    assert status == 1 and "1 of 1 pairs of persons:scalars are neighbors" in out
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("noisy_sum",), "expected the privacy that it claims and pairs of neighbouring databases"),
+        (("noisy_sum",), "expected the privacy that it claims and pairs of neighboring databases"),
         (("noisy_sum", *FEW), "give --pairs module:function or --histograms ROWS,CELLS"),
         (("noisy_sum", *PAIRS), "give --epsilon E"),
         (("noisy_sum", *FEW, *PAIRS, "--histograms", "2,2"), "one of the two"),
@@ -187,7 +187,7 @@ def test_the_relation_of_given_pairs_is_checked_or_named_a_promise(capsys):
         (("noisy_sum", *FEW, *PAIRS, "--method", "replay"), "it runs on the host"),
         (("noisy_sum", *FEW, *PAIRS, "--method", "exact"), "it runs on the host"),
         (("noisy_sum", *FEW, "--histograms", "4"), "ROWS,CELLS such as 6,2"),
-        (("noisy_sum", *FEW, "--histograms", "90,3"), "pairs of neighbours for a statistical audit"),
+        (("noisy_sum", *FEW, "--histograms", "90,3"), "pairs of neighbors for a statistical audit"),
         (("noisy_sum", *FEW, "--pairs", "persons:nothing"), "an object of persons: Kind"),
         (("noisy_sum", *FEW, "--pairs", "pairs"), "expected module:object"),
         (("noisy_sum", *FEW, "--pairs", "persons:empty"), "at least one pair"),

@@ -114,7 +114,7 @@ def test_fit_exponent_confidence_is_never_negative():
         (lambda: clopper_pearson([1, 2], [2]), "one shape"),
         (lambda: clopper_pearson([1], [2], 1.0), "confidence"),
         (lambda: simultaneous_band([1], [2], 0.0), "confidence"),
-        (lambda: fit_exponent([1, 2], [3, 3], [2, 4]), "exchange low and high"),
+        (lambda: fit_exponent([1, 2], [3, 3], [2, 4]), "swap low and high"),
         (lambda: fit_exponent([1, 2], [0, 3], [2, 4]), "positive finite"),
         (lambda: fit_exponent([1, 2], [1, 3], [2, np.inf]), "no upper end"),
         (lambda: fit_exponent([2, 2], [1, 3], [2, 4]), "one point has no slope"),

@@ -175,7 +175,7 @@ def test_interrupted_by_control_c_keeps_what_was_computed(config, cache, tmp_pat
         process.kill()
         process.wait()
     assert process.returncode == 130
-    assert "run the same command to go on" in errors
+    assert "run the same command to continue" in errors
     done = subprocess.run(
         [sys.executable, "-m", "dpjax.cli", "status", str(tmp_path), "--json"], capture_output=True, text=True
     )

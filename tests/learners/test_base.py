@@ -156,7 +156,7 @@ def test_everything_exported_is_named():
 @pytest.mark.parametrize(
     ("attempt", "words"),
     [
-        (lambda: KLN(8), "a class with pieces"),
+        (lambda: KLN(8), "a class with level sets"),
         (lambda: Independent(3, 2), "a Learner, got 3 without concepts"),
         (lambda: Independent(KLN, 2), "the class KLN; call it"),
         (lambda: learners.EmpiricalLearner(KLN), "the class KLN; call it"),

@@ -77,6 +77,6 @@ def test_pdf_strings():
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}])
 def test_a_config_that_json_lacks_is_refused(value, small, tmp_path):
     small["config"]["value"] = value
-    with pytest.raises(InputError, match="a configuration of what JSON has"):
+    with pytest.raises(InputError, match="a configuration of JSON values"):
         plot_curve(small, tmp_path / "curve", ["png"])
     assert not list(tmp_path.iterdir())
