@@ -1,4 +1,4 @@
-"""Group privacy: the same algorithm on databases that are several neighbouring steps apart."""
+"""Group privacy: the same algorithm on databases that are several neighboring steps apart."""
 
 import math
 from dataclasses import replace
@@ -34,7 +34,7 @@ def scaled_delta(delta: float, total: float, epsilon: float, limit: float) -> fl
 
 
 def group(guarantee: Guarantee, distance: int) -> Guarantee:
-    """The guarantee between databases ``distance`` = g neighbouring steps apart.
+    """The guarantee between databases ``distance`` = g neighboring steps apart.
 
     Privacy: (g epsilon, delta (e^{g epsilon} - 1)/(e^epsilon - 1)); g^2 rho. Refused where delta would reach 1.
     Reference: Dwork, Roth, "The algorithmic foundations of differential privacy", Theorem 2.2, with its delta summed

@@ -1,8 +1,8 @@
 """Standard mechanisms as the numerical accountants see them: an event, Renyi divergences, a privacy-loss law.
 
-Sensitivity is defined here **under the stated relation**: it is how far apart the two neighbours' answers may lie.
-dp_accounting normalises its events to add/remove-one and doubles some of them, but not all, under REPLACE_ONE; events
-made here are therefore already normalised and must be given to its accountants under ADD_OR_REMOVE_ONE, except
+Sensitivity is defined here **under the stated relation**: it is how far apart the two neighbors' answers may lie.
+dp_accounting normalizes its events to add/remove-one and doubles some of them, but not all, under REPLACE_ONE; events
+made here are therefore already normalized and must be given to its accountants under ADD_OR_REMOVE_ONE, except
 randomized response, which exists only under REPLACE_ONE.
 """
 
@@ -36,14 +36,14 @@ class Event(ABC):
 
     @abstractmethod
     def event(self) -> "dp_event.DpEvent":
-        """The dp_accounting event, normalised so that its sensitivity is 1 under add/remove-one."""
+        """The dp_accounting event, normalized so that its sensitivity is 1 under add/remove-one."""
 
     @abstractmethod
     def guarantee(self, delta: float) -> Guarantee:
         """What one run spends on its own; ``delta`` matters to the Gaussian mechanism only."""
 
     def rdp(self, orders: np.ndarray) -> np.ndarray:
-        """Renyi divergences of the worst pair of neighbours, ``float64[m]``, at ``orders`` > 1."""
+        """Renyi divergences of the worst pair of neighbors, ``float64[m]``, at ``orders`` > 1."""
         from dp_accounting import privacy_accountant, rdp
 
         accountant = rdp.RdpAccountant(list(orders), privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE)

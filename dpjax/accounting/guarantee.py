@@ -26,7 +26,7 @@ class Guarantee:
       rounds: how often each part runs.
       rho: if given, the algorithm is also rho-zCDP (delta does not apply to it).
       bounded_range: if given, the algorithm is also bounded-range with this parameter.
-      distance: the number of neighbouring steps between the two databases; 1 except for group privacy.
+      distance: the number of neighboring steps between the two databases; 1 except for group privacy.
       source: paper and theorem.
       contract: "ideal" (holds in real arithmetic) or "lattice" (integer output with an exact pmf).
     """
@@ -125,7 +125,7 @@ def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
     if len(kinds) > 1:
         given = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
         raise InputError(
-            "parts", "one neighbouring relation and one distance", given,
+            "parts", "one neighboring relation and one distance", given,
             "convert with as_replace_one or group: a replaced row is one removed and one added",
         )  # fmt: skip
     return kinds.pop()

@@ -59,7 +59,7 @@ def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -
 
 
 def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, index: int | None = None) -> float:
-    """The probability a that one weighted draw tells two neighbours apart: 1 - sum over i != i0 of min(mu_i, mu'_i).
+    """The probability a that one weighted draw tells two neighbors apart: 1 - sum over i != i0 of min(mu_i, mu'_i).
 
     Args:
       weights: ``float64[n]``, >= 0, summing to 1: the row probabilities on D.
@@ -69,7 +69,7 @@ def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, ind
     first = _probabilities("weights", weights)
     second = first if other_weights is None else _probabilities("other_weights", other_weights)
     if first.shape != second.shape:
-        raise InputError("other_weights", f"{first.size} weights", f"{second.size}", "neighbours have equal size")
+        raise InputError("other_weights", f"{first.size} weights", f"{second.size}", "neighbors have equal size")
     common = np.minimum(first, second)
     rest = math.fsum(np.maximum(first - second, 0.0))
     if index is None:
@@ -144,7 +144,7 @@ def with_replacement(base: Guarantee, draws: int, rows: int | None = None, mass:
         mass = 1 / checks.integer("rows", rows, 1)
     return _amplified(
         base, Neighboring.REPLACE_ONE, lambda e, d: with_replacement_pair(e, d, draws, mass),
-        f"{draws} draws with replacement, each tells the neighbours apart with probability {mass:.6g}",
+        f"{draws} draws with replacement, each tells the neighbors apart with probability {mass:.6g}",
         "Chebyshev's sum inequality over the number of special draws",
     )  # fmt: skip
 

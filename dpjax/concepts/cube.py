@@ -34,7 +34,7 @@ class Cube:
         return -(-self.dimension // 32)
 
     def encode(self, values) -> np.ndarray:
-        """Host: whole numbers in [0, 2**d) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
+        """Host: integers in [0, 2**d) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
         whole = np.asarray(values, dtype=object)
         for value in whole.reshape(-1):
             if not 0 <= value < self.size or int(value) != value:
@@ -42,7 +42,7 @@ class Cube:
         return wide.pack(whole, self.limbs)
 
     def decode(self, elements) -> np.ndarray:
-        """Host: ``uint32[..., limbs]`` -> whole numbers, ``object[...]``."""
+        """Host: ``uint32[..., limbs]`` -> integers, ``object[...]``."""
         return wide.unpack(elements)
 
 

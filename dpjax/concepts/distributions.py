@@ -180,7 +180,7 @@ def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
 def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
     """Probability proportional to rank**-exponent on ``support`` spread-out elements (weights 2**40 / rank**exponent).
 
-    Ranks are scattered over the positions by a fixed permutation, so neighbours are not alike.
+    Ranks are scattered over the positions by a fixed permutation, so neighbors are not alike.
     """
     positions = spread(domain, support)
     if checks.number("exponent", exponent) < 0:

@@ -73,7 +73,7 @@ class Finite:
         element = jnp.minimum(points[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         inside = jnp.zeros(self.width, bool).at[jnp.where(real, element, self.width)].set(True, mode="drop")
         table = (jnp.asarray(self.matrix()) & inside).astype(jnp.float32)
-        common = jnp.dot(table, table.T, precision=jax.lax.Precision.HIGHEST)  # whole numbers below 2**24: exact
+        common = jnp.dot(table, table.T, precision=jax.lax.Precision.HIGHEST)  # integers below 2**24: exact
         ones = jnp.diagonal(common)
         same = (common == ones[:, None]) & (common == ones[None])
         index = jnp.arange(self.size, dtype=jnp.int32)

@@ -23,7 +23,7 @@ class Plane:
     """{0, ..., d}^2, d in [1, 2**64 - 1]. Elements are (x, y); number x (d + 1) + y is one, too.
 
     They are ``uint32[..., 2]`` or, for d of 2**32 and more, ``uint32[..., 4]``, upper words first. With d above 2**30,
-    lines are drawn and predictions made on `coarse`: each row is `rounded` by itself, so neighbours stay neighbours.
+    lines are drawn and predictions made on `coarse`: each row is `rounded` by itself, so neighbors stay neighbors.
     """
 
     d: int
@@ -60,7 +60,7 @@ class Plane:
         return 2 if self.d < 2**32 else 4
 
     def encode(self, values) -> np.ndarray:
-        """Host: pairs of whole numbers in {0, ..., d}, or numbers of elements -> ``uint32[..., limbs]``."""
+        """Host: pairs of integers in {0, ..., d}, or numbers of elements -> ``uint32[..., limbs]``."""
         side = self.d + 1
         pairs = [divmod(int(v), side) if isinstance(v, Integral) else tuple(v) for v in values]
         for pair in pairs:

@@ -124,7 +124,7 @@ class ConvexPolygons(OnPlane):
     def targets(self, count: int, seed: int = 0) -> Array:
         """``count`` random polygons of that many edges, ``uint32[count, 5 edges]``: area from 1/4 to 3/5 of the square.
 
-        Normals are nearly equally spaced, the centre is in the middle third, edges are 0.15 to 0.42 away from it.
+        Normals are nearly equally spaced, the center is in the middle third, edges are 0.15 to 0.42 away from it.
         """
         if self.edges < 3:
             raise InputError("edges", "at least 3 for a polygon", str(self.edges), "use of_lines for strips")

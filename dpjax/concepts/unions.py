@@ -22,7 +22,7 @@ from dpjax.mechanisms.cover.lines.cuts import Cut
 
 _WORDS = 15  # of a triangle
 _TRIES = 200
-_ALONE = (0.5, 0.5, 0.5)  # centre and radius
+_ALONE = (0.5, 0.5, 0.5)  # center and radius
 _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
 
 
@@ -110,7 +110,7 @@ class Unions(OnPlane):
     def targets(self, count: int, seed: int = 0) -> Array:
         """``count`` random targets, ``uint32[count, 15 triangles]``: two star-shaped polygons, of half of them each.
 
-        Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the centre. Areas add up to 0.15 to
+        Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the center. Areas add up to 0.15 to
         0.5 of the square; the two may overlap. One triangle is alone.
         """
         draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES, 2 * self.triangles + 9)), np.float64)
@@ -133,7 +133,7 @@ class Unions(OnPlane):
 
 
 def star_corners(star: tuple[float, float, float], draws: np.ndarray) -> np.ndarray:
-    """c corners ``float64[c, 2]`` around a centre (x, y) and within a radius, from 2 c numbers in [0, 1]."""
+    """c corners ``float64[c, 2]`` around a center (x, y) and within a radius, from 2 c numbers in [0, 1]."""
     x, y, radius = star
     turns, sizes = np.split(draws, 2)
     angles = 2 * pi * (np.arange(len(turns)) + 0.6 * turns) / len(turns)

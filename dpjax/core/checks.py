@@ -57,7 +57,7 @@ def probability(name: str, value: Any) -> float:
 
 
 def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """A whole number in [low, high]."""
+    """An integer in [low, high]."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         span = f">= {low}" if high is None else f"in [{low}, {high}]"
@@ -66,7 +66,7 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
 
 
 def whole_or_none(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Refuses what is neither None, which leaves the choice to a planner, nor a whole number in [low, high]."""
+    """Refuses what is neither None, which leaves the choice to a planner, nor an integer in [low, high]."""
     if value is not None:
         integer(name, value, low, high)
 

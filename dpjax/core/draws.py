@@ -128,7 +128,7 @@ mlir.register_lowering(draw_p, _lowered)
 
 
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
-    """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
+    """``value``, on which a mechanism's privacy rests: a neighbor moves it by at most ``sensitivity``.
 
     norm: "largest", the most that any entry moves; "sum", all entries together; "euclidean", root of their squares;
         "sorted" and "sorted sum", largest and sum after sorting, for slots that hold other candidates in other

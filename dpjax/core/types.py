@@ -1,4 +1,4 @@
-"""The nouns: a sample, a privacy budget, an accuracy, and the neighbouring relation."""
+"""The nouns: a sample, a privacy budget, an accuracy, and the neighboring relation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Scalar = Any  # a plain number, a NumPy scalar, or a traced array
 
 
 class Neighboring(Enum):
-    """When two databases count as neighbours (the names are dp_accounting's).
+    """When two databases count as neighbors (the names are dp_accounting's).
 
     REPLACE_ONE: same public size n, one row differs. ADD_OR_REMOVE_ONE: one has one row more.
     """
@@ -28,14 +28,14 @@ class Neighboring(Enum):
 
 def require_relation(neighboring: Neighboring) -> None:
     """Refuses what is no member of `Neighboring`, for example its name."""
-    advice = "say under which relation neighbours differ, for example Neighboring.REPLACE_ONE"
+    advice = "say under which relation neighbors differ, for example Neighboring.REPLACE_ONE"
     checks.instance("neighboring", neighboring, Neighboring, advice, "a member of dpjax.core.types.Neighboring")
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Sample:
-    """A k-labelled database in a buffer of static capacity.
+    """A k-labeled database in a buffer of static capacity.
 
     x: domain elements, ``[capacity, ...]``; points and thresholds use ``uint32[capacity, limbs]``,
        most significant limb first.

@@ -50,7 +50,7 @@ def decode(limbs) -> np.ndarray:
 
 
 def pack(values, limbs: int) -> np.ndarray:
-    """Host: whole numbers in [0, 2**(32 limbs)) of any size, in any nesting -> ``uint32[..., limbs]``."""
+    """Host: integers in [0, 2**(32 limbs)) of any size, in any nesting -> ``uint32[..., limbs]``."""
     whole = np.asarray(values, dtype=object)
     data = b"".join(int(value).to_bytes(4 * limbs, "big") for value in whole.reshape(-1))
     return np.frombuffer(data, ">u4").astype(np.uint32).reshape(*whole.shape, limbs)

@@ -42,7 +42,7 @@ class Categorical:
             return Categorical(rounded, no_answer, None, None if rounded.dtype == jnp.float64 else rest)
 
     def log_probs(self) -> Array:
-        """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
+        """Normalized log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
         with jax.enable_x64(True):
             weights = whole(self.log_weights, self.exact, self.unit)
             total = jax.scipy.special.logsumexp(weights)
@@ -74,7 +74,7 @@ class Categorical:
         """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
 
         Rejection sampling from bounds, so the law is exact to float64: one pass at full speed gives each column of 8
-        candidates a whole number that its weight cannot exceed; a column is proposed in proportion to that bound, one
+        candidates an integer that its weight cannot exceed; a column is proposed in proportion to that bound, one
         of its candidates by whole-number weights floor(2**22 exp(w - max)) + 1 computed in float64, and accepted with
         the probability, likewise in float64, that makes up for the rounding. Where the column's candidates do not
         fill its bound there is a new proposal. All sums are of integers, so their order does not matter. About one

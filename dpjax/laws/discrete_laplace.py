@@ -46,7 +46,7 @@ class DiscreteLaplace:
             return total(wide.log_probability(outcome))
 
     def support(self, limit: int) -> Support | None:
-        """None: every whole number is possible."""
+        """None: every integer is possible."""
         return None
 
     def log_probability(self, value: Array) -> Array:

@@ -17,7 +17,7 @@ from dpjax.laws.base import Support, listed
 @register_dataclass
 @dataclass(frozen=True)
 class Geometric:
-    """The law of min(G, most) with P(G = g) = (1 - q) q**g, as the table's integers realise it.
+    """The law of min(G, most) with P(G = g) = (1 - q) q**g, as the table's integers realize it.
 
     most: static, >= 0; where nobody can tell greater lengths apart, such as the rows of a buffer.
     """

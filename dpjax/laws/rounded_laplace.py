@@ -18,7 +18,7 @@ from dpjax.laws.laplace import Laplace
 class RoundedLaplace:
     """The law of clip(rint(count + scale Z), low, low + span) for standard Laplace Z, independently in each entry.
 
-    count: ``int32[...]``, or floats that hold whole numbers. scale: ``float[]`` > 0.
+    count: ``int32[...]``, or floats that hold integers. scale: ``float[]`` > 0.
     low, span: ``int32[]``, span >= 0: what is released lies in [low, low + span].
     most: static, at least ``span``, so that the outcomes have a number that is known when a program is traced.
     """
@@ -31,7 +31,7 @@ class RoundedLaplace:
 
     @staticmethod
     def of(noisy: Laplace, high: Array | int, most: int, low: Array | int = 0) -> "RoundedLaplace":
-        """A Laplace mechanism's law on whole numbers, rounded and clipped to [low, high].
+        """A Laplace mechanism's law on integers, rounded and clipped to [low, high].
 
         high, low: traced, public. most: static, the largest ``high - low`` that there can be: the capacity of a buffer
         of rows. A larger ``high`` counts as low + most.

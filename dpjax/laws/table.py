@@ -11,7 +11,7 @@ from jax import Array
 _CELLS = 8  # candidates of a column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32
 _BRANCHES = 16  # children of every node above the columns
 _SHIFT = 3
-LANES = 1 << _SHIFT  # neighbouring columns whose sums a CPU makes at once
+LANES = 1 << _SHIFT  # neighboring columns whose sums a CPU makes at once
 _BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
 _EXISTS = 1 << 27  # added to the units of a candidate that exists; those of a column stay below it
@@ -68,7 +68,7 @@ class Bounds:
         return Bounds(cells, parts, unit, null, null_rest, *bounded)
 
     def weights(self, cells: Array, rest: Array | None = None) -> tuple[Array, Array]:
-        """The least whole number above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
+        """The least integer above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
         exact = jnp.exp(whole(cells, rest, self.unit) - self.largest.astype(jnp.float64)) * 2.0**_BITS
         return jnp.floor(exact) + 1.0, exact
 
@@ -149,7 +149,7 @@ def _bounds(cells: Array, largest: Array) -> Array:
     marked = jnp.sum(rounded_units(cells - largest) + exists, axis=1, dtype=jnp.uint32)
     marked = marked - jnp.uint32(cells.shape[1] * _ONE % 2**32)
     units = marked & jnp.uint32(_EXISTS - 1)
-    # 8 halves for the rounding to whole numbers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
+    # 8 halves for the rounding to integers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
     # the sum for the relative error, 1e-4, of the float32 arithmetic
     bounds = units + (units >> jnp.uint32(12)) + jnp.uint32(_CELLS + _CELLS // 2 + 2)
     return jnp.where(marked >= jnp.uint32(_EXISTS), bounds, jnp.uint32(0)).reshape(-1)

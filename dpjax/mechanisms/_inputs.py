@@ -21,7 +21,7 @@ def epsilon_of(epsilon: Array | float) -> Array:
 
 
 def held(name: str, values: Any, spread: float = 1.0) -> Array:
-    """Host numbers as an array. InputError for NaN, and for whole numbers that its type does not hold: they would wrap.
+    """Host numbers as an array. InputError for NaN, and for integers that its type does not hold: they would wrap.
 
     Fractions may be rounded by 2**-20 of the sensitivity ``spread``, which the contract "ideal" allows for.
     """
@@ -44,7 +44,7 @@ def held(name: str, values: Any, spread: float = 1.0) -> Array:
 def vector(
     name: str, values: Any, *, integers: bool = True, least: int = 0, unsigned: bool = False, spread: float = 1.0
 ) -> Array:
-    """A one-dimensional array, of signed whole numbers unless said otherwise, with at least ``least`` entries."""
+    """A one-dimensional array, of signed integers unless said otherwise, with at least ``least`` entries."""
     values = held(name, values, spread)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
@@ -58,7 +58,7 @@ def vector(
 
 
 def signed(name: str, values: Array) -> Array:
-    """Refuses unsigned whole numbers: their differences wrap where they should be negative."""
+    """Refuses unsigned integers: their differences wrap where they should be negative."""
     if jnp.issubdtype(values.dtype, jnp.unsignedinteger):
         raise InputError(name, "signed whole numbers", str(values.dtype), "convert them, for example to int32")
     return values

@@ -40,7 +40,7 @@ def above_threshold(
       threshold: traced scalar that does not depend on the data. A query farther from it than 64 scales of its own noise
         counts as being at that distance.
       epsilon: traced scalar > 0.
-      sensitivity: static, D; the most that one neighbour moves any query.
+      sensitivity: static, D; the most that one neighbor moves any query.
       where: ``bool[m]``, queries that are asked; must not depend on the data.
       monotonic: static; all queries move the same way when a row is added: then the queries' noise is
         Lap(2 D / epsilon) too. Refused under REPLACE_ONE.

@@ -1,7 +1,7 @@
 """The choosing mechanism: the exponential mechanism on the candidates that occur, beside a null candidate.
 
 The set of candidates may be infinite: only those with a score of 1 or more are looked at, and the null candidate is
-heavy enough to hide that a neighbour has a few more of them.
+heavy enough to hide that a neighbor has a few more of them.
 """
 
 import jax
@@ -31,7 +31,7 @@ def choosing(
     """Chooses among the candidates with score >= 1, or answers nothing.
 
     Args:
-      scores: ``int32[m]``, below 2**30 in size. Every score is 0 on the empty database, one neighbour moves it by at
+      scores: ``int32[m]``, below 2**30 in size. Every score is 0 on the empty database, one neighbor moves it by at
         most 1, and at most ``growth`` candidates go from 0 to 1. Candidates not listed have score 0.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
@@ -55,7 +55,7 @@ def choosing(
     scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
 
-    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbour
+    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbor
     # multiplies each weight by exp(factor) at most and adds `growth` candidates of weight exp(factor), so
     # N' <= exp(factor) N iff growth <= (1 - exp(-factor)) growth / d x exp(factor), that is d <= exp(factor) - 1.
     # Then common outcomes have ratio <= exp(epsilon), and new ones total growth exp(factor) / N' <= d. A larger delta

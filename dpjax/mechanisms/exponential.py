@@ -52,7 +52,7 @@ def exponential(
       scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling; differences of whole
         numbers saturate at the largest number of their type.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that one neighbour moves any score.
+      sensitivity: static; the most that one neighbor moves any score.
       where: ``bool[m]``, candidates that exist; must not depend on the data.
       log_base: ``float[m]``, log of a base measure that does not depend on the data.
       monotonic: static; see `rate`.
@@ -72,7 +72,7 @@ def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: A
     """The law proportional to exp(factor x score), for those who vouch for the sensitivity themselves.
 
     A float32 factor runs `LESS` smaller, so that rounding spends nothing: log-weights that are off by E at most move a
-    loss by 4 E. Here E = (2**-48 + 2**-52) factor x lag, and whole numbers of 32 bits lag by less than 2**31, so that
+    loss by 4 E. Here E = (2**-48 + 2**-52) factor x lag, and integers of 32 bits lag by less than 2**31, so that
     4 E < 0.54 LESS factor. A base of r nats adds 2**-46 r, which the others leave room for if factor >= 2**-31 r.
     """
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf

@@ -28,7 +28,7 @@ def gaussian_plan(privacy: Privacy, *, sensitivity: float) -> GaussianPlan:
 
     Args:
       privacy: epsilon > 0, delta in (0, 1).
-      sensitivity: the most that a neighbour moves the value in L2 norm.
+      sensitivity: the most that a neighbor moves the value in L2 norm.
 
     Privacy: of the mechanism, at most ``privacy``: sigma is rounded up, and `gaussian_mechanism_guarantee` reads it.
     Reference: Balle and Wang 2018, Theorem 8 and Algorithm 1.

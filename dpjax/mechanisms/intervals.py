@@ -102,7 +102,7 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
     Args:
       pieces: p pieces; see `Pieces`. Elements of one piece must have the same score.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that one neighbour moves any element's score.
+      sensitivity: static; the most that one neighbor moves any element's score.
 
     Privacy: (epsilon, 0) under REPLACE_ONE and ADD_OR_REMOVE_ONE, epsilon-bounded range: it is `exponential`.
     Utility: errors at most min + (2 sensitivity / epsilon) (ln |domain| + s) with probability 1 - exp(-s).

@@ -23,7 +23,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Args:
       value: ``int32[...]`` or ``float[...]``. Noise is added before anything is rounded to the type of epsilon.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that a neighbour moves value in L1 norm, summed over all coordinates.
+      sensitivity: static; the most that a neighbor moves value in L1 norm, summed over all coordinates.
 
     Returns: Laplace with the shape of value.
 
@@ -60,14 +60,14 @@ def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplac
 def discrete_laplace_mechanism(
     value: Array, epsilon: float | DiscreteLaplacePlan, *, sensitivity: int
 ) -> DiscreteLaplace:
-    """value + two-sided geometric noise of scale sensitivity / epsilon: whole numbers in, whole numbers out.
+    """value + two-sided geometric noise of scale sensitivity / epsilon: integers in, integers out.
 
     Args:
       value: ``int32[...]``.
       epsilon: a `discrete_laplace_plan` (traced), or a plain number > 0 of which one is made.
-      sensitivity: static whole number; the most that a neighbour moves value in L1 norm.
+      sensitivity: static integer; the most that a neighbor moves value in L1 norm.
 
-    Returns: DiscreteLaplace with the shape of value; the sampler realises each digit's probability to 2**-64.
+    Returns: DiscreteLaplace with the shape of value; the sampler realizes each digit's probability to 2**-64.
 
     Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "lattice".
     Utility: P(|noise| >= t) = 2 q**t / (1 + q) for t >= 1, with q = exp(-epsilon / sensitivity).

@@ -40,7 +40,7 @@ def permute_and_flip(
     Args:
       scores: ``int32[m]`` (or float), m >= 1; larger is better. The maximum is subtracted before scaling.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that one neighbour moves any score.
+      sensitivity: static; the most that one neighbor moves any score.
       where: ``bool[m]``, candidates that exist; must not depend on the data.
       monotonic: static; all scores move the same way when a row is added. Refused under REPLACE_ONE.
 

@@ -44,7 +44,7 @@ def revealing_randomized_response(
     Returns: Categorical on {0..2k-1}: a noisy report of c is outcome c, a revealed one is outcome k + c.
 
     Privacy: (epsilon, delta) under REPLACE_ONE; attained: the profile at epsilon is delta exactly. For k = 2 every
-      (epsilon, delta)-private mechanism is, on two neighbours, a post-processing of this one.
+      (epsilon, delta)-private mechanism is, on two neighbors, a post-processing of this one.
     Utility: truthful with probability delta + (1 - delta) exp(epsilon) / (exp(epsilon) + k - 1).
     Reference: Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016, Definition 3.1.
     """

@@ -1,4 +1,4 @@
-"""Stability: release the best candidate if its lead is clearly larger than what a neighbour can change (A_dist)."""
+"""Stability: release the best candidate if its lead is clearly larger than what a neighbor can change (A_dist)."""
 
 import math
 from typing import Any
@@ -34,7 +34,7 @@ def stability(
         so the runner-up has at least 0, also where there is only one candidate.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
-      gap_sensitivity: static; the most that one neighbour moves the difference of two scores: 2 for votes under
+      gap_sensitivity: static; the most that one neighbor moves the difference of two scores: 2 for votes under
         REPLACE_ONE, 1 under ADD_OR_REMOVE_ONE.
       calibration: static; "corrected", or "printed" for the paper's noise and threshold; see `release`.
       where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
@@ -78,8 +78,8 @@ def release(
     D + (D / epsilon) ln(1 / (2 delta)) for delta <= 1/2. Printed: gap + Lap(1 / epsilon) >= ln(1 / delta) / epsilon.
 
     Args:
-      gap: ``int32[]`` (or float). Two conditions: between neighbours with the same object it moves by at most
-        D = ``gap_sensitivity``; and it is at most D if some neighbour has another object.
+      gap: ``int32[]`` (or float). Two conditions: between neighbors with the same object it moves by at most
+        D = ``gap_sensitivity``; and it is at most D if some neighbor has another object.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
 

@@ -129,7 +129,7 @@ class OfThresholds(OfElements):
 
 
 def whole_rows(rows: float, alpha: float, least: str, parts: str) -> int:
-    """Rows as a whole number; InputError where no number of rows is enough, so that alpha must exceed ``least``."""
+    """Rows as an integer; InputError where no number of rows is enough, so that alpha must exceed ``least``."""
     if rows == math.inf:
         raise InputError("alpha", f"more than {least}", repr(alpha), f"take more {parts}")
     return int(rows)

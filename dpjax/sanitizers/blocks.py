@@ -35,7 +35,7 @@ class BlocksPlan:
 
 @dataclass(frozen=True)
 class RankBlocks(OfThresholds):
-    """k blocks of n / k neighbouring ranks, an interior point of each, with the block's size as its weight.
+    """k blocks of n / k neighboring ranks, an interior point of each, with the block's size as its weight.
 
     Args:
       blocks: k >= 1, by default ceil(1 / alpha).

@@ -45,7 +45,7 @@ class JointQuantiles(OfThresholds):
       count: m in [1, 256], by default the number that needs the fewest rows; the sums take m^2 operations a row.
       ties: in [0, 31], bits that tell equal rows apart, see `RecursiveQuantiles`.
 
-    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. Of the c_j rows between neighbours, t_j are
+    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. Of the c_j rows between neighbors, t_j are
       asked for, which depends on n only, and the loss is the sum of max(c_j - t_j, 0): half the sum of |c_j - t_j|,
       since both add up to n. A replaced row lowers one c_j by 1 and raises another one, so the loss moves by at most
       1, and the rate is epsilon / 2. The base measure, m independent uniform elements, sorted, is public.

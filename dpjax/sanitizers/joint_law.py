@@ -2,8 +2,8 @@
 
 n sorted rows cut the domain into n + 1 places: place i holds the elements that i rows are at or below. m independent
 uniform elements, sorted, lie in places i_1 <= ... <= i_m; the law multiplies their probability, which has a factor
-w^k / k! for k of them in a place of w elements, by exp(-rate x loss). With c_j = i_j - i_{j-1} rows between neighbours
-and t_j of them asked for, the loss is the sum of max(c_j - t_j, 0): neighbours in one place cost nothing.
+w^k / k! for k of them in a place of w elements, by exp(-rate x loss). With c_j = i_j - i_{j-1} rows between neighbors
+and t_j of them asked for, the loss is the sum of max(c_j - t_j, 0): neighbors in one place cost nothing.
 """
 
 import math

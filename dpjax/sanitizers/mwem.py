@@ -37,7 +37,7 @@ _CHOICE = 2 / 3  # of the epsilon of a round; the count has the rest
 @register_dataclass
 @dataclass(frozen=True)
 class Moves:
-    """Where the distribution stands, in whole numbers, so that no order of summation can be seen in it.
+    """Where the distribution stands, in integers, so that no order of summation can be seen in it.
 
     exponent: ``int64[d]``, in units of 1 / (2 rows). passed: ``int64[d]``, the sum of the distributions before.
     """
@@ -148,7 +148,7 @@ class MWEM(OfQueries):
         return exponential(jnp.abs(truth - estimate), plan.choice)
 
     def count_law(self, truth: Array, rows: Array, capacity: int, plan: MWEMPlan) -> RoundedLaplace:
-        """The noisy count of a query, a whole number in [0, rows]."""
+        """The noisy count of a query, an integer in [0, rows]."""
         return noisy_counts(truth, plan.scale, sensitivity=1, high=rows, most=capacity)
 
     def start(self) -> Moves:
@@ -230,7 +230,7 @@ def round_epsilon(epsilon: float, delta: float, rounds: int) -> float:
 
 
 def in_units(below: Array) -> Array:
-    """2**(-below / 2**22) for ``int64[d]`` >= 0, among them a 0, normalised to units of about 2**-23, ``int32[d]``."""
+    """2**(-below / 2**22) for ``int64[d]`` >= 0, among them a 0, normalized to units of about 2**-23, ``int32[d]``."""
     with jax.enable_x64(True):  # by tables: the last bits of jnp.exp depend on the vector's length and on the batch
         tables = [
             jnp.asarray(np.rint(np.exp2(31 - np.arange(2048) / size)).astype(np.int64)) for size in (2**11, 2**22)

@@ -39,7 +39,7 @@ class PointCountsPlan:
 class PointCounts(OfElements):
     """Released counts of the heaviest values, the rest of the rows spread over values that were not released.
 
-    The ``kept`` largest noisy counts stay, as whole numbers. If they sum to more than n, the same number is taken off
+    The ``kept`` largest noisy counts stay, as integers. If they sum to more than n, the same number is taken off
     all of them (none falls below 0); if to less, the lowest ``fillers`` values that are not among them share what is
     missing, so that no single one gets much. Where the domain has fewer such values all its values share it.
 
@@ -160,7 +160,7 @@ def at_most(weights: Array, total: Array) -> Array:
 
 
 def spread_over(total: Array, where: Array) -> Array:
-    """``total`` >= 0 as whole numbers over the entries ``where``, differing by at most 1; nothing if there are none."""
+    """``total`` >= 0 as integers over the entries ``where``, differing by at most 1; nothing if there are none."""
     place = jnp.cumsum(where, dtype=jnp.int32) - 1
     count = jnp.maximum(jnp.sum(where, dtype=jnp.int32), 1)
     share = total // count + (place < total % count).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""Counting queries over a finite domain: all concepts of a class at once, in exact whole numbers."""
+"""Counting queries over a finite domain: all concepts of a class at once, in exact integers."""
 
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.sanitizers.base import Sanitized
 
-EXACT = 1 << 24  # whole numbers up to here are float32
+EXACT = 1 << 24  # integers up to here are float32
 _BLOCK = 1 << 21  # entries of the matrix that are unpacked at once
 
 
@@ -58,7 +58,7 @@ def histogram(queries: Finite, x: Array, mask: Array) -> Array:
 def answers(queries: Finite, counts: Array) -> Array:
     """sum over x of query(x) counts[x] for every query, ``int32[concepts]``; |counts| sum to less than 2**24.
 
-    Blocks of rows of the packed matrix become float32 for one matrix product; whole numbers stay exact in any order.
+    Blocks of rows of the packed matrix become float32 for one matrix product; integers stay exact in any order.
     """
     weight = jnp.pad(counts.astype(jnp.float32), (0, -queries.width % 8))
 
@@ -93,7 +93,7 @@ def error(queries: Finite, sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
     for start in range(0, len(rows), max(1, _BLOCK // queries.width)):
         some = rows[start : start + max(1, _BLOCK // queries.width)]
         table = np.unpackbits(some, axis=1, count=queries.width, bitorder="little")
-        sums.append(table.astype(np.float64) @ columns)  # whole numbers below 2**53: exact
+        sums.append(table.astype(np.float64) @ columns)  # integers below 2**53: exact
     ours, theirs = np.concatenate(sums).astype(np.int64).astype(object).T
     n, total = (int(count) for count in columns.sum(axis=0))
     return Fraction(int(np.max(np.abs(theirs * n - ours * total))), max(n, 1) * total)

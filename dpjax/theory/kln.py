@@ -13,7 +13,7 @@ def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     Proof. The target has no errors, so a concept h is chosen with probability at most exp(-epsilon errors(h) / 2).
     Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C - 1 of
     them: a class of one concept needs no rows, and gets 1.
-    Asymptotically (2/epsilon + ...) ln(C/beta) / alpha: no separate price for generalisation.
+    Asymptotically (2/epsilon + ...) ln(C/beta) / alpha: no separate price for generalization.
 
     Args:
       concepts: |C| >= 1. epsilon: > 0. alpha, beta: in (0, 1).
@@ -27,7 +27,7 @@ def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
 
 
 def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
-    """The two-step bound max(8/alpha, 4/(alpha epsilon)) ln(2 C/beta): mechanism's error, then generalisation.
+    """The two-step bound max(8/alpha, 4/(alpha epsilon)) ln(2 C/beta): mechanism's error, then generalization.
 
     Reference: Kasiviswanathan et al. 2011, Theorem 3.4, with the constants of its proof for realizable data.
     """

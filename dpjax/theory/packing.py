@@ -27,7 +27,7 @@ def concepts(k: int, epsilon: float, alpha: float, beta: float) -> int:
 def proper(size: int, epsilon: float, alpha: float, beta: float) -> int:
     """n for one point or threshold among ``size`` >= 4, proper, alpha < 1/2: about ln(size) / (2 alpha epsilon).
 
-    Of points: x weighs alpha, labelled 1, the rest of the mass lies on one element labelled 0, and only c_x will do:
+    Of points: x weighs alpha, labeled 1, the rest of the mass lies on one element labeled 0, and only c_x will do:
     samples for M = size - 1 targets differ in the rows at x. Of thresholds t >= 1 with weight alpha at t and at t + 1,
     the rest at 0, M = size - 2 and the rows at both differ. That is stated; it holds for points all the more.
     Reference: Beimel, Brenner, Kasiviswanathan, Nissim 2014; constants are our own.

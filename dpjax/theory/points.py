@@ -77,7 +77,7 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
         many = binom.ppf(beta / (6 * k * count), n, alpha)
         return many - few >= lost
 
-    # quantiles are whole numbers, so that the gap may fall by a few where n grows: fewer rows may be enough too
+    # quantiles are integers, so that the gap may fall by a few where n grows: fewer rows may be enough too
     found = smallest(lambda n: bool(enough(n)))
     before = np.arange(max(1, found - ceil(16 / (alpha - mass))), found + 1)
     return int(before[np.argmax(enough(before))])

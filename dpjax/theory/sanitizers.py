@@ -91,7 +91,7 @@ def counts_deviation(leaves: int, scale: float, beta: float) -> float:
 
     With N_i the sum of the first i of r Laplace variables, N_i - (i / r) N_r = (1 - i/r) N_i - (i/r) (N_r - N_i), whose
     moment generating function is (1 - (u (1 - i/r))^2)^{-i} (1 - (u i/r)^2)^{-(r - i)} at u / scale. Chernoff's bound
-    for each i and sign; rounding each count to a whole number adds at most 1 / 2 a leaf and is put into ``leaves`` / 4.
+    for each i and sign; rounding each count to an integer adds at most 1 / 2 a leaf and is put into ``leaves`` / 4.
     """
     return scale * _bridge(leaves, beta) + leaves / 4
 
@@ -181,7 +181,7 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
     (e_i^2 - z_i^2) / (2 n)^2, with e_i the error of the query asked and z_i its noise. Imagine a last round, of the
     query that is most wrong, without noise; so the mean of e_i is at most 2 n sqrt(ln |X| / (T + 1)) + max |z_i|.
     With probability 1 - beta no query is more wrong than the one asked by more than (3 / part) ln(2 T |Q| / beta), and
-    no noise exceeds (3 / part) ln(2 T / beta). Estimates and counts in whole numbers add 1/2 each to z_i, estimates
+    no noise exceeds (3 / part) ln(2 T / beta). Estimates and counts in integers add 1/2 each to z_i, estimates
     1/2 twice to what was chosen. Whole units put a share off by |X| / 2^24 in the synthetic distribution, which counts
     three times, and by three times that in the average: below |X| / 2^21.
     Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2; constants are our own.
@@ -199,7 +199,7 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
 def lengths_deviation(length_epsilon: float, steps: int, beta: float) -> float:
     """D: sums of up to ``steps`` geometric variables, P[g >= k] = e^{-e k}, are never farther from their means.
 
-    Doob's inequality for e^{u (S_i - i mean)}, u > 0 and u < 0, at half of beta each; 1 more for whole numbers.
+    Doob's inequality for e^{u (S_i - i mean)}, u > 0 and u < 0, at half of beta each; 1 more for integers.
     """
     if steps == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""The smallest whole number that satisfies a monotone condition."""
+"""The smallest integer that satisfies a monotone condition."""
 
 from collections.abc import Callable
 

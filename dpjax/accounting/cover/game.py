@@ -27,7 +27,7 @@ _NODES, _MOST_NODES = 200_000, 2_000_000
 
 @lru_cache(maxsize=4096)
 def game_delta(epsilon: float, *numbers: Any) -> float:
-    """The largest of ``game_deltas``, which has the arguments: a bound on delta(epsilon) above every two neighbours."""
+    """The largest of ``game_deltas``, which has the arguments: a bound on delta(epsilon) above every two neighbors."""
     return max(game_deltas(epsilon, *numbers).values())
 
 
@@ -40,7 +40,7 @@ def game_deltas(
     neighboring: Neighboring,
     cells: int | None = None,
 ) -> dict[Alive, float]:
-    """Upper bounds on delta(epsilon) of ``rounds`` rounds of set cover, one for each kind of neighbours in `starts`.
+    """Upper bounds on delta(epsilon) of ``rounds`` rounds of set cover, one for each kind of neighbors in `starts`.
 
     Let ell be the log-ratio of the first to the second database's probability of what was output so far. A round in
     state s first publishes a count, ell -+ rate as randomized response where the state is counted. Then h is drawn, the

@@ -81,7 +81,7 @@ def set_cover_rho(coefficient: float, rounds: int, k: int, neighboring: Neighbor
 
 
 def score_range(neighboring: Neighboring) -> int:
-    """The length of the interval in which neighbours' qualities differ, whatever is hit."""
+    """The length of the interval in which neighbors' qualities differ, whatever is hit."""
     return 1 if neighboring is Neighboring.ADD_OR_REMOVE_ONE else 2
 
 

@@ -24,7 +24,7 @@ def instance_laws(coefficient: float, rounds: int, chance: float, scale: float =
       coefficient: > 0. rounds: m >= 1. chance: in (0, 1). scale: >= 0, of the counts' noise; 0: none are published.
 
     Returns:
-      ``float64[outcomes]`` twice, of neighbours under ADD_OR_REMOVE_ONE.
+      ``float64[outcomes]`` twice, of neighbors under ADD_OR_REMOVE_ONE.
     """
     checks.epsilon(coefficient, "coefficient")
     checks.probability("chance", chance)

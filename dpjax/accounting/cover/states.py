@@ -1,4 +1,4 @@
-"""Private set cover beside its neighbour: which of the differing rows are alive, and how far the scores can differ.
+"""Private set cover beside its neighbor: which of the differing rows are alive, and how far the scores can differ.
 
 Two runs are compared on databases that share all rows but one (ADD_OR_REMOVE_ONE) or one on each side (REPLACE_ONE).
 Given the same earlier outputs they differ through the live differing rows only, so these are the state.
@@ -43,7 +43,7 @@ class State:
 
 
 def starts(neighboring: Neighboring) -> tuple[Alive, ...]:
-    """Every pair of neighbours that is to be compared, in both directions: which rows differ, and on which side."""
+    """Every pair of neighbors that is to be compared, in both directions: which rows differ, and on which side."""
     if neighboring is Neighboring.ADD_OR_REMOVE_ONE:
         return tuple((Row(side, target),) for side in (-1, 1) for target in (True, False))
     return tuple((Row(-1, first), Row(1, second)) for first in (True, False) for second in (True, False))
@@ -91,7 +91,7 @@ def _state(alive: Alive, k: int | None, cells: int) -> State:
 def largest_loss(
     neighboring: Neighboring, k: int | None, rounds: int, coefficient: float = 1.0, rate: float = 0.0
 ) -> float:
-    """The largest possible log-ratio of the probabilities of one transcript under two neighbours.
+    """The largest possible log-ratio of the probabilities of one transcript under two neighbors.
 
     With shifts D in [low, high] a round multiplies the ratio by at most exp(coefficient (high - D)); a count adds
     ``rate``. In units of the coefficient (rate 0): m under ADD_OR_REMOVE_ONE, m + 1 under REPLACE_ONE, where exact

@@ -98,7 +98,7 @@ def _logsumexp(values: np.ndarray) -> float:
 
 
 def _minimiser(bound: Callable[[float], float]) -> float:
-    """About the theta in [1e-6, 1e13] that minimises ``bound``; any theta is valid, the best one is only sharper."""
+    """About the theta in [1e-6, 1e13] that minimizes ``bound``; any theta is valid, the best one is only sharper."""
     from scipy.optimize import minimize_scalar  # a slow import, not needed to name what there is
 
     grid = np.linspace(math.log(1e-6), math.log(1e13), 45)

@@ -1,4 +1,4 @@
-"""Privacy-loss laws on an even grid, never optimistic, with an error of second order in the step.
+"""Privacy-loss laws on an even grid, never optimiztic, with an error of second order in the step.
 
 Mass p under P and q under Q lying between two grid points is split over them so that both are kept. As
 max(0, p - e^epsilon q) is subadditive in (p, q), the split law has at least the delta(epsilon) of the given one, alone

@@ -16,7 +16,7 @@ def hockey_stick(log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> Floa
 
     Args:
       log_p: ``float64[..., m]`` log-probabilities of a law on m outcomes; -inf is probability 0.
-      log_q: the same for the neighbour; leading axes broadcast.
+      log_q: the same for the neighbor; leading axes broadcast.
       epsilon: ``float64[...]``, finite, against the leading axes.
 
     Returns:
@@ -81,7 +81,7 @@ def log_ratio(log_p: Floats, log_q: Floats) -> Floats:
 
 
 def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
-    """Both laws in float64 and broadcast, or InputError: normalised, over the same outcomes."""
+    """Both laws in float64 and broadcast, or InputError: normalized, over the same outcomes."""
     laws = []
     for name, given in (("log_p", log_p), ("log_q", log_q)):
         law = np.asarray(given, np.float64)
@@ -90,7 +90,7 @@ def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
             raise InputError(
                 name, "log-probabilities whose last axis has total mass 1",
                 f"shape {law.shape} with log-masses {np.array2string(total, threshold=4)}",
-                "normalise them in float64 with scipy.special.log_softmax",
+                "normalize them in float64 with scipy.special.log_softmax",
             )  # fmt: skip
         laws.append(law)
     try:

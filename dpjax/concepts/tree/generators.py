@@ -73,7 +73,7 @@ def figure_one() -> Tree:
 
 
 def _thinned(parent: np.ndarray, improper: float, seed: int) -> Tree:
-    """The tree with the nearest whole number of improper nodes, those of the smallest random words."""
+    """The tree with the nearest integer of improper nodes, those of the smallest random words."""
     if not 0 <= checks.number("improper", improper) <= 1:
         raise InputError("improper", "a share in [0, 1]", repr(improper), "choose for example 0.5")
     key = keys.stream(keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), "improper")

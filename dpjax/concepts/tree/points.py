@@ -41,8 +41,8 @@ def lowest_common_ancestor(tree: Nodes, left: Array, right: Array) -> Array:
 def deterministic_points(tree: Nodes, nodes: Array, labels: Array, mask: Array) -> Array:
     """The deterministic points of each of t samples are the path of one node; returns these nodes, ``int32[t]``.
 
-    A concept of the class is consistent with a sample if its path holds all of the sample's 1-labelled nodes and
-    none of its 0-labelled ones. The answer is the lowest common ancestor of the consistent concepts' nodes, or the
+    A concept of the class is consistent with a sample if its path holds all of the sample's 1-labeled nodes and
+    none of its 0-labeled ones. The answer is the lowest common ancestor of the consistent concepts' nodes, or the
     root if there are none. Examples at the root are ignored.
 
     Args:

@@ -31,7 +31,7 @@ def roomy(x: Array, mask: Array) -> tuple[Array, Array]:
 def trimmed(rows: Array, n: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Sorted rows without the ``low`` first and the ``high`` last of the n real ones: (rows, how many are left).
 
-    Neighbours stay neighbours: under REPLACE_ONE one row is replaced at most, under ADD_OR_REMOVE_ONE one is added at
+    Neighbors stay neighbors: under REPLACE_ONE one row is replaced at most, under ADD_OR_REMOVE_ONE one is added at
     most, for cuts that do not depend on the data.
     """
     capacity = rows.shape[0]

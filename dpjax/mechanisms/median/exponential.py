@@ -95,7 +95,7 @@ def exponential_median(
 
     Returns: MedianLaw; uniform if there are no rows.
 
-    Privacy: (epsilon, 0) under ``neighboring``, for every database; a neighbour moves each score by at most 1.
+    Privacy: (epsilon, 0) under ``neighboring``, for every database; a neighbor moves each score by at most 1.
     Utility: the score is at least max - (ln size + s) / rate with probability 1 - exp(-s). With margins (1, 1) and
       rate epsilon / 2, an interior point has probability 1 - beta if n >= (4 / epsilon) ln(size / beta).
     Reference: McSherry and Talwar 2007, Theorem 6, for the rank score of a median; constants derived here.

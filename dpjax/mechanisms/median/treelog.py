@@ -84,7 +84,7 @@ def treelog(key: Array, x: Array, mask: Array, plan: TreeLogPlan, margins: Margi
 
     Privacy: `treelog_guarantee`, REPLACE_ONE and, with constant margins, ADD_OR_REMOVE_ONE, for every database. A level
       publishes whether its stability test passed. Unless it did so wrongly (see `stability_test`), the deepest rows and
-      the rest's depths of neighbours differ by one row (see `trie.embed`); if it failed, only the choice among
+      the rest's depths of neighbors differ by one row (see `trie.embed`); if it failed, only the choice among
       branching nodes looks at the data.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).

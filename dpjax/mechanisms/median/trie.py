@@ -3,8 +3,8 @@
 A node is a prefix; its weight is the number of rows that begin with it, and its light weight the smaller one of its
 two children's. Rows are ``uint32[capacity, W]``, sorted, the first n (traced) of them real (see `bits.sort_rows`).
 
-Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (heavy path, embedding into depths); what is said of neighbouring
-databases here is derived and tested in this package. Neighbours are REPLACE_ONE and ADD_OR_REMOVE_ONE.
+Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (heavy path, embedding into depths); what is said of neighboring
+databases here is derived and tested in this package. Neighbors are REPLACE_ONE and ADD_OR_REMOVE_ONE.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from dpjax.mechanisms.median.bits import lcp, middle
 @register_dataclass
 @dataclass(frozen=True)
 class Trie:
-    """The branching nodes, one for each gap between neighbouring rows that differ.
+    """The branching nodes, one for each gap between neighboring rows that differ.
 
     In a binary trie the rows of a node's child 0 and of its child 1 meet in exactly one gap, so gap i between rows i
     and i + 1 stands for their longest common prefix, and every branching node occurs once.
@@ -37,13 +37,13 @@ class Trie:
     def light(self) -> Array:
         """Light weights, ``int32[capacity - 1]``; at least 1 at a node, 0 where there is none.
 
-        A neighbour moves the light weight of any prefix by at most 1, and at most one goes from 0 to 1.
+        A neighbor moves the light weight of any prefix by at most 1, and at most one goes from 0 to 1.
         """
         return jnp.minimum(self.left, self.right)
 
     @property
     def gamma(self) -> Array:
-        """The largest light weight, ``int32[]``; 0 without nodes. A neighbour moves it by at most 1."""
+        """The largest light weight, ``int32[]``; 0 without nodes. A neighbor moves it by at most 1."""
         return jnp.max(self.light, initial=0)
 
     def heavy_leaf(self) -> Array:
@@ -104,10 +104,10 @@ class Embedding:
 def embed(rows: Array, n: Array, nodes: Trie, deepest: Array | int, bits: int) -> Embedding:
     """Each row's depth, and the ``deepest`` = K rows apart; K is static or ``int32[]``, public, at least 0.
 
-    Stability: if 2 gamma <= K - 4 and K <= n, then for a neighbour under REPLACE_ONE one row of the deep ones is
+    Stability: if 2 gamma <= K - 4 and K <= n, then for a neighbor under REPLACE_ONE one row of the deep ones is
     replaced at most, and one of the rest's depths; under ADD_OR_REMOVE_ONE, with a row added, one of the deep ones is
     replaced at most and the rest gets one depth more. For n < K all rows are deep. Without the bound on gamma a
-    neighbour can move many rows from one part to the other, so test it privately first.
+    neighbor can move many rows from one part to the other, so test it privately first.
     Utility: for every y between the least and the largest of the rest's depths, all deep rows share their first y
     bits v, and v000..., v0111... or v111... lies between the least and the largest row (v itself for y = bits).
     """

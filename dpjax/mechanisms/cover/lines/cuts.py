@@ -1,6 +1,6 @@
 """Families of cuts: {x : value(theta, x) >= t} and its complement, where the value is affine in theta and whole.
 
-Halfplanes are such a family. theta and t are whole numbers on a lattice that the data do not choose, so
+Halfplanes are such a family. theta and t are integers on a lattice that the data do not choose, so
 whether a cut hits a row is decided by integers: the same bits wherever it is asked.
 """
 

@@ -73,7 +73,7 @@ class Kinematic:
     """dphi drho, up to rotation and translation the only one alike everywhere: (1 + s^2)^(-3/2) ds dt.
 
     It has the lines whose t is in [-(1 + margin) d, (2 + margin) d] in a chart, among them all that meet the square.
-    A halfplane that a cell of the arrangement realises costs at most 4 ln d + 6.1 nats, and O(1) if it is ordinary.
+    A halfplane that a cell of the arrangement realizes costs at most 4 ln d + 6.1 nats, and O(1) if it is ordinary.
     Reference: Santalo 1976, Integral geometry, I.3, as a base measure; constants derived here.
     """
 
@@ -109,7 +109,7 @@ class Box:
     """Lebesgue measure on the dual points (a, b) in [-2 d^2, 2 d^2]^2, the lines y = a x + b.
 
     Chart 1 has |a| > 1 with s = 1 / a and t = -b / a: density |s|^-3 and |t| <= 2 d^2 |s|. A halfplane that a cell of
-    the arrangement realises costs at most 7 ln d + 4.2 nats; an ordinary one 3 ln d + O(1). Slopes steeper than
+    the arrangement realizes costs at most 7 ln d + 4.2 nats; an ordinary one 3 ln d + O(1). Slopes steeper than
     2**bits are left out, so the measure is the paper's for d <= 2**19.
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4; corrected constants derived here.
     """

@@ -1,7 +1,7 @@
 """A bound of the weight of one cell whose bins are bounded by the rows themselves.
 
 Bins that stand still cannot tell apart rows that move together as theta moves, such as many copies of one point. Here
-the boundaries of the bins, the walls, are rows, and the middles of two rows that are neighbours at one theta, and move
+the boundaries of the bins, the walls, are rows, and the middles of two rows that are neighbors at one theta, and move
 with them. Values and walls are affine in theta, so what holds at the corners of a cell holds in it.
 """
 

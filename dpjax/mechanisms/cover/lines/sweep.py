@@ -1,7 +1,7 @@
 """The exact law of (t, sign) at one theta: rows in the order of their values, and the gaps.
 
 All t of a gap hit the same rows, so the exponential mechanism at a given theta has 2 (n + 1) outcomes, whose weights
-are whole numbers of lattice points times exp(coefficient q).
+are integers of lattice points times exp(coefficient q).
 """
 
 from dataclasses import dataclass
