@@ -1,4 +1,4 @@
-"""A privacy guarantee as a small tree: what spends how much, and why the parts add up to the whole."""
+"""A privacy guarantee as a small tree: the guarantee of each part, and the reason why the parts give the whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpjax.core.types import Neighboring, require_relation
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy of one algorithm, and where it comes from.
+    """(epsilon, delta)-differential privacy of one algorithm, and its derivation.
 
     Args:
       epsilon: in [0, inf).
@@ -22,7 +22,7 @@ class Guarantee:
       neighboring: the relation under which it holds.
       what: the algorithm, in a few words.
       why: how the parts compose, or what the mechanism is calibrated to.
-      parts: the guarantees that it is assembled from.
+      parts: the guarantees of the parts.
       rounds: how often each part runs.
       rho: if given, the algorithm is also rho-zCDP (delta does not apply to it).
       bounded_range: if given, the algorithm is also bounded-range with this parameter.
@@ -59,7 +59,7 @@ class Guarantee:
         checks.choice("contract", self.contract, ("ideal", "lattice"))
 
     def covers(self, other: Guarantee) -> bool:
-        """True if whatever satisfies ``other`` satisfies this one: nothing larger, and the same databases compared.
+        """True if ``other`` implies this (epsilon, delta): same relation, no smaller distance, nothing larger.
 
         ``False`` may also mean that the two are not comparable, as under different relations.
         """
@@ -91,7 +91,7 @@ class Guarantee:
         return entry | {name: value for name, value in optional.items() if value not in (None, "", [])}
 
     def __str__(self) -> str:
-        """The tree: one line a part, the reason for a sum above what it sums."""
+        """The tree: one line per part, with the reason for a sum above its parts."""
         return "\n".join(self._lines(1, None))
 
     def _lines(self, rounds: int, above: Neighboring | None) -> list[str]:
@@ -118,7 +118,7 @@ class Guarantee:
 
 
 def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
-    """The relation and distance that all parts share; refuses an empty or a mixed collection."""
+    """The relation and distance that all parts share; InputError for an empty or mixed collection."""
     if not parts:
         raise InputError("parts", "at least one guarantee", "none", "give the guarantees to compose")
     kinds = {(part.neighboring, part.distance) for part in parts}
@@ -139,7 +139,7 @@ def same_contract(parts: tuple[Guarantee, ...]) -> str:
 def composition(
     parts: tuple[Guarantee, ...], rounds: int, epsilon: float, delta: float, what: str, why: str, source: str
 ) -> Guarantee:
-    """``rounds`` adaptive runs of each part, under their relation; zCDP parameters add, if every part states one."""
+    """``rounds`` adaptive runs of each part, under their relation; zCDP parameters add if every part states one."""
     relation, distance = same_relation(parts)
     rhos = [part.rho for part in parts if part.rho is not None]
     rho = rounds * math.fsum(rhos) if len(rhos) == len(parts) else None

@@ -22,7 +22,7 @@ def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float)
     Args:
       epsilon: >= 0, of the base algorithm on m rows.
       delta: in [0, 1), of the base algorithm.
-      draws: m >= 1; no relation to the number of rows is needed.
+      draws: m >= 1; may exceed the number of rows.
       mass: a in [0, 1], see ``special_mass``; 1/n for uniform draws from n rows.
 
     Returns:
@@ -42,10 +42,10 @@ def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float)
 
 
 def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
-    """The largest (epsilon, delta) of a base algorithm whose ``draws`` uniform draws stay within (epsilon, delta).
+    """The largest (epsilon, delta) of a base algorithm for which ``draws`` uniform draws stay within (epsilon, delta).
 
-    `with_replacement_pair` inverted at mass 1 / rows: ln(1 + n (e^{epsilon/m} - 1)), and delta in proportion, at most
-    1/2. Both leave 1e-12 for rounding. It grows with the rows: what is private at n rows is so at more.
+    The inverse of `with_replacement_pair` at mass 1 / rows: ln(1 + n (e^{epsilon/m} - 1)), and delta in proportion, at
+    most 1/2. Both are reduced by 1e-12 for rounding. It grows with the rows: what is private at n rows is so at more.
 
     Args:
       epsilon: > 0, of the whole. delta: in [0, 1), of the whole. draws: m >= 1. rows: n >= 1.
@@ -59,7 +59,7 @@ def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -
 
 
 def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, index: int | None = None) -> float:
-    """The probability a that one weighted draw tells two neighbors apart: 1 - sum over i != i0 of min(mu_i, mu'_i).
+    """The probability a that one weighted draw distinguishes two neighbors: 1 - sum over i != i0 of min(mu_i, mu'_i).
 
     Args:
       weights: ``float64[n]``, >= 0, summing to 1: the row probabilities on D.
@@ -80,8 +80,8 @@ def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, ind
 def without_replacement_pair(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
     """(epsilon, delta) of a REPLACE_ONE-private algorithm on a uniform m-subset of n rows, in random order.
 
-    **Rows kept in the order of the database break this, unless the algorithm ignores order**: the proof swaps the
-    replaced row for another one in its place, and with sorted rows that moves all rows between.
+    **Rows kept in the order of the database break this, unless the algorithm ignores order**: the proof exchanges the
+    replaced row for another one in its position, and with sorted rows that moves all rows between.
 
     Args:
       epsilon: >= 0, of the base algorithm on m rows.
@@ -118,7 +118,7 @@ def secrecy_pair(epsilon: float, delta: float, draws: int, rows: int, form: str 
       draws: n, the sample that the base algorithm reads.
       rows: m >= 2n, the database.
       form: "corrected": 6 epsilon n/m and 4 e^{6 epsilon n/m} (n/m) delta, implied by ``with_replacement_pair``.
-        "printed": the same with m/n, the ratio upside down; true but larger than what the base already spends.
+        "printed": the same with m/n, the inverse ratio; true, but larger than the base's own guarantee.
     """
     _base(epsilon, delta)
     if not 0 < epsilon <= 1:
