@@ -99,7 +99,7 @@ class Buckets(Hypothesis):
         return (self.hashes(x)[..., function] == self.concept[:, 1]) & ~self.zero
 
     def _mass(self, distribution: Distribution) -> tuple[Array, Array]:
-        """Mass of the positives modulo 2**64, and whether a segment starts with a positive: true if all are positive."""
+        """Mass of the positives modulo 2**64, and whether a segment starts with one, as in the all-positive case."""
         start, end, weight = (wide.join(part) for part in (distribution.start, distribution.end, distribution.weight))
 
         def of_concept(own: Hash, bucket: Array) -> tuple[Array, Array]:
