@@ -54,7 +54,7 @@ def calibrate(target_epsilon: float, target_delta: float, family: str | Family, 
     within(low)  # if the family rejects every parameter, its own error explains why
     raise InputError(
         "target_epsilon", "a target that some parameter meets", repr(target_epsilon),
-        f"even the parameter {low:.3g} spends more: relax the target",
+        f"the parameter {low:.3g} already spends more: relax the target",
     )  # fmt: skip
 
 

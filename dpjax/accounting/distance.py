@@ -45,7 +45,7 @@ def group(guarantee: Guarantee, distance: int) -> Guarantee:
     if delta >= 1:
         raise InputError(
             "distance", "one at which the total delta stays below 1", repr(distance),
-            f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP says nothing about groups this large",
+            f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP gives no guarantee for groups this large",
         )  # fmt: skip
     return replace(
         guarantee, epsilon=distance * guarantee.epsilon, delta=delta, parts=(guarantee,), rounds=1,

@@ -51,7 +51,7 @@ class Guarantee:
         if not 0 <= checks.number("delta", self.delta) < 1:
             raise InputError(
                 "delta", "a total in [0, 1)", repr(self.delta),
-                "this says nothing about privacy: use fewer rounds, or parts with a smaller delta",
+                "this is not a privacy guarantee: use fewer rounds, or parts with a smaller delta",
             )  # fmt: skip
         require_relation(self.neighboring)
         checks.integer("rounds", self.rounds, 1)

@@ -32,7 +32,7 @@ def require_composition(composition: str, spends: Spends) -> None:
     checks.choice("composition", composition, COMPOSITIONS)
     if composition == "zcdp" and spends == "approximate":
         raise InputError(
-            "composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "take optimal"
+            "composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "use optimal"
         )  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def _amplified(base: Guarantee, relation: Neighboring, pair: Callable[[float, fl
     epsilon, delta = pair(base.epsilon, base.delta)
     if delta >= 1:
         raise InputError(
-            "delta", "an amplified delta below 1", f"{delta:.6g}", "this says nothing: draw fewer rows",
+            "delta", "an amplified delta below 1", f"{delta:.6g}", "this is not a privacy guarantee: draw fewer rows",
         )  # fmt: skip
     return Guarantee(
         epsilon, delta, relation, f"subsampled {base.what}", f"subsampling: {why}", (base,),

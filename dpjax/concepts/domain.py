@@ -16,7 +16,7 @@ def class_matrix(matrix) -> np.ndarray:
     if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
         raise InputError(
             "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
-            "give one row a concept and one column a domain element",
+            "give one row per concept and one column per domain element",
         )  # fmt: skip
     return table.astype(bool)
 

@@ -72,7 +72,7 @@ class OfLiterals(OnCube):
         if not isinstance(distribution, UniformCube | ProductCube) or distribution.dimension != self.dimension:
             raise InputError(
                 "distribution", f"UniformCube or ProductCube of {self.dimension} coordinates", repr(distribution),
-                "these are the ones for which errors have a closed form",
+                "errors have a closed form for these distributions only",
             )  # fmt: skip
         return disagreement(distribution, self.masks(hypothesis), self.masks(target))
 

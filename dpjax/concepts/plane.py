@@ -131,7 +131,7 @@ class OnPlane:
     def error(self: Any, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """The number of probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
         if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
-            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
+            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use one with the same d")
         probes = jnp.asarray(distribution.points())
         differ = self.predict(hypothesis, probes) != self.predict(target, probes)
         return jnp.sum(differ, axis=0, dtype=jnp.uint64)

@@ -142,7 +142,7 @@ class ConvexPolygons(OnPlane):
             ]
             if 0.25 <= area(clipped(square(1.0), normals, offsets)) <= 0.6:
                 return self.of_lines(normals, [self.d * c for c in offsets])
-        raise InputError("edges", "a number for which random polygons are of middle size", str(k), "use of_lines")
+        raise InputError("edges", "a number for which random polygons have the intended area", str(k), "use of_lines")
 
 
 def _halves(value: int) -> tuple[int, int]:

@@ -66,7 +66,7 @@ def locked(path: Path) -> int:
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
             raise StoreError(
-                "store", "a store that nobody else writes to",
+                "store", "a store without another writer",
                 f"{path.parent}: another process is writing to this store (process {holder})",
                 "wait for it to end, choose another directory, or open with read_only=True",
             ) from None  # fmt: skip

@@ -70,7 +70,7 @@ def _sign_and_unit(key: Array, shape: tuple[int, ...], dtype) -> tuple[Array, Ar
     if jnp.dtype(dtype) == jnp.float32:
         return _sign_and_unit32(*words(key, shape))
     if jnp.dtype(dtype) != jnp.float64:
-        raise InputError("dtype", "float32 or float64", str(dtype), "name one of the two")
+        raise InputError("dtype", "float32 or float64", str(dtype), "use one of the two")
     return _sign_and_unit_of(*words(key, (*shape, 2)))
 
 

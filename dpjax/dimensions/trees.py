@@ -98,6 +98,6 @@ def _matrix(matrix) -> np.ndarray:
     if table.ndim != 2 or not len(table) or not np.isin(table, (0, 1)).all():
         raise InputError(
             "class matrix", "a two-dimensional table of 0 and 1 with a row or more", f"shape {table.shape}",
-            "give one row a concept and one column a domain element",
+            "give one row per concept and one column per domain element",
         )  # fmt: skip
     return table.astype(int)

@@ -256,6 +256,6 @@ def _printed(neighboring: Neighboring, alpha, n) -> tuple:
         )  # fmt: skip
     if alpha is None or n is None:
         raise InputError(
-            "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds are theirs"
+            "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds use both"
         )
     return alpha, n

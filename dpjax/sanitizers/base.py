@@ -131,7 +131,7 @@ class OfThresholds(OfElements):
 def whole_rows(rows: float, alpha: float, least: str, parts: str) -> int:
     """Rows as an integer; InputError if no number of rows suffices, which means that alpha must exceed ``least``."""
     if rows == math.inf:
-        raise InputError("alpha", f"more than {least}", repr(alpha), f"take more {parts}")
+        raise InputError("alpha", f"more than {least}", repr(alpha), f"use more {parts}")
     return int(rows)
 
 

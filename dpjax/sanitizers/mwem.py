@@ -212,7 +212,7 @@ class MWEM(OfQueries):
         values, queries = self.queries.width, self.queries.size
         least = max(1, sizes.mwem_rounds(values, alpha))
         if least > _MOST_ROUNDS:
-            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "take more alpha")
+            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "increase alpha")
         tried = sorted({min(_MOST_ROUNDS, math.ceil(least * 1.1**i)) for i in range(60)})
         rho = zcdp_rho(1.0, delta) if delta > 0 else 0.0
         part = lambda rounds: max(1 / rounds, 3 * math.sqrt(rho / rounds))  # noqa: E731  (e^2 / 9 of zCDP a round)

@@ -59,8 +59,8 @@ class Slices(OfThresholds):
     Privacy: (epsilon, delta), REPLACE_ONE, for every database: each slice is read by one exponential median of rate
       e0, which is (e0, 0)-private when a row is added, since adding rows never decreases its score.
       `accounting.slices` has the theorem, for any number of rows: a short or empty slice has all remaining rows, and
-      the last slice is a round whose m is the capacity. m_i depends on n, which is public: a replaced row is one removed
-      and one added at the same m_i.
+      the last slice is a round whose m is the capacity. m_i depends on n, which is public: a replaced row is one
+      removed and one added at the same m_i.
     Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.slices`.
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (reorder-slice-compute), for a sanitizer; constants our own.
     """
@@ -118,7 +118,9 @@ class Slices(OfThresholds):
     def guarantee(self, plan: SlicesPlan) -> Guarantee:
         """Slices under ADD_OR_REMOVE_ONE, converted to REPLACE_ONE."""
         if not same_plan(plan.lengths, _table(plan.rate)):
-            raise InputError("lengths", "the table of the plan's rate", "another one", "make the plan with Slices.plan")
+            raise InputError(
+                "lengths", "the table of lengths for the plan's rate", "another table", "make the plan with Slices.plan"
+            )
         add, rate = Neighboring.ADD_OR_REMOVE_ONE, float(plan.rate)
         part = exponential_guarantee(rate, "interior point of a slice (exponential)", add)
         what = f"{plan.size} slices of ranks"

@@ -34,7 +34,7 @@ def proper(size: int, epsilon: float, alpha: float, beta: float) -> int:
     Reference: Beimel, Brenner, Kasiviswanathan, Nissim 2014; constants are our own.
     """
     if checks.probability("alpha", alpha) >= 0.5:
-        raise InputError("alpha", "less than 1/2", repr(alpha), "above, two thresholds serve all")
+        raise InputError("alpha", "less than 1/2", repr(alpha), "for larger alpha two thresholds suffice")
     return _least(log(checks.integer("size", size, 4) - 2), epsilon, 2 * alpha, beta)
 
 

@@ -192,7 +192,7 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
     if room <= 0:
         least = f"at least {mwem_rounds(values, alpha)}" if fixed > 0 else "a smaller domain"
         wanted = f"{least} for alpha = {alpha:g} on {values} values"
-        raise InputError("rounds", wanted, str(rounds), "take more rounds, or more alpha")
+        raise InputError("rounds", wanted, str(rounds), "take more rounds, or increase alpha")
     noise = 3 / part * (math.log(2 * rounds * queries / beta) + math.log(2 * rounds / beta))
     return math.ceil((noise + 2) / room)
 

@@ -46,7 +46,7 @@ def sample_errors(
     checks.probability("beta", beta)
     for name, value, low in (("functions", functions, 1.0), ("coefficient", coefficient, 0.0), ("scale", scale, 0.0)):
         if checks.number(name, value) < low or (name == "coefficient" and value == 0):
-            raise InputError(name, f"a number from {low:g} up", repr(value), "take the numbers of a calibration")
+            raise InputError(name, f"a number from {low:g} up", repr(value), "use the numbers of a calibration")
     keep = 1 - 1 / k
     share = keep**rounds
     weights = 1 + keep ** np.arange(rounds)[::-1]

@@ -66,7 +66,7 @@ def closed_coefficient(
     if share == 0:
         raise InputError(
             "share", "a number in (0, 1): the closed form is false for exact counts", repr(share),
-            "give a share of epsilon to noisy counts, or calibrate the noise-free version by its game",
+            "give a fraction of epsilon to noisy counts, or calibrate the noise-free version by its game",
         )  # fmt: skip
     checks.delta(delta, positive_for="the closed form")
     part = (1 - share) * epsilon
@@ -135,4 +135,4 @@ def _check(epsilon: float, rounds: int, share: float) -> None:
     checks.epsilon(epsilon)
     checks.integer("rounds", rounds, 1)
     if not 0 <= checks.number("share", share) < 1:
-        raise InputError("share", "a number in [0, 1)", repr(share), "the selections need a share too, for example 0.2")
+        raise InputError("share", "a number in [0, 1)", repr(share), "leave a part for the selections, for example 0.2")

@@ -22,7 +22,9 @@ def largest(holds: Callable[[float], bool], low: float) -> float:
     while holds(high):
         low, high = high, 2.0 * high
         if math.isinf(high):
-            raise InputError("target", "one that some parameter exceeds", "one met by all", "choose a parameter freely")
+            raise InputError(
+                "target", "one that some parameter exceeds", "one that all parameters meet", "choose any parameter"
+            )
     while (middle := _between(low, high)) not in (low, high):
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low

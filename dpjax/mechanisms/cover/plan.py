@@ -65,7 +65,7 @@ def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "priv
     """
     coefficient, scale = float(plan.coefficient), float(plan.scale) if plan.noisy else 0.0
     if plan.noisy and not scale > 0:
-        raise InputError("scale", "a positive number for noisy counts", repr(scale), "take the numbers of a plan")
+        raise InputError("scale", "a positive number for noisy counts", repr(scale), "use the numbers of a plan")
     return set_cover_guarantee(
         coefficient, plan.rounds, float(plan.claim.delta), plan.k, neighboring, scale, what,
         float(plan.claim.epsilon), plan.cells,

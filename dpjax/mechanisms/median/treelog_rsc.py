@@ -185,7 +185,7 @@ def treelog_rsc_guarantee(plan: RscPlan, what: str = "TreeLog by RSC") -> Guaran
     """
     rate, test = float(plan.rate), float(plan.test)
     if not np.array_equal(np.asarray(plan.lengths.digits), lengths_of(rate).digits):
-        raise InputError("plan", "lengths of its rate", "another table", "make it with lengths_of(rate)")
+        raise InputError("plan", "the table of lengths for its rate", "another table", "make it with lengths_of(rate)")
     one_more, levels = Neighboring.ADD_OR_REMOVE_ONE, len(plan.steps)
     part = Guarantee(rate, float(plan.part_delta), one_more, "mechanism on a slice")
     unstable = min(1 - 1e-9, levels * float(two_laplace_tail(float(plan.reserve))))
