@@ -49,7 +49,7 @@ def game_deltas(
       epsilon: >= 0.
       coefficient: > 0, h has density proportional to exp(coefficient q(h)).
       rounds: m >= 1.
-      rate: >= 0, 1 / scale of the counts' discrete Laplace noise; 0 where ``k`` is given.
+      rate: >= 0, 1 / scale of the counts' discrete Laplace noise; 0 if ``k`` is given.
       k: of the quality function if the count in it is exact and not published, None if the count is published.
       neighboring: the relation.
       cells: the minimum number of grid cells per coefficient; None for `enough_cells`.

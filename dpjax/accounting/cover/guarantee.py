@@ -20,7 +20,7 @@ _TOLERANCE = 1e-6
 def set_cover_delta(
     epsilon: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
 ) -> float:
-    """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`, which has the proof.
+    """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`; proof at `game_deltas`.
 
     A round draws h with density proportional to mu(h) exp(coefficient q(h)), q(h) = min{T(h) - b / k, -O(h)}: among the
     rows that no earlier function hit, T counts the targets that h hits and O the others; mu and k are public. With
