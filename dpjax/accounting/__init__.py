@@ -1,4 +1,4 @@
-"""Privacy accounting on the host, in float64: guarantees as small trees, and every way of composing them.
+"""Privacy accounting on the host, in float64: guarantees as small trees, and the composition theorems.
 
 Start with ``Guarantee`` and ``basic``; ``optimal`` and ``zcdp`` for many rounds, ``calibrate`` to invert them,
 ``hockey_stick`` to check a claim against two exact laws.

@@ -13,7 +13,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
 Family = Callable[[float, int, float], Guarantee]
-"""(parameter, rounds, delta) -> the composed guarantee, at most ``delta`` in its delta, growing with the parameter."""
+"""(parameter, rounds, delta) -> the composed guarantee, with total delta at most ``delta``, increasing in parameter."""
 
 
 def calibrate(target_epsilon: float, target_delta: float, family: str | Family, rounds: int = 1) -> float:
@@ -22,12 +22,12 @@ def calibrate(target_epsilon: float, target_delta: float, family: str | Family, 
     Args:
       target_epsilon: > 0, of all rounds.
       target_delta: in [0, 1), of all rounds; families other than "basic", "optimal" and "exponential" need > 0.
-      family: a name of ``FAMILIES`` or a function of that kind. **Its epsilon must grow with its parameter.**
+      family: a name of ``FAMILIES`` or a function of that type. **Its epsilon must increase with its parameter.**
       rounds: >= 1.
 
     Returns:
-      The parameter, found by bisection to the last bit and never above the target. Values that the family refuses
-      with InputError (such as epsilon0 >= 1 in the printed theorem) count as above it.
+      The parameter, found by bisection to the last bit and never above the target. Values for which the family raises
+      InputError (such as epsilon0 >= 1 in the printed theorem) count as above the target.
     """
     checks.epsilon(target_epsilon, "target_epsilon")
     checks.delta(target_delta, "target_delta")
@@ -51,10 +51,10 @@ def calibrate(target_epsilon: float, target_delta: float, family: str | Family, 
         if accepted(low):
             return largest(accepted, low)
         low /= 2
-    within(low)  # a family that refuses every parameter explains why itself
+    within(low)  # if the family rejects every parameter, its own error explains why
     raise InputError(
         "target_epsilon", "a target that some parameter meets", repr(target_epsilon),
-        f"even the parameter {low:.3g} spends more: relax the target",
+        f"the parameter {low:.3g} already spends more: relax the target",
     )  # fmt: skip
 
 

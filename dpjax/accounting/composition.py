@@ -1,4 +1,4 @@
-"""Basic, advanced and parallel composition: what several mechanisms on one database spend together."""
+"""Basic, advanced and parallel composition: the total privacy of several mechanisms on one database."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from dpjax.core.types import Neighboring
 
 
 def basic(parts: Sequence[Guarantee], what: str, rounds: int = 1) -> Guarantee:
-    """All parts on the same database, each ``rounds`` times, chosen adaptively.
+    """All parts on the same database, each run ``rounds`` times, chosen adaptively.
 
-    Privacy: (rounds * sum of epsilons, rounds * sum of deltas), and the same sum of rhos where every part has one.
+    Privacy: (rounds * sum of epsilons, rounds * sum of deltas), and the same sum of rhos if every part has one.
     Reference: Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", Theorem 2.16(1).
     """
     parts = tuple(parts)
@@ -64,18 +64,18 @@ def advanced(
 
 
 def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
-    """Parts that each read their own share of the rows.
+    """Parts that each read a disjoint subset of the rows.
 
     Each part is a function of the whole database, private under the stated relation. **A part whose guarantee needs
-    its own number of rows to stay fixed is not private on a value-based share, whose size changes.**
+    its number of rows to stay fixed is not private on a subset defined by value, whose size changes.**
 
     Args:
-      parts: one guarantee a share.
-      split: "index" (shares are fixed positions, REPLACE_ONE only) or "value" (a row's content decides its share).
+      parts: one guarantee per subset.
+      split: "index" (subsets are fixed positions, REPLACE_ONE only) or "value" (a row's content decides its subset).
       what: the name of the whole.
 
-    Privacy: the maximum where one row can touch one share only: index shares, and value shares under
-      ADD_OR_REMOVE_ONE. Under REPLACE_ONE a row leaves one value share and enters another: the two largest add.
+    Privacy: the maximum if a row affects only one subset: subsets by index, and by value under
+      ADD_OR_REMOVE_ONE. Under REPLACE_ONE a row leaves one subset by value and enters another: the two largest add.
     """
     parts = tuple(parts)
     relation, distance = same_relation(parts)
@@ -83,7 +83,7 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
     if not by_value and relation is Neighboring.ADD_OR_REMOVE_ONE:
         raise InputError(
             "split", "'value' under ADD_OR_REMOVE_ONE", "'index'",
-            "removing a row moves every later position to another share: state the parts under REPLACE_ONE",
+            "removing a row moves later rows to other subsets: state the parts under REPLACE_ONE",
         )  # fmt: skip
     if distance > 1:
         raise InputError("parts", "guarantees at distance 1", f"distance {distance}", "apply group after parallel")

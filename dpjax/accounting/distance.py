@@ -1,4 +1,4 @@
-"""Group privacy: the same algorithm on databases that are several neighbouring steps apart."""
+"""Group privacy: the guarantee between databases that are several neighboring steps apart."""
 
 import math
 from dataclasses import replace
@@ -18,7 +18,7 @@ def group_delta(epsilon: float, delta: float, distance: int) -> float:
       distance: g >= 1.
 
     Returns:
-      inf where the sum overflows; a value >= 1 says nothing about privacy.
+      inf if the sum overflows; a value >= 1 is not a privacy guarantee.
     """
     return scaled_delta(delta, distance * epsilon, epsilon, distance)
 
@@ -34,9 +34,9 @@ def scaled_delta(delta: float, total: float, epsilon: float, limit: float) -> fl
 
 
 def group(guarantee: Guarantee, distance: int) -> Guarantee:
-    """The guarantee between databases ``distance`` = g neighbouring steps apart.
+    """The guarantee between databases ``distance`` = g neighboring steps apart.
 
-    Privacy: (g epsilon, delta (e^{g epsilon} - 1)/(e^epsilon - 1)); g^2 rho. Refused where delta would reach 1.
+    Privacy: (g epsilon, delta (e^{g epsilon} - 1)/(e^epsilon - 1)); g^2 rho. InputError if delta would reach 1.
     Reference: Dwork, Roth, "The algorithmic foundations of differential privacy", Theorem 2.2, with its delta summed
       step by step; zCDP: Bun, Steinke, "Concentrated differential privacy", Proposition 1.9.
     """
@@ -45,7 +45,7 @@ def group(guarantee: Guarantee, distance: int) -> Guarantee:
     if delta >= 1:
         raise InputError(
             "distance", "one at which the total delta stays below 1", repr(distance),
-            f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP says nothing about groups this large",
+            f"({guarantee.epsilon:.6g}, {guarantee.delta:.6g})-DP gives no guarantee for groups this large",
         )  # fmt: skip
     return replace(
         guarantee, epsilon=distance * guarantee.epsilon, delta=delta, parts=(guarantee,), rounds=1,

@@ -1,8 +1,8 @@
-"""Standard mechanisms as the numerical accountants see them: an event, Renyi divergences, a privacy-loss law.
+"""Standard mechanisms for the numerical accountants: an event, Renyi divergences, a privacy-loss law.
 
-Sensitivity is defined here **under the stated relation**: it is how far apart the two neighbours' answers may lie.
-dp_accounting normalises its events to add/remove-one and doubles some of them, but not all, under REPLACE_ONE; events
-made here are therefore already normalised and must be given to its accountants under ADD_OR_REMOVE_ONE, except
+Sensitivity is defined **under the stated relation**: the largest distance between the two neighbors' answers.
+dp_accounting normalizes its events to add/remove-one and doubles some of them, but not all, under REPLACE_ONE. Events
+made here are already normalized and must be given to its accountants under ADD_OR_REMOVE_ONE, except
 randomized response, which exists only under REPLACE_ONE.
 """
 
@@ -23,7 +23,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
-if TYPE_CHECKING:  # two seconds to import, and needed where an event is composed only
+if TYPE_CHECKING:  # takes two seconds to import, needed only to compose events
     from dp_accounting import dp_event
 
 Atoms = tuple[np.ndarray, np.ndarray]
@@ -36,14 +36,14 @@ class Event(ABC):
 
     @abstractmethod
     def event(self) -> "dp_event.DpEvent":
-        """The dp_accounting event, normalised so that its sensitivity is 1 under add/remove-one."""
+        """The dp_accounting event, normalized so that its sensitivity is 1 under add/remove-one."""
 
     @abstractmethod
     def guarantee(self, delta: float) -> Guarantee:
-        """What one run spends on its own; ``delta`` matters to the Gaussian mechanism only."""
+        """The guarantee of a single run; only the Gaussian mechanism uses ``delta``."""
 
     def rdp(self, orders: np.ndarray) -> np.ndarray:
-        """Renyi divergences of the worst pair of neighbours, ``float64[m]``, at ``orders`` > 1."""
+        """Renyi divergences of the worst pair of neighbors, ``float64[m]``, at ``orders`` > 1."""
         from dp_accounting import privacy_accountant, rdp
 
         accountant = rdp.RdpAccountant(list(orders), privacy_accountant.NeighboringRelation.ADD_OR_REMOVE_ONE)
@@ -57,7 +57,7 @@ class Event(ABC):
 
     @abstractmethod
     def losses(self, step: float, rounds: int, floor: float) -> tuple[LossGrid, int]:
-        """The privacy-loss law, in one direction as in the other, and how often to compose it for ``rounds`` runs."""
+        """The privacy-loss law, equal in both directions, and how often to compose it for ``rounds`` runs."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class GaussianNoise(Event):
         return self.shift
 
     def losses(self, step: float, rounds: int, floor: float) -> tuple[LossGrid, int]:
-        """See ``Event``; all runs are one with a larger shift."""
+        """See ``Event``; all runs together are one run with a larger shift."""
         return grid_of_gaussian(self.shift * math.sqrt(rounds), step, floor), 1
 
 
@@ -194,9 +194,9 @@ class DiscreteLaplaceNoise(_Atoms):
 
 @dataclass(frozen=True)
 class RandomizedResponse(_Atoms):
-    """Each row reports one of ``outcomes`` >= 2 values, its own one e^epsilon times likelier than any other.
+    """Each row reports one of ``outcomes`` >= 2 values; the true one is e^epsilon times more likely than any other.
 
-    REPLACE_ONE only: under ADD_OR_REMOVE_ONE the number of reports gives the row away.
+    REPLACE_ONE only: under ADD_OR_REMOVE_ONE the number of reports reveals the row.
     """
 
     epsilon: float
@@ -237,7 +237,7 @@ class RandomizedResponse(_Atoms):
 class ExponentialSelection(_Atoms):
     """The exponential mechanism at ``epsilon`` > 0.
 
-    Its Renyi divergence is bounded by epsilon^2/8-zCDP; its loss law by that of any epsilon-private mechanism.
+    Its Renyi divergence is bounded by epsilon^2/8-zCDP, its loss law by that of any epsilon-private mechanism.
     """
 
     epsilon: float
@@ -247,7 +247,7 @@ class ExponentialSelection(_Atoms):
         checks.epsilon(self.epsilon)
 
     def event(self) -> "dp_event.DpEvent":
-        """dp_accounting's own event where this version has one, otherwise the zCDP event."""
+        """The dp_accounting event for it if the installed version has one, otherwise the zCDP event."""
         from dp_accounting import dp_event
 
         if hasattr(dp_event, "ExponentialMechanismDpEvent"):

@@ -1,4 +1,4 @@
-"""The Gaussian mechanism, exactly: any number of runs is one run with a larger mean shift."""
+"""Exact privacy of the Gaussian mechanism: any number of runs is equivalent to one run with a larger mean shift."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def gaussian_delta(shift: float, epsilon: float) -> float:
     """The exact delta(epsilon) of N(0, 1) against N(shift, 1); shift > 0, epsilon >= 0.
 
     With a = epsilon / shift - shift / 2 it is phi(a) times the integral of exp(-t^2 / 2 - a t) (1 - exp(-shift t)) over
-    t > 0, where nothing cancels: this is used for small shifts. Relative error below 1e-10.
+    t > 0, which has no cancellation and is used for small shifts. Relative error below 1e-10.
 
     Reference: Balle, Wang, "Improving the Gaussian mechanism for differential privacy", Theorem 8.
     """
@@ -28,7 +28,7 @@ def gaussian_delta(shift: float, epsilon: float) -> float:
     non_negative("epsilon", epsilon)
     if shift < 0.1:
         a = epsilon / shift - shift / 2
-        end = 45 / max(a, 4.5)  # the rest is a fraction of 1e-17
+        end = 45 / max(a, 4.5)  # the remainder is a fraction of 1e-17
         t = end / 2 * (1 + _NODES)
         terms = _WEIGHTS * np.exp(-t * t / 2 - a * t) * -np.expm1(-shift * t)
         return math.exp(-a * a / 2) * float(end / 2 * np.sum(terms)) / math.sqrt(2 * math.pi)
@@ -55,7 +55,7 @@ def gaussian_guarantee(
     """Gaussian noise of the given standard deviations on queries of one l2 sensitivity, composed exactly.
 
     Args:
-      sigmas: > 0, one a run.
+      sigmas: > 0, one per run.
       sensitivity: > 0, **under the stated relation**.
       delta: in (0, 1), of all runs.
       neighboring: the stated relation.

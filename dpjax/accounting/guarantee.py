@@ -1,4 +1,4 @@
-"""A privacy guarantee as a small tree: what spends how much, and why the parts add up to the whole."""
+"""A privacy guarantee as a small tree: the guarantee of each part, and the reason why the parts give the whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpjax.core.types import Neighboring, require_relation
 
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy of one algorithm, and where it comes from.
+    """(epsilon, delta)-differential privacy of one algorithm, and its derivation.
 
     Args:
       epsilon: in [0, inf).
@@ -22,11 +22,11 @@ class Guarantee:
       neighboring: the relation under which it holds.
       what: the algorithm, in a few words.
       why: how the parts compose, or what the mechanism is calibrated to.
-      parts: the guarantees that it is assembled from.
+      parts: the guarantees of the parts.
       rounds: how often each part runs.
       rho: if given, the algorithm is also rho-zCDP (delta does not apply to it).
       bounded_range: if given, the algorithm is also bounded-range with this parameter.
-      distance: the number of neighbouring steps between the two databases; 1 except for group privacy.
+      distance: the number of neighboring steps between the two databases; 1 except for group privacy.
       source: paper and theorem.
       contract: "ideal" (holds in real arithmetic) or "lattice" (integer output with an exact pmf).
     """
@@ -51,7 +51,7 @@ class Guarantee:
         if not 0 <= checks.number("delta", self.delta) < 1:
             raise InputError(
                 "delta", "a total in [0, 1)", repr(self.delta),
-                "this says nothing about privacy: use fewer rounds, or parts with a smaller delta",
+                "this is not a privacy guarantee: use fewer rounds, or parts with a smaller delta",
             )  # fmt: skip
         require_relation(self.neighboring)
         checks.integer("rounds", self.rounds, 1)
@@ -59,7 +59,7 @@ class Guarantee:
         checks.choice("contract", self.contract, ("ideal", "lattice"))
 
     def covers(self, other: Guarantee) -> bool:
-        """True if whatever satisfies ``other`` satisfies this one: nothing larger, and the same databases compared.
+        """True if ``other`` implies this (epsilon, delta): same relation, no smaller distance, nothing larger.
 
         ``False`` may also mean that the two are not comparable, as under different relations.
         """
@@ -91,7 +91,7 @@ class Guarantee:
         return entry | {name: value for name, value in optional.items() if value not in (None, "", [])}
 
     def __str__(self) -> str:
-        """The tree: one line a part, the reason for a sum above what it sums."""
+        """The tree: one line per part, with the reason for a sum above its parts."""
         return "\n".join(self._lines(1, None))
 
     def _lines(self, rounds: int, above: Neighboring | None) -> list[str]:
@@ -118,14 +118,14 @@ class Guarantee:
 
 
 def same_relation(parts: tuple[Guarantee, ...]) -> tuple[Neighboring, int]:
-    """The relation and distance that all parts share; refuses an empty or a mixed collection."""
+    """The relation and distance that all parts share; InputError for an empty or mixed collection."""
     if not parts:
         raise InputError("parts", "at least one guarantee", "none", "give the guarantees to compose")
     kinds = {(part.neighboring, part.distance) for part in parts}
     if len(kinds) > 1:
         given = "; ".join(f"{part.what}: {part.neighboring.value} at distance {part.distance}" for part in parts)
         raise InputError(
-            "parts", "one neighbouring relation and one distance", given,
+            "parts", "one neighboring relation and one distance", given,
             "convert with as_replace_one or group: a replaced row is one removed and one added",
         )  # fmt: skip
     return kinds.pop()
@@ -139,7 +139,7 @@ def same_contract(parts: tuple[Guarantee, ...]) -> str:
 def composition(
     parts: tuple[Guarantee, ...], rounds: int, epsilon: float, delta: float, what: str, why: str, source: str
 ) -> Guarantee:
-    """``rounds`` adaptive runs of each part, under their relation; zCDP parameters add, if every part states one."""
+    """``rounds`` adaptive runs of each part, under their relation; zCDP parameters add if every part states one."""
     relation, distance = same_relation(parts)
     rhos = [part.rho for part in parts if part.rho is not None]
     rho = rounds * math.fsum(rhos) if len(rhos) == len(parts) else None

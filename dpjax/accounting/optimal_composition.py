@@ -14,7 +14,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 _ULP = 4e-16
-"""Rounding of the losses themselves, which decides for deltas below it."""
+"""The rounding error of the losses, which dominates for smaller deltas."""
 
 
 def optimal_delta(epsilon0: float, rounds: int, epsilon: float) -> float:
@@ -63,7 +63,7 @@ def optimal_epsilon(epsilon0: float, rounds: int, slack: float) -> float:
 def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 0.0) -> float:
     """The largest epsilon0 for which ``rounds`` adaptive (epsilon0, delta0) runs are (epsilon, delta)-private.
 
-    Rounded down, so that the guarantee holds: at delta = 0 it is the largest float at most epsilon / rounds.
+    Rounded down, so that the guarantee holds; at delta = 0 it is the largest float that is at most epsilon / rounds.
 
     Args:
       epsilon: > 0, the target of all runs.
@@ -84,7 +84,7 @@ def optimal_epsilon0(epsilon: float, delta: float, rounds: int, delta0: float = 
             "delta0", f"1 - (1 - delta0)^{rounds} <= {delta}", repr(delta0),
             f"choose delta0 <= {-math.expm1(math.log1p(-delta) / rounds):.6g}",
         )  # fmt: skip
-    slack *= 1 - 2 * MARGIN  # so that optimal_epsilon, with its own margin, comes back within epsilon
+    slack *= 1 - 2 * MARGIN  # so that optimal_epsilon, which has its own margin, returns at most epsilon
     if slack == 0:
         return basic
     safe = epsilon * (1 - 8 * _ULP)
@@ -97,11 +97,11 @@ def optimal(part: Guarantee, rounds: int, slack: float, what: str = "optimal com
     Args:
       part: the guarantee of one run.
       rounds: k >= 1.
-      slack: in [0, 1), the delta added to what the parts' own deltas cost.
+      slack: in [0, 1), the delta in addition to the parts' own deltas.
       what: the name of the whole.
 
-    Privacy: (optimal_epsilon(epsilon0, k, slack), 1 - (1 - delta0)^k (1 - slack)); no bound that knows only
-      (epsilon0, delta0) is better.
+    Privacy: (optimal_epsilon(epsilon0, k, slack), 1 - (1 - delta0)^k (1 - slack)); optimal among bounds that use only
+      (epsilon0, delta0).
     Reference: Kairouz, Oh, Viswanath, Theorem 3.3.
     """
     checks.integer("rounds", rounds, 1)
@@ -113,7 +113,7 @@ def optimal(part: Guarantee, rounds: int, slack: float, what: str = "optimal com
 
 
 def _losses(epsilon0: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log-mass and loss of the outcomes with i truths of ``rounds``, loss positive, largest first."""
+    """Log-mass and loss of the outcomes with i truthful answers of ``rounds``, positive losses only, largest first."""
     truths = np.arange(rounds, rounds // 2, -1, dtype=np.float64)
     log_count = gammaln(rounds + 1) - (gammaln(truths + 1) + gammaln(rounds - truths + 1))
     log_truth = -math.log1p(math.exp(-epsilon0))

@@ -1,8 +1,8 @@
-"""Reorder-slice-compute: many mechanisms, each on its own slice of the data, at a price that need not grow with them.
+"""Reorder-slice-compute: many mechanisms, each on its own slice of the data, at a cost independent of their number.
 
-In every round the rows that are left are put in a public order, the first m + g of them, g geometric, are cut off, and
-a mechanism reads this slice, then or later. One added row moves between the two worlds' slices only until the geometric
-length absorbs it, so few slices differ.
+In every round the remaining rows are sorted in a public order, the first m + g of them, g geometric, are cut off, and
+a mechanism reads this slice, immediately or later. An added row changes the slices only until the geometric
+length absorbs the difference, so few slices differ.
 """
 
 import math
@@ -18,9 +18,9 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
 _SUMMED = 4096
-"""Chains up to this long are summed term by term; the bound for any number of rounds is used beyond."""
+"""Longer chains use the bound for any number of rounds; shorter ones are summed term by term."""
 _ULP = 1e-15
-"""Rounding of the losses themselves, which decides where delta falls to 0 at the largest loss."""
+"""The rounding error of the losses, which matters where delta falls to 0, at the largest loss."""
 _SOURCE = "Cohen, Lyu, Nelson, Sarlos, Stemmer, reorder-slice-compute; proof and constants our own"
 
 
@@ -32,30 +32,19 @@ def slices_delta(
     Args:
       epsilon: >= 0, of the transcript.
       length_epsilon: e_g > 0 of the slice lengths m + g, P[g >= k] = exp(-e_g k); m >= 1 is public.
-      epsilon0: e_A > 0, what all mechanisms that read one slice spend together on it under ADD_OR_REMOVE_ONE.
-      delta0: delta_A in [0, 1), likewise; a mechanism that reads several slices at once, charged to each of them, must
-        be pure, and with delta0 > 0 one mechanism reads a slice.
+      epsilon0: e_A > 0, the total epsilon of all mechanisms that read one slice, under ADD_OR_REMOVE_ONE.
+      delta0: delta_A in [0, 1), likewise. A mechanism that reads several slices at once is charged to each of them and
+        must be pure; with delta0 > 0 each slice is read by one mechanism.
       rounds: tau >= 1, the number of slices, or None for any number.
 
     Returns:
       max(A, B) + (1 + h (1 + e^{e_A})) delta0, at most 1, where s = 1 / (1 + e^{-e_g}), h = e^{e_g} (1 - s^tau), and A
       is the mean of (1 - e^{epsilon - X})_+, X = J (e_g + 2 e_A) + (e_A - e_g)_+ and P[J] = (1 - s) s^J; B the same for
-      X = J (2 e_A - e_g)_+ + e_g + e_A and P[J] = s (1 - s)^J. With J = tau identities nothing is absorbed: the
-      last summand of X falls away. Nothing is truncated: the series are geometric.
+      X = J (2 e_A - e_g)_+ + e_g + e_A and P[J] = s (1 - s)^J. With J = tau identities there is no absorption: the
+      last summand of X is 0. Nothing is truncated: the series are geometric.
 
-    Proof. One world has a row x more. While it has, call a round a hit if the slice there reaches x's place in the
-    order. Let q = e^{-e_g}; at a hit the excess i >= 0 has probability (1 - q) q^i in both worlds. Label a hit, in the
-    larger world "identity" with probability q^i and in the smaller one with q^{i+1}, otherwise "absorb". Given identity
-    the excesses have the same law, and slices of equal length differ by one replaced row, one extra row stays (where
-    all rows are taken, they differ by x and nothing stays). Given absorb, the larger world's excess is one more than
-    the other's, its slice is the other's with x, and the rests are equal from then on. The larger world says identity
-    with probability s, the smaller with 1 - s (``response_masses``): randomized response at e_g. So the log-ratio of
-    larger to smaller is at most e_g + 2 e_A for an identity, e_A - e_g for absorption and 0 otherwise; J identities are
-    no more likely than geometric, hits that never come only lower X, and (1 - e^{epsilon - X})_+ grows with X. That is
-    A; the other direction is B. A part with delta0 loses at most delta0 when a row is added and (1 + e^{e_A}) delta0
-    when one is replaced; there is at most one absorption, and h identities on average. The order may depend on earlier
-    outputs; it must be adjacency preserving, beyond the first m rows and for these as a set. A slice longer than the
-    rows left is all of them.
+    The order may depend on earlier outputs; it must preserve adjacency, beyond the first m rows and for these as a set.
+    A slice longer than the remaining rows has all of them. Proof: docs/proofs/slices.md.
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer, "Optimal differentially private learning of thresholds and
       quasi-concave optimization", the reorder-slice-compute theorem (O(e0 ln(1/delta)), delta + 2 tau delta0).
@@ -72,7 +61,7 @@ def slices_epsilon(
     """The smallest epsilon with ``slices_delta(epsilon, ...) <= delta``, rounded up.
 
     Args:
-      delta: in [0, 1), more than what the mechanisms' own delta0 come to; 0 needs ``rounds``.
+      delta: in [0, 1), more than the total of the mechanisms' own delta0; 0 needs ``rounds``.
       length_epsilon, epsilon0, delta0, rounds: see ``slices_delta``.
     """
     checks.delta(delta, positive_for=None if rounds else "an unlimited number of slices")
@@ -99,7 +88,7 @@ def slices_rate(epsilon: float, delta: float, rounds: int | None = None) -> floa
 
     Args:
       epsilon: > 0, of the transcript.
-      delta: in [0, 1); 0 needs ``rounds`` and gives epsilon / (3 tau), which few slices hardly exceed at any delta.
+      delta: in [0, 1); 0 needs ``rounds`` and gives epsilon / (3 tau), close to the best at any delta for few slices.
       rounds: see ``slices_delta``.
     """
     checks.epsilon(epsilon)
@@ -124,11 +113,11 @@ def slices(
     Args:
       part: under ADD_OR_REMOVE_ONE, with epsilon > 0; see ``slices_delta`` for a part that reads several slices.
       length_epsilon: > 0, of the geometric slice lengths.
-      slack: in [0, 1), delta beyond what the parts spend; 0 needs ``rounds``.
+      slack: in [0, 1), delta in addition to that of the parts; 0 needs ``rounds``.
       rounds: the number of slices, or None for any number.
       what: the name of the whole.
 
-    Privacy: (slices_epsilon(slack, ...), slack + the parts' share), under ADD_OR_REMOVE_ONE.
+    Privacy: (slices_epsilon(slack, ...), slack + the parts' total delta), under ADD_OR_REMOVE_ONE.
     """
     if part.neighboring is not Neighboring.ADD_OR_REMOVE_ONE or part.distance != 1:
         raise InputError(
@@ -145,10 +134,10 @@ def slices(
 def response_masses(length_epsilon: float, excesses: int) -> np.ndarray:
     """The joint law of label and excess at a hit: ``float64[2, 2, excesses]``, indexed [world, label, excess].
 
-    World 1 is the larger one, label 1 is "identity". Each row sums to randomized response at ``length_epsilon`` as
+    World 1 is the larger database, label 1 is "identity". Each row sums to randomized response at ``length_epsilon`` as
     ``excesses`` grows: identity has probability 1 / (1 + e^{-e_g}) in world 1 and the rest in world 0, and the ratio of
-    the worlds is e^{e_g} at every identity, e^{-e_g} at every absorption. An absorption's excess is world 0's, that of
-    world 1 is one more.
+    the worlds is e^{e_g} at every identity, e^{-e_g} at every absorption. At an absorption the index is world 0's
+    excess; that of world 1 is one more.
     """
     checks.epsilon(length_epsilon, "length_epsilon")
     excess = np.arange(checks.integer("excesses", excesses, 1), dtype=np.float64)
@@ -182,7 +171,7 @@ def _chain_delta(epsilon: float, log_odds: float, step: float, last: float, roun
         end = -math.exp(log_go * rounds) * math.expm1(min(0.0, epsilon - step * rounds))
         return math.fsum([*terms.tolist(), end])
     # The sum over J >= first of (1 - s) s^J (1 - e^{epsilon - X}) is s^first (y + 1 - e^{-x}) / (1 + y), where
-    # x >= 0 is the first X - epsilon and y = s / (1 - s) x (1 - e^{-step}); no difference of near numbers is left.
+    # x >= 0 is the first X - epsilon and y = s / (1 - s) x (1 - e^{-step}); there is no cancellation.
     beyond = max(0.0, step * first + last - epsilon)
     odds = -math.exp(min(log_odds, 700.0)) * math.expm1(-step)
     return math.exp(log_go * first) * (odds - math.expm1(-beyond)) / (1 + odds)
@@ -197,7 +186,7 @@ def _largest_losses(length_epsilon: float, epsilon0: float, rounds: int) -> tupl
 
 
 def _spent(length_epsilon: float, epsilon0: float, delta0: float, rounds: int | None) -> float:
-    """What the parts' own delta0 come to."""
+    """The total delta of the parts' own delta0."""
     if delta0 == 0:
         return 0.0
     log_go = -softplus(-length_epsilon)

@@ -1,4 +1,4 @@
-"""How a budget is divided among k adaptive runs, and what k runs spend: one formula for each composition."""
+"""The split of a budget among k adaptive runs, and the total of k runs: one formula for each composition theorem."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ COMPOSITIONS = ("basic", "advanced", "optimal", "zcdp")
 
 @dataclass(frozen=True)
 class Split:
-    """What one run may spend, and the delta that the composition takes."""
+    """The budget of one run, and the delta of the composition theorem."""
 
     epsilon: float
     delta: float
@@ -28,23 +28,23 @@ class Split:
 
 
 def require_composition(composition: str, spends: Spends) -> None:
-    """Refuses an unknown composition, and zCDP for runs that spend delta: nothing is known of their concentration."""
+    """InputError for an unknown composition, and for zCDP of runs that spend delta, for which it is not defined."""
     checks.choice("composition", composition, COMPOSITIONS)
     if composition == "zcdp" and spends == "approximate":
         raise InputError(
-            "composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "take optimal"
+            "composition", "basic, advanced or optimal for runs that spend delta", "zcdp", "use optimal"
         )  # fmt: skip
 
 
 def split(epsilon: float, delta: float, rounds: int, composition: str, spends: Spends) -> Split:
-    """The largest (epsilon0, delta0) of one run with which `composed` stays within (epsilon, delta).
+    """The largest (epsilon0, delta0) of one run for which `composed` stays within (epsilon, delta).
 
     Args:
       epsilon: > 0. delta: in [0, 1). rounds: k >= 1.
       composition: "basic"; "advanced" (tight Dwork, Rothblum, Vadhan); "optimal" (Kairouz, Oh, Viswanath); "zcdp".
-      spends: of one run. Runs that spend delta get half of it, in equal parts, where the composition takes the rest.
+      spends: of one run. Runs that spend delta get half of it, in equal parts, if the composition takes the other half.
 
-    Returns: basic composition's division where the composition leaves less, and where delta is 0 in float32.
+    Returns: basic composition's split if the composition gives a smaller one, and if delta is 0 in float32.
     """
     require_composition(composition, spends)
     checks.epsilon(epsilon)
@@ -53,7 +53,7 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
     plain = Split(
         optimal_epsilon0(epsilon, 0.0, rounds), part_of(delta, rounds) if spends == "approximate" else 0.0, 0.0
     )
-    slack = float(down(delta / 2 if spends == "approximate" else delta))  # as a plan keeps it: 1e-46 is 0
+    slack = float(down(delta / 2 if spends == "approximate" else delta))  # float32, as in a plan: 1e-46 becomes 0
     if composition == "basic" or rounds == 1 or slack == 0:
         return plain
     if composition == "advanced":
@@ -69,20 +69,20 @@ def split(epsilon: float, delta: float, rounds: int, composition: str, spends: S
         return plain
     if spends != "approximate":
         return Split(most, 0.0, slack)
-    own = -math.expm1((math.log1p(-delta) - math.log1p(-slack)) / rounds)  # `joint_delta` inverted
+    own = -math.expm1((math.log1p(-delta) - math.log1p(-slack)) / rounds)  # inverse of `joint_delta`
     return Split(most, own * (1 - 1e-12), slack)
 
 
 @lru_cache(maxsize=1024)
 def best_split(epsilon: float, delta: float, rounds: int, spends: Spends) -> tuple[Split, str]:
-    """The division with the largest epsilon0 of one run, and its composition's name."""
+    """The split with the largest epsilon0 of one run, and the name of its composition."""
     names = [name for name in COMPOSITIONS if name != "zcdp" or spends != "approximate"]
     found = [(split(epsilon, delta, rounds, name, spends), name) for name in names]
     return max(found, key=lambda entry: entry[0].epsilon)
 
 
 def composed(part: Guarantee, rounds: int, slack: float, composition: str, what: str) -> Guarantee:
-    """``rounds`` runs of ``part``: by the named theorem with ``slack`` or, where that is less, by adding up."""
+    """``rounds`` runs of ``part``: by the named theorem with ``slack`` or, if that is smaller, by basic composition."""
     if composition == "basic" or rounds == 1 or slack == 0:
         return basic((part,), what, rounds=rounds)
     if composition == "advanced":
@@ -91,13 +91,13 @@ def composed(part: Guarantee, rounds: int, slack: float, composition: str, what:
         whole = optimal(part, rounds, slack, what=what)
     else:
         whole = zcdp((part,), slack, rounds, what=what)
-    if rounds * part.delta > whole.delta:  # deltas that add up to 1 say nothing
+    if rounds * part.delta > whole.delta:  # a total delta of 1 is no guarantee
         return whole
     plain = basic((part,), what, rounds=rounds)
     return plain if plain.epsilon <= whole.epsilon and plain.delta <= whole.delta else whole
 
 
 def least_composed(part: Guarantee, rounds: int, slack: float, what: str) -> Guarantee:
-    """`composed` by the theorem that gives the least epsilon, as `best_split` divides."""
+    """`composed` by the theorem with the smallest epsilon; matches `best_split`."""
     names = [name for name in COMPOSITIONS if name != "zcdp" or part.delta == 0]
     return min((composed(part, rounds, slack, name, what) for name in names), key=lambda whole: whole.epsilon)

@@ -17,7 +17,7 @@ _CONNECT = "Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, Section 3"
 
 
 def by_rdp(runs: Runs, delta: float, what: str = "RDP composition") -> Guarantee:
-    """Adaptive composition of events by Renyi divergences, converted once at the order that serves delta best.
+    """Adaptive composition of events by Renyi divergences, converted once, at the best order for delta.
 
     Args:
       runs: pairs (event, how often it runs).
@@ -25,7 +25,7 @@ def by_rdp(runs: Runs, delta: float, what: str = "RDP composition") -> Guarantee
       what: the name of the whole.
 
     Privacy: the minimum over orders alpha of r(alpha) + ln(1 - 1/alpha) - ln(alpha delta)/(alpha - 1); order infinity,
-      basic composition, is included where every part is pure.
+      basic composition, is included if every part is pure.
     Reference: Mironov, "Renyi differential privacy", Proposition 1; Canonne, Kamath, Steinke, Proposition 12.
     """
     parts = _parts(runs, delta)
@@ -47,9 +47,9 @@ def by_pld(runs: Runs, delta: float, step: float | None = None, what: str = "PLD
 
     Args:
       runs: pairs (event, how often it runs).
-      delta: in (0, 1), of the whole; however small, the error stays relative.
+      delta: in (0, 1), of the whole; the error is relative for every delta.
       step: of the loss grid; by default about 1/1000 of one run's loss, coarser for very many runs. The excess in
-        epsilon is of second order in it.
+        epsilon is of second order in the step.
       what: the name of the whole.
 
     Privacy: the smallest epsilon whose hockey-stick divergence is at most delta; never above basic composition.
@@ -85,7 +85,7 @@ def _whole(
 
 
 def _step(runs: Runs) -> float:
-    """Fine against one run's loss, coarse enough for about 2^20 points, and a divisor of the largest loss."""
+    """Fine relative to one run's loss, coarse enough for about 2^20 points, and a divisor of the largest loss."""
     scales = [event.loss_scale for event, _ in runs]
     spread = math.hypot(*(scale * math.sqrt(count) for scale, (_, count) in zip(scales, runs, strict=True)))
     step = max(min(scales) * 2.0**-10, spread * 2.0**-15)

@@ -22,7 +22,7 @@ def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float)
     Args:
       epsilon: >= 0, of the base algorithm on m rows.
       delta: in [0, 1), of the base algorithm.
-      draws: m >= 1; no relation to the number of rows is needed.
+      draws: m >= 1; may exceed the number of rows.
       mass: a in [0, 1], see ``special_mass``; 1/n for uniform draws from n rows.
 
     Returns:
@@ -42,10 +42,10 @@ def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float)
 
 
 def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
-    """The largest (epsilon, delta) of a base algorithm whose ``draws`` uniform draws stay within (epsilon, delta).
+    """The largest (epsilon, delta) of a base algorithm for which ``draws`` uniform draws stay within (epsilon, delta).
 
-    `with_replacement_pair` inverted at mass 1 / rows: ln(1 + n (e^{epsilon/m} - 1)), and delta in proportion, at most
-    1/2. Both leave 1e-12 for rounding. It grows with the rows: what is private at n rows is so at more.
+    The inverse of `with_replacement_pair` at mass 1 / rows: ln(1 + n (e^{epsilon/m} - 1)), and delta in proportion, at
+    most 1/2. Both are reduced by 1e-12 for rounding. It grows with the rows: what is private at n rows is so at more.
 
     Args:
       epsilon: > 0, of the whole. delta: in [0, 1), of the whole. draws: m >= 1. rows: n >= 1.
@@ -59,7 +59,7 @@ def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -
 
 
 def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, index: int | None = None) -> float:
-    """The probability a that one weighted draw tells two neighbours apart: 1 - sum over i != i0 of min(mu_i, mu'_i).
+    """The probability a that one weighted draw distinguishes two neighbors: 1 - sum over i != i0 of min(mu_i, mu'_i).
 
     Args:
       weights: ``float64[n]``, >= 0, summing to 1: the row probabilities on D.
@@ -69,7 +69,7 @@ def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, ind
     first = _probabilities("weights", weights)
     second = first if other_weights is None else _probabilities("other_weights", other_weights)
     if first.shape != second.shape:
-        raise InputError("other_weights", f"{first.size} weights", f"{second.size}", "neighbours have equal size")
+        raise InputError("other_weights", f"{first.size} weights", f"{second.size}", "neighbors have equal size")
     common = np.minimum(first, second)
     rest = math.fsum(np.maximum(first - second, 0.0))
     if index is None:
@@ -80,8 +80,8 @@ def special_mass(weights: ArrayLike, other_weights: ArrayLike | None = None, ind
 def without_replacement_pair(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
     """(epsilon, delta) of a REPLACE_ONE-private algorithm on a uniform m-subset of n rows, in random order.
 
-    **Rows kept in the order of the database break this, unless the algorithm ignores order**: the proof swaps the
-    replaced row for another one in its place, and with sorted rows that moves all rows between.
+    **Rows kept in the order of the database break this, unless the algorithm ignores order**: the proof exchanges the
+    replaced row for another one in its position, and with sorted rows that moves all rows between.
 
     Args:
       epsilon: >= 0, of the base algorithm on m rows.
@@ -118,7 +118,7 @@ def secrecy_pair(epsilon: float, delta: float, draws: int, rows: int, form: str 
       draws: n, the sample that the base algorithm reads.
       rows: m >= 2n, the database.
       form: "corrected": 6 epsilon n/m and 4 e^{6 epsilon n/m} (n/m) delta, implied by ``with_replacement_pair``.
-        "printed": the same with m/n, the ratio upside down; true but larger than what the base already spends.
+        "printed": the same with m/n, the inverse ratio; true, but larger than the base's own guarantee.
     """
     _base(epsilon, delta)
     if not 0 < epsilon <= 1:
@@ -144,7 +144,7 @@ def with_replacement(base: Guarantee, draws: int, rows: int | None = None, mass:
         mass = 1 / checks.integer("rows", rows, 1)
     return _amplified(
         base, Neighboring.REPLACE_ONE, lambda e, d: with_replacement_pair(e, d, draws, mass),
-        f"{draws} draws with replacement, each tells the neighbours apart with probability {mass:.6g}",
+        f"{draws} draws with replacement, each tells the neighbors apart with probability {mass:.6g}",
         "Chebyshev's sum inequality over the number of special draws",
     )  # fmt: skip
 
@@ -193,7 +193,7 @@ def _amplified(base: Guarantee, relation: Neighboring, pair: Callable[[float, fl
     epsilon, delta = pair(base.epsilon, base.delta)
     if delta >= 1:
         raise InputError(
-            "delta", "an amplified delta below 1", f"{delta:.6g}", "this says nothing: draw fewer rows",
+            "delta", "an amplified delta below 1", f"{delta:.6g}", "this is not a privacy guarantee: draw fewer rows",
         )  # fmt: skip
     return Guarantee(
         epsilon, delta, relation, f"subsampled {base.what}", f"subsampling: {why}", (base,),

@@ -1,4 +1,4 @@
-"""Zero-concentrated privacy: the cheap and nearly tight accountant of many exponential mechanisms.
+"""Zero-concentrated DP: a simple and nearly tight accountant for compositions of many exponential mechanisms.
 
 A mechanism is rho-zCDP if its Renyi divergence of every order alpha > 1 is at most alpha rho. Rhos add.
 """
@@ -38,7 +38,7 @@ def pure_rho(epsilon: float, form: str = "tight") -> float:
 def bounded_range_rho(epsilon: float) -> float:
     """The zCDP parameter of an epsilon-bounded-range mechanism, such as the exponential mechanism at epsilon.
 
-    epsilon^2 / 8, or ``pure_rho`` where that is smaller (epsilon above 8).
+    epsilon^2 / 8, or ``pure_rho`` if that is smaller (epsilon above 8).
     Reference: Cesar, Rogers, "Bounding, concentrating, and truncating", Section 3; Rogers, Steinke, "A better privacy
       analysis of the exponential mechanism".
     """
@@ -96,7 +96,7 @@ def zcdp_delta(rho: float, epsilon: float, form: str = "optimal") -> float:
     low, high = -(3 * rho + 1), max(0.0, math.log(epsilon + 1) - math.log(2 * rho))
     for _ in range(100):
         middle = 0.5 * (low + high)
-        settled = middle in (low, high)  # no float lies between them
+        settled = middle in (low, high)  # no float lies between low and high
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
         if settled:
             break
@@ -120,7 +120,7 @@ def zcdp_epsilon(rho: float, delta: float, form: str = "optimal") -> float:
     return _optimal_epsilon(float(rho), float(delta), closed)
 
 
-@lru_cache(4096)  # a plan, and then its guarantee, ask for the same
+@lru_cache(4096)  # a plan and its guarantee request the same value
 def _optimal_epsilon(rho: float, delta: float, closed: float) -> float:
     return smallest(lambda epsilon: zcdp_delta(rho, epsilon) <= delta * (1 - MARGIN), closed * (1 + MARGIN))
 
@@ -147,7 +147,7 @@ def exponential_epsilon0(epsilon: float, delta: float, rounds: int, form: str = 
       epsilon: > 0, of all rounds.
       delta: in (0, 1), of all rounds.
       rounds: k >= 1; for a few rounds ``optimal_epsilon0`` is larger, and calibrate(..., "exponential") takes the best.
-      form: which conversion gives rho, "optimal" or "closed".
+      form: the conversion that gives rho, "optimal" or "closed".
     """
     checks.integer("rounds", rounds, 1)
     return math.sqrt(8 * zcdp_rho(epsilon, delta, form) / rounds) * (1 - 1e-15)
@@ -156,7 +156,7 @@ def exponential_epsilon0(epsilon: float, delta: float, rounds: int, form: str = 
 def zcdp(
     parts: Sequence[Guarantee], delta: float, rounds: int = 1, form: str = "optimal", what: str = "zCDP composition"
 ) -> Guarantee:
-    """All parts, each ``rounds`` times, chosen adaptively, converted to (epsilon, delta) once at the end.
+    """All parts, each run ``rounds`` times, chosen adaptively, converted to (epsilon, delta) once at the end.
 
     Args:
       parts: each zCDP, bounded-range or pure, see ``rho_of``.

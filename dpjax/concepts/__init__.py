@@ -1,4 +1,4 @@
-"""What is learned, and the distributions that examples come from."""
+"""Concept classes, and the distributions that examples come from."""
 
 from . import distributions as distributions
 from .cube import Cube as Cube

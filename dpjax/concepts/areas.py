@@ -1,6 +1,6 @@
-"""Polygons and unions of triangles as shapes of the plane, and the exact areas on which two of them differ.
+"""Polygons and unions of triangles as shapes of the plane, and the exact area of the difference of two of them.
 
-Needs shapely, the extra `geo`, which is imported only when something is asked.
+Needs shapely, the extra `geo`, which is imported on first use.
 """
 
 from typing import Any
@@ -16,13 +16,13 @@ from dpjax.core.checks import InputError
 Geometry = Any
 """A shapely geometry; its coordinates are those of the grid."""
 Box = tuple[float, float, float, float]
-"""x0, y0, x1, y1: where the points (0, 0) and (d, d) of the grid are in a person's coordinates."""
+"""x0, y0, x1, y1: the user's coordinates of the grid points (0, 0) and (d, d)."""
 
 _FINE = 2.0**-36
 
 
 def shapely_module() -> Any:
-    """shapely, or InputError where it is not installed."""
+    """shapely, or InputError if it is not installed."""
     try:
         import shapely
     except ImportError as error:
@@ -36,15 +36,15 @@ def pieces(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> np.ndar
     """Host: (a, b, c) of every halfplane a x + b y <= c, ``float64[p, e, 3]``, of one concept.
 
     The concept is the union of p intersections of e halfplanes: p = 1 for a convex polygon, e = 3 for a union of
-    triangles. Coordinates are those of the grid; lines are in the order in which they were found.
+    triangles. Coordinates are those of the grid; lines are in the order in which the learner found them.
     """
     return concepts.halfplanes(hypothesis.concept[0])
 
 
 def region(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> Geometry:
-    """What one concept holds of the square [0, d]^2, as a shapely geometry: empty, a polygon or several of them.
+    """The part of the square [0, d]^2 in one concept, as a shapely geometry: empty, a polygon or several of them.
 
-    Corners are rounded to 2**-36 d, so that edges which triangles share leave neither slits nor corners.
+    Corners are rounded to 2**-36 d, so that shared edges of triangles leave neither slits nor extra corners.
     """
     shapely = shapely_module()
     if hypothesis.concept.shape[0] != 1:
@@ -59,11 +59,11 @@ def region(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis) -> Geometr
 
 
 def area_error(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis, truth: Hypothesis | Geometry) -> float:
-    """The share of the square [0, d]^2 on which a concept and the truth differ, exactly.
+    """The fraction of the square [0, d]^2 on which a concept and the truth differ, exactly.
 
-    truth: another concept of the class, or a valid Polygon or MultiPolygon of shapely, of which the part inside the
-    square counts. This is the error under the uniform law on the square; under that on the points of the grid it is
-    another by at most about the length of both boundaries over d^2.
+    truth: another concept of the class, or a valid Polygon or MultiPolygon of shapely, clipped to the square. This is
+    the error under the uniform law on the square; the error under the uniform law on the grid points differs from it by
+    at most about the length of both boundaries over d^2.
     """
     shapely = shapely_module()
     d, other = concepts.d, region(concepts, truth) if isinstance(truth, Hypothesis) else truth
@@ -77,13 +77,13 @@ def area_error(concepts: ConvexPolygons | Unions, hypothesis: Hypothesis, truth:
 
 
 def rings(geometry: Geometry) -> list[np.ndarray]:
-    """The closed boundaries of a shapely geometry's polygons, holes among them, ``float64[corners + 1, 2]`` each."""
+    """The closed boundaries of a shapely geometry's polygons, including holes, ``float64[corners + 1, 2]`` each."""
     shapely = shapely_module()
     polygons = [part for part in shapely.get_parts(geometry) if part.geom_type == "Polygon" and not part.is_empty]
     return [np.asarray(ring.coords)[:, :2] for part in polygons for ring in (part.exterior, *part.interiors)]
 
 
 def placed(points: Any, d: int, box: Box) -> np.ndarray:
-    """Points of the grid in a person's coordinates, ``float64[..., 2]``."""
+    """Grid points in the user's coordinates, ``float64[..., 2]``."""
     x0, y0, x1, y1 = box
     return np.array([x0, y0]) + np.asarray(points, np.float64) * np.array([x1 - x0, y1 - y0]) / d

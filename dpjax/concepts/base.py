@@ -1,4 +1,4 @@
-"""What a concept class is: a frozen dataclass, static, equal by value."""
+"""The interface of concept classes: a frozen dataclass, static, equal by value."""
 
 from typing import Any, Protocol
 
@@ -9,15 +9,15 @@ from dpjax.mechanisms.intervals import Pieces
 
 
 class ConceptClass(Protocol):
-    """A class over a domain, whose concepts are numbers or words of bits, ``uint32[..., limbs]``."""
+    """A class over a domain whose concepts are represented by numbers or bit strings, ``uint32[..., limbs]``."""
 
     @property
     def domain(self) -> Any:
-        """Its elements: with ``size``, ``limbs`` and ``encode``."""
+        """The domain: has ``size``, ``limbs`` and ``encode``."""
 
     @property
     def size(self) -> int:
-        """How many concepts there are."""
+        """The number of concepts."""
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """Labels ``bool[..., k]`` of elements."""
@@ -27,21 +27,21 @@ class ConceptClass(Protocol):
 
 
 class Described(ConceptClass, Protocol):
-    """A class that says in words what a hypothesis is; figures, trials and tables use it where it is there.
+    """A class that describes hypotheses in words; figures, trials and tables use this if present.
 
-    A class over a line whose concepts are intervals may take ``describe(hypothesis, rule=...)``, a `hypothesis.Rule`:
-    tables then give the sentence in the units of their columns.
+    A class over a line whose concepts are intervals may accept ``describe(hypothesis, rule=...)``, a `hypothesis.Rule`:
+    tables then write the sentence in the units of their columns.
     """
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
 
     def targets(self, count: int) -> Any:
-        """Host: at most ``count`` concepts, encoded, that a `Task` draws its targets from if none are given."""
+        """Host: at most ``count`` concepts, encoded, from which a `Task` draws its targets if none are given."""
 
 
 class InPieces(ConceptClass, Protocol):
-    """A class whose concepts can be listed by their errors on a sample, piece by piece."""
+    """A class that can list its concepts by their errors on a sample, as cells of equal error."""
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Pieces of concepts of equal error on one column of labels."""
+        """The cells of concepts of equal error on one column of labels."""

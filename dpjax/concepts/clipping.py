@@ -1,11 +1,11 @@
-"""Convex polygons cut by halfplanes, on the host."""
+"""Clipping convex polygons by halfplanes, on the host."""
 
 from typing import Any
 
 import numpy as np
 
 Corner = tuple[float, float]
-_MARGIN = 2.0**-40  # far above the errors of float64, relative to the terms of a x + b y - c
+_MARGIN = 2.0**-40  # far above the rounding errors of float64, relative to the terms of a x + b y - c
 
 
 def square(side: float) -> list[Corner]:
@@ -14,9 +14,9 @@ def square(side: float) -> list[Corner]:
 
 
 def clipped(corners: list[Corner], normals: Any, offsets: Any) -> list[Corner]:
-    """Corners of the part of a convex polygon where a x + b y <= c for every normal (a, b) and offset c.
+    """The corners of the part of a convex polygon where a x + b y <= c for every normal (a, b) and offset c.
 
-    Fewer than 3 where nothing, a point or a segment is left.
+    Fewer than 3 corners if the part is empty, a point or a segment.
 
     Reference: Sutherland and Hodgman 1974, "Reentrant polygon clipping".
     """
@@ -34,19 +34,19 @@ def clipped(corners: list[Corner], normals: Any, offsets: Any) -> list[Corner]:
 
 
 def area(corners: list[Corner]) -> float:
-    """Of a simple polygon."""
+    """The area of a simple polygon."""
     pairs = zip(corners, corners[1:] + corners[:1], strict=True)
     return 0.5 * abs(sum(x * v - u * y for (x, y), (u, v) in pairs))
 
 
 def crosses(side: float, line: Any) -> bool:
-    """Whether the halfplane a x + b y <= c, ``line`` = (a, b, c), leaves out any of [0, side]^2; True in doubt."""
+    """Whether the halfplane a x + b y <= c, ``line`` = (a, b, c), excludes part of [0, side]^2; True if uncertain."""
     a, b, c = map(float, line)
     return max(a * x + b * y for x, y in square(side)) > c - float(_margins(side, np.array([[a, b, c]]))[0])
 
 
 def meets(side: float, lines: Any) -> bool:
-    """Whether the halfplanes a x + b y <= c, ``float64[e, 3]``, share any of [0, side]^2; True in doubt."""
+    """Whether the halfplanes a x + b y <= c, ``float64[e, 3]``, and [0, side]^2 intersect; True if uncertain."""
     return len(clipped(square(side), lines[:, :2], lines[:, 2] + _margins(side, lines))) >= 3
 
 

@@ -34,7 +34,7 @@ class Cube:
         return -(-self.dimension // 32)
 
     def encode(self, values) -> np.ndarray:
-        """Host: whole numbers in [0, 2**d) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
+        """Host: integers in [0, 2**d) -> ``uint32[..., limbs]``. Raises InputError for a value outside."""
         whole = np.asarray(values, dtype=object)
         for value in whole.reshape(-1):
             if not 0 <= value < self.size or int(value) != value:
@@ -42,13 +42,13 @@ class Cube:
         return wide.pack(whole, self.limbs)
 
     def decode(self, elements) -> np.ndarray:
-        """Host: ``uint32[..., limbs]`` -> whole numbers, ``object[...]``."""
+        """Host: ``uint32[..., limbs]`` -> integers, ``object[...]``."""
         return wide.unpack(elements)
 
 
 @dataclass(frozen=True)
 class OnCube:
-    """What classes over {0, 1}^d share, d in [1, 4096]."""
+    """Base class of concept classes over {0, 1}^d, d in [1, 4096]."""
 
     dimension: int
 
@@ -61,7 +61,7 @@ class OnCube:
         return Cube(self.dimension)
 
     def check_listed(self, most: int, what: str, advice: str) -> None:
-        """Refuses to list all concepts of more than ``most`` coordinates."""
+        """InputError for more than ``most`` coordinates, too many to list all concepts."""
         if self.dimension > most:
             raise InputError("dimension", f"at most {most}, as all {what} are listed", str(self.dimension), advice)
 
@@ -69,7 +69,7 @@ class OnCube:
 @register_dataclass
 @dataclass(frozen=True)
 class UniformCube:
-    """Every element of {0, 1}^d alike. Errors are in units of 2**-64."""
+    """The uniform distribution over {0, 1}^d. Errors are in units of 2**-64."""
 
     dimension: int = field(metadata={"static": True})
 
@@ -82,11 +82,11 @@ class UniformCube:
         return 2**64
 
     def misfit(self, domain: Any) -> str | None:
-        """Why it is not over the domain, if it is not."""
+        """None, or the reason why the distribution is not over the domain."""
         return None if domain == Cube(self.dimension) else f"one over {Cube(self.dimension)}"
 
     def draw(self, key: Array, count: int) -> Array:
-        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
+        """``uint32[count, limbs]`` independent elements; element i does not depend on ``count``."""
         limbs = Cube(self.dimension).limbs
         high, low = random.words(key, (count, -(-limbs // 2)))
         elements = jnp.stack([high, low], axis=-1).reshape(count, limbs + limbs % 2)[:, :limbs]

@@ -1,4 +1,4 @@
-"""Distributions over an ordered domain as whole-number weights, so that every error is an exact integer."""
+"""Distributions over an ordered domain with integer weights, so that every error is an exact integer."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,19 +15,19 @@ from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 
 _BACKGROUND = 1 << 60
-_FEW = 64  # up to so many segments a lookup compares with all of them; beyond, it searches
+_FEW = 64  # lookups in up to 64 segments compare with all of them; in more, they use binary search
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Distribution:
-    """Segments of the domain, each with one whole-number weight a point; the rest of the domain has mass 0.
+    """Segments of the domain, each with one integer weight per point; the rest of the domain has mass 0.
 
-    start, end (inclusive), weight (a point): ``uint32[s, 2]``, segments ascending and disjoint.
+    start, end (inclusive), weight (per point): ``uint32[s, 2]``, segments ascending and disjoint.
     last: ``uint32[s, 2]``, cumulative mass up to and including the segment, minus 1. The total is at most 2**64.
     limbs, atoms: static; limbs of an element, and whether every segment is a single point.
 
-    Traced, so that another distribution with as many segments compiles nothing. Build it with the functions below.
+    Traced: another distribution with equally many segments does not recompile. Build it with the functions below.
     """
 
     start: Array
@@ -48,21 +48,21 @@ class Distribution:
             return wide.join(self.last[-1]).astype(jnp.float64) + 1
 
     def single(self) -> np.ndarray:
-        """Host: segments that are single elements, ``uint64[...]``, ascending."""
+        """Host: the segments that are single elements, ``uint64[...]``, ascending."""
         start = wide.decode(self.start)
         return start[start == wide.decode(self.end)]
 
     def misfit(self, domain: Any) -> str | None:
-        """Why it is not over the domain, if it is not."""
+        """None, or the reason why the distribution is not over the domain."""
         last = int(wide.decode(self.end)[-1])
         if getattr(domain, "limbs", None) != self.limbs or last >= domain.size:
             return f"one with elements up to {last} of {self.limbs} limb(s)"
         return None
 
     def draw(self, key: Array, count: int) -> Array:
-        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``.
+        """``uint32[count, limbs]`` independent elements; element i does not depend on ``count``.
 
-        Every interval of the domain is drawn with its mass, to within 2**-63.
+        The probability of every interval of the domain is its mass, to within 2**-63.
         """
         high, low = random.words(key, (count,))
         with jax.enable_x64(True):
@@ -108,7 +108,7 @@ class Distribution:
         return jnp.concatenate([jnp.zeros(1, jnp.uint64), last[:-1] + jnp.uint64(1)])
 
     def _count_below(self, table: Array, value: Array, *, strict: bool) -> Array:
-        """How many entries of the ascending table are < value (strict) or <= value, ``int32[...]``."""
+        """The number of entries of the ascending table that are < value (strict) or <= value, ``int32[...]``."""
         if table.shape[0] <= _FEW:
             entries, value = jnp.broadcast_arrays(table, value[..., None])
             return jnp.sum(entries < value if strict else entries <= value, axis=-1, dtype=jnp.int32)
@@ -117,7 +117,7 @@ class Distribution:
 
 
 def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution:
-    """From (start, end inclusive, weight a point), disjoint, ascending, weights >= 1; total mass at most 2**64."""
+    """From (start, end inclusive, weight per point), disjoint, ascending, weights >= 1; total mass at most 2**64."""
     total, previous, last = 0, -1, []
     require(domain)
     for start, end, weight in segments:
@@ -145,7 +145,7 @@ def uniform(domain: Domain) -> Distribution:
 
 
 def from_weights(domain: Domain, positions, weights) -> Distribution:
-    """Atoms at the given distinct positions with whole-number weights; weight 0 is left out."""
+    """Atoms at the given distinct positions with integer weights; atoms of weight 0 are dropped."""
     weights = list(weights)
     for weight in weights:
         if int(weight) != weight or weight < 0:
@@ -160,13 +160,13 @@ def spread(domain: Domain, count: int) -> list[int]:
 
 
 def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
-    """``atoms`` spread-out elements of probability at least ``mass`` each; the rest of the domain shares what is left.
+    """``atoms`` spread-out elements of probability at least ``mass`` each; the remaining mass is on the other elements.
 
     Args:
       atoms: >= 1, fewer than the domain's size.
-      mass: in (0, 1/atoms); a decimal such as 0.1 is taken exactly.
+      mass: in (0, 1/atoms); decimals such as 0.1 are represented exactly.
 
-    Beyond 2**60 elements the rest is the lowest 2**60, so that whole-number weights suffice.
+    In domains beyond 2**60 elements the remaining mass is on the lowest 2**60, so that integer weights suffice.
     """
     share = _decimal("mass", mass)
     positions = spread(domain, atoms)
@@ -180,7 +180,7 @@ def heavy(domain: Domain, atoms: int, mass: float) -> Distribution:
 def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
     """Probability proportional to rank**-exponent on ``support`` spread-out elements (weights 2**40 / rank**exponent).
 
-    Ranks are scattered over the positions by a fixed permutation, so neighbours are not alike.
+    A fixed permutation assigns ranks to positions, so that neighboring elements have unrelated probabilities.
     """
     positions = spread(domain, support)
     if checks.number("exponent", exponent) < 0:
@@ -191,20 +191,20 @@ def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
 
 
 def empirical(domain: Domain, values) -> Distribution:
-    """The distribution of a table's column: each value weighs as often as it occurs."""
+    """The empirical distribution of a table's column."""
     positions, counts = np.unique(np.asarray(values, np.uint64), return_counts=True)
     return from_weights(domain, positions, counts)
 
 
 def adversarial_points(domain: Domain, alpha: float) -> Distribution:
-    """As many atoms as fit with probability just above alpha each: missing any one of them is an alpha-error."""
+    """The most atoms that fit with probability just above alpha each: an error on any of them exceeds alpha."""
     share = _decimal("alpha", alpha) * Fraction(101, 100)
     require(domain)
     return heavy(domain, max(1, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1)), float(share))
 
 
 def adversarial_thresholds(domain: Domain, alpha: float) -> Distribution:
-    """Two adjacent atoms in the middle, each just above alpha, the rest at the two ends: only one threshold will do."""
+    """Two adjacent atoms in the middle, each just above alpha, the rest at the two ends: one threshold is accurate."""
     checks.integer("domain size", require(domain).size, 4)
     share = min(_decimal("alpha", alpha) * Fraction(101, 100), Fraction(49, 100))
     middle, unit = domain.size // 2, 2**32
@@ -214,7 +214,7 @@ def adversarial_thresholds(domain: Domain, alpha: float) -> Distribution:
 
 
 def adversarial_finite(domain: Domain, alpha: float) -> Distribution:
-    """As many elements as fit just above alpha, the rest of the mass on element 0: the packing of the lower bound."""
+    """The most elements that fit just above alpha, the other mass on element 0: the packing of the lower bound."""
     share = _decimal("alpha", alpha) * Fraction(101, 100)
     unit = 2**32
     weight = -(-share * unit // 1)

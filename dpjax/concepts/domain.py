@@ -11,12 +11,12 @@ from dpjax.core.checks import InputError
 
 
 def class_matrix(matrix) -> np.ndarray:
-    """Host: ``bool[concepts, d]``, at least one of each, from a table of 0 and 1; InputError for anything else."""
+    """Host: ``bool[concepts, d]``, at least one of each, from a table of 0 and 1; InputError otherwise."""
     table = np.asarray(matrix)
     if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
         raise InputError(
             "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
-            "give one row a concept and one column a domain element",
+            "give one row per concept and one column per domain element",
         )  # fmt: skip
     return table.astype(bool)
 
@@ -63,11 +63,11 @@ def require(domain: Any) -> Any:
 
 @dataclass(frozen=True)
 class OnLine:
-    """What points and thresholds share: a concept for each element of a domain of up to 2**64 elements."""
+    """Base class of points and thresholds: one concept per element of a domain of up to 2**64 elements."""
 
     domain: Domain
     differences: ClassVar[Mapping[str, int]]
-    """How many points, or thresholds, make up the symmetric difference of two concepts."""
+    """The number of points, or of thresholds, in the symmetric difference of two concepts."""
 
     def __post_init__(self):
         require(self.domain)
@@ -78,7 +78,7 @@ class OnLine:
         return self.domain.size
 
     def growth(self, elements: int) -> int:
-        """In how many ways the class cuts so many elements, at most: by each of them, and by none."""
+        """An upper bound of the ways in which the class cuts ``elements`` elements: one for each of them, and none."""
         return min(elements + 1, self.size)
 
     def targets(self, count: int) -> np.ndarray:
@@ -86,7 +86,7 @@ class OnLine:
         return wide.encode(self.domain.spread(min(checks.integer("count", count, 1), self.size)))
 
     def targets_under(self, distribution: Any, count: int) -> np.ndarray:
-        """Host: ``uint32[c, 2]``, at most ``count`` of the distribution's single elements; without any, `targets`."""
+        """Host: ``uint32[c, 2]``, at most ``count`` of the distribution's single elements; `targets` if it has none."""
         single: Any = getattr(distribution, "single", list)()
         if not len(single):
             return self.targets(count)

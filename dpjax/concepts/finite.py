@@ -18,7 +18,7 @@ from dpjax.mechanisms.intervals import Pieces
 class Finite:
     """Concept number i is row i of a boolean matrix over the domain {0, ..., d-1}. Equal matrices are equal classes.
 
-    Build it with `Finite.of`; ``packed`` holds the matrix's bits, row by row.
+    Build it with `Finite.of`; ``packed`` holds the bits of the matrix, row by row.
     """
 
     packed: bytes
@@ -66,14 +66,14 @@ class Finite:
         return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
-        """A concept for each way in which the class cuts a set: (``uint32[concepts, 2]``, whether each is one).
+        """One concept for each way in which the class cuts a set: (``uint32[concepts, 2]``, which of them count).
 
-        points ``uint32[r, 1]``, real ``bool[r]``. All concepts, of which the first of each restriction count.
+        points ``uint32[r, 1]``, real ``bool[r]``. Lists all concepts; the first one of each restriction counts.
         """
         element = jnp.minimum(points[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         inside = jnp.zeros(self.width, bool).at[jnp.where(real, element, self.width)].set(True, mode="drop")
         table = (jnp.asarray(self.matrix()) & inside).astype(jnp.float32)
-        common = jnp.dot(table, table.T, precision=jax.lax.Precision.HIGHEST)  # whole numbers below 2**24: exact
+        common = jnp.dot(table, table.T, precision=jax.lax.Precision.HIGHEST)  # integers below 2**24: exact
         ones = jnp.diagonal(common)
         same = (common == ones[:, None]) & (common == ones[None])
         index = jnp.arange(self.size, dtype=jnp.int32)
@@ -81,20 +81,20 @@ class Finite:
         return jnp.stack([jnp.zeros(self.size, jnp.uint32), index.astype(jnp.uint32)], axis=-1), first
 
     def growth(self, elements: int) -> int:
-        """In how many ways the class cuts so many elements, at most."""
+        """An upper bound of the ways in which the class cuts ``elements`` elements."""
         return min(self.size, 1 << min(elements, 62))
 
     def xor(self) -> "Finite":
-        """Host: the class of all symmetric differences of two concepts, each once."""
+        """Host: the class of all symmetric differences of two concepts, without duplicates."""
         table = self.matrix()
         differences = (table[:, None] ^ table[None]).reshape(-1, self.width)
         packed = np.unique(np.packbits(differences, axis=1), axis=0)
         return Finite.of(np.unpackbits(packed, axis=1, count=self.width))
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Every concept is a piece of its own; errors by one pass over the domain's cells.
+        """Every concept is its own cell; errors are computed in one pass over the domain's elements.
 
-        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         table = jnp.asarray(self.matrix())
         cell = jnp.minimum(x[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""Buckets of random hash functions as hypotheses: what points are learned by when |X| must not matter."""
+"""Buckets of random hash functions as hypotheses, for learning points at a sample size independent of |X|."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ _BITS = 64
 
 
 class Hash(NamedTuple):
-    """h(x) = offset xor the columns of x's ones: affine over GF(2), so pairwise independent and uniform.
+    """h(x) = offset xor the columns at the 1-bits of x: affine over GF(2), so pairwise independent and uniform.
 
     columns ``uint32[..., 64]``, offset ``uint32[...]``, all below 2**bits. Two elements share a bucket with probability
-    2**-bits exactly.
+    exactly 2**-bits.
     """
 
     columns: Array
@@ -54,7 +54,7 @@ class HashLaw:
 
     @drawn
     def sample(self, key: Array) -> Hash:
-        """Columns that no element has a one at are 0."""
+        """Columns of bits that no element can have are 0."""
         high, _ = random.words(key, (self.count, _BITS + 1))
         table = high & jnp.uint32(2**self.bits - 1)
         columns = table[:, :_BITS]
@@ -70,7 +70,7 @@ class HashLaw:
             return jnp.where(inside, -self._entropy * jnp.log(2.0), -jnp.inf)
 
     def support(self, limit: int) -> Support | None:
-        """All tables: 2**(count bits (width + 1)) of them, so of a few bits only."""
+        """All tables: 2**(count bits (width + 1)) of them, so only for a few bits."""
         if self._entropy > np.log2(limit):
             return None
         words = list(itertools.product(range(2**self.bits), repeat=self.count * (self.width + 1)))
@@ -88,7 +88,7 @@ class HashLaw:
 class Buckets(Hypothesis):
     """k hypotheses: x is positive if hash function ``concept[j, 0]`` puts it into bucket ``concept[j, 1]``.
 
-    hashes: the functions, drawn without looking at the data, so part of what is published.
+    hashes: the functions, drawn independently of the data and therefore publishable.
     """
 
     hashes: Hash
@@ -99,7 +99,7 @@ class Buckets(Hypothesis):
         return (self.hashes(x)[..., function] == self.concept[:, 1]) & ~self.zero
 
     def _mass(self, distribution: Distribution) -> tuple[Array, Array]:
-        """Mass of the positives modulo 2**64, and whether a segment starts with one: it does if all is positive."""
+        """Mass of the positives modulo 2**64, and whether a segment starts with one, as in the all-positive case."""
         start, end, weight = (wide.join(part) for part in (distribution.start, distribution.end, distribution.weight))
 
         def of_concept(own: Hash, bucket: Array) -> tuple[Array, Array]:
@@ -118,7 +118,7 @@ class Buckets(Hypothesis):
 
 
 def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypothesis) -> Array:
-    """Mass of the disagreement of buckets with points, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
+    """Mass of the disagreement between buckets and points, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
     point = wide.join(target.concept)
     function = hypothesis.concept[:, 0].astype(jnp.int32)
     bucket = jnp.take_along_axis(hypothesis.hashes(target.concept), function[:, None], axis=1)[:, 0]
@@ -131,7 +131,7 @@ def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypoth
 
 
 def _levels(columns: Array) -> tuple[Array, Array]:
-    """What the lowest i columns span, for every i < 64: a basis by leading bit, ``uint32[64, 32]``, and its size."""
+    """The span of the lowest i columns, for every i < 64: a basis by leading bit, ``uint32[64, 32]``, and its size."""
 
     def add(state: tuple[Array, Array], column: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
         basis, rank = state
@@ -145,7 +145,7 @@ def _levels(columns: Array) -> tuple[Array, Array]:
 
 
 def _reduced(basis: Array, word: Array) -> Array:
-    """``word`` without what the basis (by leading bit) can take off it; 0 if it lies in the span."""
+    """``word`` reduced by the basis (by leading bit); 0 if it lies in the span."""
     for bit in range(31, -1, -1):
         has = ((word >> jnp.uint32(bit)) & jnp.uint32(1)).astype(bool)
         word = jnp.where(has, word ^ basis[bit], word)
@@ -153,10 +153,10 @@ def _reduced(basis: Array, word: Array) -> Array:
 
 
 def _count(own: Hash, levels: tuple[Array, Array], bucket: Array, last: Array) -> Array:
-    """Elements of {0, ..., last} in the bucket, ``uint64[]``.
+    """The number of elements of {0, ..., last} in the bucket, ``uint64[]``.
 
-    Of the numbers up to ``last``: for each of its ones at bit i those that agree with it above and have a 0 there, with
-    i free bits below, and itself. Among the former 2^(i - rank) are in the bucket, or none.
+    The numbers up to ``last`` are, for each 1-bit i of it, those that agree above bit i and have a 0 at it, with
+    i free bits below, and ``last`` itself. Of the former 2^(i - rank) are in the bucket, or none.
     """
     (basis, rank), place = levels, jnp.arange(_BITS, dtype=jnp.uint64)
     one = ((last >> place) & jnp.uint64(1)).astype(bool)

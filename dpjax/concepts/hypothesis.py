@@ -1,4 +1,4 @@
-"""What a learner of an indexed class returns: k concepts by their numbers."""
+"""The output of a learner of an indexed class: k concepts by their numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 Rule = Callable[[int, int], str]
-"""A sentence for the function that is 1 on the elements first to last of a line."""
+"""A sentence for the indicator function of the elements first to last of a line."""
 
 
 @register_dataclass
@@ -18,8 +18,8 @@ class Hypothesis:
     """k hypotheses of one class.
 
     concept: ``uint32[k, 2]``, the number of a concept in its class (a point, a threshold, a row of a matrix).
-    zero: ``bool[k]``; True where the hypothesis is the all-zero function instead.
-    outcome: ``int32[k]``; 0 where the learner answered, -1 where it gave no answer (then the hypothesis is the same
+    zero: ``bool[k]``; True if the hypothesis is the all-zero function instead.
+    outcome: ``int32[k]``; 0 if the learner answered, -1 if it abstained (the hypothesis is then the same
         for all databases: the all-zero function, or the root of a tree).
     """
 
@@ -35,7 +35,7 @@ class Hypothesis:
 
 
 def sentences(hypothesis: Hypothesis, rule: Callable[[np.ndarray], str]) -> list[str]:
-    """Host: a sentence for each of the k hypotheses; ``rule`` says what a concept's words ``uint32[W]`` mean."""
+    """Host: a sentence for each of the k hypotheses; ``rule`` describes the concept with words ``uint32[W]``."""
     columns = (np.asarray(part) for part in (hypothesis.concept, hypothesis.zero, hypothesis.outcome))
     return [
         ("0 everywhere" if zero else rule(words)) + (" (no answer)" if outcome < 0 else "")

@@ -20,18 +20,18 @@ from dpjax.mechanisms.intervals import Pieces
 
 @dataclass(frozen=True)
 class OfLiterals(OnCube):
-    """What `Conjunctions` and `Disjunctions` share. Concepts have numbers a < 4**d.
+    """Base class of `Conjunctions` and `Disjunctions`. Concepts have numbers a < 4**d.
 
-    Bit i of a says whether not v_i is in it, bit d + i whether v_i is. Numbers are ``uint32[k, W]``, most significant
-    limb first, W = max(2, ceil(2 d / 32)).
+    Bit i of a is 1 if the concept has the literal not v_i, bit d + i if it has v_i. Numbers are ``uint32[k, W]``, most
+    significant limb first, W = max(2, ceil(2 d / 32)).
     """
 
     label: ClassVar[bool]
-    """The label that one literal alone can give: False in an AND, True in an OR."""
+    """The label that a single literal determines: False in an AND, True in an OR."""
 
     @property
     def size(self) -> int:
-        """The number of concepts' numbers, 4**d; of different concepts there are 3**d + 1."""
+        """The number of concept numbers, 4**d; there are 3**d + 1 different concepts."""
         return 1 << 2 * self.dimension
 
     @property
@@ -40,11 +40,11 @@ class OfLiterals(OnCube):
         return max(2, -(-2 * self.dimension // 32))
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]`` for elements ``uint32[..., limbs]``; bits beyond d do not count."""
+        """``bool[..., k]`` for elements ``uint32[..., limbs]``; bits beyond d are ignored."""
         return self.masks(hypothesis).holds(x) ^ self.label
 
     def masks(self, hypothesis: Hypothesis) -> Masks:
-        """Which coordinates have to be 1 and which 0 for the label that is not `label`."""
+        """The coordinates that must be 1 and those that must be 0 for the label that is not `label`."""
         found, zero = split(hypothesis.concept, self.dimension), hypothesis.zero[:, None]
         if self.label:
             return Masks(*(jnp.where(zero, jnp.uint32(0), part) for part in (found.negative, found.positive)))
@@ -66,21 +66,21 @@ class OfLiterals(OnCube):
     def error(self, distribution: UniformCube | ProductCube, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement in units of 2**-64, ``uint64[k]`` (64-bit types enabled).
 
-        2**64 - 1 stands for all of it. Uniform: exact up to 64 literals in both together, else less than 2 units off.
-        A product of d coordinates: at most 4 (d - 1) units off. Equal numbers have error 0.
+        2**64 - 1 is the total mass. Uniform: exact up to 64 literals in both together, else less than 2 units off.
+        Product of d coordinates: an error of at most 4 (d - 1) units. Equal numbers have error 0.
         """
         if not isinstance(distribution, UniformCube | ProductCube) or distribution.dimension != self.dimension:
             raise InputError(
                 "distribution", f"UniformCube or ProductCube of {self.dimension} coordinates", repr(distribution),
-                "these are the ones for which errors have a closed form",
+                "errors have a closed form for these distributions only",
             )  # fmt: skip
         return disagreement(distribution, self.masks(hypothesis), self.masks(target))
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Every number is a piece of its own, d <= 6; of the numbers of the concept that needs v_i and not v_i only the
-        last one.
+        """Every number is its own cell, d <= 6; of the numbers with both v_i and not v_i for some i only the last one
+        is listed.
 
-        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         self.check_listed(6, "concepts", "use ConjunctionLearner, which chooses literals one by one")
         low = jnp.arange(self.size, dtype=jnp.uint32)
@@ -91,9 +91,9 @@ class OfLiterals(OnCube):
         return Pieces(number, number, jnp.sum(wrong, axis=0, dtype=jnp.int32), exists, size=self.size)
 
     def of_literals(self, chosen: Array) -> Array:
-        """The concept of functions of `mechanisms.cover.Literals` by their numbers, ``int32[m]`` -> ``uint32[W]``.
+        """The concept of a list of `mechanisms.cover.Literals` functions, ``int32[m]`` -> ``uint32[W]``.
 
-        The constant that hits no row changes nothing; the one that hits every row makes it number 4**d - 1.
+        The constant that hits no row has no effect; the one that hits every row makes the concept number 4**d - 1.
         """
         d = self.dimension
         place = jnp.arange(d, dtype=jnp.int32)[None]
@@ -122,7 +122,7 @@ class OfLiterals(OnCube):
 class Conjunctions(OfLiterals):
     """CONJ_d for d in [1, 4096]: ANDs of literals.
 
-    Number 0 is constantly 1; where v_i and not v_i are both in it, it is constantly 0, as number 4**d - 1 is.
+    Number 0 is constantly 1. A concept with both v_i and not v_i is constantly 0, as is number 4**d - 1.
 
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 1.1.
     """
@@ -134,7 +134,7 @@ class Conjunctions(OfLiterals):
 class Disjunctions(OfLiterals):
     """DISJ_d for d in [1, 4096]: ORs of literals.
 
-    Number 0 is constantly 0; where v_i and not v_i are both in it, it is constantly 1, as number 4**d - 1 is.
+    Number 0 is constantly 0. A concept with both v_i and not v_i is constantly 1, as is number 4**d - 1.
     """
 
     label = True

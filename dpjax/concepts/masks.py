@@ -1,4 +1,4 @@
-"""ANDs of literals as pairs of masks: packed into one number, and their probabilities."""
+"""ANDs of literals as pairs of masks: packing into one number, and probabilities."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from dpjax.concepts.product import ProductCube
 
 
 class Masks(NamedTuple):
-    """Which coordinates have to be 1 and which have to be 0, ``uint32[k, limbs]`` each, as elements of the cube."""
+    """The coordinates that must be 1 and those that must be 0, ``uint32[k, limbs]`` each, as elements of the cube."""
 
     positive: Array
     negative: Array
@@ -21,22 +21,22 @@ class Masks(NamedTuple):
     def holds(self, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
         wrong = jnp.zeros((), bool)
-        for limb in range(x.shape[-1]):  # a limb at a time, so that nothing of size [..., k, limbs] is made
+        for limb in range(x.shape[-1]):  # limb by limb, which avoids an array [..., k, limbs]
             value = x[..., None, limb]
             ones, zeros = (part[:, limb].reshape((1,) * (x.ndim - 1) + (-1,)) for part in self)
             wrong = wrong | ((ones & ~value) | (zeros & value) != jnp.uint32(0))
         return ~wrong
 
     def both(self, other: "Masks") -> "Masks":
-        """The ANDs of two, one by one."""
+        """The elementwise ANDs of two lists."""
         return Masks(self.positive | other.positive, self.negative | other.negative)
 
 
 def disagreement(distribution: UniformCube | ProductCube, one: Masks, other: Masks) -> Array:
-    """P(a) + P(b) - 2 P(a and b) in units of 2**-64, ``uint64[k]``, where 2**64 - 1 stands for 1; at least 0.
+    """P(a) + P(b) - 2 P(a and b) >= 0 in units of 2**-64, ``uint64[k]``; 2**64 - 1 represents 1.
 
-    Under the uniform distribution exact up to 64 literals in (a and b), else less than 2 units off. Under a product of
-    d coordinates at most 4 (d - 1) units off. 64-bit types enabled.
+    Uniform distribution: exact up to 64 literals in (a and b), else an error below 2 units. Product of
+    d coordinates: an error of at most 4 (d - 1) units. 64-bit types enabled.
     """
     both = one.both(other)
     if isinstance(distribution, UniformCube):
@@ -50,7 +50,7 @@ def disagreement(distribution: UniformCube | ProductCube, one: Masks, other: Mas
 
 
 def _uniform(masks: Masks) -> tuple[Array, Array]:
-    """(probability in units of 2**-64 modulo 2**64, 0 if it is less than a unit; whether it is 1)."""
+    """(probability in units of 2**-64 modulo 2**64, rounded down to 0 below a unit; whether it is 1)."""
     empty = jnp.any(masks.positive & masks.negative != 0, axis=-1)
     ones = jax.lax.population_count(masks.positive) + jax.lax.population_count(masks.negative)
     count = jnp.sum(ones, axis=-1, dtype=jnp.uint64)
@@ -59,7 +59,7 @@ def _uniform(masks: Masks) -> tuple[Array, Array]:
 
 
 def _product(distribution: ProductCube, masks: Masks) -> Array:
-    """Probability in units of 2**-63, between d - 1 units below and exact."""
+    """Probability in units of 2**-63, exact or at most d - 1 units too small."""
     ones, whole = distribution.ones.astype(jnp.uint64)[None], jnp.uint64(1 << 32)
     positive, negative = (unpack(part[:, ::-1], distribution.dimension) for part in masks)
     factors = jnp.where(positive, ones, jnp.where(negative, whole - ones, whole)) << jnp.uint64(31)
@@ -94,7 +94,7 @@ def join(masks: Masks, dimension: int) -> Array:
 def product(factors: Array) -> Array:
     """Products along the last axis of numbers in [0, 1] in units of 2**-63, ``uint64``; at most count - 1 units low.
 
-    In pairs of pairs, rounding down each time: the shortfalls of two factors and one unit more add up.
+    Multiplies pairs, then pairs of pairs, rounding down: the errors of two factors add, plus one unit.
     """
     while factors.shape[-1] > 1:
         odd = factors.shape[-1] % 2

@@ -1,4 +1,4 @@
-"""Parities: c_a(x) = <a, x> mod 2 over the cube, learned from uniform examples."""
+"""Parities c_a(x) = <a, x> mod 2 over the cube, learned from uniform examples."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from dpjax.mechanisms.intervals import Pieces
 class Parities(OnCube):
     """PAR_d for d in [1, 4096]. Concept number a is x -> <a, x> mod 2; number 0 is the all-zero function.
 
-    Numbers are ``uint32[k, W]`` with W = max(2, ceil(d / 32)), an element with 0s before it.
+    Numbers are ``uint32[k, W]`` with W = max(2, ceil(d / 32)): an element padded with leading zeros.
 
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
@@ -55,13 +55,13 @@ class Parities(OnCube):
         return jnp.where(jnp.all(ours == theirs, axis=-1), jnp.uint64(0), jnp.uint64(2**63))
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Every concept is a piece of its own, d <= 16; all errors by one Walsh-Hadamard transform.
+        """Every concept is its own cell, d <= 16; all errors by one Walsh-Hadamard transform.
 
-        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         self.check_listed(16, "parities", "use ParityLearner, which solves for them")
         votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)
-        cell = (x[:, 0] & jnp.uint32(self.size - 1)).astype(jnp.int32)  # as `predict`: bits beyond d do not count
+        cell = (x[:, 0] & jnp.uint32(self.size - 1)).astype(jnp.int32)  # as in `predict`, bits beyond d are ignored
         balance = jnp.zeros(self.size, jnp.int32).at[cell].add(votes)
         errors = (jnp.sum(mask, dtype=jnp.int32) + walsh_hadamard(balance)) // 2
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)

@@ -15,15 +15,15 @@ from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 
 _GOLDEN = 0x9E3779B9  # 2**32 / golden ratio
-_FINEST_BITS = 30  # on which lines are decided exactly
+_FINEST_BITS = 30  # coordinate bits of the finest grid on which line tests are exact
 
 
 @dataclass(frozen=True)
 class Plane:
-    """{0, ..., d}^2, d in [1, 2**64 - 1]. Elements are (x, y); number x (d + 1) + y is one, too.
+    """{0, ..., d}^2, d in [1, 2**64 - 1]. Elements are (x, y); `encode` also takes the element number x (d + 1) + y.
 
-    They are ``uint32[..., 2]`` or, for d of 2**32 and more, ``uint32[..., 4]``, upper words first. With d above 2**30,
-    lines are drawn and predictions made on `coarse`: each row is `rounded` by itself, so neighbours stay neighbours.
+    Elements are ``uint32[..., 2]`` or, for d >= 2**32, ``uint32[..., 4]``, upper words first. For d above 2**30,
+    lines are drawn and predictions made on `coarse`: each row is `rounded` separately, so neighbors stay neighbors.
     """
 
     d: int
@@ -33,16 +33,16 @@ class Plane:
 
     @property
     def shift(self) -> int:
-        """How many bits of a coordinate `rounded` drops."""
+        """The number of bits of a coordinate that `rounded` drops."""
         return max(0, (self.d - 1).bit_length() - _FINEST_BITS)
 
     @property
     def coarse(self) -> "Plane":
-        """The grid of what is `rounded`, with d at most 2**30; this one if it is no larger."""
+        """The grid of the `rounded` elements, with d at most 2**30; this grid if it is no larger."""
         return Plane(self.d >> self.shift)
 
     def rounded(self, x: Array) -> Array:
-        """Elements ``uint32[..., limbs]`` -> those of the coarse grid, ``int32[..., 2]``; outside counts as d."""
+        """Elements ``uint32[..., limbs]`` -> elements of the coarse grid, ``int32[..., 2]``, clipped to d."""
         if self.limbs == 2:
             return (jnp.minimum(x.astype(jnp.uint32), jnp.uint32(self.d)) >> self.shift).astype(jnp.int32)
         with jax.enable_x64(True):
@@ -60,7 +60,7 @@ class Plane:
         return 2 if self.d < 2**32 else 4
 
     def encode(self, values) -> np.ndarray:
-        """Host: pairs of whole numbers in {0, ..., d}, or numbers of elements -> ``uint32[..., limbs]``."""
+        """Host: pairs of integers in {0, ..., d}, or numbers of elements -> ``uint32[..., limbs]``."""
         side = self.d + 1
         pairs = [divmod(int(v), side) if isinstance(v, Integral) else tuple(v) for v in values]
         for pair in pairs:
@@ -80,10 +80,10 @@ class Plane:
 @register_dataclass
 @dataclass(frozen=True)
 class UniformPlane:
-    """Every element of {0, ..., d}^2 alike. Errors are numbers of ``probes`` points of a lattice spread over the grid.
+    """The uniform distribution over {0, ..., d}^2. Errors are numbers of ``probes``, points of a lattice over the grid.
 
-    d: static. probes: static, at most 2**20. With 2**14 the share of probes in a halfplane is off its mass by less
-    than 3e-3, and by 5e-4 for most.
+    d: static. probes: static, at most 2**20. With 2**14 the fraction of probes in a halfplane differs from its mass by
+    less than 3e-3, and by 5e-4 for most.
     """
 
     d: int = field(metadata={"static": True})
@@ -99,11 +99,11 @@ class UniformPlane:
         return self.probes
 
     def misfit(self, domain: Any) -> str | None:
-        """Why it is not over the domain, if it is not."""
+        """None, or the reason why the distribution is not over the domain."""
         return None if domain == Plane(self.d) else f"one over {Plane(self.d)}"
 
     def draw(self, key: Array, count: int) -> Array:
-        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
+        """``uint32[count, limbs]`` independent elements; element i does not depend on ``count``."""
         words = Plane(self.d).limbs // 2
         bound = wide.pack(self.d + 1, words if self.d + 1 < 1 << 32 * words else words + 1)
         return random.randint_below(key, jnp.asarray(bound), (count, 2))[..., -words:].reshape(count, 2 * words)
@@ -119,7 +119,7 @@ class UniformPlane:
 
 
 class OnPlane:
-    """What classes over {0, ..., d}^2 share; a subclass has ``d`` and ``predict``. A row is `Plane.rounded` first."""
+    """Base class over {0, ..., d}^2; a subclass has ``d`` and ``predict``. Rows are `Plane.rounded` first."""
 
     d: int
 
@@ -129,9 +129,9 @@ class OnPlane:
         return Plane(self.d)
 
     def error(self: Any, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
-        """Probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
+        """The number of probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
         if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
-            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use the one of this grid")
+            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use one with the same d")
         probes = jnp.asarray(distribution.points())
         differ = self.predict(hypothesis, probes) != self.predict(target, probes)
         return jnp.sum(differ, axis=0, dtype=jnp.uint64)

@@ -36,7 +36,7 @@ class Points(OnLine):
         return jnp.all(x[..., None, :] == target, axis=-1) & ~hypothesis.zero
 
     def describe(self, hypothesis: Hypothesis, rule: Rule = _only) -> list[str]:
-        """A sentence for each hypothesis, on the host; ``rule`` says it of the elements first to last."""
+        """A sentence for each hypothesis, on the host; ``rule`` writes it for the elements first to last."""
         if isinstance(hypothesis, Buckets):
             return sentences(hypothesis, lambda words: f"1 iff hash function {words[0]} gives {words[1]}")
         return sentences(hypothesis, lambda words: rule(*[int(wide.decode(words))] * 2))
@@ -54,9 +54,9 @@ class Points(OnLine):
         return jnp.where(same, zero, both)
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
-        """A concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, whether each is one).
+        """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).
 
-        points ``uint32[r, limbs]``, real ``bool[r]``. Each distinct point, and the lowest value that is none, if any.
+        points ``uint32[r, limbs]``, real ``bool[r]``. Each distinct point, and the lowest other value, if there is one.
         """
         tried = min(points.shape[0] + 1, self.size)
         value = jnp.asarray(wide.encode(range(tried)))
@@ -68,9 +68,9 @@ class Points(OnLine):
         return jnp.concatenate([number, last[None]]), jnp.append(first_of_each(number, real), outside < tried)
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Pieces of equal empirical error: each value that occurs, then all that do not. n + 1 pieces.
+        """Cells of equal empirical error: each value that occurs, then all other values together. n + 1 cells.
 
-        x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         count = mask.shape[0]
         with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""Convex polygons on a grid: the rows that no halfplane of a few excludes."""
+"""Convex polygons on a grid, represented by the halfplanes that they exclude."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cut
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 
-_WORDS = 5  # of a halfplane: which of the four kinds, slope, t
+_WORDS = 5  # of a halfplane: its kind (one of four), slope, t
 _TRIES = 10_000
 
 
@@ -26,15 +26,15 @@ _TRIES = 10_000
 class ConvexPolygons(OnPlane):
     """Intersections of at most ``edges`` halfplanes on {0, ..., d}^2.
 
-    A concept is the list of the halfplanes that it excludes, ``uint32[k, 5 edges]``: for each chart + 2 above, and the
-    slope and t of `mechanisms.cover.HalfPlanes` in two's complement, upper word first. So what a learner returns after
-    m rounds is a concept with m edges; predictions are integers only.
+    A concept is the list of the halfplanes that it excludes, ``uint32[k, 5 edges]``: for each one chart + 2 above, then
+    the slope and t of `mechanisms.cover.HalfPlanes` in two's complement, upper word first. A learner's output after
+    m rounds is thus a concept with m edges. Predictions use integers only.
     """
 
     d: int
     edges: int = 4
     label: ClassVar[bool] = False
-    """The label that one halfplane alone can give."""
+    """The label that a single halfplane determines."""
 
     def __post_init__(self):
         Plane(self.d)
@@ -42,7 +42,7 @@ class ConvexPolygons(OnPlane):
 
     @property
     def size(self) -> int:
-        """The number of lists of words, 2**(160 edges); different polygons are far fewer."""
+        """The number of lists of words, 2**(160 edges); the number of different polygons is far smaller."""
         return 1 << (32 * _WORDS * self.edges)
 
     @property
@@ -52,7 +52,7 @@ class ConvexPolygons(OnPlane):
 
     @property
     def family(self) -> HalfPlanes:
-        """The lattice of lines, on the coarse grid."""
+        """The lattice of lines on the coarse grid."""
         return HalfPlanes(self.domain.coarse.d)
 
     def of_cuts(self, cuts: Cut) -> Array:
@@ -67,9 +67,9 @@ class ConvexPolygons(OnPlane):
         return Cut((kind & 1).astype(jnp.int32), parts[..., None, 1:3], parts[..., 3:5], kind >= 2)
 
     def halfplanes(self, words: Array) -> np.ndarray:
-        """Host: (a, b, c) of the halfplanes a x + b y <= c whose intersection a concept is, ``float64[1, m, 3]``."""
+        """Host: (a, b, c) of the halfplanes a x + b y <= c whose intersection is the concept, ``float64[1, m, 3]``."""
         host: Any = np.asarray(words)
-        lines = self.family.normal(self.cuts(host))  # of what is excluded
+        lines = self.family.normal(self.cuts(host))  # of the excluded halfplanes
         lines[..., 2] *= 1 << self.domain.shift
         return lines[None]
 
@@ -80,7 +80,7 @@ class ConvexPolygons(OnPlane):
         """
         words = np.asarray(hypothesis.concept)[0].reshape(-1, _WORDS)
         keep = np.array([crosses(self.d, line) for line in self.halfplanes(words.reshape(-1))[0]])
-        keep[0] |= not keep.any()  # a concept has an edge
+        keep[0] |= not keep.any()  # a concept has at least one edge
         return replace(hypothesis, concept=jnp.asarray(words[keep].reshape(1, -1)))
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
@@ -92,7 +92,7 @@ class ConvexPolygons(OnPlane):
         return self.in_any(hypothesis, x, 1, hypothesis.concept.shape[1] // _WORDS)
 
     def in_any(self, hypothesis: Hypothesis, x: Array, parts: int, edges: int) -> Array:
-        """As `predict`, of the union of ``parts`` intersections of ``edges`` halfplanes each."""
+        """As `predict`, for the union of ``parts`` intersections of ``edges`` halfplanes each."""
         rows = self.domain.rounded(x)
 
         def one(words: Array) -> Array:
@@ -104,7 +104,7 @@ class ConvexPolygons(OnPlane):
     def of_lines(self, normals: Sequence[tuple[float, float]], offsets: Sequence[float]) -> np.ndarray:
         """Host: {(x, y): a x + b y <= c for every normal (a, b) and offset c} -> words ``uint32[5 edges]``.
 
-        Lines are rounded to the lattice; fewer lines than edges are repeated. Coordinates are those of the grid.
+        Lines are rounded to the lattice; if there are fewer lines than edges, lines are repeated. Grid coordinates.
         """
         if not 1 <= len(normals) <= self.edges or len(offsets) != len(normals):
             raise InputError("normals", f"1 to {self.edges}, and as many offsets", str(len(normals)), "take more edges")
@@ -122,9 +122,9 @@ class ConvexPolygons(OnPlane):
         return np.array((words * self.edges)[: self.limbs], np.uint32)
 
     def targets(self, count: int, seed: int = 0) -> Array:
-        """``count`` random polygons of that many edges, ``uint32[count, 5 edges]``: area from 1/4 to 3/5 of the square.
+        """``count`` random polygons with all edges, ``uint32[count, 5 edges]``: area from 1/4 to 3/5 of the square.
 
-        Normals are nearly equally spaced, the centre is in the middle third, edges are 0.15 to 0.42 away from it.
+        Normals are nearly equally spaced, the center is in the middle third, edges are 0.15 to 0.42 of d away from it.
         """
         if self.edges < 3:
             raise InputError("edges", "at least 3 for a polygon", str(self.edges), "use of_lines for strips")
@@ -142,7 +142,7 @@ class ConvexPolygons(OnPlane):
             ]
             if 0.25 <= area(clipped(square(1.0), normals, offsets)) <= 0.6:
                 return self.of_lines(normals, [self.d * c for c in offsets])
-        raise InputError("edges", "a number for which random polygons are of middle size", str(k), "use of_lines")
+        raise InputError("edges", "a number for which random polygons have the intended area", str(k), "use of_lines")
 
 
 def _halves(value: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ _UNIT = 1 << 32
 class ProductCube:
     """Independent coordinates; coordinate i is 1 with probability ones[i] / 2**32. Errors are in units of 2**-64.
 
-    ones: ``uint32[d]``, traced: other probabilities compile nothing.
+    ones: ``uint32[d]``, traced: other probabilities do not recompile.
     """
 
     ones: Array
@@ -39,7 +39,7 @@ class ProductCube:
 
     @staticmethod
     def balanced(dimension: int, literals: int, label: bool = True) -> "ProductCube":
-        """All coordinates alike, so that an AND of ``literals`` coordinates is 1 with probability 1/2.
+        """Equal probabilities for which an AND of ``literals`` coordinates is 1 with probability 1/2.
 
         label: False for ORs of coordinates instead.
         """
@@ -57,11 +57,11 @@ class ProductCube:
         return 2**64
 
     def misfit(self, domain: Any) -> str | None:
-        """Why it is not over the domain, if it is not."""
+        """None, or the reason why the distribution is not over the domain."""
         return None if domain == Cube(self.dimension) else f"one over {Cube(self.dimension)}"
 
     def draw(self, key: Array, count: int) -> Array:
-        """``uint32[count, limbs]`` independent elements; the first ones do not depend on ``count``."""
+        """``uint32[count, limbs]`` independent elements; element i does not depend on ``count``."""
         pairs = -(-self.dimension // 2)
         high, low = random.words(key, (count, pairs))
         spare = 2 * pairs - self.dimension

@@ -34,7 +34,7 @@ class Thresholds(OnLine):
             return (wide.join(x)[..., None] <= wide.join(hypothesis.concept)) & ~hypothesis.zero
 
     def describe(self, hypothesis: Hypothesis, rule: Rule = _up_to) -> list[str]:
-        """A sentence for each hypothesis, on the host; ``rule`` says it of the elements first to last."""
+        """A sentence for each hypothesis, on the host; ``rule`` writes it for the elements first to last."""
         return sentences(hypothesis, lambda words: rule(0, int(wide.decode(words))))
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
@@ -49,9 +49,9 @@ class Thresholds(OnLine):
         return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
-        """A concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, whether each is one).
+        """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).
 
-        points ``uint32[r, limbs]``, real ``bool[r]``. The threshold at each distinct point, and threshold 0 where it
+        points ``uint32[r, limbs]``, real ``bool[r]``. The threshold at each distinct point, and threshold 0 if it
         lies below all of them.
         """
         with jax.enable_x64(True):
@@ -61,13 +61,13 @@ class Thresholds(OnLine):
 
     @property
     def height(self) -> int:
-        """Of the class as a tree of VC dimension 1: node t, at depth t, is threshold t, and threshold 0 the root."""
+        """The height as a tree of VC dimension 1: node t, at depth t, is threshold t; threshold 0 is the root."""
         return self.size - 1
 
     def deterministic(self, x: Array, y: Array, mask: Array) -> Array:
         """The deterministic points of t samples as the path of one node, ``uint32[t, 2]``; the root if inconsistent.
 
-        x ``uint32[t, m, limbs]``, y and mask ``bool[t, m]``. Threshold 0 labels element 0 with 1 like all others.
+        x ``uint32[t, m, limbs]``, y and mask ``bool[t, m]``. Threshold 0 labels element 0 with 1, as all thresholds do.
         """
         with jax.enable_x64(True):
             values = wide.join(x)
@@ -86,25 +86,25 @@ class Thresholds(OnLine):
             return wide.split(jnp.minimum(wide.join(node), wide.join(depth)))
 
     def is_member(self, hypothesis: Hypothesis) -> Array:
-        """``bool[k]``: whether it is a concept of the class; the all-zero function is none."""
+        """``bool[k]``: whether the hypothesis is a concept of the class; the all-zero function is not."""
         return ~hypothesis.zero
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Pieces of equal empirical error: the n + 1 half-open gaps between sorted rows.
+        """Cells of equal empirical error: the n + 1 half-open gaps between sorted rows.
 
-        x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        x ``uint32[n, limbs]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         count, size = mask.shape[0], self.domain.size
         with jax.enable_x64(True):
             values = wide.join(x)
-            if size <= 2**63 - 1:  # the label rides in the lowest bit: one operand sorts several times faster
+            if size <= 2**63 - 1:  # the label is in the lowest bit: one operand sorts several times faster
                 (packed,) = wide.sort((values << jnp.uint64(1)) | y.astype(jnp.uint64), real=mask, below=2 * size)
                 values, labels = packed >> jnp.uint64(1), (packed & jnp.uint64(1)).astype(bool)
             else:
                 values, carried = wide.sort(values, (y.astype(jnp.uint32),), real=mask, below=size)
                 labels = carried.astype(bool)
             real = jnp.arange(count, dtype=jnp.int32) < jnp.sum(mask, dtype=jnp.int32)
-            # cell i holds the thresholds t with exactly the first i rows at or below t
+            # cell i contains the thresholds t with exactly the first i rows at or below t
             low = jnp.concatenate([jnp.zeros(1, jnp.uint64), values])
             next_value = jnp.where(real, values, jnp.uint64(size - 1))
             closed = jnp.concatenate([real, jnp.zeros(1, bool)])  # does another row end the cell?

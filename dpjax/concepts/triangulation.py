@@ -1,4 +1,4 @@
-"""Simple polygons cut into triangles, by whole numbers on the host."""
+"""Triangulation of simple polygons in integer arithmetic, on the host."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Triangle = tuple[Point, Point, Point]
 def triangulated(corners: Sequence[Any]) -> list[Triangle]:
     """At most c - 2 triangles, each counterclockwise, whose union is a simple polygon of c corners.
 
-    corners: pairs of whole numbers in either direction of travel; those between their neighbours on a line, or equal
+    corners: pairs of integers in either orientation; those on a line between their neighbors, or equal
     to one of them, are dropped. InputError for fewer than three others and for edges that meet elsewhere.
 
     Reference: Meisters 1975, "Polygons have ears"; O(c^3) here.
@@ -43,14 +43,14 @@ def doubled_area(loop: Sequence[Point]) -> int:
 
 
 def _is_ear(loop: list[Point], i: int) -> bool:
-    """Whether corner i is convex, and no other corner is in the triangle that it spans with its neighbours."""
+    """Whether corner i is convex, and no other corner is in its triangle with its neighbors."""
     a, b, c = loop[i - 1], loop[i], loop[(i + 1) % len(loop)]
     others = (p for p in loop if p not in (a, b, c))
     return turn(a, b, c) > 0 and not any(min(turn(a, b, p), turn(b, c, p), turn(c, a, p)) >= 0 for p in others)
 
 
 def _without_flat(loop: list[Point]) -> list[Point]:
-    """Without corners at which the boundary goes straight on, or stands still."""
+    """Drops corners at which the boundary continues straight, and repeated corners."""
     kept = list(loop)
     i = 0
     while len(kept) >= 3 and i < len(kept):
@@ -65,7 +65,7 @@ def _without_flat(loop: list[Point]) -> list[Point]:
 
 
 def _simple(loop: list[Point]) -> bool:
-    """Whether edges meet at common corners only."""
+    """Whether edges meet only at common corners."""
     edges = list(zip(loop, loop[1:] + loop[:1], strict=True))
     if any(turn(a, b, c) == 0 for (a, b), (_, c) in zip(edges, edges[1:] + edges[:1], strict=True)):
         return False

@@ -22,7 +22,7 @@ from dpjax.mechanisms.cover.lines.cuts import Cut
 
 _WORDS = 15  # of a triangle
 _TRIES = 200
-_ALONE = (0.5, 0.5, 0.5)  # centre and radius
+_ALONE = (0.5, 0.5, 0.5)  # center and radius
 _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
 
 
@@ -30,14 +30,14 @@ _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
 class Unions(OnPlane):
     """Unions of at most ``triangles`` triangles on {0, ..., d}^2; a simple polygon of c corners is one of c - 2.
 
-    A concept is the list of its triangles, ``uint32[k, 15 triangles]``, each as in `ConvexPolygons` with three edges:
-    targets and what a learner returns after m rounds alike. Predictions are integers only.
+    A concept is the list of its triangles, ``uint32[k, 15 triangles]``, each as in `ConvexPolygons` with three edges;
+    this holds for targets and for a learner's output after m rounds. Predictions use integers only.
     """
 
     d: int
     triangles: int = 7
     label: ClassVar[bool] = True
-    """The label that one triangle alone can give."""
+    """The label that a single triangle determines."""
 
     def __post_init__(self):
         Plane(self.d)
@@ -45,7 +45,7 @@ class Unions(OnPlane):
 
     @property
     def size(self) -> int:
-        """The number of lists of words, 2**(480 triangles); different unions are far fewer."""
+        """The number of lists of words, 2**(480 triangles); the number of different unions is far smaller."""
         return 1 << (32 * self.limbs)
 
     @property
@@ -59,23 +59,23 @@ class Unions(OnPlane):
         return ConvexPolygons(self.d, 3)
 
     def of_cuts(self, inside: Cut) -> Array:
-        """Triples of halfplanes that are each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[15 m]``."""
+        """Triples of halfplanes, each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[15 m]``."""
         outside = Cut(inside.chart, inside.theta, inside.t, ~inside.above)
         return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
 
     def halfplanes(self, words: Array) -> np.ndarray:
-        """Host: (a, b, c) of the halfplanes a x + b y <= c of the triangles whose union it is, ``float64[m, 3, 3]``."""
+        """Host: (a, b, c) of the halfplanes a x + b y <= c of the triangles in the union, ``float64[m, 3, 3]``."""
         return self.parts.halfplanes(words).reshape(-1, 3, 3)
 
     def trimmed(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Host: one concept without the triangles that hold no element of the grid; its labels are the same.
+        """Host: one concept without the triangles that contain no element of the grid; its labels are the same.
 
         Privacy: a function of the hypothesis alone.
         """
         words = np.asarray(hypothesis.concept)[0].reshape(-1, _WORDS)
         keep = np.array([meets(self.d, lines) for lines in self.halfplanes(words.reshape(-1))])
         zero = hypothesis.zero | (not keep.any())
-        keep[0] |= not keep.any()  # a concept has a triangle
+        keep[0] |= not keep.any()  # a concept has at least one triangle
         return replace(hypothesis, concept=jnp.asarray(words[keep].reshape(1, -1)), zero=zero)
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
@@ -89,8 +89,8 @@ class Unions(OnPlane):
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
         """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.
 
-        Which points of an edge belong to it is not said; edges are rounded to the lattice of `mechanisms.cover`, inner
-        ones leave no gaps. Fewer triangles are repeated.
+        Whether points of an edge belong to it is unspecified; edges are rounded to the lattice of `mechanisms.cover`,
+        inner edges leave no gaps. If there are fewer triangles, triangles are repeated.
         """
         whole = [self.domain.decode(self.domain.encode(corners)).tolist() for corners in polygons]
         found = [one for corners in whole for one in triangulated(corners)]
@@ -108,10 +108,10 @@ class Unions(OnPlane):
         return np.array((words * self.triangles)[: self.limbs], np.uint32)
 
     def targets(self, count: int, seed: int = 0) -> Array:
-        """``count`` random targets, ``uint32[count, 15 triangles]``: two star-shaped polygons, of half of them each.
+        """``count`` random targets, ``uint32[count, 15 triangles]``: two star-shaped polygons, half the triangles each.
 
-        Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the centre. Areas add up to 0.15 to
-        0.5 of the square; the two may overlap. One triangle is alone.
+        Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the center. Areas add up to 0.15 to
+        0.5 of the square; the two may overlap. With triangles = 1 there is one polygon.
         """
         draws = np.asarray(random.uniform(keys.root(seed), (count, _TRIES, 2 * self.triangles + 9)), np.float64)
         return jnp.asarray(np.stack([self._random(one) for one in draws]))
@@ -127,13 +127,13 @@ class Unions(OnPlane):
                 mirrored = np.stack([1 - corners[:, 0], corners[:, 1]], axis=1) if row[0] < 0.5 else corners
                 polygons.append([(round(self.d * x), round(self.d * y)) for x, y in mirrored.tolist()])
             if 0.15 <= sum(abs(doubled_area(corners)) for corners in polygons) / (2 * self.d**2) <= 0.5:
-                with suppress(InputError):  # corners that fall together on a coarse grid
+                with suppress(InputError):  # corners that coincide on a coarse grid
                     return self.of_polygons(polygons)
         raise InputError("d", "a grid that is fine enough for random polygons", repr(self), "use of_polygons")
 
 
 def star_corners(star: tuple[float, float, float], draws: np.ndarray) -> np.ndarray:
-    """c corners ``float64[c, 2]`` around a centre (x, y) and within a radius, from 2 c numbers in [0, 1]."""
+    """c corners ``float64[c, 2]`` around a center (x, y) and within a radius, from 2 c numbers in [0, 1]."""
     x, y, radius = star
     turns, sizes = np.split(draws, 2)
     angles = 2 * pi * (np.arange(len(turns)) + 0.6 * turns) / len(turns)

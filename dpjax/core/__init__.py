@@ -1,1 +1,1 @@
-"""The ground floor: nouns, checks, keys, draws, random numbers, wide integers."""
+"""The base layer: data types, input checks, keys, draws, random numbers, wide integers, plans, files."""

@@ -10,19 +10,19 @@ from typing import Any
 
 
 class InputError(ValueError):
-    """Something a person gave cannot be used. The command line prints it and exits with status 2."""
+    """Invalid user input. The command line prints the message and exits with status 2."""
 
     def __init__(self, name: str, expected: str, given: str, advice: str):
-        given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # an address says nothing to a person
+        given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # memory addresses are noise in a message
         self.name, self.expected, self.given, self.advice = name, expected, given, advice
         super().__init__(f"{name}: expected {expected}, got {given}; {advice}")
 
 
 def number(name: str, value: Any) -> float:
-    """A finite real number, as a float; arrays of no dimension too, unless they are traced."""
+    """A finite real number, as a float; zero-dimensional arrays are accepted unless they are traced."""
     plain = value
     if getattr(value, "shape", None) == ():
-        with suppress(TypeError, AttributeError):  # traced, or only a shape: refused below
+        with suppress(TypeError, AttributeError):  # a tracer or a shape without values: InputError below
             plain = value.item()
     real = isinstance(plain, numbers.Real) and not isinstance(plain, bool)
     if not real or not abs(plain) <= sys.float_info.max:
@@ -38,7 +38,7 @@ def epsilon(value: Any, name: str = "epsilon") -> float:
 
 
 def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> float:
-    """delta in [0, 1); in (0, 1) where ``positive_for`` names what cannot do without it."""
+    """delta in [0, 1); in (0, 1) if ``positive_for`` names a mechanism that requires delta > 0."""
     if not 0 <= (plain := number(name, value)) < 1:
         raise InputError(name, "a number in [0, 1)", repr(value), "choose for example 1e-6, or 0 for pure privacy")
     if positive_for is not None and plain == 0:
@@ -57,7 +57,7 @@ def probability(name: str, value: Any) -> float:
 
 
 def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
-    """A whole number in [low, high]."""
+    """An integer in [low, high]."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or value < low or (high is not None and value > high):
         span = f">= {low}" if high is None else f"in [{low}, {high}]"
@@ -66,7 +66,7 @@ def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
 
 
 def whole_or_none(name: str, value: Any, low: int, high: int | None = None) -> None:
-    """Refuses what is neither None, which leaves the choice to a planner, nor a whole number in [low, high]."""
+    """InputError unless the value is None (a planner chooses it) or an integer in [low, high]."""
     if value is not None:
         integer(name, value, low, high)
 
@@ -77,14 +77,14 @@ def accuracy(alpha: Any, beta: Any) -> tuple[float, float]:
 
 
 def instance(name: str, value: Any, kinds: type | tuple[type, ...], advice: str, expected: str | None = None) -> None:
-    """Refuses a value of another type; ``expected`` is what the error names, by default the types."""
+    """InputError for a value of another type; ``expected`` describes the type in the message (default: its name)."""
     if not isinstance(value, kinds):
         named = expected or " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
         raise InputError(name, named, type(value).__name__, advice)
 
 
 def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
-    """An object with all these members; a class in place of an instance is named as such."""
+    """The object, if it has all these members; passing a class instead of an instance gets a message of its own."""
     if isinstance(value, type):
         raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
     if missing := [member for member in wanted if not hasattr(value, member)]:
@@ -93,7 +93,7 @@ def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> str:
-    """One of the known names; the error gives the nearest ones."""
+    """One of the known names; otherwise InputError that suggests the closest names."""
     names = sorted(known)
     if not isinstance(value, str) or value not in names:
         near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.4)

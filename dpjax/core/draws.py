@@ -1,8 +1,8 @@
-"""Draws from laws, and questions to mechanisms, as equations of a program's jaxpr, where audits find them.
+"""Draws from laws, and the queries of mechanisms, as equations of a program's jaxpr, where audits find them.
 
-A draw is one equation, `dpjax_draw`: its operands are the leaves of the law and the key, its parameters say which law
-that is. Compiled, it is the law's sampler and nothing else; a question compiles to nothing. Both survive jit, vmap,
-scan, cond, while, checkpoint and derivatives of other code.
+A draw is one equation, `dpjax_draw`: its operands are the leaves of the law and the key, and its parameters identify
+the law. It compiles to the law's sampler alone; the equation of a query compiles to nothing. Both survive jit, vmap,
+scan, cond, while, checkpoint and differentiation of the code around them.
 """
 
 import functools
@@ -21,9 +21,9 @@ from dpjax.core.checks import InputError
 
 Sampler = Callable[[Any, Array], Any]
 Lanes = tuple[tuple[int, tuple[bool, ...]], ...]
-"""The vmaps that a draw went through, outermost first: the size of each, and which operands it batches."""
+"""The vmaps applied to a draw, outermost first: the size of each, and which operands it batches."""
 
-source_info_util.register_exclusion(__file__)  # an equation is named by the line that draws
+source_info_util.register_exclusion(__file__)  # an equation's source line is the caller's
 draw_p = Primitive("dpjax_draw")
 draw_p.multiple_results = True
 asked_p = Primitive("dpjax_asked")
@@ -32,7 +32,7 @@ asked_p = Primitive("dpjax_asked")
 def drawn(sample: Sampler) -> Sampler:
     """Marks a law's method ``sample(self, key)`` as a draw.
 
-    All of the law must be in its leaves and its static fields: a sampler may not close over traced values.
+    The law must be contained in its leaves and static fields: a sampler may not close over traced values.
     """
 
     @functools.wraps(sample)
@@ -51,26 +51,26 @@ def drawn(sample: Sampler) -> Sampler:
 
 @functools.lru_cache(4096)
 def _traced(sample: Sampler, tree: Any, avals: tuple, x64: bool) -> tuple[ClosedJaxpr, Any]:
-    """The sampler, traced once for each structure of a law, its shapes and the 64-bit mode."""
+    """The sampler, traced once per structure of the law, shapes of its leaves and 64-bit mode."""
     like = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in avals]
 
     def call(*operands: Array) -> Any:
         with jax.enable_x64(x64):
             return sample(tree.unflatten(operands[:-1]), operands[-1])
 
-    with jax.enable_x64(True):  # operands keep their types
+    with jax.enable_x64(True):  # keeps the dtypes of the operands
         jaxpr, shapes = jax.make_jaxpr(call, return_shape=True)(*like)
     return jaxpr, jax.tree.structure(shapes)
 
 
 def sampler_of(jaxpr: ClosedJaxpr, lanes: Lanes) -> Callable:
-    """The sampler of a draw, under the vmaps that it went through."""
+    """The sampler of a draw, under the vmaps applied to it."""
     call = jaxpr_as_fun(jaxpr)
     for size, batched in reversed(lanes):
         call = jax.vmap(call, [0 if one else None for one in batched], axis_size=size)
 
     def run(*operands: Array) -> Any:
-        with jax.enable_x64(True):  # the jaxpr says its own types
+        with jax.enable_x64(True):  # the jaxpr states its own dtypes
             return call(*operands)
 
     return run
@@ -82,7 +82,7 @@ def _compiled(**how: Any) -> Callable:
 
 
 def _draw_now(*operands: Any, **how: Any) -> Any:
-    with jax.enable_x64(True):  # where jit is off, `_compiled` would end here again
+    with jax.enable_x64(True):  # with jit disabled, `_compiled` would recurse into this function
         run = sampler_of(how["jaxpr"], how["lanes"]) if jax.config.jax_disable_jit else _compiled(**how)
         return run(*operands)
 
@@ -106,7 +106,7 @@ def _in_front(operands: Any, dims: Any) -> tuple[int, list]:
 
 
 def _draw_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, lanes: Lanes, **_: Any) -> tuple:
-    """Of the sampler: the derivative of a draw is an equation no more."""
+    """Differentiates the sampler; the derivative is not a draw equation."""
     moving = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
     call = sampler_of(jaxpr, lanes)
 
@@ -128,12 +128,12 @@ mlir.register_lowering(draw_p, _lowered)
 
 
 def asked(value: Array, mechanism: str, sensitivity: float, norm: str = "largest") -> Array:
-    """``value``, on which a mechanism's privacy rests: a neighbour moves it by at most ``sensitivity``.
+    """Marks ``value`` as a query of a mechanism: between neighbors it changes by at most ``sensitivity`` in ``norm``.
 
-    norm: "largest", the most that any entry moves; "sum", all entries together; "euclidean", root of their squares;
+    norm: "largest", the largest change of an entry; "sum", the L1 norm; "euclidean", the L2 norm;
         "sorted" and "sorted sum", largest and sum after sorting, for slots that hold other candidates in other
-        databases (no less may move then); "pieces", the most that the score of an element moves, for
-        ``int32[p, 2 W + 2]`` of pieces (limbs of the first and of the last element, score, exists).
+        databases (sorting is the matching of slots with the smallest change); "pieces", the largest change of an
+        element's score, for ``int32[p, 2 W + 2]`` of cells (limbs of the first and of the last element, score, exists).
     """
     how = {"mechanism": mechanism, "sensitivity": float(sensitivity), "norm": norm, "lanes": 0}
     return asked_p.bind(jnp.asarray(value), **how)

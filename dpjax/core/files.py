@@ -1,4 +1,4 @@
-"""Files that are whole or absent at any moment, also after a kill or a full disk, and an exclusive lock. POSIX only."""
+"""Atomic, durable file replacement and an exclusive lock. POSIX only."""
 
 import errno
 import fcntl
@@ -13,14 +13,14 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class StoreError(InputError):
-    """A store that cannot be used: nothing that was stored before is lost."""
+    """A store cannot be used. Results stored earlier are intact."""
 
 
 def replace_file(path: Path, data: Any) -> None:
-    """Writes bytes to ``path`` at once and durably: a reader sees the old file or the whole new one.
+    """Replaces ``path`` atomically and durably: a reader sees the complete old file or the complete new one.
 
-    A temporary file ``.tmp-*`` beside it, fsync, rename, fsync of the directory. InputError, and no temporary file
-    left, where there is no room or no right to write.
+    Writes a temporary file ``.tmp-*`` in the same directory, then fsync, rename, fsync of the directory. On a full disk
+    or missing permission: InputError, and the temporary file is removed.
     """
     temporary = path.parent / f".tmp-{os.getpid()}-{uuid.uuid4().hex}"
     try:
@@ -49,7 +49,7 @@ def _write_synced(path: Path, data: memoryview) -> None:
 
 
 def _sync(directory: Path) -> None:
-    """Makes the names in a directory durable."""
+    """Makes the entries of a directory durable."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -58,7 +58,7 @@ def _sync(directory: Path) -> None:
 
 
 def locked(path: Path) -> int:
-    """A descriptor that holds the exclusive lock on ``path``; the file says which process has it."""
+    """A file descriptor that holds the exclusive lock on ``path``; the file contains the id of the process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
@@ -66,7 +66,7 @@ def locked(path: Path) -> int:
         except BlockingIOError:
             holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
             raise StoreError(
-                "store", "a store that nobody else writes to",
+                "store", "a store without another writer",
                 f"{path.parent}: another process is writing to this store (process {holder})",
                 "wait for it to end, choose another directory, or open with read_only=True",
             ) from None  # fmt: skip
@@ -79,7 +79,7 @@ def locked(path: Path) -> int:
 
 
 def failure(error: OSError, path: Path) -> InputError:
-    """What the operating system refused, as an InputError."""
+    """The operating system's error as an InputError."""
     if error.errno in _FULL:
         return StoreError(
             "store", f"room to write {path}", f"{error.strerror} ({errno.errorcode[error.errno]})",

@@ -1,4 +1,4 @@
-"""Where keys come from. Nothing else in dpjax calls ``fold_in``."""
+"""Key derivation. No other module of dpjax calls ``fold_in``."""
 
 import zlib
 
@@ -12,10 +12,10 @@ from dpjax.core.checks import InputError
 
 
 def require_typed(key: Array) -> None:
-    """Refuses anything but a scalar typed threefry key.
+    """InputError at trace time unless the key is a scalar typed threefry key.
 
-    Raises InputError at trace time: a raw uint32 key cannot say which generator it belongs to, and
-    the rbg generators draw other numbers under vmap than in a loop, so a trial would depend on its batch.
+    A raw uint32 key does not state its generator, and the rbg generators draw other numbers under vmap than in a
+    loop, so a trial would depend on its batch.
     """
     dtype = getattr(key, "dtype", None)
     if dtype is None or not jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
@@ -43,30 +43,30 @@ def root(seed: int) -> Array:
 
 
 def stream(key: Array, name: str) -> Array:
-    """The key of a named purpose. Adding a name never moves another one."""
+    """The key for a named purpose. Adding a name does not change the keys of other names."""
     require_typed(key)
     return jax.random.fold_in(key, zlib.crc32(name.encode()))
 
 
 def streams(key: Array, *names: str) -> Array:
-    """``key[len(names)]``: the same keys as `stream` gives one by one, in one hash that compiles faster."""
+    """``key[len(names)]``, equal to `stream` for each name, in one hash that compiles faster."""
     require_typed(key)
     codes = jnp.asarray(np.array([zlib.crc32(name.encode()) for name in names], np.uint32))
     return jax.vmap(jax.random.fold_in, (None, 0))(key, codes)
 
 
 def per_index(key: Array, count: int) -> Array:
-    """``key[count]``, one for each concept or part; the first ones do not depend on ``count``."""
+    """``key[count]``, one per concept or part; entry i does not depend on ``count``."""
     require_typed(key)
     return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count, dtype=jnp.uint32))
 
 
 def of_point(root_key: Array, point: Array | np.ndarray) -> Array:
-    """The key of one point of a sweep; ``point`` is ``uint32[2]``, the hash of what the point is."""
+    """The key of one point of a sweep; ``point`` is ``uint32[2]``, the hash of the point's parameters."""
     require_typed(root_key)
     return jax.random.fold_in(jax.random.fold_in(root_key, point[0]), point[1])
 
 
 def of_trial(point_key: Array, trial: Array) -> Array:
-    """The key of one trial: a function of what it is, not of where it ran. ``trial`` is uint32."""
+    """The key of one trial, a function of point and trial number, not of where it runs. ``trial`` is uint32."""
     return jax.random.fold_in(point_key, trial)

@@ -1,9 +1,9 @@
-"""Plans: every number that a budget and an accuracy fix, as a value that a program is given.
+"""Plans: all numbers that a budget and an accuracy determine, as a value that is passed to a program.
 
 A plan is a pytree. Its leaves are numbers (epsilons, coefficients, scales, thresholds, counts), traced, so that a sweep
-over budgets compiles nothing; its static fields are structure (rounds, levels, sizes of buffers), each value a program.
-A guarantee adds up the very leaves that run, so they are rounded on the host, towards less spending: jit would round
-float64 leaves to the nearest float32 in silence.
+over budgets does not recompile; its static fields are structure (rounds, levels, buffer sizes): each value compiles
+its own program. A guarantee adds up the leaves that run. Leaves are therefore rounded on the host towards less
+spending: jit would silently round float64 leaves to the nearest float32.
 """
 
 import math
@@ -20,11 +20,11 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 Spends = Literal["pure", "bounded range", "approximate"]
-"""What a learner spends whatever its budget: pure and bounded range, pure, or some delta."""
+"""What a learner satisfies at every budget: pure DP and bounded range, pure DP, or approximate DP (delta > 0)."""
 Number = Any
-"""A leaf: ``float32[]`` or ``int32[]`` of NumPy on the host, a traced array in a program."""
+"""A leaf: NumPy ``float32[]`` or ``int32[]`` on the host, a traced array in a program."""
 STATIC: dict[str, Any] = {"static": True}
-"""``field(metadata=STATIC)`` makes a field of a plan structure."""
+"""``field(metadata=STATIC)`` makes a plan's field static."""
 _RATIO = 16 ** (1 / 3)
 _Plan = TypeVar("_Plan")
 
@@ -33,9 +33,9 @@ _Plan = TypeVar("_Plan")
 def plan_type(kind: type[_Plan]) -> type[_Plan]:
     """Makes a class a plan: a frozen dataclass and a pytree.
 
-    Two plans are compared by `same_plan`, not by ``==``, since arrays have no truth value. Static fields are int, str,
-    bool, None, enums and tuples of these; never floats or arrays, which would be a program for each budget: InputError
-    when such a plan is made.
+    Compare plans with `same_plan`, not ``==``: arrays have no truth value. Static fields are int, str, bool, None,
+    enums and tuples of these. Floats and arrays are an InputError when the plan is created, because each budget would
+    then compile its own program.
     """
     check = vars(kind).get("__post_init__")
 
@@ -61,7 +61,7 @@ def _structural(value: Any) -> bool:
 
 @plan_type
 class Claim:
-    """The budget that a plan's numbers are stated for. Guarantees check the others against it."""
+    """The budget that a plan was calibrated for. Guarantees verify the other leaves against it."""
 
     epsilon: Number
     delta: Number
@@ -69,7 +69,7 @@ class Claim:
 
 def down(value: float) -> np.float32:
     """The largest float32 that is at most ``value``: for budgets, rates and coefficients."""
-    with np.errstate(over="ignore"):  # a larger value becomes inf, and the next float32 below
+    with np.errstate(over="ignore"):  # overflow gives inf, then the largest finite float32
         rounded = np.float32(value)
     return rounded if float(rounded) <= value else np.nextafter(rounded, np.float32(-np.inf))
 
@@ -85,9 +85,9 @@ def whole(value: int) -> np.int32:
 
 
 def bucket(size: int) -> int:
-    """The least size of a fixed grid of ratio 16^(1/3), from 1 on, that is at least ``size``.
+    """The smallest size >= ``size`` on the fixed grid of ratio 16^(1/3) that starts at 1.
 
-    A function of the size alone. Over a factor of 16 there are four sizes, so that a sweep of epsilon has few programs.
+    A function of the size alone. A factor of 16 spans four sizes, so that a sweep over epsilon has few programs.
     """
     checks.integer("size", size, 0, 2**30)
     step = max(0, math.floor(math.log(max(size, 1), _RATIO)) - 1)
@@ -97,7 +97,7 @@ def bucket(size: int) -> int:
 
 
 def stack_plans(plans: Sequence[Any]) -> Any:
-    """Plans of one structure as one plan whose leaves lead with their number, for ``vmap`` over budgets."""
+    """Stacks plans of one structure into one plan with a leading axis on each leaf, for ``vmap`` over budgets."""
     if not isinstance(plans, Sequence) or not plans:
         given = "none" if isinstance(plans, Sequence) else type(plans).__name__
         raise InputError("plans", "a list of one or more plans", given, "write stack_plans([plan, another])")
@@ -111,7 +111,7 @@ def stack_plans(plans: Sequence[Any]) -> Any:
 
 
 def same_plan(one: Any, other: Any) -> bool:
-    """Whether two plans have the same structure and the same leaves, to the last bit."""
+    """Whether two plans have the same structure and bitwise equal leaves."""
     if len({jax.tree.structure(one), jax.tree.structure(other)}) > 1:
         return False
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
@@ -119,6 +119,6 @@ def same_plan(one: Any, other: Any) -> bool:
 
 
 def widened(plan: Any) -> Any:
-    """The plan with float64 leaves of the same values, for an audit in float64 of the numbers that run."""
+    """The plan with its leaves cast to float64, for exact audits of the float32 values that run."""
     is_float = lambda leaf: np.issubdtype(np.asarray(leaf).dtype, np.floating)  # noqa: E731
     return jax.tree.map(lambda leaf: np.asarray(leaf, np.float64) if is_float(leaf) else leaf, plan)

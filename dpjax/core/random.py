@@ -1,11 +1,11 @@
-"""Random numbers whose tails are real: 64 bits a draw, from one threefry hash.
+"""Random numbers from 64 random bits per draw, so that rare events occur at their rate; one threefry hash per draw.
 
-Every draw is prefix-stable in its leading axis, names its dtype, and does not depend on whether
-64-bit types are enabled. The plain float32 samplers of jax.random stop at 16 scales; these do not:
-a float32 survival function is right to 1e-3 up to 36 scales (64 bits cannot do more: one outcome of
-2**-64 is already 1.3% of exp(-40)), a float64 one, made from 128 bits, to 1e-9 up to 60 scales.
+Every draw is prefix-stable in its leading axis, states its dtype, and does not depend on whether
+64-bit types are enabled. The float32 samplers of jax.random never exceed 16 scales. Here the float32 survival
+function is accurate to 1e-3 up to 36 scales (the limit of 64 bits: one outcome of 2**-64 is already 1.3% of
+exp(-40)), and the float64 one, from 128 bits, to 1e-9 up to 60 scales.
 
-This is a simulator. Floating-point noise is for study, never for the release of sensitive data.
+This is a research simulator. Do not use floating-point noise to release sensitive data.
 """
 
 from dataclasses import dataclass
@@ -26,31 +26,31 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def words(key: Array, shape: tuple[int, ...] = ()) -> tuple[Array, Array]:
-    """64 random bits an element, as (high, low) ``uint32[shape]``; ``key`` is consumed.
+    """64 random bits per element, as (high, low) ``uint32[shape]``; ``key`` is consumed.
 
-    The bits are those of ``jax.random.bits(key, shape, "uint64")``. The hash is written out because XLA then fuses it
-    with what consumes it, which is two to three times faster on a CPU.
+    The bits are those of ``jax.random.bits(key, shape, "uint64")``. The hash is written out so that XLA fuses it
+    with its consumer, which is two to three times faster on a CPU.
     """
     return words_from(stream_of(key), shape)
 
 
 def stream_of(key: Array) -> Array:
-    """The raw stream of a key, ``uint32[2]``, for a loop that may read on; ``key`` is consumed."""
+    """The raw stream of a key, ``uint32[2]``, for loops that draw a variable number of words; ``key`` is consumed."""
     require_typed(key)
-    if jax.config.jax_debug_key_reuse:  # the checker sees jax's own draws only; XLA drops this one
-        jax.random.bits(key, dtype=jnp.uint32)  # of a type that exists in every mode: programs are lowered in any
+    if jax.config.jax_debug_key_reuse:  # makes the draw visible to the key-reuse checker; XLA removes it
+        jax.random.bits(key, dtype=jnp.uint32)  # a dtype that exists in both 64-bit modes
     return jax.random.key_data(key)
 
 
 def words_from(stream: Array, shape: tuple[int, ...] = (), start: Array | int = 0) -> tuple[Array, Array]:
-    """`words` of a stream from its element number ``start`` (uint32) on; each element is to be read once."""
+    """`words` of a stream from element number ``start`` (uint32) on; read each element at most once."""
     size = prod(shape)
     if size >= 2**32:
         raise InputError("shape", "fewer than 2**32 draws from one key", str(shape), "split the key")
     return _hashed(stream, tuple(shape), jnp.asarray(start, jnp.uint32))
 
 
-@partial(jax.jit, static_argnames="shape", inline=True)  # one program outside of jit too; inside it makes no difference
+@partial(jax.jit, static_argnames="shape", inline=True)  # one program outside of jit; no effect inside
 def _hashed(stream: Array, shape: tuple[int, ...], start: Array) -> tuple[Array, Array]:
     k0, k1 = stream[0], stream[1]
     schedule = (k0, k1, k0 ^ k1 ^ jnp.uint32(0x1BD11BDA))
@@ -70,7 +70,7 @@ def _sign_and_unit(key: Array, shape: tuple[int, ...], dtype) -> tuple[Array, Ar
     if jnp.dtype(dtype) == jnp.float32:
         return _sign_and_unit32(*words(key, shape))
     if jnp.dtype(dtype) != jnp.float64:
-        raise InputError("dtype", "float32 or float64", str(dtype), "name one of the two")
+        raise InputError("dtype", "float32 or float64", str(dtype), "use one of the two")
     return _sign_and_unit_of(*words(key, (*shape, 2)))
 
 
@@ -82,7 +82,7 @@ def _sign_and_unit32(high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def _sign_and_unit_of(high: Array, low: Array) -> tuple[Array, Array]:
-    """As `_sign_and_unit` in float64, from two words of 64 bits an element, ``uint32[..., 2]`` each."""
+    """As `_sign_and_unit` in float64, from two 64-bit words per element, ``uint32[..., 2]`` each."""
     bit = (low[..., 1] & jnp.uint32(1)).astype(bool)
     parts = (high[..., 0], low[..., 0], high[..., 1], low[..., 1] >> jnp.uint32(1))
     exponents = (-32, -64, -96, -127)
@@ -93,7 +93,7 @@ def _sign_and_unit_of(high: Array, low: Array) -> tuple[Array, Array]:
 
 
 def uniform(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
-    """Uniform on (0, 1], relative precision kept near 0 (the smallest value is about 2**-64)."""
+    """Uniform on (0, 1] with full relative precision near 0 (the smallest value is about 2**-64)."""
     return _sign_and_unit(key, shape, dtype)[1]
 
 
@@ -101,7 +101,7 @@ def exponential(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> A
     """Standard exponential with both tails exact: values from about 2**-64 to 44 in float32."""
     upper, u = _sign_and_unit(key, shape, dtype)
     half = u * jnp.asarray(0.5, dtype)
-    # log1p(-half) = log(rest) half / (1 - rest), where the quotient makes up for the rounding of rest = 1 - half
+    # log1p(-half) = log(rest) half / (1 - rest); the quotient corrects the rounding of rest = 1 - half
     rest = jnp.asarray(1, dtype) - half
     lost = jnp.asarray(1, dtype) - rest
     value = -jnp.log(jnp.where(upper, half, rest))
@@ -133,10 +133,10 @@ def normal(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
 @register_dataclass
 @dataclass(frozen=True)
 class GeometricTable:
-    """Everything an integer sampler of a geometric law needs, as integers.
+    """Integer table for sampling a geometric variable.
 
     The binary digits of a geometric variable with ratio q are independent, and digit i is 1 with
-    probability q**(2**i) / (1 + q**(2**i)); so one 64-bit threshold a digit is the whole law.
+    probability q**(2**i) / (1 + q**(2**i)), so one 64-bit threshold per digit determines the law.
 
     digits: ``uint32[levels, 2]``, floor(2**64 P(digit i = 1)) as (high, low).
     nonzero: ``uint32[2]``, floor(2**64 P(two-sided variable != 0)), which is 2 q / (1 + q).
@@ -147,13 +147,13 @@ class GeometricTable:
 
 
 def geometric_table(scale: float, levels: int | None = None) -> GeometricTable:
-    """The table of ratio q = exp(-1/scale), computed on the host to 60 digits.
+    """The table for ratio q = exp(-1/scale), computed on the host to 60 digits.
 
     scale: > 0, the scale of the discrete Laplace law (sensitivity / epsilon).
-    The survival function is right to 1e-3 up to 36 scales, as for the other samplers.
+    The survival function is accurate to 1e-3 up to 36 scales, as for the other samplers.
 
-    levels: digits kept, at most 31. By default all whose threshold is not 0, so nothing is cut. Static:
-        give it explicitly to sweep scales without compiling again. A digit left out has its tail cut.
+    levels: number of digits, at most 31; by default all with a nonzero threshold, so that nothing is truncated. Static:
+        set it to sweep scales without recompiling. Fewer digits truncate the tail.
     """
     if not (isfinite(scale) and scale > 0):
         raise InputError("scale", "a finite number > 0", repr(scale), "use sensitivity / epsilon")
@@ -205,7 +205,7 @@ def randint_below(key: Array, bound: Array, shape: tuple[int, ...] = ()) -> Arra
     """Uniform integers in [0, bound), ``uint32[*shape, limbs]``, for any bound from 1 to 2**(32 limbs) - 1.
 
     bound: ``uint32[limbs]`` or ``uint32[*shape, limbs]``, most significant limb first, at most 4 limbs.
-    The top limbs of (random word of limbs + 2 limbs) x bound: no rejection, integers only, and every
+    Computes the top limbs of (random integer of limbs + 2 limbs) x bound: no rejection, integers only; each
     outcome's probability is within a factor 1 +- 2**-64 of 1 / bound.
     """
     limbs = bound.shape[-1]
@@ -219,7 +219,7 @@ def randint_below(key: Array, bound: Array, shape: tuple[int, ...] = ()) -> Arra
 
 
 def _multiply(left: list[Array], right: list[Array]) -> list[Array]:
-    """The product of two big-endian numbers of 32-bit limbs, all len(left) + len(right) limbs of it."""
+    """The full product of two big-endian numbers of 32-bit limbs, len(left) + len(right) limbs."""
     zero = jnp.zeros_like(left[0])
     out = [zero] * (len(left) + len(right))
     for i in reversed(range(len(left))):

@@ -1,4 +1,4 @@
-"""The nouns: a sample, a privacy budget, an accuracy, and the neighbouring relation."""
+"""Basic types: sample, privacy budget, accuracy, and the neighboring relation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ Scalar = Any  # a plain number, a NumPy scalar, or a traced array
 
 
 class Neighboring(Enum):
-    """When two databases count as neighbours (the names are dp_accounting's).
+    """Which pairs of databases are neighbors (names as in dp_accounting).
 
-    REPLACE_ONE: same public size n, one row differs. ADD_OR_REMOVE_ONE: one has one row more.
+    REPLACE_ONE: same public size n, one row differs. ADD_OR_REMOVE_ONE: one database has one additional row.
     """
 
     REPLACE_ONE = "replace-one"
@@ -27,20 +27,20 @@ class Neighboring(Enum):
 
 
 def require_relation(neighboring: Neighboring) -> None:
-    """Refuses what is no member of `Neighboring`, for example its name."""
-    advice = "say under which relation neighbours differ, for example Neighboring.REPLACE_ONE"
+    """InputError unless the value is a member of `Neighboring` (its name is not enough)."""
+    advice = "say under which relation neighbors differ, for example Neighboring.REPLACE_ONE"
     checks.instance("neighboring", neighboring, Neighboring, advice, "a member of dpjax.core.types.Neighboring")
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Sample:
-    """A k-labelled database in a buffer of static capacity.
+    """A k-labeled database in a buffer of static capacity.
 
     x: domain elements, ``[capacity, ...]``; points and thresholds use ``uint32[capacity, limbs]``,
        most significant limb first.
-    y: labels, ``bool[capacity, k]``; the concept axis is always there.
-    mask: ``bool[capacity]``; the first n rows are real. What lies under a False never matters.
+    y: labels, ``bool[capacity, k]``; the concept axis is present also for k = 1.
+    mask: ``bool[capacity]``; the first n rows are real. Entries where mask is False are ignored.
     """
 
     x: Array
@@ -49,7 +49,7 @@ class Sample:
 
     @property
     def capacity(self) -> int:
-        """Rows of the buffer. Static: another capacity is another program."""
+        """Rows of the buffer. Static: each capacity compiles its own program."""
         return self.mask.shape[0]
 
     @property
@@ -59,14 +59,14 @@ class Sample:
 
 
 def known(check: Callable[[Any], Any], value: Any) -> None:
-    """Checks a number that is known on the host; traced ones and arrays of several are not looked at."""
+    """Checks a scalar that is known on the host; tracers and arrays with axes are not checked."""
     if not isinstance(value, jax.core.Tracer) and not getattr(value, "shape", ()):
         check(value)
 
 
 @dataclass(frozen=True)
 class Privacy:
-    """A total budget: epsilon > 0 and 0 <= delta < 1. Numbers that are not traced are checked: InputError."""
+    """A total budget: epsilon > 0 and 0 <= delta < 1. InputError for invalid values that are not traced."""
 
     epsilon: Scalar
     delta: Scalar = 0.0
@@ -78,7 +78,7 @@ class Privacy:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Error alpha in (0, 1) and failure probability beta in (0, 1), checked as those of `Privacy` are: InputError."""
+    """Error alpha in (0, 1) and failure probability beta in (0, 1). InputError for invalid untraced values."""
 
     alpha: Scalar
     beta: Scalar
@@ -89,7 +89,7 @@ class Accuracy:
 
 
 def _as_pytree(kind: type, *names: str) -> None:
-    """A pytree is rebuilt from any leaves, without the checks of the constructor."""
+    """Registers a pytree that is unflattened without the constructor's checks."""
 
     def rebuilt(_: None, leaves: Any) -> Any:
         made: Any = object.__new__(kind)
@@ -113,7 +113,7 @@ def host_numbers(privacy: Privacy, accuracy: Accuracy) -> tuple[float, float, fl
 def as_float(value: Scalar, like: Array | None = None) -> Array:
     """``value`` as a scalar of its own float dtype; Python numbers become float32.
 
-    An explicit float64 array keeps its precision, so exact audits run the same code in float64.
+    A float64 array keeps its precision, so that exact audits run the same code in float64.
     """
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating):
         return value

@@ -1,7 +1,7 @@
-"""Unsigned 64-bit integers as uint32 limbs at every interface, as uint64 inside.
+"""Unsigned 64-bit integers: uint32 limbs at every interface, uint64 internally.
 
-Arrays of domain elements are ``uint32[..., limbs]``, most significant limb first, so that programs mean the
-same with 64-bit types on or off. `join` and `split` are to be called under ``jax.enable_x64(True)``.
+Arrays of domain elements are ``uint32[..., limbs]``, most significant limb first, so that programs behave the
+same with 64-bit types on or off. Call `join` and `split` under ``jax.enable_x64(True)``.
 """
 
 import jax
@@ -50,14 +50,14 @@ def decode(limbs) -> np.ndarray:
 
 
 def pack(values, limbs: int) -> np.ndarray:
-    """Host: whole numbers in [0, 2**(32 limbs)) of any size, in any nesting -> ``uint32[..., limbs]``."""
+    """Host: integers in [0, 2**(32 limbs)) of any size, in any nesting -> ``uint32[..., limbs]``."""
     whole = np.asarray(values, dtype=object)
     data = b"".join(int(value).to_bytes(4 * limbs, "big") for value in whole.reshape(-1))
     return np.frombuffer(data, ">u4").astype(np.uint32).reshape(*whole.shape, limbs)
 
 
 def unpack(limbs) -> np.ndarray:
-    """Host: ``uint32[..., limbs]``, any number of them -> Python integers, ``object[...]``."""
+    """Host: ``uint32[..., limbs]`` with any number of limbs -> Python integers, ``object[...]``."""
     array = np.asarray(limbs, np.uint32)
     flat = array.reshape(-1, array.shape[-1]).astype(">u4")
     out = np.empty(len(flat), object)
@@ -66,10 +66,10 @@ def unpack(limbs) -> np.ndarray:
 
 
 def sort(values: Array, carried: tuple[Array, ...] = (), *, real: Array, below: int) -> tuple[Array, ...]:
-    """Sorts real ``uint64[n]`` values ascending, padding last, carrying ``uint32[n]`` columns as further keys.
+    """Sorts real ``uint64[n]`` values in ascending order, padding last; ``uint32[n]`` columns are further sort keys.
 
-    below: static; values are less than this. A single-operand sort is several times faster on a CPU, so the
-    padding becomes the largest key where the domain leaves room for it.
+    below: static; an exclusive upper bound of the values. A single-operand sort is several times faster on a CPU, so
+    padding becomes the largest key if the domain leaves room for it.
     """
     if below < 2**64:
         key = jnp.where(real, values, jnp.uint64(2**64 - 1))

@@ -1,4 +1,4 @@
-"""Dimensions that a class of VC dimension 1 is measured by, from its tree or from its matrix."""
+"""Height, threshold dimension and VC dimension of a class, from its tree or from its matrix."""
 
 from functools import cache
 
@@ -18,15 +18,15 @@ def height(parent) -> int:
 def tree_threshold_dimension(parent, proper) -> int:
     """The threshold dimension of the paths to the root from proper nodes, ``bool[V + 1]``; ``parent`` as in `height`.
 
-    The most points of one path that concepts tell apart, where a point that is in no concept does not count. It is
-    the height if leaves and all nodes with a single child are proper.
+    The largest number of points of one path that concepts distinguish; a point that is in no concept does not count. It
+    is the height if leaves and all nodes with a single child are proper.
 
     Reference: Yan 2025, Definition 7, and the claim that height <= threshold dimension of C xor f.
     """
     above, holds = _parents(parent), np.asarray(proper)
     if holds.shape != (len(above),) or not np.isin(holds, (0, 1)).all():
         raise InputError("proper", f"{len(above)} values 0 or 1", f"shape {holds.shape}", "give one for each node")
-    below = holds.astype(int).tolist()  # the concepts that hold a node's point
+    below = holds.astype(int).tolist()  # the number of concepts that contain a node's point
     largest = [0] * len(above)
     for node in range(len(above) - 1, 0, -1):
         below[above[node]] += below[node]
@@ -49,7 +49,7 @@ def threshold_dimension(matrix) -> int:
 
     @cache
     def longest(free: int, allowed: int) -> int:
-        """Pairs that fit before those chosen: rows that hold all chosen points, points in no chosen row."""
+        """The most pairs that can precede those chosen: rows with all chosen points, points in no chosen row."""
         best = 0
         for c in range(rows):
             if allowed >> c & 1:
@@ -98,6 +98,6 @@ def _matrix(matrix) -> np.ndarray:
     if table.ndim != 2 or not len(table) or not np.isin(table, (0, 1)).all():
         raise InputError(
             "class matrix", "a two-dimensional table of 0 and 1 with a row or more", f"shape {table.shape}",
-            "give one row a concept and one column a domain element",
+            "give one row per concept and one column per domain element",
         )  # fmt: skip
     return table.astype(int)

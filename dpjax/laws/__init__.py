@@ -1,7 +1,7 @@
-"""Output laws: what is sampled, audited and priced is one object. One law a file.
+"""Output laws. The same object is sampled, audited and accounted for. One law per file.
 
-A law is a pytree, so it can be built inside jit and vmapped. Log-weights and locations are float32, or float64 where an
-exact audit builds them so.
+A law is a pytree, so it can be built inside jit and vmapped. Log-weights and locations are float32, or float64 in
+exact audits.
 """
 
 from .base import Law as Law

@@ -1,4 +1,4 @@
-"""What a law is to the rest of the package: three methods, and nothing that lists the kinds of laws."""
+"""The interface of laws: three methods. There is no list of law types."""
 
 import itertools
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from jax.tree_util import register_dataclass
 @register_dataclass
 @dataclass(frozen=True)
 class Support:
-    """All outcomes of a law, side by side.
+    """All outcomes of a law, stacked.
 
-    outcomes: the pytree that `Law.sample` returns, whose arrays lead with the outcomes' axis.
-    log_mass: ``float64[o]``, of total mass 1. Places that hold no outcome have mass -inf; an outcome stands once.
+    outcomes: the pytree that `Law.sample` returns, with a leading axis of outcomes on every array.
+    log_mass: ``float64[o]``, of total mass 1. Padding has mass -inf; each outcome occurs once.
     """
 
     outcomes: Any
@@ -25,34 +25,34 @@ class Support:
 
     @property
     def size(self) -> int:
-        """Places, with those that hold no outcome. Static."""
+        """The number of entries, padding included. Static."""
         return self.log_mass.shape[0]
 
 
 class Law(Protocol):
-    """A pytree. A new one is a file of its own: what is here is all that audits and mechanisms ask of it."""
+    """A pytree. These methods are all that audits and mechanisms use; a new law is one file."""
 
     def sample(self, key: Array) -> Any:
-        """One outcome, marked `core.draws.drawn`. Exact audits read `support` only: `dpjax.audit.sampler` compares."""
+        """One outcome; decorated with `core.draws.drawn`. Exact audits read `support`; `audit.sampler` compares."""
 
     def log_prob(self, outcome: Any) -> Array:
-        """Its log mass, ``float64[]``; log density where the law is continuous."""
+        """The outcome's log mass, ``float64[]``; its log density if the law is continuous."""
 
     def support(self, limit: int) -> Support | None:
-        """All outcomes; None where the law is continuous, or has more than ``limit`` of them: never representatives."""
+        """All outcomes, never a selection; None if the law is continuous or has more than ``limit`` outcomes."""
 
 
 def listed(outcomes: Any, log_prob: Any) -> Support:
-    """A support from distinct outcomes side by side and the law's ``log_prob``; -inf says that one cannot be drawn."""
+    """A support from stacked distinct outcomes and the law's ``log_prob``; -inf marks an impossible outcome."""
     with jax.enable_x64(True):
         outcomes = jax.tree.map(jnp.asarray, outcomes)
         return Support(outcomes, jax.vmap(log_prob)(outcomes).astype(jnp.float64))
 
 
 def side_by_side(outcomes: Array, log_mass: Array, shape: tuple[int, ...], limit: int) -> Support | None:
-    """Independent laws of one shape as a law of arrays, by all combinations.
+    """The joint support of independent laws with equally many outcomes: all combinations, as arrays of ``shape``.
 
-    outcomes: ``[cells, o]``. log_mass: ``float64[cells, o]``. shape: static, of ``cells`` entries.
+    outcomes: ``[cells, o]``. log_mass: ``float64[cells, o]``. shape: static, with ``cells`` entries.
     """
     cells, size = log_mass.shape
     if cells * np.log(max(size, 1)) > np.log(limit) + 1e-9:
@@ -65,5 +65,5 @@ def side_by_side(outcomes: Array, log_mass: Array, shape: tuple[int, ...], limit
 
 
 def total(log_probs: Array) -> Array:
-    """The sum over all axes, ``float64[]``: of independent entries."""
+    """The sum over all axes, ``float64[]``: the joint log mass of independent entries."""
     return jnp.sum(log_probs.astype(jnp.float64))

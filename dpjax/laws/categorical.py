@@ -21,10 +21,10 @@ class Categorical:
     """A law on {0, ..., m-1} with probabilities proportional to exp(log_weights).
 
     log_weights: ``float[m]``; any spread; -inf is an impossible outcome.
-    no_answer: static; True where the last cell means "no answer", which is sampled as -1.
-    largest: ``float[]``, optional precomputed maximum of ``log_weights`` (not finite if one is NaN); saves a pass.
-    exact, unit: optional, what float32 log-weights have lost: ``exact`` is ``float[m]``, to be added to them; or, with
-        ``unit: float[]``, ``int32[m]``, and the log-weights are unit x exact (-inf for `table.NEVER`).
+    no_answer: static; True if the last cell means "abstain", which is sampled as -1.
+    largest: optional precomputed max(log_weights), ``float[]`` (not finite if one is NaN); saves one reduction.
+    exact, unit: optional correction of float32 rounding: ``exact`` is ``float[m]``, added to the log-weights; or, with
+        ``unit: float[]``, ``exact`` is ``int32[m]`` and the log-weights are unit x exact (-inf for `table.NEVER`).
     """
 
     log_weights: Array
@@ -35,14 +35,14 @@ class Categorical:
 
     @staticmethod
     def of(log_weights: Array, dtype, no_answer: bool = False) -> "Categorical":
-        """From ``float64[m]``. In float32 two parts keep each log-weight to 2**-48 of itself."""
+        """From ``float64[m]``. With float32, two parts represent each log-weight to a relative error of 2**-48."""
         with jax.enable_x64(True):
             rounded = log_weights.astype(dtype)
             rest = jnp.where(jnp.isfinite(rounded), log_weights - rounded.astype(jnp.float64), 0).astype(dtype)
             return Categorical(rounded, no_answer, None, None if rounded.dtype == jnp.float64 else rest)
 
     def log_probs(self) -> Array:
-        """Normalised log-probabilities, ``float64[m]``; all -inf where no outcome is possible."""
+        """Normalized log-probabilities, ``float64[m]``; all -inf if no outcome is possible."""
         with jax.enable_x64(True):
             weights = whole(self.log_weights, self.exact, self.unit)
             total = jax.scipy.special.logsumexp(weights)
@@ -53,14 +53,14 @@ class Categorical:
         with jax.enable_x64(True):
             log_probs = self.log_probs()
             size = log_probs.shape[0]
-            impossible = jnp.where(jnp.any(log_probs > -jnp.inf), -jnp.inf, 0.0)  # then the answer is -1
+            impossible = jnp.where(jnp.any(log_probs > -jnp.inf), -jnp.inf, 0.0)  # if none is, the outcome is -1
             of_none = jnp.logaddexp(log_probs[-1], impossible) if self.no_answer else impossible
             inside = (outcome >= 0) & (outcome < size - self.no_answer)
             found = jnp.where(inside, log_probs[jnp.clip(outcome, 0, size - 1)], -jnp.inf)
             return jnp.where(outcome == -1, of_none, found)
 
     def support(self, limit: int) -> Support | None:
-        """0, ..., and -1 at the end, which a law without "no answer" returns where no outcome is possible."""
+        """{0, ..., -1}; without ``no_answer``, -1 is the outcome of a law without possible outcomes."""
         if self.log_weights.shape[0] >= limit:
             return None
         with jax.enable_x64(True):
@@ -71,18 +71,18 @@ class Categorical:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw, ``int32[]``; -1 for "no answer" and where no outcome is possible.
+        """One draw, ``int32[]``; -1 for "abstain" and if no outcome is possible.
 
-        Rejection sampling from bounds, so the law is exact to float64: one pass at full speed gives each column of 8
-        candidates a whole number that its weight cannot exceed; a column is proposed in proportion to that bound, one
-        of its candidates by whole-number weights floor(2**22 exp(w - max)) + 1 computed in float64, and accepted with
-        the probability, likewise in float64, that makes up for the rounding. Where the column's candidates do not
-        fill its bound there is a new proposal. All sums are of integers, so their order does not matter. About one
-        proposal in 4000 is rejected, and one in 2 m / 2**22 more where a single candidate outweighs all others.
+        Rejection sampling from upper bounds, exact to float64. One pass in float32 gives each column of 8 candidates an
+        integer upper bound of its weight. A column is proposed with probability proportional to its bound, then one of
+        its candidates by the integer weights floor(2**22 exp(w - max)) + 1, computed in float64; the acceptance
+        probability, also in float64, corrects the rounding. If the integer weights do not fill the column's bound, the
+        draw can miss and a new proposal follows. All sums are of integers, so their order does not matter. About one
+        proposal in 4000 is rejected, and a further 2 m / 2**22 if a single candidate outweighs all others.
 
-        The number of candidates decides how much of the table is evaluated, never the draw: the program for up to 64
-        candidates is a scan of 8 bounds, then of one column, and returns for each key what a larger buffer, filled up
-        with -inf, returns.
+        The number of candidates determines how much of the table is evaluated, not the draw: the program for up to 64
+        candidates scans 8 bounds, then one column, and returns for each key what a larger buffer, padded with -inf,
+        returns.
         """
         stream = random.stream_of(key)
         with jax.enable_x64(True):
@@ -90,7 +90,7 @@ class Categorical:
             exact = (None, None) if self.exact is None else self._parts(self.exact, 0)
             table = Bounds.of(weights, self.largest, null, *exact, self.unit)
 
-            def attempt(state):  # the index, once it is found; before, -1 less the attempts so far
+            def attempt(state):  # the index once found; before that, -1 - attempts so far
                 high, low = random.words_from(stream, (4,), 4 * (-1 - state).astype(jnp.uint32))
                 index, accept = table.propose(wide.word(high[0], low[0]), wide.word(high[3], low[3]))
                 return jnp.where(unit(high[1:3], low[1:3]) < accept, index, state - 1)
@@ -101,16 +101,16 @@ class Categorical:
         return jnp.maximum(index - 1 if self.no_answer else index, -1)
 
     def _parts(self, values: Array, filler: float) -> tuple[Array, Array | None]:
-        """The candidates' entries, and that of "no answer" apart: its place must not depend on padding."""
+        """The candidates' entries, and separately that of "abstain", whose position must not depend on padding."""
         if not self.no_answer:
             return values, None
         return (values[:-1] if values.shape[0] > 1 else jnp.full(1, filler, values.dtype)), values[-1]
 
     @drawn
     def sample_race(self, key: Array) -> Array:
-        """One draw by the exponential race, an independent path: the least E_i / exp(w_i) wins.
+        """One draw by the exponential race, an independent implementation: the smallest E_i / exp(w_i) wins.
 
-        Of the rounded log-weights, exact to 44 nats below the largest. Several times slower than `sample` on a CPU.
+        Uses the rounded log-weights; exact to 44 nats below the largest. Several times slower than `sample` on a CPU.
         """
         weights = self.log_weights
         arrival = jnp.log(random.exponential(key, weights.shape, weights.dtype)) - weights

@@ -18,9 +18,9 @@ from dpjax.laws.base import Support, total
 class DiscreteLaplace:
     """The two-sided geometric law on integers, P(Z = z) proportional to exp(-|z - loc| / scale).
 
-    loc: ``int32[...]``. scale: ``float[]``, the number that the table was made from (float64 where 64-bit types are
-    enabled). The sampler uses integers only: the same bits on every backend. Its thresholds have 64 bits, so below a
-    scale of 1/44 it always returns loc.
+    loc: ``int32[...]``. scale: ``float[]``, the number that the table was built from (float64 if 64-bit types are
+    enabled). The sampler uses integers only, so draws are bitwise equal on every backend. Thresholds have 64 bits, so
+    below a scale of 1/44 the sampler always returns loc.
     """
 
     loc: Array
@@ -36,17 +36,17 @@ class DiscreteLaplace:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element of loc, ``int32``."""
+        """One draw per element of loc, ``int32``."""
         return self.loc + random.discrete_laplace(key, self.table, jnp.shape(self.loc))
 
     def log_prob(self, outcome: Array) -> Array:
-        """The log mass of all entries together, ``float64[]``."""
+        """The joint log mass of all entries, ``float64[]``."""
         with jax.enable_x64(True):
             wide = DiscreteLaplace(self.loc, self.scale.astype(jnp.float64), self.table)
             return total(wide.log_probability(outcome))
 
     def support(self, limit: int) -> Support | None:
-        """None: every whole number is possible."""
+        """None: every integer is possible."""
         return None
 
     def log_probability(self, value: Array) -> Array:

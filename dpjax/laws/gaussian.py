@@ -11,20 +11,20 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random
 from dpjax.core.draws import drawn
 
-_ORDER = 10  # of the tail series: relative error below 1e-15 where it is used (from 20 standard deviations on)
+_ORDER = 10  # order of the tail series; its relative error is below 1e-15 from 20 standard deviations on
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Gaussian:
-    """The normal law with mean ``loc``, float or whole, and standard deviation ``scale``, ``float[...]``."""
+    """The normal law with mean ``loc``, float or integer, and standard deviation ``scale``, ``float[...]``."""
 
     loc: Array
     scale: Array
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element, tails exact (see `random.normal`); what is rounded is the sum, not loc."""
+        """One draw per element with exact tails (see `random.normal`); the sum is rounded, not loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
         noise = self.scale * random.normal(key, shape, jnp.result_type(self.scale))
         with jax.enable_x64(True):
@@ -50,7 +50,7 @@ class Gaussian:
         return jax.scipy.special.log_ndtr((self.loc.astype(self.scale.dtype) - value) / self.scale, _ORDER)
 
     def log_mass(self, low: Array, high: Array) -> Array:
-        """log P(low <= X <= high) for low <= high, either of which may be infinite, from the smaller of both tails."""
+        """log P(low <= X <= high) for low <= high, which may be infinite; uses the smaller of the two tails."""
         upper = low + high > 2 * self.loc.astype(self.scale.dtype)
         near = jnp.where(upper, self.log_survival(low), self.log_cdf(high))
         far = jnp.where(upper, self.log_survival(high), self.log_cdf(low))

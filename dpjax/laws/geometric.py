@@ -1,4 +1,4 @@
-"""The geometric law on {0, 1, ..., most}: how much longer than it must be a slice of rows is."""
+"""The geometric law on {0, 1, ..., most}: the random extra length of a slice of rows."""
 
 from dataclasses import dataclass, field
 
@@ -17,9 +17,9 @@ from dpjax.laws.base import Support, listed
 @register_dataclass
 @dataclass(frozen=True)
 class Geometric:
-    """The law of min(G, most) with P(G = g) = (1 - q) q**g, as the table's integers realise it.
+    """The law of min(G, most) with P(G = g) = (1 - q) q**g, up to the rounding of the table's thresholds.
 
-    most: static, >= 0; where nobody can tell greater lengths apart, such as the rows of a buffer.
+    most: static, >= 0; larger values are clipped, for example at the number of rows of a buffer.
     """
 
     table: GeometricTable
@@ -40,7 +40,7 @@ class Geometric:
             agree = lambda value: jnp.where(digits(value), jnp.log(yes), jnp.log1p(-yes))  # noqa: E731
             largest = np.int32(2 ** yes.shape[0] - 1)
             own = jnp.where((outcome >= 0) & (outcome <= largest), jnp.sum(agree(outcome)), -jnp.inf)
-            # at least ``most``: equal to it, or above it at some digit and equal to it at all higher ones
+            # P(G >= most): equal, or larger at some digit and equal at all higher ones
             end = agree(jnp.int32(self.most))
             higher = jnp.append(jnp.cumsum(end[::-1])[::-1][1:], 0.0)
             above = jnp.where(digits(jnp.int32(self.most)), -jnp.inf, jnp.log(yes) + higher)

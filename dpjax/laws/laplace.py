@@ -15,27 +15,27 @@ from dpjax.laws.base import Support, total
 @register_dataclass
 @dataclass(frozen=True)
 class Laplace:
-    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or whole."""
+    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or integer."""
 
     loc: Array
     scale: Array
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an element, tails exact (see `random.laplace`); what is rounded is the sum, not loc."""
+        """One draw per element with exact tails (see `random.laplace`); the sum is rounded, not loc."""
         shape = jnp.broadcast_shapes(jnp.shape(self.loc), jnp.shape(self.scale))
         noise = self.scale * random.laplace(key, shape, jnp.result_type(self.scale))
         with jax.enable_x64(True):
             return (jnp.asarray(self.loc).astype(jnp.float64) + noise.astype(jnp.float64)).astype(noise.dtype)
 
     def log_prob(self, outcome: Array) -> Array:
-        """The log density of all entries together, ``float64[]``."""
+        """The joint log density of all entries, ``float64[]``."""
         with jax.enable_x64(True):
             wide = Laplace(*(jnp.asarray(part).astype(jnp.float64) for part in (self.loc, self.scale)))
             return total(wide.log_density(outcome.astype(jnp.float64)))
 
     def support(self, limit: int) -> Support | None:
-        """None: it is continuous. `RoundedLaplace` is what a program can go on computing with."""
+        """None: the law is continuous. Use `RoundedLaplace` if a program computes with the outcome."""
         return None
 
     def log_density(self, value: Array) -> Array:
@@ -53,7 +53,7 @@ class Laplace:
         return Laplace(-self.loc, self.scale).log_survival(-value)
 
     def log_mass(self, low: Array, high: Array) -> Array:
-        """log P(low <= X <= high) for low <= high, either of which may be infinite; no digit is lost."""
+        """log P(low <= X <= high) for low <= high, which may be infinite; without cancellation."""
         low, high = ((end - self.loc.astype(self.scale.dtype)) / self.scale for end in (low, high))
         above = _one_sided(jnp.maximum(low, 0), jnp.maximum(high, 0))
         below = _one_sided(jnp.maximum(-high, 0), jnp.maximum(-low, 0))
@@ -61,6 +61,6 @@ class Laplace:
 
 
 def _one_sided(near: Array, far: Array) -> Array:
-    """log of (exp(-near) - exp(-far)) / 2 for 0 <= near <= far; -inf where they are equal."""
+    """log of (exp(-near) - exp(-far)) / 2 for 0 <= near <= far; -inf if they are equal."""
     width = jnp.where(near < far, far - near, 0)
     return -jnp.where(jnp.isinf(near), 0, near) - jnp.log(jnp.asarray(2.0, near.dtype)) + jnp.log(-jnp.expm1(-width))

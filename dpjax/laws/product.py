@@ -1,4 +1,4 @@
-"""Independent laws side by side."""
+"""Products of independent laws."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Product:
     parts: tuple
 
     def sample(self, key: Array) -> tuple:
-        """A draw of each part, each from a key of its own."""
+        """A draw of each part, each from its own key."""
         keys = jax.random.split(key, len(self.parts))
         return tuple(part.sample(keys[i]) for i, part in enumerate(self.parts))
 
@@ -30,7 +30,7 @@ class Product:
             return jnp.sum(jnp.stack([part.log_prob(one) for part, one in pairs]))
 
     def support(self, limit: int) -> Support | None:
-        """All combinations; None where a part has no support."""
+        """All combinations; None if a part has no support."""
         found = [part.support(limit) for part in self.parts]
         known = [part for part in found if part is not None]
         if len(known) < len(found) or np.prod([float(part.size) for part in known]) > limit:

@@ -1,4 +1,4 @@
-"""Laplace noise on a count, rounded and clipped: a noisy count with which a program may go on computing."""
+"""Laplace noise on a count, rounded and clipped, so that a program can compute with the noisy count."""
 
 from dataclasses import dataclass, field
 
@@ -18,9 +18,9 @@ from dpjax.laws.laplace import Laplace
 class RoundedLaplace:
     """The law of clip(rint(count + scale Z), low, low + span) for standard Laplace Z, independently in each entry.
 
-    count: ``int32[...]``, or floats that hold whole numbers. scale: ``float[]`` > 0.
-    low, span: ``int32[]``, span >= 0: what is released lies in [low, low + span].
-    most: static, at least ``span``, so that the outcomes have a number that is known when a program is traced.
+    count: ``int32[...]``, or floats with integer values. scale: ``float[]`` > 0.
+    low, span: ``int32[]``, span >= 0: the output lies in [low, low + span].
+    most: static, at least ``span``; bounds the number of outcomes at trace time.
     """
 
     count: Array
@@ -31,10 +31,10 @@ class RoundedLaplace:
 
     @staticmethod
     def of(noisy: Laplace, high: Array | int, most: int, low: Array | int = 0) -> "RoundedLaplace":
-        """A Laplace mechanism's law on whole numbers, rounded and clipped to [low, high].
+        """A Laplace mechanism's law on integers, rounded and clipped to [low, high].
 
-        high, low: traced, public. most: static, the largest ``high - low`` that there can be: the capacity of a buffer
-        of rows. A larger ``high`` counts as low + most.
+        high, low: traced, public. most: static upper bound of ``high - low``, for example the capacity of a buffer
+        of rows. A larger ``high`` is clipped to low + most.
         """
         checks.integer("most", most, 0, 2**30)
         low, high = jnp.asarray(low, jnp.int32), jnp.asarray(high, jnp.int32)
@@ -43,7 +43,7 @@ class RoundedLaplace:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One draw an entry, ``int32``, of the shape of ``count``; in float64: all counts are distinct."""
+        """One draw per entry, ``int32``, of the shape of ``count``; in float64, which represents every count."""
         with jax.enable_x64(True):
             count, scale = (part.astype(jnp.float64) for part in (self.count, self.scale))
             low, high = (part.astype(jnp.float64) for part in (self.low, self.low + self.span))
@@ -55,7 +55,7 @@ class RoundedLaplace:
             return total(self._each(outcome))
 
     def support(self, limit: int) -> Support | None:
-        """(most + 1) outcomes an entry, in all combinations."""
+        """(most + 1) outcomes per entry, in all combinations."""
         with jax.enable_x64(True):
             values = self.low + jnp.minimum(jnp.arange(self.most + 1, dtype=jnp.int32), self.span)
             counts = self.count.reshape(-1)
@@ -66,12 +66,12 @@ class RoundedLaplace:
             return side_by_side(outcomes, mass, self.count.shape, limit)
 
     def _each(self, value: Array) -> Array:
-        """log P of each entry, ``float64``: no differences of tails, so that small masses keep their digits."""
+        """log P of each entry, ``float64``; no differences of tails, so small masses keep their relative precision."""
         inverse = 1 / self.scale.astype(jnp.float64)
         count, value = self.count.astype(jnp.float64), value.astype(jnp.float64)
         low, high = self.low.astype(jnp.float64), (self.low + self.span).astype(jnp.float64)
         away = jnp.abs(value - count)
-        # the mass of [z - 1/2, z + 1/2] is exp(-|z - count| / scale) sinh(1 / (2 scale)) where it does not hold count
+        # the mass of [z - 1/2, z + 1/2] is exp(-|z - count| / scale) sinh(1 / (2 scale)) if it does not contain count
         sinh = 0.5 * inverse + jnp.log(-jnp.expm1(-inverse)) - jnp.log(2.0)
         inside = jnp.where(away == 0, jnp.log(-jnp.expm1(-0.5 * inverse)), sinh - inverse * away)
         noise = Laplace(count, 1 / inverse)

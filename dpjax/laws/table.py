@@ -1,4 +1,4 @@
-"""The two-level table of `Categorical.sample`: whole-number bounds of columns of candidates, and a tree of sums."""
+"""The two-level table of `Categorical.sample`: integer bounds of columns of candidates, and a tree of their sums."""
 
 import functools
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-_CELLS = 8  # candidates of a column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32
-_BRANCHES = 16  # children of every node above the columns
+_CELLS = 8  # candidates per column; with 8, XLA's CPU code for the sums is several times faster than with 16 or 32
+_BRANCHES = 16  # children of each node above the columns
 _SHIFT = 3
-LANES = 1 << _SHIFT  # neighbouring columns whose sums a CPU makes at once
-_BITS = 22  # a weight of exp(0) has 2**22 units: all that fits in the fraction of a float32
+LANES = 1 << _SHIFT  # adjacent columns that a CPU sums in one vector instruction
+_BITS = 22  # a weight of exp(0) has 2**22 units, the most that a float32 fraction holds
 _ONE = 0x4B000000  # the bits of 2**23 as a float32
-_EXISTS = 1 << 27  # added to the units of a candidate that exists; those of a column stay below it
+_EXISTS = 1 << 27  # added to the units of an existing candidate; a column's units stay below it
 NEVER = -(2**31)  # the entry of `Categorical.exact` of a candidate that does not exist
 # 2**f on [0, 1], relative error below 7.5e-5
 _POWER = (0.9999252186, 0.6958335400, 0.2260671568, 0.0780245217)
@@ -22,30 +22,30 @@ _POWER = (0.9999252186, 0.6958335400, 0.2260671568, 0.0780245217)
 
 @dataclass(frozen=True)
 class Bounds:
-    """Columns of at most 8 candidates under whole-number bounds of their weight, and a tree of sums above them.
+    """Columns of at most 8 candidates with integer upper bounds of their weight, and a tree of sums above them.
 
     A table is an array [blocks, rows, lanes] in the order of its entries; a column is the entries with one block and
-    one lane. Candidate i stands in block i // 64, lane i % 8, whatever m is; a single block has only the rows and
-    lanes that it needs, and a level with one row is left out. So m shapes the program, but candidates of weight 0 at
-    the end change neither a bound nor the order in which running sums visit the others.
+    one lane. Candidate i is in block i // 64, lane i % 8, for every m; a single block has only the rows and
+    lanes that it needs, and a level with one row is omitted. So m determines the program, but trailing candidates of
+    weight 0 change neither a bound nor the order in which running sums visit the others.
     """
 
     cells: tuple[Array, ...]  # log-weights, float[., 8, 8] for whole blocks, then float[1, rows, lanes] for the others
-    exact: tuple[Array, ...]  # the same of `Categorical.exact`, or ()
+    exact: tuple[Array, ...]  # the same for `Categorical.exact`, or ()
     unit: Array | None  # float[], see `Categorical`
     null: Array | None  # float[], the log-weight of an outcome before the candidates
     null_rest: Array | None
     largest: Array
-    possible: Array  # bool[], some weight is finite and none is NaN
+    possible: Array  # bool[], True if some weight is finite and none is NaN
     null_bound: Array | None  # uint32[]
     bounds: Array  # uint32[columns], below 2**26
     levels: tuple[Array, ...]  # integers [., 16, 8] over the columns, [., 16, 1] over these, and so on
-    ends: Array  # int64[at most 16], running sums of the uppermost nodes
+    ends: Array  # int64[at most 16], running sums of the top nodes
 
     @staticmethod
     def of(log_weights: Array, known: Array | None = None, null: Array | None = None, *lost: Array | None) -> "Bounds":
-        """From ``float[m]``; ``known``: their maximum, if it is known; ``null``: ``float[]``; ``lost``, for which
-        bounds have room: `Categorical.exact`, its entry of null, its unit, or none of them."""
+        """From ``float[m]``. ``known``: their maximum, if precomputed; ``null``: ``float[]``; ``lost``, a correction
+        that the bounds leave room for: `Categorical.exact`, its entry of null, its unit, or none of them."""
         exact, null_rest, unit = lost or (None, None, None)
         if known is None:
             known = fold_max(log_weights) if null is None else jnp.maximum(fold_max(log_weights), null)
@@ -68,12 +68,12 @@ class Bounds:
         return Bounds(cells, parts, unit, null, null_rest, *bounded)
 
     def weights(self, cells: Array, rest: Array | None = None) -> tuple[Array, Array]:
-        """The least whole number above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
+        """The smallest integer above 2**22 exp(w - max), and 2**22 exp(w - max) itself, both float64."""
         exact = jnp.exp(whole(cells, rest, self.unit) - self.largest.astype(jnp.float64)) * 2.0**_BITS
         return jnp.floor(exact) + 1.0, exact
 
     def propose(self, word: Array, next_word: Array) -> tuple[Array, Array]:
-        """An index and its acceptance probability, from 128 bits. With ``null``, 0 is null, 1 + i candidate i."""
+        """An index and its acceptance probability, from 128 bits. With ``null``, index 0 is null, 1 + i candidate i."""
         total = self.ends[-1].astype(jnp.uint64)
         if self.null_bound is not None:
             total = total + self.null_bound.astype(jnp.uint64)
@@ -104,7 +104,7 @@ class Bounds:
 
 
 def whole(rounded: Array, exact: Array | None, unit: Array | None) -> Array:
-    """Log-weights in float64, of the fields of `Categorical`."""
+    """Log-weights in float64, from the fields of `Categorical`."""
     wide, exact = rounded.astype(jnp.float64), jnp.float64(0) if exact is None else exact.astype(jnp.float64)
     return wide + exact if unit is None else jnp.where(exact == NEVER, -jnp.inf, unit.astype(jnp.float64) * exact)
 
@@ -112,7 +112,7 @@ def whole(rounded: Array, exact: Array | None, unit: Array | None) -> Array:
 def fold_max(values: Array) -> Array:
     """The largest entry of a vector; +inf if one is NaN, which XLA's vectorized reduction on CPUs may skip.
 
-    Integers are folded in sixteenths, on a CPU several times faster than XLA's reduction.
+    Integers are folded in sixteenths, which is several times faster than XLA's reduction on a CPU.
     """
     if jnp.issubdtype(values.dtype, jnp.floating):
         infinity = jnp.asarray(jnp.inf, values.dtype)
@@ -126,9 +126,9 @@ def fold_max(values: Array) -> Array:
 
 
 def rounded_units(logs: Array) -> Array:
-    """For w <= 0, the bits of 2**23 + round(2**22 p), ``uint32``, with p within 1.2e-4 of exp(w), or both below 2**-99.
+    """The bits of 2**23 + round(2**22 p), ``uint32``, for w <= 0, with p within 1.2e-4 of exp(w), or both below 2**-99.
 
-    The exponent of the power of two is read from the low bits of whole + 1.5 * 2**23: shifts and additions only.
+    The exponent of the power of two is in the low bits of whole + 1.5 * 2**23, so shifts and additions suffice.
     """
     power = logs.astype(jnp.float32) * jnp.float32(1 / log(2))
     power = jnp.where(power > jnp.float32(-100), power, jnp.float32(-100))  # one instruction, unlike jnp.maximum
@@ -144,19 +144,19 @@ def rounded_units(logs: Array) -> Array:
 
 
 def _bounds(cells: Array, largest: Array) -> Array:
-    """``uint32[columns]``: no less than the units of the column's cells; 0 for a column without a candidate."""
+    """``uint32[columns]``: at least the units of the column's cells; 0 for a column without candidates."""
     exists = jnp.where(cells > -jnp.inf, jnp.uint32(_EXISTS), jnp.uint32(0))
     marked = jnp.sum(rounded_units(cells - largest) + exists, axis=1, dtype=jnp.uint32)
     marked = marked - jnp.uint32(cells.shape[1] * _ONE % 2**32)
     units = marked & jnp.uint32(_EXISTS - 1)
-    # 8 halves for the rounding to whole numbers, 8 for the + 1 of `weights`, 2 for what follows, and 2**-12 of
-    # the sum for the relative error, 1e-4, of the float32 arithmetic
+    # 8 halves for the rounding to integers, 8 for the + 1 of `weights`, 2 for the next line's rounding, and 2**-12
+    # of the sum for the relative error, 1e-4, of the float32 arithmetic
     bounds = units + (units >> jnp.uint32(12)) + jnp.uint32(_CELLS + _CELLS // 2 + 2)
     return jnp.where(marked >= jnp.uint32(_EXISTS), bounds, jnp.uint32(0)).reshape(-1)
 
 
 def _segments(values: Array, filler: float) -> tuple[Array, ...]:
-    """Whole blocks, and the rest apart: on a CPU a copy into a padded array costs more than the arithmetic."""
+    """Whole blocks, and the rest separately: on a CPU a copy into a padded array costs more than the arithmetic."""
     size = values.shape[0]
     whole = size - size % (_CELLS * LANES)
     parts = [values[:whole].reshape(-1, _CELLS, LANES)] if whole else []
@@ -177,7 +177,7 @@ def _found(parts: tuple[Array, ...], column: Array, filler: float) -> Array:
 
 
 def _blocks(values: Array, rows: int, lanes: int, filler: float = 0) -> Array:
-    """Padded to blocks; a single block has the rows and lanes that it needs."""
+    """The values padded to blocks; a single block has only the rows and lanes that it needs."""
     size = values.shape[0]
     if size < rows * lanes:
         lanes = min(lanes, size)
@@ -189,7 +189,7 @@ def _blocks(values: Array, rows: int, lanes: int, filler: float = 0) -> Array:
 
 
 def _running(values: Array) -> Array:
-    """Running sums of a few numbers; one reduction compiles faster than a chain of additions."""
+    """Running sums of a short vector; one reduction compiles faster than a chain of additions."""
     place = jnp.arange(values.shape[0], dtype=jnp.int32)
     return jnp.sum(jnp.where(place[:, None] <= place[None, :], values[:, None], 0), axis=0, dtype=values.dtype)
 
@@ -209,7 +209,7 @@ def _column(table: Array, column: Array) -> Array:
 
 
 def _entry(table: Array, column: Array, row: Array) -> Array:
-    """The place of an entry among those of the table."""
+    """The index of an entry within the table."""
     block, lane = _place(table, column)
     return (block * table.shape[1] + row) * table.shape[2] + lane
 
@@ -219,7 +219,7 @@ def _item(values: Array, index: Array) -> Array:
 
 
 def _descend(parts: Array, target: Array) -> tuple[Array, Array]:
-    """The first part whose running sum exceeds the target (their number if none does), and what is left of it."""
+    """The first part whose running sum exceeds the target (their number if none does), and the remaining target."""
     total = before = jnp.zeros((), parts.dtype)
     index = jnp.int32(0)
     for i in range(parts.shape[0]):

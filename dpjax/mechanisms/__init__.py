@@ -1,7 +1,7 @@
-"""Mechanisms: data in, the law of the output out. One file, one mechanism.
+"""Mechanisms: functions from data to the law of the output. One mechanism per file.
 
-An epsilon or a delta is spent as it is given: a traced scalar as it stands, a Python number as the nearest float32,
-which may be above it. `core.plans.down` rounds a budget down.
+Epsilon and delta are used as given: a traced scalar unchanged, a Python number as the nearest float32,
+which may be larger. `core.plans.down` rounds a budget down.
 """
 
 from .above_threshold import above_threshold as above_threshold

@@ -1,4 +1,4 @@
-"""What several mechanisms check at trace time, and how they read delta."""
+"""Trace-time checks of arguments that several mechanisms share, and the conversion of delta."""
 
 from typing import Any
 
@@ -15,15 +15,15 @@ from dpjax.core.types import as_float, known
 
 
 def epsilon_of(epsilon: Array | float) -> Array:
-    """epsilon as a scalar of its own float dtype; InputError for one that is known and not in (0, inf)."""
+    """epsilon as a scalar of its own float dtype; InputError if it is known and not in (0, inf)."""
     known(checks.epsilon, epsilon)
     return as_float(epsilon)
 
 
 def held(name: str, values: Any, spread: float = 1.0) -> Array:
-    """Host numbers as an array. InputError for NaN, and for whole numbers that its type does not hold: they would wrap.
+    """Host numbers as an array. InputError for NaN, and for integers outside the range of the dtype, which would wrap.
 
-    Fractions may be rounded by 2**-20 of the sensitivity ``spread``, which the contract "ideal" allows for.
+    Fractions may be rounded by 2**-20 of the sensitivity ``spread``, which the contract "ideal" permits.
     """
     if any(isinstance(part, jax.Array) for part in jax.tree.leaves(values)):
         return jnp.asarray(values)
@@ -35,7 +35,7 @@ def held(name: str, values: Any, spread: float = 1.0) -> Array:
         near = host.dtype.kind == "f" and np.abs(host - found) <= spread * 2.0**-20
     if np.any((host != found) & np.logical_not(near)):
         raise InputError(
-            name, f"numbers that {found.dtype} holds", f"{host.dtype} up to {np.max(np.abs(host)):g}",
+            name, f"numbers that {found.dtype} represents", f"{host.dtype} up to {np.max(np.abs(host)):g}",
             "subtract a public number, or enable 64-bit types",
         )  # fmt: skip
     return jnp.asarray(found)
@@ -44,7 +44,7 @@ def held(name: str, values: Any, spread: float = 1.0) -> Array:
 def vector(
     name: str, values: Any, *, integers: bool = True, least: int = 0, unsigned: bool = False, spread: float = 1.0
 ) -> Array:
-    """A one-dimensional array, of signed whole numbers unless said otherwise, with at least ``least`` entries."""
+    """A one-dimensional array with at least ``least`` entries, by default of signed integers."""
     values = held(name, values, spread)
     if values.ndim != 1 or values.shape[0] < least:
         raise InputError(
@@ -58,16 +58,16 @@ def vector(
 
 
 def signed(name: str, values: Array) -> Array:
-    """Refuses unsigned whole numbers: their differences wrap where they should be negative."""
+    """InputError for unsigned integers, whose negative differences would wrap."""
     if jnp.issubdtype(values.dtype, jnp.unsignedinteger):
         raise InputError(name, "signed whole numbers", str(values.dtype), "convert them, for example to int32")
     return values
 
 
 def difference(left: Array, right: Array) -> Array:
-    """left - right in the type of both; a difference that their signed type does not hold saturates.
+    """left - right in their common dtype; a difference outside the range of a signed integer dtype saturates.
 
-    Saturation is monotone and moves no two differences further apart: sensitivity and monotonicity hold.
+    Saturation is monotone and increases no distance between two differences, so sensitivity and monotonicity hold.
     """
     gap = left - right
     if not jnp.issubdtype(gap.dtype, jnp.signedinteger):
@@ -85,9 +85,9 @@ def lag(scores: Array, best: Array, dtype: Any) -> Array:
 
 
 def delta_like(delta: Array | float, like: Array) -> Array:
-    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN; checked where known.
+    """delta in the dtype of ``like``, clipped to [0, 1] so that its logarithms are never NaN; checked if known.
 
-    The host's numbers are rounded down to float32.
+    Numbers given on the host are rounded down to float32.
     """
     known(checks.delta, delta)
     rounded = delta if isinstance(delta, jax.Array) or like.dtype != jnp.float32 else down(float(delta))

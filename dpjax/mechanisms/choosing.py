@@ -1,7 +1,7 @@
-"""The choosing mechanism: the exponential mechanism on the candidates that occur, beside a null candidate.
+"""The choosing mechanism: the exponential mechanism on the candidates that occur, and a null candidate.
 
-The set of candidates may be infinite: only those with a score of 1 or more are looked at, and the null candidate is
-heavy enough to hide that a neighbour has a few more of them.
+The set of candidates may be infinite: only those with a score of 1 or more are listed, and the weight of the null
+candidate is large enough that adding a few new candidates between neighbors costs at most delta.
 """
 
 import jax
@@ -28,24 +28,25 @@ def choosing(
     monotonic: bool = False,
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
 ) -> Categorical:
-    """Chooses among the candidates with score >= 1, or answers nothing.
+    """Chooses among the candidates with score >= 1, or abstains.
 
     Args:
-      scores: ``int32[m]``, below 2**30 in size. Every score is 0 on the empty database, one neighbour moves it by at
-        most 1, and at most ``growth`` candidates go from 0 to 1. Candidates not listed have score 0.
+      scores: ``int32[m]``, below 2**30 in absolute value. Every score is 0 on the empty database; between neighbors a
+        score changes by at most 1, and at most ``growth`` candidates change from 0 to 1. Candidates not listed have
+        score 0.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
       growth: static; see scores.
       where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
         score >= 1 has exactly one slot: the law is a law on candidates, not on slots.
-      monotonic: static; no score falls when a row is added. Refused under REPLACE_ONE.
+      monotonic: static; adding a row decreases no score. InputError under REPLACE_ONE.
 
-    Returns: Categorical on {0..m-1, no answer}.
+    Returns: Categorical on {0..m-1, abstain}.
 
     Privacy: (epsilon, delta) under ``neighboring``; exactly delta / (1 + delta) is attained.
-    Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / delta) / r, no answer has
-      probability at most exp(-r (max - gate)). An answer always has score >= 1, and one of score below
-      max - ln(m / beta) / r has probability at most beta.
+    Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / delta) / r, the mechanism
+      abstains with probability at most exp(-r (max - gate)). A chosen candidate always has score >= 1, and it has a
+      score below max - ln(m / beta) / r with probability at most beta.
     Reference: Beimel, Nissim and Stemmer 2013, Section 3 (growth-bounded scores); constants derived here.
     """
     scores = vector("scores", scores)
@@ -55,11 +56,11 @@ def choosing(
     scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
 
-    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbour
+    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbor
     # multiplies each weight by exp(factor) at most and adds `growth` candidates of weight exp(factor), so
     # N' <= exp(factor) N iff growth <= (1 - exp(-factor)) growth / d x exp(factor), that is d <= exp(factor) - 1.
     # Then common outcomes have ratio <= exp(epsilon), and new ones total growth exp(factor) / N' <= d. A larger delta
-    # buys nothing: d = min(delta, exp(factor) - 1). At delta = 0 the gate is closed.
+    # does not help: d = min(delta, exp(factor) - 1). At delta = 0 the null candidate has all the weight.
     with jax.enable_x64(True):
         wide = factor.astype(jnp.float64)
         log_d = jnp.minimum(jnp.log(delta_like(delta, factor).astype(jnp.float64)), jnp.log(jnp.expm1(wide)))
@@ -78,7 +79,7 @@ def choosing_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "choosing mechanism",
 ) -> Guarantee:
-    """(epsilon, min(delta, exp(rate) - 1)); refuses delta = 0, which would never answer."""
+    """(epsilon, min(delta, exp(rate) - 1)); InputError for delta = 0, at which the mechanism would always abstain."""
     checks.delta(delta, positive_for="the choosing mechanism")
     checks.integer("growth", growth, 1)
     rate(checks.epsilon(epsilon), monotonic=monotonic, neighboring=neighboring)  # refuses monotonic under REPLACE_ONE

@@ -12,7 +12,7 @@ from dpjax.laws import Categorical, fold_max
 from dpjax.laws.table import NEVER
 from dpjax.mechanisms._inputs import epsilon_of, lag, positive, vector
 
-LESS = 2.0**-14  # of a float32 factor that `scaled` leaves unspent
+LESS = 2.0**-14  # the fraction by which `scaled` reduces a float32 inverse temperature
 
 
 def rate(
@@ -22,10 +22,10 @@ def rate(
     monotonic: bool = False,
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
 ) -> Array:
-    """The factor of the score in the exponent: epsilon / (2 sensitivity), or epsilon / sensitivity if monotonic.
+    """The inverse temperature: epsilon / (2 sensitivity), or epsilon / sensitivity if monotonic.
 
-    monotonic: static; all scores move the same way when a row is added. Refused under REPLACE_ONE, where a
-        replaced row moves some up and others down and the doubled rate would cost 2 epsilon.
+    monotonic: static; adding a row changes all scores in the same direction. InputError under REPLACE_ONE: a
+        replaced row increases some scores and decreases others, so the doubled rate would cost 2 epsilon.
     """
     require_relation(neighboring)
     if monotonic and neighboring is Neighboring.REPLACE_ONE:
@@ -49,10 +49,10 @@ def exponential(
     """The exponential mechanism over m candidates.
 
     Args:
-      scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling; differences of whole
-        numbers saturate at the largest number of their type.
+      scores: ``int32[m]`` (or float); larger is better. The maximum is subtracted before scaling; integer differences
+        saturate at the range of their dtype.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that one neighbour moves any score.
+      sensitivity: static; the largest change of any score between neighbors.
       where: ``bool[m]``, candidates that exist; must not depend on the data.
       log_base: ``float[m]``, log of a base measure that does not depend on the data.
       monotonic: static; see `rate`.
@@ -69,18 +69,18 @@ def exponential(
 
 
 def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: Array | None = None) -> Categorical:
-    """The law proportional to exp(factor x score), for those who vouch for the sensitivity themselves.
+    """The law proportional to exp(factor x score); the caller is responsible for the sensitivity.
 
-    A float32 factor runs `LESS` smaller, so that rounding spends nothing: log-weights that are off by E at most move a
-    loss by 4 E. Here E = (2**-48 + 2**-52) factor x lag, and whole numbers of 32 bits lag by less than 2**31, so that
-    4 E < 0.54 LESS factor. A base of r nats adds 2**-46 r, which the others leave room for if factor >= 2**-31 r.
+    A float32 factor is reduced by the fraction `LESS` to pay for rounding: an error of at most E in the log-weights
+    changes the privacy loss by at most 4 E. Here E = (2**-48 + 2**-52) factor x lag, and 32-bit integers lag by less
+    than 2**31, so 4 E < 0.54 LESS factor. A base of r nats adds 2**-46 r, which fits in the rest if factor >= 2**-31 r.
     """
     lowest = jnp.iinfo(scores.dtype).min if jnp.issubdtype(scores.dtype, jnp.integer) else -jnp.inf
     existing = scores if where is None else jnp.where(where, scores, jnp.asarray(lowest, scores.dtype))
     best = fold_max(existing)
     if factor.dtype == jnp.float32:
         factor = factor * jnp.float32(1 - LESS)
-        if log_base is None and scores.dtype == jnp.int32:  # many candidates: a draw multiplies those that it looks at
+        if log_base is None and scores.dtype == jnp.int32:  # many candidates: a draw scales only what it reads
             lags, largest = lag(existing, best, jnp.int32), factor * jnp.float32(0)
             weights = factor * lags.astype(jnp.float32)
             if where is not None:
@@ -91,5 +91,5 @@ def scaled(scores: Array, factor: Array, where: Array | None = None, log_base: A
         base = 0.0 if log_base is None else log_base.astype(jnp.float64)
         weights = factor.astype(jnp.float64) * lag(existing, best, jnp.float64) + base
         weights = weights if where is None else jnp.where(where, weights, -jnp.inf)
-        most = fold_max(weights)  # what is rounded is the distance from it
+        most = fold_max(weights)  # the distance from the maximum is rounded
         return Categorical.of(weights - jnp.where(jnp.isfinite(most), most, 0), factor.dtype)

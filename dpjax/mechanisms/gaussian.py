@@ -24,18 +24,18 @@ class GaussianPlan:
 
 
 def gaussian_plan(privacy: Privacy, *, sensitivity: float) -> GaussianPlan:
-    """The least noise with which `gaussian_mechanism` spends no more than ``privacy``, on the host.
+    """The smallest noise with which `gaussian_mechanism` spends at most ``privacy``, on the host.
 
     Args:
       privacy: epsilon > 0, delta in (0, 1).
-      sensitivity: the most that a neighbour moves the value in L2 norm.
+      sensitivity: the L2 sensitivity of the value.
 
     Privacy: of the mechanism, at most ``privacy``: sigma is rounded up, and `gaussian_mechanism_guarantee` reads it.
     Reference: Balle and Wang 2018, Theorem 8 and Algorithm 1.
     """
     claim = Claim(down(checks.epsilon(float(privacy.epsilon))), down(float(privacy.delta)))
     epsilon, delta = float(claim.epsilon), checks.delta(float(claim.delta), positive_for="the Gaussian mechanism")
-    # at this shift mu the tail bound mu^2 / 2 + mu sqrt(2 ln(1 / delta)) = epsilon holds with room to spare
+    # at this shift mu the tail bound mu^2 / 2 + mu sqrt(2 ln(1 / delta)) = epsilon holds strictly
     tail = math.sqrt(2 * math.log(1 / delta))
     start = 2 * epsilon / (tail + math.sqrt(tail * tail + 2 * epsilon)) / (1 + 1e-6)
     shift = largest(lambda mu: gaussian_delta(mu, epsilon) <= delta * (1 - MARGIN), start)
@@ -46,14 +46,14 @@ def gaussian_mechanism(value: Array, plan: GaussianPlan, *, sensitivity: float) 
     """value + N(0, sigma^2), independently in each coordinate.
 
     Args:
-      value: ``int32[...]`` or ``float[...]``. Noise is added before anything is rounded to the type of sigma.
-      plan: of `gaussian_plan`; traced.
-      sensitivity: static; the one that the plan was made for.
+      value: ``int32[...]`` or ``float[...]``. The sum with the noise is rounded to the dtype of sigma, not the value.
+      plan: from `gaussian_plan`; traced.
+      sensitivity: static; the value given to `gaussian_plan`.
 
     Returns: Gaussian with the shape of value.
 
     Privacy: (epsilon, delta) as `gaussian_mechanism_guarantee` states it, attained; contract "ideal".
-    Utility: a coordinate is off by more than s sigma with probability 2 Phi(-s).
+    Utility: a coordinate has an error above s sigma with probability 2 Phi(-s).
     Reference: Balle and Wang 2018, Theorem 8.
     """
     sigma = as_float(plan.sigma)
@@ -68,5 +68,5 @@ def gaussian_mechanism_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "Gaussian mechanism",
 ) -> Guarantee:
-    """The least epsilon of the plan's sigma at the plan's delta, from the exact privacy profile."""
+    """The smallest epsilon of the plan's sigma at the plan's delta, from the exact privacy profile."""
     return gaussian_guarantee([float(plan.sigma)], sensitivity, float(plan.claim.delta), neighboring, what)

@@ -1,4 +1,4 @@
-"""The stability histogram: noisy counts of the cells that occur, released where they are clearly not new."""
+"""The stability histogram: noisy counts of the occupied cells, released above a threshold that hides new cells."""
 
 import math
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class HistogramLaw:
 
     counts: ``int32[m]``. least: ``int32[]``; smaller counts are never released.
     rate: ``float[]``, 1 / scale of the noise.
-    margin: ``float[]``; what a count of ``least`` lacks to the threshold, in scales of the noise.
+    margin: ``float[]``; threshold minus ``least``, in scales of the noise.
     """
 
     counts: Array
@@ -43,12 +43,12 @@ class HistogramLaw:
 
     @drawn
     def sample(self, key: Array) -> tuple[Array, Array]:
-        """(released ``bool[m]``, noisy count ``float[m]``, 0 where not released), in float64 up to the result."""
+        """(released ``bool[m]``, noisy count ``float[m]``, 0 if not released), in float64 up to the result."""
         with jax.enable_x64(True):
             law, noise = self._widened(), random.laplace(key, self.counts.shape, jnp.float64)
             released = self._eligible() & (noise >= law._needed())
             noisy = jnp.where(released, self.counts.astype(jnp.float64) + noise / law.rate, 0)
-            return released, _not_below(noisy, self.rate.dtype)  # what is released is at the threshold or above
+            return released, _not_below(noisy, self.rate.dtype)  # released counts are at or above the threshold
 
     def release_log_probs(self) -> tuple[Array, Array]:
         """(log P(released), log P(not released)), each ``float[m]``, exact in both tails."""
@@ -64,7 +64,7 @@ class HistogramLaw:
         return jnp.where(inside, jnp.log(self.rate / 2) - self.rate * jnp.abs(noisy - counts), -jnp.inf)
 
     def log_prob(self, outcome: tuple[Array, Array]) -> Array:
-        """log density, ``float64[]``: of the noisy counts where released, with the masses of the other cells."""
+        """log density, ``float64[]``: of the released noisy counts, times the probabilities of the other cells."""
         released, noisy = outcome
         with jax.enable_x64(True):
             law = self._widened()
@@ -75,9 +75,9 @@ class HistogramLaw:
         return None
 
     def rounded(self, high: Array | int, most: int, occupied: int | None = None) -> "RoundedHistogram":
-        """The law with whole noisy counts, clipped to [0, high]; high: traced, public; most: static, the largest.
+        """The law with integer noisy counts, clipped to [0, high]; high: traced, public; most: static, at least high.
 
-        occupied: static, how many cells, the first ones, can have a count above 0; None for all.
+        occupied: static; only the first ``occupied`` cells can have a count above 0; None for all.
         """
         cells = self.counts.shape[0] if occupied is None else min(occupied, self.counts.shape[0])
         return RoundedHistogram(self, jnp.minimum(jnp.asarray(high, jnp.int32), most), most, cells)
@@ -97,9 +97,9 @@ class HistogramLaw:
 @register_dataclass
 @dataclass(frozen=True)
 class RoundedHistogram:
-    """A histogram whose noisy counts are whole: -1 where not released, else clip(rint(noisy count), 0, high).
+    """A histogram with integer noisy counts: -1 if not released, else clip(rint(noisy count), 0, high).
 
-    high: ``int32[]`` in [0, most]. most: static. occupied: static; cells behind the first so many have count 0.
+    high: ``int32[]`` in [0, most]. most: static. occupied: static; cells beyond the first ``occupied`` have count 0.
     """
 
     histogram: HistogramLaw
@@ -121,7 +121,7 @@ class RoundedHistogram:
             return total(self._each(outcome[:, None])[:, 0])
 
     def support(self, limit: int) -> Support | None:
-        """(most + 2) outcomes an occupied cell, in all combinations."""
+        """(most + 2) outcomes per occupied cell, in all combinations."""
         with jax.enable_x64(True):
             values = jnp.arange(-1, self.most + 1, dtype=jnp.int32)
             size = self.histogram.counts.shape[0]
@@ -139,7 +139,7 @@ class RoundedHistogram:
         needed, rate, counts = law._needed()[:, None], law.rate, law.counts.astype(jnp.float64)[:, None]
         yes, no = (part[:, None] for part in law.release_log_probs())
         value, high = value.astype(jnp.float64), self.high.astype(jnp.float64)
-        # released are noises of at least ``needed``: the cell of value v begins there or at v - 1/2
+        # noise of at least ``needed`` is released; the interval of value v begins there or at v - 1/2
         begin = jnp.where(value <= 0, needed, jnp.maximum(needed, rate * (value - 0.5 - counts)))
         end = jnp.where(value >= high, jnp.inf, jnp.maximum(needed, rate * (value + 0.5 - counts)))
         inside = jnp.where(jnp.isneginf(yes), -jnp.inf, _log_between(begin, end))
@@ -148,20 +148,20 @@ class RoundedHistogram:
 
 
 def _margin(delta: Array) -> Array:
-    """`upper_quantile` in the dtype of delta, rounded up: what is released must not be more likely than delta."""
+    """`upper_quantile` in the dtype of delta, rounded up, so that the probability of release is at most delta."""
     with jax.enable_x64(True):
         return _not_below(upper_quantile(delta.astype(jnp.float64)), delta.dtype)
 
 
 def _not_below(exact: Array, dtype: Any) -> Array:
-    """The least number of the dtype that is not below a float64 one."""
+    """The smallest number of the dtype that is at least a float64 one."""
     near = exact.astype(dtype)
     return jnp.where(near.astype(jnp.float64) < exact, jnp.nextafter(near, jnp.full_like(near, jnp.inf)), near)
 
 
 def _log_between(begin: Array, end: Array) -> Array:
-    """log P(begin <= standard Laplace < end), by the smaller tails, so that no digit is lost."""
-    width = jnp.log(-jnp.expm1(begin - end))  # of a piece on one side of 0, over its heavier tail
+    """log P(begin <= standard Laplace < end), from the smaller tails, without cancellation."""
+    width = jnp.log(-jnp.expm1(begin - end))  # of an interval on one side of 0, relative to its heavier tail
     log_half = -jnp.log(2.0)
     above, below = -begin + log_half + width, end + log_half + width
     around = jnp.log(-0.5 * (jnp.expm1(jnp.minimum(begin, 0.0)) + jnp.expm1(-jnp.maximum(end, 0.0))))
@@ -181,28 +181,28 @@ def stability_histogram(
 ) -> HistogramLaw:
     """Noisy counts of the values that occur, from a domain of any size.
 
-    Corrected: noise Lap(b), b = 2 / epsilon (1 / epsilon under ADD_OR_REMOVE_ONE), released from 1 + the upper
+    Corrected: noise Lap(b), b = 2 / epsilon (1 / epsilon under ADD_OR_REMOVE_ONE); the threshold is 1 + the upper
     delta-quantile of the noise, which is 1 + b ln(1 / (2 delta)) for delta <= 1/2.
-    Printed: counts above alpha n / 4 get Lap(2 / epsilon) and are released above alpha n / 2, whatever delta.
+    Printed: counts above alpha n / 4 get Lap(2 / epsilon) and are released above alpha n / 2, independently of delta.
 
     Args:
-      counts: ``int32[m]``; one slot for each value that occurs; slots of count 0 are empty. The law is a law on
-        values: list released ones by value, never by slot.
+      counts: ``int32[m]``; one slot per value that occurs; slots of count 0 are empty. The law is a law on
+        values: publish released counts by value, never by slot.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
-      neighboring: static; chooses the noise.
+      neighboring: static; determines the noise.
       calibration: static; "corrected" or "printed", which needs alpha and n and REPLACE_ONE.
 
-    Privacy: (epsilon, delta) under ``neighboring``, attained. "printed" satisfies it for large alpha n only.
+    Privacy: (epsilon, delta) under ``neighboring``, tight. "printed" satisfies it for large alpha n only.
     Utility: a count of 1 + b (ln(1 / (2 delta)) + ln(1 / (2 beta))) or more is released with probability 1 - beta; a
-      released count is off by more than b s with probability at most exp(-s).
+      released count has an error above b s with probability at most exp(-s).
     Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20.
     """
     # REPLACE_ONE: one cell falls by 1 and another rises by 1. A cell that stays costs epsilon / 2. A cell of count 1
-    # that vanishes is released with probability delta exactly. The other way round, let the row enter a new cell while
+    # that vanishes is released with probability delta exactly. Conversely, let the row enter a new cell while
     # a cell of law f loses it and gets g: E[(f - exp(epsilon) (1 - delta) g)_+] <= 1 - exp(epsilon / 2) (1 - delta)
-    # <= delta, because f <= exp(epsilon / 2) g. With both at once the loss is delta again. So no condition ties delta
-    # to epsilon. ADD_OR_REMOVE_ONE: one cell moves, and the same lines hold with epsilon in place of epsilon / 2.
+    # <= delta, because f <= exp(epsilon / 2) g. With both at once the loss is delta again. So delta and epsilon need
+    # not be related. ADD_OR_REMOVE_ONE: one cell changes; the same argument with epsilon instead of epsilon / 2.
     counts = vector("counts", counts)
     epsilon = epsilon_of(epsilon)
     require_relation(neighboring)
@@ -212,7 +212,7 @@ def stability_histogram(
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
         return HistogramLaw(counts, jnp.int32(1), rate, _margin(delta_like(delta, epsilon)))
     alpha, n = _printed(neighboring, alpha, n)
-    with jax.enable_x64(True):  # as the guarantee computes it
+    with jax.enable_x64(True):  # as in the guarantee
         share = jnp.asarray(alpha, jnp.float64) * jnp.asarray(n).astype(jnp.float64)
         least = jnp.maximum(jnp.floor(share / 4).astype(jnp.int32) + 1, 1)
         margin = _not_below(rate.astype(jnp.float64) * (share / 2 - least.astype(jnp.float64)), epsilon.dtype)
@@ -229,7 +229,7 @@ def stability_histogram_guarantee(
     n: int | None = None,
     what: str = "stability histogram",
 ) -> Guarantee:
-    """(epsilon, delta); for "printed" the delta that its constants give at this alpha and n, which ``delta`` is not."""
+    """(epsilon, delta); for "printed" the delta that its constants give at this alpha and n, instead of ``delta``."""
     checks.delta(delta, positive_for="the stability histogram")
     checks.epsilon(epsilon)
     if checks.choice("calibration", calibration, CALIBRATIONS) == "corrected":
@@ -248,7 +248,7 @@ def stability_histogram_guarantee(
 
 
 def _printed(neighboring: Neighboring, alpha, n) -> tuple:
-    """alpha and n, which the printed thresholds need."""
+    """alpha and n, which the printed thresholds require."""
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError(
             "neighboring", "REPLACE_ONE for calibration='printed'", str(neighboring),
@@ -256,6 +256,6 @@ def _printed(neighboring: Neighboring, alpha, n) -> tuple:
         )  # fmt: skip
     if alpha is None or n is None:
         raise InputError(
-            "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds are theirs"
+            "alpha, n", "both, for calibration='printed'", f"alpha={alpha}, n={n}", "the printed thresholds use both"
         )
     return alpha, n

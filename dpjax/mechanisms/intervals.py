@@ -1,6 +1,6 @@
-"""The exponential mechanism over an ordered domain of up to 2**64 elements, at a cost that does not see it.
+"""The exponential mechanism over an ordered domain of up to 2**64 elements, at a cost independent of its size.
 
-n data points cut the domain into a few pieces on which the score is constant. A piece is drawn with
+n data points cut the domain into few cells on which the score is constant. A cell is drawn with
 probability proportional to width x exp(rate x score), then one of its elements uniformly.
 """
 
@@ -21,14 +21,14 @@ from dpjax.mechanisms.exponential import rate, scaled
 @register_dataclass
 @dataclass(frozen=True)
 class Pieces:
-    """A partition of {0, ..., size-1} (or of part of it) into pieces of equal score.
+    """A partition of {0, ..., size-1} (or of part of it) into cells of equal score.
 
     first, last: ``uint32[p, 2]``, both inclusive.
     errors: ``int32[p]``; smaller is better.
-    alive: ``bool[p]``; False for an empty piece.
-    holes: ``uint32[h, 2]`` ascending, with ``hole: bool[h]``, or None: elements of the LAST piece's span that belong
-        to other pieces, so that "everything that does not occur in the data" is a single piece.
-    size: static, of the domain; None where nobody knows, then no law on the pieces has a support.
+    alive: ``bool[p]``; False for an empty cell.
+    holes: ``uint32[h, 2]`` ascending, with ``hole: bool[h]``, or None: elements within the LAST cell's span that belong
+        to other cells, so that all elements that do not occur in the data are a single cell.
+    size: static, of the domain; None if unknown, and then the law has no support.
     """
 
     first: Array
@@ -40,7 +40,7 @@ class Pieces:
     size: int | None = field(default=None, metadata={"static": True})
 
     def element(self, index: Array, offset: Array) -> Array:
-        """Element number ``offset`` (``uint64[]``, from 0) of piece ``index``, ``uint64[]``. 64-bit types enabled."""
+        """Element number ``offset`` (``uint64[]``, from 0) of cell ``index``, ``uint64[]``. 64-bit types enabled."""
         element = wide.join(self.first[index]) + offset
         holes = _holes_of(self, index)
         if holes is None:
@@ -54,14 +54,14 @@ class Pieces:
 @register_dataclass
 @dataclass(frozen=True)
 class IntervalLaw:
-    """A law on domain elements: a Categorical over pieces, uniform inside the piece."""
+    """A law on domain elements: a Categorical over cells, uniform inside the cell."""
 
     choice: Categorical
     pieces: Pieces
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One element, ``uint32[2]``. Where no piece is alive, element 0 (a fixed, data-independent default)."""
+        """One element, ``uint32[2]``. If no cell is alive, element 0 (a fixed, data-independent default)."""
         of_piece, inside = jax.random.split(key)
         chosen = self.choice.sample(of_piece)
         pieces, index = self.pieces, jnp.maximum(chosen, 0)
@@ -77,7 +77,7 @@ class IntervalLaw:
             return jnp.where(chosen < 0, jnp.uint32(0), wide.split(pieces.element(index, offset)))
 
     def log_prob(self, element: Array) -> Array:
-        """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every piece."""
+        """log P(element), ``float64[]``, for ``uint32[2]``; -inf outside every cell."""
         with jax.enable_x64(True):
             value = wide.join(element)
             first, last = wide.join(self.pieces.first), wide.join(self.pieces.last)
@@ -91,22 +91,22 @@ class IntervalLaw:
             return jnp.where(alive, found, jnp.where(value == 0, 0.0, -jnp.inf))
 
     def support(self, limit: int) -> Support | None:
-        """All elements of the domain, where its size is known."""
+        """All elements of the domain, if its size is known."""
         size = self.pieces.size
         return None if size is None or size > limit else listed(wide.encode(range(size)), self.log_prob)
 
 
 def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity: float = 1) -> IntervalLaw:
-    """The exponential mechanism over every element of the pieces' domain, with score = -errors.
+    """The exponential mechanism over every element of the domain, with score = -errors.
 
     Args:
-      pieces: p pieces; see `Pieces`. Elements of one piece must have the same score.
+      pieces: p cells; see `Pieces`. Elements of one cell must have the same score.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that one neighbour moves any element's score.
+      sensitivity: static; the largest change of any element's score between neighbors.
 
     Privacy: (epsilon, 0) under REPLACE_ONE and ADD_OR_REMOVE_ONE, epsilon-bounded range: it is `exponential`.
     Utility: errors at most min + (2 sensitivity / epsilon) (ln |domain| + s) with probability 1 - exp(-s).
-    Reference: McSherry and Talwar 2007, Theorem 6; the pieces are those of the exponential median.
+    Reference: McSherry and Talwar 2007, Theorem 6; the cells are those of the exponential median.
     """
     factor = rate(epsilon, sensitivity)
     asked(_packed(pieces), "interval_exponential", sensitivity, "pieces")
@@ -114,13 +114,13 @@ def interval_exponential(pieces: Pieces, epsilon: Array | float, *, sensitivity:
 
 
 def _packed(pieces: Pieces) -> Array:
-    """``int32[p, 6]``: the bits of first and last, errors, and whether there is such a piece."""
+    """``int32[p, 6]``: the bits of first and last, errors, and whether the cell is alive."""
     limbs = jax.lax.bitcast_convert_type(jnp.concatenate([pieces.first, pieces.last], axis=1), jnp.int32)
     return jnp.concatenate([limbs, pieces.errors[:, None], pieces.alive.astype(jnp.int32)[:, None]], axis=1)
 
 
 def _log_width(pieces: Pieces, dtype) -> Array:
-    """log of the number of elements of each piece, ``dtype[p]``; 0 for dead pieces."""
+    """log of the number of elements of each cell, ``dtype[p]``; 0 for empty cells."""
     with jax.enable_x64(True):
         span = wide.join(pieces.last) - wide.join(pieces.first)
         if pieces.hole is not None:

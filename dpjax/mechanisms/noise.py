@@ -1,4 +1,4 @@
-"""Additive noise: the Laplace mechanism on reals and its integer twin."""
+"""Additive noise: the Laplace mechanism on reals and the discrete Laplace mechanism on integers."""
 
 import jax
 import jax.numpy as jnp
@@ -21,14 +21,14 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     """value + Lap(sensitivity / epsilon), independently in each coordinate.
 
     Args:
-      value: ``int32[...]`` or ``float[...]``. Noise is added before anything is rounded to the type of epsilon.
+      value: ``int32[...]`` or ``float[...]``. The sum with the noise is rounded to the dtype of epsilon, not the value.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that a neighbour moves value in L1 norm, summed over all coordinates.
+      sensitivity: static; the L1 sensitivity of value over all coordinates.
 
     Returns: Laplace with the shape of value.
 
     Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "ideal".
-    Utility: a coordinate is off by more than (sensitivity / epsilon) s with probability exp(-s).
+    Utility: a coordinate has an error above (sensitivity / epsilon) s with probability exp(-s).
     Reference: Dwork and Roth 2014, Theorem 3.6.
     """
     scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
@@ -37,7 +37,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
 
 @plan_type
 class DiscreteLaplacePlan:
-    """scale: of the noise, rounded up. table: of that scale, to 60 digits."""
+    """scale: of the noise, rounded up. table: for that scale, to 60 digits."""
 
     scale: Number
     table: GeometricTable
@@ -46,7 +46,7 @@ class DiscreteLaplacePlan:
 def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplacePlan:
     """The noise of `discrete_laplace_mechanism`, on the host; epsilon >= sensitivity / 2e7.
 
-    The table's digits are filled up to a multiple of 4 with digits that are always 0, so that budgets share programs.
+    The table is padded to a multiple of 4 digits with digits that are always 0, so that budgets share programs.
 
     Privacy: of the mechanism, (epsilon, 0): the scale is rounded up.
     Reference: as `discrete_laplace_mechanism`.
@@ -60,14 +60,14 @@ def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplac
 def discrete_laplace_mechanism(
     value: Array, epsilon: float | DiscreteLaplacePlan, *, sensitivity: int
 ) -> DiscreteLaplace:
-    """value + two-sided geometric noise of scale sensitivity / epsilon: whole numbers in, whole numbers out.
+    """value + two-sided geometric noise of scale sensitivity / epsilon: integers in, integers out.
 
     Args:
       value: ``int32[...]``.
-      epsilon: a `discrete_laplace_plan` (traced), or a plain number > 0 of which one is made.
-      sensitivity: static whole number; the most that a neighbour moves value in L1 norm.
+      epsilon: a `discrete_laplace_plan` (traced), or a plain number > 0, from which a plan is made.
+      sensitivity: static integer; the L1 sensitivity of value.
 
-    Returns: DiscreteLaplace with the shape of value; the sampler realises each digit's probability to 2**-64.
+    Returns: DiscreteLaplace with the shape of value; the sampler has each digit's probability to within 2**-64.
 
     Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "lattice".
     Utility: P(|noise| >= t) = 2 q**t / (1 + q) for t >= 1, with q = exp(-epsilon / sensitivity).
@@ -88,7 +88,7 @@ def discrete_laplace_mechanism(
 def upper_quantile(delta: Array) -> Array:
     """The x with P(standard Laplace >= x) = delta, for delta in [0, 1]; inf at 0 and -inf at 1.
 
-    It is ln(1 / (2 delta)) up to delta = 1/2. Logarithms are summed, so delta = 1e-30 is as good as any.
+    It is ln(1 / (2 delta)) up to delta = 1/2. Logarithms are summed, so that delta = 1e-30 loses no precision.
     """
     log_two = jnp.asarray(np.log(2.0), delta.dtype)
     small = delta <= 0.5

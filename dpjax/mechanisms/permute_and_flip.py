@@ -1,6 +1,6 @@
-"""Permute-and-flip: walk the candidates in random order, stop at the first coin that lands heads.
+"""Permute-and-flip: visit the candidates in random order and stop at the first coin that lands heads.
 
-It is never worse than the exponential mechanism at the same epsilon, and up to twice as good.
+Its expected error is at most that of the exponential mechanism at the same epsilon, and down to half of it.
 """
 
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ def permute_and_flip(
     Args:
       scores: ``int32[m]`` (or float), m >= 1; larger is better. The maximum is subtracted before scaling.
       epsilon: traced scalar > 0.
-      sensitivity: static; the most that one neighbour moves any score.
+      sensitivity: static; the largest change of any score between neighbors.
       where: ``bool[m]``, candidates that exist; must not depend on the data.
-      monotonic: static; all scores move the same way when a row is added. Refused under REPLACE_ONE.
+      monotonic: static; adding a row changes all scores in the same direction. InputError under REPLACE_ONE.
 
     Returns: Categorical on {0..m-1}, at a cost of about 5 m sqrt(m); an empty ``where`` samples -1.
 
@@ -56,7 +56,7 @@ def permute_and_flip(
 
 
 def _log_law(log_heads: Array) -> Array:
-    """log P of each candidate, ``float64[m]``, up to a rounding error; all -inf where there is none."""
+    """log P of each candidate, ``float64[m]``, up to rounding; all -inf if there is none."""
     with jax.enable_x64(True):
         # Candidate i arrives at a uniform time t. The others with t_j < t must all have shown tails, so
         #   P(i) = q_i int_0^1 prod_{j != i} (1 - t q_j) dt,  q = exp(log_heads), the largest q being 1.
@@ -64,16 +64,16 @@ def _log_law(log_heads: Array) -> Array:
         heads = jnp.exp(log_heads.astype(jnp.float64))
         tails = 1.0 - jnp.asarray(nodes)[:, None] * heads[None, :]
         all_tails = jnp.asarray(weights) * jnp.exp(jnp.sum(jnp.log(tails), axis=1))
-        # Nothing underflows that matters: the integral is at least int (1 - t)^(m-1) dt = 1/m.
+        # No relevant term underflows: the integral is at least int (1 - t)^(m-1) dt = 1/m.
         return log_heads.astype(jnp.float64) + jnp.log(jnp.sum(all_tails[:, None] / tails, axis=0))
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class PermuteAndFlip:
-    """The law of `permute_and_flip` without a list of its probabilities: a draw is linear in m.
+    """The law of `permute_and_flip` without a table of its probabilities; sampling is linear in m.
 
-    log_heads: ``float64[m]``, log of each coin's probability of heads, the largest 0; -inf where there is no candidate.
+    log_heads: ``float64[m]``, log of each coin's probability of heads, the largest 0; -inf for a missing candidate.
     """
 
     log_heads: Array
@@ -118,7 +118,7 @@ def permute_and_flip_sample(
     monotonic: bool = False,
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
 ) -> Array:
-    """One draw without the law, ``int32[]``; an independent path, linear in m. -1 if no candidate exists.
+    """One draw without computing the law, ``int32[]``, linear in m; an independent implementation. -1 if no candidate.
 
     Each candidate has a 64-bit arrival time and a coin; the earliest with heads wins.
 
@@ -135,7 +135,7 @@ def permute_and_flip_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "permute-and-flip",
 ) -> Guarantee:
-    """Pure differential privacy, attained. Not epsilon-bounded range: 1.95 epsilon was seen."""
+    """Pure differential privacy, tight. Not epsilon-bounded range: ranges of 1.95 epsilon were observed."""
     rate(checks.epsilon(epsilon), monotonic=monotonic, neighboring=neighboring)
     why = "scores of sensitivity 1 at rate epsilon" + ("" if monotonic else " / 2")
     return Guarantee(
@@ -144,9 +144,9 @@ def permute_and_flip_guarantee(
 
 
 def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> tuple[Array, Any]:
-    """log of each coin's probability of heads, ``float64[m]``: rate x (score - max), -inf where there is no candidate.
+    """log of each coin's probability of heads, ``float64[m]``: rate x (score - max), -inf for a missing candidate.
 
-    And the dtype of epsilon.
+    Also returns the dtype of epsilon.
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
     scores = asked(
@@ -165,7 +165,7 @@ def _log_heads(scores, epsilon, sensitivity, where, monotonic, neighboring) -> t
 def _quadrature(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre on [0, 1] for the polynomial of degree size - 1 above, to a relative error below 1e-15.
 
-    ceil(size / 2) nodes are exact. 5 sqrt(size) are as good: in x = 2 t - 1 a factor is (1 - q/2) - (q/2) x, so the
+    ceil(size / 2) nodes are exact. 5 sqrt(size) suffice: in x = 2 t - 1 a factor is (1 - q/2) - (q/2) x, so the
     Chebyshev coefficients of the product are, up to sign, at most twice the probabilities of the sum of size - 1
     independent steps from {-1, 0, 1}. By Hoeffding those beyond degree 2 N sum to at most 4 exp(-2 N^2 / size)
     <= 4 exp(-50), while the integral is at least 1 / size.

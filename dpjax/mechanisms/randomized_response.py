@@ -1,4 +1,4 @@
-"""k-ary randomized response: the tight example that audits are tested with."""
+"""k-ary randomized response, for which the privacy bound is tight: the test case of the audits."""
 
 import jax.numpy as jnp
 from jax import Array
@@ -22,7 +22,7 @@ def randomized_response(value: Array, epsilon: Array | float, *, categories: int
 
     Returns: Categorical on {0..k-1}.
 
-    Privacy: (epsilon, 0) under REPLACE_ONE (the one record is replaced); attained, delta(epsilon) = 0 exactly there.
+    Privacy: (epsilon, 0) under REPLACE_ONE (the one record is replaced); tight: delta(epsilon) = 0 exactly at epsilon.
     Utility: truthful with probability exp(epsilon) / (exp(epsilon) + k - 1).
     Reference: Warner 1965, Section 2.
     """
@@ -33,7 +33,7 @@ def randomized_response(value: Array, epsilon: Array | float, *, categories: int
 def revealing_randomized_response(
     value: Array, epsilon: Array | float, delta: Array | float, *, categories: int = 2
 ) -> Categorical:
-    """Reveals the category, and that it does so, with probability delta; otherwise `randomized_response`.
+    """Reveals the category, and the fact that it is revealed, with probability delta; else `randomized_response`.
 
     Args:
       value: ``int32[]`` in [0, categories); clipped to that range.
@@ -43,8 +43,8 @@ def revealing_randomized_response(
 
     Returns: Categorical on {0..2k-1}: a noisy report of c is outcome c, a revealed one is outcome k + c.
 
-    Privacy: (epsilon, delta) under REPLACE_ONE; attained: the profile at epsilon is delta exactly. For k = 2 every
-      (epsilon, delta)-private mechanism is, on two neighbours, a post-processing of this one.
+    Privacy: (epsilon, delta) under REPLACE_ONE; tight: the profile at epsilon is exactly delta. For k = 2 every
+      (epsilon, delta)-private mechanism is, on two neighbors, a post-processing of this one.
     Utility: truthful with probability delta + (1 - delta) exp(epsilon) / (exp(epsilon) + k - 1).
     Reference: Kairouz, Oh and Viswanath 2015; Murtagh and Vadhan 2016, Definition 3.1.
     """
@@ -71,7 +71,7 @@ def revealing_randomized_response_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "revealing randomized response",
 ) -> Guarantee:
-    """(epsilon, delta) of one person's report, with nothing to spare."""
+    """(epsilon, delta) of one person's report; tight."""
     why = "revealed with probability delta, else odds of exp(epsilon) for the truth"
     return _guarantee(epsilon, checks.delta(delta), neighboring, what, why, "Murtagh and Vadhan 2016, Definition 3.1")
 

@@ -28,7 +28,7 @@ class Resample:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """``int32[draws]``; integers only, each within a factor 1 +- 2**-64 of its probability."""
+        """``int32[draws]``; integers only, each probability within a factor 1 +- 2**-64 of 1 / n."""
         bound = jnp.maximum(self.n, 1).astype(jnp.uint32)[None]
         return random.randint_below(key, bound, (self.draws,))[:, 0].astype(jnp.int32)
 

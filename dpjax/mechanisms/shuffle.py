@@ -1,4 +1,4 @@
-"""Random orders of public rows: what deals rows to subsamples, or pairs them."""
+"""Random orders of public rows, for splitting rows into subsamples or pairing them."""
 
 import itertools
 import math
@@ -31,7 +31,7 @@ class Shuffle:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """``int32[capacity]``, whose first n entries are the order, and the others the rest, each at its place."""
+        """``int32[capacity]``: the first n entries are the order; every other entry is its own index."""
         return _order(key, self.n, self.capacity)
 
     def log_prob(self, order: Array) -> Array:
@@ -51,15 +51,15 @@ class Shuffle:
 @register_dataclass
 @dataclass(frozen=True)
 class Matching(Shuffle):
-    """The uniform law on matchings of 0, ..., n - 1 into n // 2 pairs; for odd n one stays alone.
+    """The uniform law on matchings of 0, ..., n - 1 into n // 2 pairs; for odd n one is unmatched.
 
-    Of a sample, entries 2 i and 2 i + 1 are a pair for i < n // 2; the others mean nothing. A matching is found in many
-    orders, all as likely, and the support is all orders: a program may read more of an order than its matching.
+    In a sample, entries 2 i and 2 i + 1 are a pair for i < n // 2; other entries have no meaning. Each matching has
+    equally many orders. The support lists all orders, because a program may read more of an order than its matching.
     """
 
 
 def _order(key: Array, n: Array, capacity: int) -> Array:
-    """Rows by random keys; distinct keys put them in a uniform order, and equal ones are drawn again."""
+    """Sorts the rows by random keys: distinct keys give a uniform order, equal ones are drawn again."""
     if capacity > 1 << _PLACES:
         return _slow_order(key, n, capacity)
     stream = random.stream_of(key)
@@ -69,7 +69,7 @@ def _order(key: Array, n: Array, capacity: int) -> Array:
 
         def attempt(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             tries = state[0]
-            # one operand sorts many times faster than several: 1 bit for the padding, 43 random ones, 20 for the place
+            # one operand sorts many times faster than several: 1 padding bit, 43 random bits, 20 bits of row number
             bits = wide.word(*random.words_from(stream, (capacity,), tries << jnp.uint32(_PLACES)))
             bits = (bits >> jnp.uint64(_PLACES + 1) << jnp.uint64(_PLACES)) | place
             ordered = jnp.sort(jnp.where(real, bits, jnp.uint64(1 << 63) | place))
@@ -83,7 +83,7 @@ def _order(key: Array, n: Array, capacity: int) -> Array:
 
 
 def _slow_order(key: Array, n: Array, capacity: int) -> Array:
-    """Of more rows than a packed key has places for."""
+    """An order of more rows than the packed keys have numbers for."""
     place = jnp.arange(capacity, dtype=jnp.int32)
     real = place < n
     words = (jnp.where(real, word, jnp.uint32(0)) for word in random.words(key, (capacity,)))

@@ -1,6 +1,6 @@
-"""Reorder-slice-compute: put the rows in a public order, cut off the first few, hand them to a mechanism, go on.
+"""Reorder-slice-compute: sort the remaining rows in a public order, cut off the first few for a mechanism, repeat.
 
-The length of each slice is random, so that one added row hides in few of them: `accounting.slices` has the theorem.
+The length of each slice is random, so that an added row affects few of them: `accounting.slices` has the theorem.
 """
 
 import jax
@@ -14,20 +14,20 @@ from dpjax.laws import Geometric
 def cut_slice(
     key: Array, order: tuple[Array, ...], mask: Array, least: Array | int, lengths: GeometricTable
 ) -> tuple[Array, Array]:
-    """The first ``least`` + g of the rows that are left, in the given order, and the others: masks ``bool[capacity]``.
+    """The first ``least`` + g of the remaining rows, in the given order, and the others: masks ``bool[capacity]``.
 
     Args:
       key: consumed.
-      order: columns ``[capacity]`` by which rows are put in order, ascending, equal ones by their place. Putting a row
-        more into the data must put it into the order and move no other row (beyond the first ``least`` as a set).
-      mask: ``bool[capacity]``, the rows that are left.
+      order: columns ``[capacity]``, sort keys in ascending order, ties by row number. An additional row in the data
+        must be inserted into the order without moving other rows (beyond the first ``least`` as a set).
+      mask: ``bool[capacity]``, the remaining rows.
       least: m >= 1, ``int32[]`` or integer, public.
       lengths: of g, P[g >= k] = exp(-e_g k): `random.geometric_table` (1 / e_g).
 
-    A slice that wants more rows than there are has all of them: **never publish or branch on how many it has**.
+    A slice longer than the remaining rows has all of them: **never publish or branch on the size of a slice**.
 
     Privacy: tau slices, each read by mechanisms that are together (e_A, delta_A)-private, are private as
-      `accounting.slices` says, ADD_OR_REMOVE_ONE; a computation may wait until later rounds are over.
+      `accounting.slices` states, ADD_OR_REMOVE_ONE; a slice's mechanism may run after later rounds.
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (reorder-slice-compute); constants derived in this package.
     """
     capacity = mask.shape[0]

@@ -1,4 +1,4 @@
-"""Sparse vector: which queries of a long list are above a threshold, paying only for those that are."""
+"""Sparse vector: which queries of a long list are above a threshold; only those above it cost privacy."""
 
 import itertools
 import math
@@ -33,19 +33,19 @@ def sparse_vector(
     monotonic: bool = False,
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
 ) -> Array:
-    """AboveThreshold with epsilon / count, restarted after each answer "above" until there were ``count``.
+    """AboveThreshold with epsilon / count, restarted after each answer "above", up to ``count`` times.
 
     Each restart draws a fresh threshold noise, and no gap is released.
 
     Args:
       key: consumed.
-      queries: ``int32[m]`` (or float), in the order in which they are asked.
+      queries: ``int32[m]`` (or float), in the order of evaluation.
       threshold: traced scalar that does not depend on the data.
       epsilon: traced scalar > 0, the total.
       count: static, c >= 1.
       sensitivity, where, monotonic: as in `above_threshold`.
 
-    Returns: ``bool[m]``, True for above; all False behind the c-th one.
+    Returns: ``bool[m]``, True for above; all False after the c-th one.
 
     Privacy: (epsilon, 0) under ``neighboring``.
     Utility: as `above_threshold` at epsilon / count.
@@ -60,11 +60,11 @@ def sparse_vector(
 @register_dataclass
 @dataclass(frozen=True)
 class SparseVector:
-    """The law of all answers of `sparse_vector`.
+    """The joint law of all answers of `sparse_vector`.
 
-    lead: ``int32[m]`` or ``float64[m]``, queries less threshold. factor: ``float[]``, 1 / scale of the threshold's
+    lead: ``int32[m]`` or ``float64[m]``, queries minus threshold. factor: ``float[]``, 1 / scale of the threshold's
     noise.
-    asked: ``bool[m]``. monotonic, count: static; a query's noise has the threshold's scale, or twice that.
+    asked: ``bool[m]``. monotonic, count: static; the scale of a query's noise is the threshold's, or twice that.
     """
 
     lead: Array
@@ -75,7 +75,7 @@ class SparseVector:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """``bool[m]``, from noise in float64: sums of floats are compared."""
+        """``bool[m]``; noise is float64, since sums of floats are compared."""
         of_threshold, of_queries = jax.random.split(key)
         with jax.enable_x64(True):
             fresh = random.laplace(of_threshold, (self.count,), jnp.float64)
@@ -88,7 +88,7 @@ class SparseVector:
             return self._of_answers(self._runs(), outcome)
 
     def support(self, limit: int) -> Support | None:
-        """All answers with at most ``count`` of True."""
+        """All answers with at most ``count`` True entries."""
         size = self.lead.shape[0]
         if sum(math.comb(size, found) for found in range(min(self.count, size) + 1)) > limit:
             return None
@@ -106,7 +106,7 @@ class SparseVector:
         return clipped(self.factor.astype(jnp.float64) * self.lead.astype(jnp.float64), self._ratio)
 
     def _runs(self) -> Array:
-        """log P(the run that begins at query b stops at i), and of no stop at m, ``float64[m + 1, m + 1]``."""
+        """log P(the run that begins at query b stops at i); entry m: it never stops. ``float64[m + 1, m + 1]``."""
         size = self.lead.shape[0]
         meets = self._meets()
 
@@ -117,7 +117,7 @@ class SparseVector:
         return jax.vmap(begun)(jnp.arange(size + 1, dtype=jnp.int32))
 
     def _of_answers(self, runs: Array, answers: Array) -> Array:
-        """The runs of a path are independent: each begins behind the last answer above, as long as there are any."""
+        """The runs of a path are independent; each begins after the last answer above, up to ``count`` runs."""
         size = self.lead.shape[0]
 
         def query(state: tuple[Array, Array, Array], step: tuple[Array, Array]) -> tuple[Any, None]:

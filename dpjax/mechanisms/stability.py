@@ -1,4 +1,4 @@
-"""Stability: release the best candidate if its lead is clearly larger than what a neighbour can change (A_dist)."""
+"""Stability: release the best candidate if its lead is clearly larger than the sensitivity of the lead (A_dist)."""
 
 import math
 from typing import Any
@@ -27,23 +27,23 @@ def stability(
     calibration: str = "corrected",
     where: Array | None = None,
 ) -> Categorical:
-    """Releases the candidate with the most votes, or answers nothing.
+    """Releases the candidate with the most votes, or abstains.
 
     Args:
       scores: ``int32[m]`` >= 0, m >= 1, below 2**30. Ties go to the lowest index. Candidates not listed have score 0,
-        so the runner-up has at least 0, also where there is only one candidate.
+        so the runner-up has at least 0, also if there is only one candidate.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
-      gap_sensitivity: static; the most that one neighbour moves the difference of two scores: 2 for votes under
+      gap_sensitivity: static; the largest change between neighbors of the difference of two scores: 2 for votes under
         REPLACE_ONE, 1 under ADD_OR_REMOVE_ONE.
       calibration: static; "corrected", or "printed" for the paper's noise and threshold; see `release`.
       where: ``bool[m]``; slots that hold a candidate. May depend on the data as long as every candidate with
         score >= 1 has exactly one slot and slots are ordered by candidate.
 
-    Returns: Categorical on {0..m-1, no answer}: only the best index and no answer have mass. With no votes the best is
-      the lowest existing index, and with an empty ``where`` there is never an answer.
+    Returns: Categorical on {0..m-1, abstain}: only the best index and abstain have mass. With no votes the best is
+      the lowest existing index; with an empty ``where`` the mechanism always abstains.
 
-    Privacy: (epsilon, delta) under the relation of ``gap_sensitivity``; attained. "printed" does not satisfy it.
+    Privacy: (epsilon, delta) under the relation of ``gap_sensitivity``; tight. "printed" does not satisfy it.
     Utility: a lead of gap_sensitivity (1 + ln(1 / (4 delta beta)) / epsilon) or more is released with probability
       1 - beta, for delta and beta up to 1/2.
     Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Algorithm 3 and
@@ -72,18 +72,18 @@ def release(
     gap_sensitivity: float = 2,
     calibration: str = "corrected",
 ) -> Categorical:
-    """Whether an object whose lead is ``gap`` may be released: the test that `stability` is built on.
+    """Whether an object whose lead is ``gap`` may be released: the test that `stability` uses.
 
     Corrected: gap + Lap(D / epsilon) >= D + the upper delta-quantile of that noise, which is
     D + (D / epsilon) ln(1 / (2 delta)) for delta <= 1/2. Printed: gap + Lap(1 / epsilon) >= ln(1 / delta) / epsilon.
 
     Args:
-      gap: ``int32[]`` (or float). Two conditions: between neighbours with the same object it moves by at most
-        D = ``gap_sensitivity``; and it is at most D if some neighbour has another object.
+      gap: ``int32[]`` (or float). Two conditions: between neighbors with the same object it changes by at most
+        D = ``gap_sensitivity``; and it is at most D if some neighbor has another object.
       epsilon: traced scalar > 0.
       delta: traced scalar in (0, 1).
 
-    Returns: Categorical on {released = 0, no answer}, exact in both tails, computed in float64.
+    Returns: Categorical on {released = 0, abstain}, exact in both tails, computed in float64.
 
     Privacy: (epsilon, delta), of the object together with the decision. "printed" does not satisfy it.
     Reference: as `stability`.
@@ -93,10 +93,10 @@ def release(
 
 
 def _tails(gap: Array, epsilon: Any, delta: Any, gap_sensitivity: float, calibration: str) -> tuple[Array, Any]:
-    """log P(released) and log P(no answer), ``float64[2]``, and the dtype of epsilon."""
+    """log P(released) and log P(abstain), ``float64[2]``, and the dtype of epsilon."""
     # With the same object this is the Laplace mechanism on gap, cut at a threshold. With another object let p, p' be
-    # the two probabilities of release. As gap, gap' <= D, both are at most P[D + noise >= threshold] = delta, whatever
-    # delta is. Then max over events of P(E) - exp(epsilon) P'(E) is max(p, 1 - exp(epsilon) (1 - p')) <= delta.
+    # the two probabilities of release. As gap, gap' <= D, both are at most P[D + noise >= threshold] = delta, for every
+    # delta. Then max over events of P(E) - exp(epsilon) P'(E) is max(p, 1 - exp(epsilon) (1 - p')) <= delta.
     epsilon = epsilon_of(epsilon)
     delta = delta_like(delta, epsilon)
     spread = positive("gap_sensitivity", gap_sensitivity)
@@ -122,10 +122,10 @@ def stability_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "A_dist",
 ) -> Guarantee:
-    """What `stability` and `release` satisfy; ``gap_sensitivity`` is stated under ``neighboring``.
+    """The guarantee of `stability` and `release`; ``gap_sensitivity`` is stated under ``neighboring``.
 
-    The printed constants satisfy only (D epsilon, P[D + Lap(1 / epsilon) >= ln(1 / delta) / epsilon]), which this
-    returns for them: they are the corrected ones at that epsilon and delta.
+    For the printed constants this returns (D epsilon, P[D + Lap(1 / epsilon) >= ln(1 / delta) / epsilon]), which is all
+    that they satisfy: they are the corrected ones at that epsilon and delta.
     """
     checks.delta(delta, positive_for="the stability mechanism")
     spread = positive("gap_sensitivity", gap_sensitivity)

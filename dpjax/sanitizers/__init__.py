@@ -1,4 +1,4 @@
-"""Synthetic databases that answer a whole class of queries; for thresholds `default` picks and `error` measures."""
+"""Synthetic databases that answer a whole class of queries. For thresholds, see `default` and `error`."""
 
 from .base import Sanitized as Sanitized
 from .base import Sanitizer as Sanitizer

@@ -1,6 +1,6 @@
-"""What a sanitizer is: rows in, a synthetic database out.
+"""The interface of sanitizers: from rows to a synthetic database.
 
-Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, W]``, the real ones under ``mask``.
+Rows are numbers of ``bits`` bits as in `mechanisms.median`: ``uint32[capacity, W]``, the real ones where ``mask``.
 """
 
 import math
@@ -23,11 +23,11 @@ from dpjax.mechanisms.median import bits as B
 @register_dataclass
 @dataclass(frozen=True)
 class Sanitized:
-    """A synthetic database of r weighted points; the share of a threshold t is the weight of the points <= t.
+    """A synthetic database of r weighted points; a threshold t is estimated by the fraction of weight on points <= t.
 
     points: ``uint32[r, W]``, r static, in any order.
-    weights: ``int32[r]``, at least 0 and not all 0; a share is a weight over their sum.
-    outcome: ``int32[r]``, 0, or -1 where a part gave no answer: its point is then element 0, and its weight stays.
+    weights: ``int32[r]``, at least 0 and not all 0; they are normalized by their sum.
+    outcome: ``int32[r]``, 0, or -1 if a part abstained: its point is then element 0, and its weight is kept.
     """
 
     points: Array
@@ -36,14 +36,14 @@ class Sanitized:
 
     @staticmethod
     def of(points: Array, weights: Array, outcome: Array | None = None) -> "Sanitized":
-        """Weights that are all 0, as those of no rows, become all 1."""
+        """If all weights are 0, as without rows, they become all 1."""
         weights = jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights))
         if outcome is None:
             outcome = jnp.zeros(weights.shape, jnp.int32)
         return Sanitized(points, weights, outcome)
 
     def share(self, threshold: Array) -> Array:
-        """The estimated share of rows <= threshold, ``float32[...]`` for ``uint32[..., W]``."""
+        """The estimated fraction of rows <= threshold, ``float32[...]`` for ``uint32[..., W]``."""
         below = B.less_equal(self.points, threshold[..., None, :])
         weight = jnp.sum(jnp.where(below, self.weights, 0), axis=-1, dtype=jnp.int32)
         return weight.astype(jnp.float32) / jnp.sum(self.weights, dtype=jnp.int32).astype(jnp.float32)
@@ -54,19 +54,19 @@ class SanitizerPlan(Protocol):
 
     @property
     def size(self) -> int:
-        """Points of the synthetic database, r. Static."""
+        """The number of points of the synthetic database, r. Static."""
 
 
 class Sanitizer(Protocol):
     """A frozen dataclass, equal by value, without a budget: its fields are structure.
 
-    A field that may be None is chosen by `plan` from the accuracy; a value in it overrides that choice. Where the best
-    choice depends on epsilon, the planner takes the one for epsilon = 1, so that a sweep of epsilon is one program.
+    If a field is None, `plan` chooses it from the accuracy; any other value is used as given. If the best choice
+    depends on epsilon, the planner takes the one for epsilon = 1, so that a sweep of epsilon is one program.
     """
 
     @property
     def bits(self) -> int:
-        """Of a row."""
+        """Bits of a row."""
 
     @property
     def neighboring(self) -> Neighboring:
@@ -74,10 +74,10 @@ class Sanitizer(Protocol):
 
     @property
     def spends(self) -> Spends:
-        """What it spends whatever its budget: "pure", "bounded range" (and pure) or "approximate"."""
+        """What the sanitizer satisfies at every budget: "pure", "bounded range" (and pure) or "approximate"."""
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> Any:
-        """Every number that `sanitize` needs, a `SanitizerPlan`, on the host. InputError for what cannot be planned."""
+        """Every number that `sanitize` needs, a `SanitizerPlan`, on the host. InputError if no plan exists."""
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: Any) -> Sanitized:
         """Jittable and total. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -86,17 +86,17 @@ class Sanitizer(Protocol):
         """What `sanitize` spends with this plan, for every database, on the host."""
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """Rows from which `error` is at most alpha with probability 1 - beta; InputError where that is not proved."""
+        """Rows from which `error` is at most alpha with probability 1 - beta; InputError if that is not proved."""
 
     def parts_of_a_difference(self, concepts: Any) -> int:
-        """How many of its queries make up the symmetric difference of two concepts; InputError if none do."""
+        """The number of queries whose sum is the symmetric difference of two concepts; InputError if there are none."""
 
     def answers_differences(self, concepts: Any) -> bool:
-        """Whether all these queries are among those that it answers."""
+        """Whether the sanitizer answers all these queries."""
 
 
 class OfElements:
-    """What sanitizers share that answer all queries of one kind."""
+    """Base class of sanitizers that answer all queries of one kind."""
 
     kind: ClassVar[str]
     """"points" or "thresholds", as in the ``differences`` of a class."""
@@ -112,13 +112,13 @@ class OfElements:
         return parts
 
     def answers_differences(self, concepts: Any) -> bool:
-        """All of them are answered."""
+        """True: all of them are answered."""
         return True
 
 
 @dataclass(frozen=True)
 class OfThresholds(OfElements):
-    """What sanitizers of all thresholds share; an interval takes two. A row has ``bits`` in [1, 2**30]."""
+    """Base class of sanitizers of all thresholds; an interval needs two. A row has ``bits`` in [1, 2**30]."""
 
     bits: int
     neighboring: Neighboring = field(default=Neighboring.REPLACE_ONE, kw_only=True)
@@ -129,9 +129,9 @@ class OfThresholds(OfElements):
 
 
 def whole_rows(rows: float, alpha: float, least: str, parts: str) -> int:
-    """Rows as a whole number; InputError where no number of rows is enough, so that alpha must exceed ``least``."""
+    """Rows as an integer; InputError if no number of rows suffices, which means that alpha must exceed ``least``."""
     if rows == math.inf:
-        raise InputError("alpha", f"more than {least}", repr(alpha), f"take more {parts}")
+        raise InputError("alpha", f"more than {least}", repr(alpha), f"use more {parts}")
     return int(rows)
 
 

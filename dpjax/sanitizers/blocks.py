@@ -21,12 +21,12 @@ from dpjax.sanitizers.base import OfThresholds, Sanitized
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
-_PREFIX_FROM = 64  # bits; below, the exponential median needs fewer rows at every budget
+_PREFIX_FROM = 64  # bits; for smaller domains the exponential median needs fewer rows at every budget
 
 
 @plan_type
 class BlocksPlan:
-    """median: of one block. slack: ``float32[]``, the delta of the composition. size: k."""
+    """median: plan of one block's median. slack: ``float32[]``, the delta of the composition. size: k."""
 
     median: MedianPlan
     slack: Number
@@ -35,20 +35,20 @@ class BlocksPlan:
 
 @dataclass(frozen=True)
 class RankBlocks(OfThresholds):
-    """k blocks of n / k neighbouring ranks, an interior point of each, with the block's size as its weight.
+    """k blocks of n / k consecutive ranks, an interior point of each, with the block's size as its weight.
 
     Args:
       blocks: k >= 1, by default ceil(1 / alpha).
       median: "exponential" or "recprefix", by default the one that needs fewer rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values; "exponential" only.
 
-    A block whose median does not answer has outcome -1; its point is element 0 and its weight remains.
+    If a block's median abstains, its outcome is -1; its point is element 0 and its weight is kept.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n: block boundaries are public, and when a row
-      is replaced the sorted list loses a row at one rank and gains one at another, so between them each block loses
-      one row and gains one. All k medians compose, by the theorem that leaves most.
-    Utility: if all points are interior, the error is below 1 / k: of two blocks' rows only those around the threshold
-      can be on the wrong side, (ceil(n / k) - 1) / n at most. That is so with probability 1 - beta from `sample_size`.
+      is replaced the sorted list loses a row at one rank and gains one at another, so each block between them loses
+      one row and gains one. All k medians compose, by the theorem with the largest budget per median.
+    Utility: if all points are interior, the error is below 1 / k: of two blocks, only the rows around the threshold
+      can be on the wrong side, (ceil(n / k) - 1) / n at most. This holds with probability 1 - beta from `sample_size`.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 5 (thresholds from interior points); constants our own.
     """
 
@@ -66,7 +66,7 @@ class RankBlocks(OfThresholds):
             raise InputError("domain_size", "None for RecPrefix", repr(self.domain_size), "use median='exponential'")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> BlocksPlan:
-        """Each block's part of the budget, and the median that needs fewer rows."""
+        """Each block's fraction of the budget, and the median that needs fewer rows."""
         return self._planned(privacy, accuracy)[0]
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: BlocksPlan) -> Sanitized:
@@ -88,14 +88,14 @@ class RankBlocks(OfThresholds):
         return least_composed(median_guarantee(plan.median, "interior point"), plan.size, float(plan.slack), what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """k times the rows of one interior point at its part of the budget and of beta."""
+        """k times the rows of one interior point at its fractions of the budget and of beta."""
         plan, rows = self._planned(privacy, accuracy)
         if plan.size < blocks_for(float(accuracy.alpha)):
             raise InputError("alpha", f"at least 1 / {plan.size} blocks", repr(accuracy.alpha), "take more blocks")
         return rows
 
     def _planned(self, privacy: Privacy, accuracy: Accuracy) -> tuple[BlocksPlan, int]:
-        """The plan with the fewest rows, and how many."""
+        """The plan with the fewest rows, and their number."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         blocks = blocks_for(alpha) if self.blocks is None else self.blocks
         plans = []
@@ -119,7 +119,7 @@ class RankBlocks(OfThresholds):
 
 
 def blocks_for(alpha: float) -> int:
-    """ceil(1 / alpha), with alpha read as it is printed: 0.1 gives 10."""
+    """ceil(1 / alpha), with alpha read as a decimal: 0.1 gives 10."""
     return math.ceil(round(1 / checks.probability("alpha", alpha), 9))
 
 
@@ -129,5 +129,5 @@ def log_size(bits: int, domain_size: int | None) -> float:
 
 
 def reference_epsilon(delta: float, count: int) -> float:
-    """What one of ``count`` exponential mechanisms may spend of epsilon = 1 and this delta, to choose structure."""
+    """The epsilon of one of ``count`` exponential mechanisms at total epsilon 1 and this delta, to choose structure."""
     return max(1 / count, exponential_epsilon0(1.0, delta, count, "closed") if delta > 0 else 0.0)

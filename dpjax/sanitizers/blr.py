@@ -23,7 +23,7 @@ from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, hist
 from dpjax.theory import sanitizers as sizes
 
 _MOST_ENTRIES = 1 << 24  # multisets x (queries + points)
-_MOST_FACTOR = 16  # of the least number of points: more of them help by an eighth of alpha at most
+_MOST_FACTOR = 16  # times the least number of points; more points gain at most an eighth of alpha
 
 
 @plan_type
@@ -36,15 +36,15 @@ class BLRPlan:
 
 @dataclass(frozen=True)
 class BLR(OfQueries):
-    """Chooses one of all multisets of m values by the largest error over all queries. Exact, so for small classes only.
+    """Chooses one of all multisets of m values by its largest error over all queries. Exact, so for small classes only.
 
     Args:
       queries: the class, as a matrix.
       points: m >= 1, by default the number with which `theory.sanitizers.blr` needs the fewest rows.
         (d + m - 1 over m) multisets times m + the number of queries must be at most 2**24.
 
-    Privacy: (epsilon, 0), replace-one, for every database: one exponential mechanism. m n times the largest error moves
-      by at most m.
+    Privacy: (epsilon, 0), replace-one, for every database: one exponential mechanism. m n times the largest error
+      changes by at most m between neighbors.
     Utility: error at most alpha with probability 1 - beta from `theory.sanitizers.blr`.
     Reference: Blum, Ligett, Roth 2013; Bun, Nissim, Stemmer 2016, Theorem 2.18.
     """
@@ -67,17 +67,17 @@ class BLR(OfQueries):
             )  # fmt: skip
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> BLRPlan:
-        """InputError with the least number of points where so many are too many to list."""
+        """InputError with the smallest number of points if there are too many multisets of that size to list."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         points = _fewest_rows(self, alpha, beta) if self.points is None else self.points
         return BLRPlan(down(epsilon), points)
 
     def databases(self, points: int) -> int:
-        """The number of multisets of so many values."""
+        """The number of multisets of ``points`` values."""
         return math.comb(self.queries.width + points - 1, points)
 
     def law(self, x: Array, mask: Array, plan: BLRPlan) -> Categorical:
-        """The exact law of the chosen multiset's number."""
+        """The exact law of the number of the chosen multiset."""
         check_rows(x.shape[0], min(EXACT, -(-(1 << 31) // plan.size)))
         n = jnp.sum(mask, dtype=jnp.int32)
         ours = answers(self.queries, histogram(self.queries, x, mask))
@@ -112,7 +112,7 @@ class BLR(OfQueries):
 
 @lru_cache(maxsize=256)
 def _fewest_rows(sanitizer: BLR, alpha: float, beta: float) -> int:
-    """The points for which `theory.sanitizers.blr` needs the fewest rows, whatever epsilon."""
+    """The points for which `theory.sanitizers.blr` needs the fewest rows, for every epsilon."""
     queries = sanitizer.queries
     first = points = replace(sanitizer, points=sizes.blr_points(queries.size, alpha)).points or 1
     found = [first]

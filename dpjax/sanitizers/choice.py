@@ -1,4 +1,4 @@
-"""Which threshold sanitizer needs the fewest rows, by what is proved."""
+"""The choice of the threshold sanitizer with the smallest proved sample size."""
 
 from collections.abc import Callable
 
@@ -19,14 +19,14 @@ SANITIZERS: dict[str, Callable[[int], Sanitizer]] = {
     "recursive": RecursiveQuantiles,
     "joint": JointQuantiles,
 }
-_FEW_EQUAL = ("recursive", "joint")  # proved for rows of which few are equal
+_FEW_EQUAL = ("recursive", "joint")  # proved for rows with few duplicates
 
 
 def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[str, tuple[Sanitizer, int]]:
-    """Every sanitizer that can be planned for this accuracy, with the rows from which it is proved, on the host.
+    """Every sanitizer that can be planned for this accuracy, with its proved sample size, on the host.
 
-    Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; who cannot
-    be planned is left out.
+    Slices need a positive delta, levels of medians an alpha above 2**-14, joint quantiles one above 1 / 512; sanitizers
+    that cannot be planned are omitted.
     """
     found: dict[str, tuple[Sanitizer, int]] = {}
     for name, made in SANITIZERS.items():
@@ -34,20 +34,20 @@ def candidates(alpha: float, bits: int, privacy: Privacy, beta: float) -> dict[s
         try:
             found[name] = sanitizer, sanitizer.sample_size(privacy, Accuracy(alpha, beta))
         except InputError:
-            if name == "blocks":  # it can always be planned: what is wrong is what was given
+            if name == "blocks":  # it can always be planned, so the error is in the arguments
                 raise
     return found
 
 
 def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> Sanitizer:
-    """The sanitizer with the smallest proved number of rows for every database, on the host.
+    """The sanitizer with the smallest sample size that is proved for every database, on the host.
 
     Args:
       alpha: the error, in (0, 1). bits: of a row. beta: the failure probability, in (0, 1).
       privacy: the total budget, as plain numbers.
 
-    Recursive and joint quantiles are left out: their proofs are for rows of which few are equal. At epsilon = 1,
-    delta = 1e-6, beta = 0.1 and 32 bits: a few independent quantiles for alpha from 0.17 up, the hierarchy below;
+    Recursive and joint quantiles are omitted: their proofs are for rows with few duplicates. At epsilon = 1,
+    delta = 1e-6, beta = 0.1 and 32 bits: a few independent quantiles for alpha >= 0.17, the hierarchy below;
     docs/threshold-sanitizers.md has the table.
     """
     found = candidates(alpha, bits, privacy, beta)

@@ -1,4 +1,4 @@
-"""S-hier: split by private medians, three ways, again and again; then count the leaves."""
+"""S-hier: repeated three-way splits by private medians, then noisy counts of the leaves."""
 
 import math
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Parts(NamedTuple):
 
 
 def levels_tried(alpha: float) -> range:
-    """Four numbers of levels, of which the first leaves parts of at most 2 alpha; InputError where all are too many."""
+    """Four numbers of levels; the first leaves parts of at most 2 alpha. InputError if all are too many."""
     least = max(1, math.ceil(-math.log2(alpha)) - 1)
     if least > MOST_LEVELS:
         raise InputError("alpha", f"at least 2**-{MOST_LEVELS}", repr(alpha), "use RankBlocks")
@@ -78,11 +78,11 @@ def median_tree(
 
     Args:
       key: consumed. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``.
-      epsilon: traced, of one median when a row is added or removed: its rate, since its score never falls.
+      epsilon: traced, of one median when a row is added or removed: its rate, as adding rows never lowers its score.
 
     Privacy: (2 levels epsilon, 0), REPLACE_ONE, for every database. Given the levels above, the parts of a level are
       public and disjoint, so a removed row changes one of them and an added row one of them; sizes of the parts are
-      never used. Each of the two costs epsilon a level, and the levels add.
+      never used. Each of the two changes costs epsilon per level, and the levels add.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursive quantiles); three-way splits and constants our own.
     """
     parts = Parts.whole(bits, size)
@@ -105,7 +105,7 @@ def median_tree(
 
 
 def in_order(levels: list[Array]) -> Array:
-    """Entries of a full binary tree, one array ``[2^l, ...]`` a level, from left to right."""
+    """Entries of a full binary tree, one array ``[2^l, ...]`` per level, from left to right."""
     depth = len(levels)
     places = [np.arange(2**level) * 2 ** (depth - level) + 2 ** (depth - level - 1) - 1 for level in range(depth)]
     return jnp.concatenate(levels)[np.argsort(np.concatenate(places))]
@@ -121,7 +121,7 @@ class HierarchyPlan:
 
     @property
     def size(self) -> int:
-        """Two ends of each of 2^levels parts, and the medians between them."""
+        """The number of points: two ends of each of 2^levels parts, and the medians between them."""
         return 3 * 2**self.levels - 1
 
 
@@ -129,19 +129,19 @@ class HierarchyPlan:
 class Hierarchy(OfThresholds):
     """Parts split three ways, {< z}, {z}, {> z}, at private medians z; noisy counts of all leaves as weights.
 
-    A leaf that is an interval puts half its weight at each of its ends, so inside it the error is half its rows. The
-    running sums of the counts are made to end at n, to stay in [0, n] and never to fall, before weights are read off.
-    Noisy counts are whole and clipped to [-n, 2 n].
+    A leaf that is an interval has half its weight at each of its ends, so inside it the error is half its rows. Before
+    weights are computed, the running sums of the counts are corrected to end at n, to stay in [0, n] and to be
+    nondecreasing. Noisy counts are integers clipped to [-n, 2 n].
 
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows.
-      counts: the fraction of epsilon for the counts, in (0, 1), by default that which needs the fewest rows.
+      counts: the fraction of epsilon for the counts, in (0, 1), by default the one that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. `median_tree` at e1 = (1 - counts) epsilon /
-      (2 levels) spends 2 levels e1. Its leaves are then public and disjoint; a replaced row moves one count down and
-      one up by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold, no delta: leaves are
-      known without looking at rows.
+      (2 levels) spends 2 levels e1. Its leaves are then public and disjoint; a replaced row decreases one count and
+      increases another by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold and no delta
+      are needed: the leaves are known without the rows.
     Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.hierarchy`.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); the sanitizer and
       its constants are our own.
@@ -159,7 +159,7 @@ class Hierarchy(OfThresholds):
             checks.probability("counts", self.counts)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
-        """Levels, and the counts' fraction, that need the fewest rows: for 2^-levels where these cannot reach alpha."""
+        """The levels and the fraction for counts that need the fewest rows; for 2^-levels if alpha is unreachable."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         levels = levels_tried(alpha) if self.levels is None else (self.levels,)
         fractions = _FRACTIONS if self.counts is None else (self.counts,)
@@ -208,7 +208,7 @@ class Hierarchy(OfThresholds):
 
 
 def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:
-    """epsilon of one median, and the scale of the counts, to which all of the rest goes."""
+    """epsilon of one median, and the scale of the counts, which get the rest of epsilon."""
     median = down((1 - counts) * epsilon / (2 * levels))
     return median, up(2 / ((epsilon - 2 * levels * float(median)) * (1 - 1e-14)))
 
@@ -221,9 +221,9 @@ def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array
 
 
 def consistent(counts: Array, n: Array) -> Array:
-    """Weights >= 0 that sum to n, from noisy counts ``int32[r]``: running sums without their total's error, monotone.
+    """Weights >= 0 that sum to n, from noisy counts ``int32[r]``: running sums, corrected for their total, monotone.
 
-    If the running sums are off by E at most once i / r of the total's error is taken off the first i, so are these.
+    If the running sums are off by at most E after subtracting i / r of the total's error from the i-th, so are these.
     """
     size = counts.shape[0]
     sums = jnp.cumsum(counts, dtype=jnp.int32)

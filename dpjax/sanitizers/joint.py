@@ -25,7 +25,7 @@ _MOST_COUNT = 256
 
 @plan_type
 class JointPlan:
-    """rate: ``float32[]``, of the loss. count: m. ties: bits that tell equal rows apart."""
+    """rate: ``float32[]``, of the loss. count: m. ties: number of bits that distinguish equal rows."""
 
     rate: Number
     count: int = field(metadata=STATIC)
@@ -33,22 +33,22 @@ class JointPlan:
 
     @property
     def size(self) -> int:
-        """The quantiles and both ends."""
+        """The number of points: the quantiles and both ends."""
         return self.count + 2
 
 
 @dataclass(frozen=True)
 class JointQuantiles(OfThresholds):
-    """m quantiles drawn together: one exponential mechanism over all of them, whose loss is how the rows fall between.
+    """m quantiles drawn jointly by one exponential mechanism, whose loss depends on the numbers of rows between them.
 
     Args:
       count: m in [1, 256], by default the number that needs the fewest rows; the sums take m^2 operations a row.
-      ties: in [0, 31], bits that tell equal rows apart, see `RecursiveQuantiles`.
+      ties: in [0, 31], bits that distinguish equal rows, see `RecursiveQuantiles`.
 
-    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. Of the c_j rows between neighbours, t_j are
-      asked for, which depends on n only, and the loss is the sum of max(c_j - t_j, 0): half the sum of |c_j - t_j|,
-      since both add up to n. A replaced row lowers one c_j by 1 and raises another one, so the loss moves by at most
-      1, and the rate is epsilon / 2. The base measure, m independent uniform elements, sorted, is public.
+    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. Let c_j be the number of rows between
+      consecutive quantiles and t_j its target, which depends on n only. The loss is the sum of max(c_j - t_j, 0), half
+      the sum of |c_j - t_j|, since both add up to n. A replaced row decreases one c_j by 1 and increases another, so
+      the loss changes by at most 1; the rate is epsilon / 2. The base measure, m sorted uniform elements, is public.
     Utility: error at most alpha with probability 1 - beta from `sample_size`, if no value occurs more than 2^ties
       times; proof in `theory.sanitizers.joint`.
     Reference: Gillenwater, Joseph, Kulesza 2021, Algorithm 1 (JointExp), where the loss is twice ours and its
@@ -65,7 +65,7 @@ class JointQuantiles(OfThresholds):
         checks.whole_or_none("ties", self.ties, 0, 31)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> JointPlan:
-        """From 1 / (2 alpha) to 2 / alpha quantiles; bits for ties on a grid of 2, so that epsilons share programs."""
+        """From 1 / (2 alpha) to 2 / alpha quantiles; an even number of tie bits, so that epsilons share programs."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         rate, count, ties = down(epsilon / 2), self.count, self.ties
         if count is None:
@@ -86,7 +86,7 @@ class JointQuantiles(OfThresholds):
         rows, _ = numbered(rows, n, self.bits, plan.ties)
         targets = jnp.diff(boundaries(n, plan.count + 1))
         points = JointLaw.of(rows, n, targets, jnp.asarray(plan.rate), self.bits + plan.ties).sample(key)
-        points = B.sort_rows(points, jnp.ones(plan.count, bool))  # their order would tell who shares a place
+        points = B.sort_rows(points, jnp.ones(plan.count, bool))  # their order would reveal which ones share a place
         return of_quantiles(shifted_right(points, self.bits, plan.ties), self.bits, None)
 
     def guarantee(self, plan: JointPlan) -> Guarantee:
@@ -94,7 +94,7 @@ class JointQuantiles(OfThresholds):
         return exponential_guarantee(2 * float(plan.rate), f"{plan.count} joint quantiles (exponential)")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.joint`, for rows of which no more than 2^ties are equal."""
+        """`theory.sanitizers.joint`, for rows of which at most 2^ties are equal."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.rate), plan.count, plan.ties, alpha, beta)
         return whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles")

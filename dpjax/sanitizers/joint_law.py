@@ -1,9 +1,9 @@
-"""The law of m quantiles that are drawn together, exactly, by sums over the places between sorted rows.
+"""The exact law of m jointly drawn quantiles, by sums over the places between sorted rows.
 
-n sorted rows cut the domain into n + 1 places: place i holds the elements that i rows are at or below. m independent
-uniform elements, sorted, lie in places i_1 <= ... <= i_m; the law multiplies their probability, which has a factor
-w^k / k! for k of them in a place of w elements, by exp(-rate x loss). With c_j = i_j - i_{j-1} rows between neighbours
-and t_j of them asked for, the loss is the sum of max(c_j - t_j, 0): neighbours in one place cost nothing.
+n sorted rows cut the domain into n + 1 places: place i contains the elements with exactly i rows at or below. m
+independent uniform elements, sorted, lie in places i_1 <= ... <= i_m; the law multiplies their probability, which has
+a factor w^k / k! for k of them in a place of w elements, by exp(-rate x loss). With c_j = i_j - i_{j-1} rows between
+consecutive quantiles and target t_j, the loss is the sum of max(c_j - t_j, 0): two in one place have loss 0.
 """
 
 import math
@@ -31,8 +31,8 @@ class JointLaw:
     rows: ``uint32[capacity, W]``, sorted, of which the first n are real. targets: ``int32[m + 1]``, the t_j.
     first, last: ``uint32[p, W]``, both inclusive; alive: ``bool[p]``, False for an empty place; p = capacity + 1.
     log_width: ``float64[p]``. rate: ``float64[]``, of the loss.
-    begun, ended: ``float64[m, p]``, logs of the total weight of all that can follow, once a run of equal places begins
-      with quantile j (its own elements included), and once a run has ended with it.
+    begun, ended: ``float64[m, p]``, logs of the total weight of all continuations: after a run of equal places begins
+      with quantile j (its own elements included), and after a run has ended with it.
     bits: static.
     """
 
@@ -69,7 +69,7 @@ class JointLaw:
         return JointLaw(rows, n, targets, first, last, alive, log_width, rate, begun, ended, bits)
 
     def sample(self, key: Array) -> Array:
-        """m elements, ``uint32[m, W]``, in the order of their places but in any order inside one."""
+        """m elements, ``uint32[m, W]``, ordered by place, unordered within a place."""
         count = self.begun.shape[0]
         inputs = keys.per_index(key, count), jnp.arange(count, dtype=jnp.int32)
         state = jnp.int32(-1), jnp.int32(0)
@@ -100,7 +100,7 @@ class JointLaw:
         return self._behind(state, element), element
 
     def _law(self, state: tuple[Array, Array], j: Array) -> MedianLaw:
-        """Quantile j after one in place ``before``, the last of ``run`` there."""
+        """Quantile j given the previous one in place ``before``, the last of ``run`` there."""
         before, run = state
         place = jnp.arange(self.alive.shape[0], dtype=jnp.int32)
         at = jnp.maximum(before, 0)
@@ -122,7 +122,7 @@ class JointLaw:
 
 
 def _places(rows: Array, n: Array, bits: int) -> tuple[Array, Array, Array]:
-    """(first, last, alive): place i goes from row i - 1 to just below row i, the bottom and the top at the ends."""
+    """(first, last, alive): place i goes from row i - 1 to just below row i; the outer ones reach the domain's ends."""
     top = top_of(bits)
     place = jnp.arange(rows.shape[0] + 1, dtype=jnp.int32)
     first = jnp.concatenate([jnp.zeros_like(top), rows])
@@ -145,7 +145,7 @@ def _excess(count: Array, target: Array) -> Array:
 
 
 def _continued(log_width: Array, ended: Array, run: Array) -> Array:
-    """log of the sum over k >= 0 of w^k run! / (run + k)! ended_k: k more in the same place, for ``ended[m, ...]``."""
+    """log of the sum over k >= 0 of w^k run! / (run + k)! ended_k, k more in the same place, for ``ended[m, ...]``."""
 
     def more(total: Array, one: tuple[Array, Array]) -> tuple[Array, None]:
         end, k = one

@@ -1,4 +1,4 @@
-"""MWEM: multiplicative weights on a finite domain, corrected round by round at the query that is most wrong."""
+"""MWEM: multiplicative weights on a finite domain; each round corrects the query with the largest error."""
 
 import math
 from dataclasses import dataclass, field
@@ -28,18 +28,18 @@ from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
 from dpjax.theory import sanitizers as sizes
 
-_UNITS = EXACT // 2  # of the synthetic database; rounding to whole units adds half a unit a value at most
+_UNITS = EXACT // 2  # of the synthetic database; rounding to integer units adds at most half a unit per value
 _MOST_VALUES, _MOST_ROUNDS = 1 << 14, 1 << 16
-_HALVING = 2.0**22 / (2 * math.log(2))  # an exponent of 1 / (2 rows), in 2**-22 of a halving
-_CHOICE = 2 / 3  # of the epsilon of a round; the count has the rest
+_HALVING = 2.0**22 / (2 * math.log(2))  # an exponent of 1 / (2 rows), in units of 2**-22 of a halving
+_CHOICE = 2 / 3  # fraction of a round's epsilon; the count has the rest
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Moves:
-    """Where the distribution stands, in whole numbers, so that no order of summation can be seen in it.
+    """The current distribution in integers, so that results do not depend on the order of summation.
 
-    exponent: ``int64[d]``, in units of 1 / (2 rows). passed: ``int64[d]``, the sum of the distributions before.
+    exponent: ``int64[d]``, in units of 1 / (2 rows). passed: ``int64[d]``, the sum of the previous distributions.
     """
 
     exponent: Array
@@ -50,7 +50,7 @@ class Moves:
 class MWEMPlan:
     """choice: ``float32[]``, epsilon of a round's exponential mechanism. scale: ``float32[]``, of its count's noise.
 
-    slack: ``float32[]``, the delta of the composition. rounds: T. size: values of the domain.
+    slack: ``float32[]``, the delta of the composition. rounds: T. size: the number of values of the domain.
     """
 
     choice: Number
@@ -62,20 +62,20 @@ class MWEMPlan:
 
 @dataclass(frozen=True)
 class MWEM(OfQueries):
-    """Starts with the uniform distribution; T times it asks for the query that is most wrong and moves to its count.
+    """From the uniform distribution, T rounds choose a query with large error and move towards its noisy count.
 
-    The answer is the average of the T + 1 distributions before, between and after the moves, in whole units of about
-    2**-23. Estimates and noisy counts are rounded to whole rows.
+    The result is the average of the T + 1 distributions before, between and after the moves, in integer units of about
+    2**-23. Estimates and noisy counts are rounded to integers.
 
     Args:
       queries: the class, as a matrix over at most 2**14 values.
-      rounds: T in [1, 2**16]; by default `theory.sanitizers.mwem` needs the fewest rows with it, up to 2%.
-      replays: how often each round moves to all counts so far once more, the latest first. With replays the
-        answer is the last distribution, which errs less; the theorem is for none. They take T^2 / 2 moves each.
+      rounds: T in [1, 2**16]; by default the T for which `theory.sanitizers.mwem` needs the fewest rows, up to 2%.
+      replays: how often each round repeats the moves to all counts so far, the latest first. With replays the
+        result is the last distribution, which has a smaller error; the theorem is for none. Cost: T^2 / 2 moves each.
 
-    Privacy: (epsilon, delta), replace-one, for every database: T rounds, composed by the theorem that leaves most. A
-      round chooses by the exponential mechanism and counts by the Laplace mechanism, at two thirds and one third of its
-      epsilon. Replays look at nothing but noisy counts.
+    Privacy: (epsilon, delta), replace-one, for every database: T rounds, by the composition theorem with the largest
+      budget per round. A round chooses by the exponential mechanism and counts by the Laplace mechanism, at two thirds
+      and one third of its epsilon. Replays use noisy counts only.
     Utility: error at most alpha with probability 1 - beta from `theory.sanitizers.mwem`.
     Reference: Hardt, Ligett, McSherry 2012, Theorem 2.2 and Section 2.3; Bun, Nissim, Stemmer 2016, Theorem 2.19.
     """
@@ -96,7 +96,7 @@ class MWEM(OfQueries):
             )  # fmt: skip
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> MWEMPlan:
-        """A round's part of the budget, by sums, by optimal composition or by zCDP, whichever leaves most."""
+        """A round's budget, by basic or optimal composition or by zCDP, whichever gives the largest."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         rounds = self._fewest_rows(delta, alpha, beta) if self.rounds is None else self.rounds
         slack = down(delta if rounds > 1 else 0.0)
@@ -129,7 +129,7 @@ class MWEM(OfQueries):
         return self.answer(end, rows, plan.rounds)
 
     def replayed(self, state: Moves, queries: Array, counts: Array, done: Array, rows: Array) -> Moves:
-        """After moving to the first ``done`` counts again, ``replays`` times. queries, counts: ``int32[rounds]``."""
+        """Repeats the moves to the first ``done`` counts ``replays`` times. queries, counts: ``int32[rounds]``."""
         if not self.replays:
             return state
 
@@ -144,11 +144,11 @@ class MWEM(OfQueries):
         return jax.lax.fori_loop(0, done * self.replays, again, state)
 
     def choice_law(self, estimate: Array, truth: Array, plan: MWEMPlan) -> Categorical:
-        """Which query a round asks for, given the estimated and the true counts of all of them, ``int32[concepts]``."""
+        """The law of a round's query, given the estimated and the true counts of all queries, ``int32[concepts]``."""
         return exponential(jnp.abs(truth - estimate), plan.choice)
 
     def count_law(self, truth: Array, rows: Array, capacity: int, plan: MWEMPlan) -> RoundedLaplace:
-        """The noisy count of a query, a whole number in [0, rows]."""
+        """The noisy count of a query, an integer in [0, rows]."""
         return noisy_counts(truth, plan.scale, sensitivity=1, high=rows, most=capacity)
 
     def start(self) -> Moves:
@@ -157,13 +157,13 @@ class MWEM(OfQueries):
             return Moves(*(jnp.zeros(self.queries.width, jnp.int64) for _ in range(2)))
 
     def units(self, state: Moves, rows: Array) -> Array:
-        """The distribution in whole units, ``int32[d]``."""
+        """The distribution in integer units, ``int32[d]``."""
         with jax.enable_x64(True):
             below = (jnp.max(state.exponent) - state.exponent).astype(jnp.float64)
             return in_units(jnp.rint(below * (_HALVING / jnp.maximum(rows, 1).astype(jnp.float64))).astype(jnp.int64))
 
     def estimates(self, units: Array, rows: Array) -> Array:
-        """Counts of all queries among ``rows`` rows of the distribution, in whole rows, ``int32[concepts]``."""
+        """Estimated counts of all queries among ``rows`` rows of the distribution, rounded, ``int32[concepts]``."""
         return self._whole_rows(answers(self.queries, units), units, rows)
 
     def _whole_rows(self, weight: Array, units: Array, rows: Array) -> Array:
@@ -173,13 +173,13 @@ class MWEM(OfQueries):
             return ((scaled + total // 2) // total).astype(jnp.int32)
 
     def moved(self, state: Moves, units: Array, asked: Array, off: Array) -> Moves:
-        """After a round that asked for this query, whose count is ``off`` above its estimate."""
+        """After a round with query ``asked``, whose noisy count exceeds its estimate by ``off``."""
         with jax.enable_x64(True):
             change = jnp.where(query(self.queries, asked), off, 0).astype(jnp.int64)
             return Moves(state.exponent + change, state.passed + units.astype(jnp.int64))
 
     def answer(self, end: Moves, rows: Array, rounds: int) -> Sanitized:
-        """With replays the distribution after the last move; else the average with those before each move."""
+        """With replays, the distribution after the last move; else its average with those before each move."""
         weights = self.units(end, rows)
         if not self.replays:
             with jax.enable_x64(True):
@@ -200,7 +200,7 @@ class MWEM(OfQueries):
         return min(wholes, key=lambda whole: whole.epsilon)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.mwem`; InputError where the rounds are too few for this alpha, and with replays."""
+        """`theory.sanitizers.mwem`; InputError if the rounds are too few for this alpha, and with replays."""
         if self.replays:
             raise InputError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
@@ -212,7 +212,7 @@ class MWEM(OfQueries):
         values, queries = self.queries.width, self.queries.size
         least = max(1, sizes.mwem_rounds(values, alpha))
         if least > _MOST_ROUNDS:
-            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "take more alpha")
+            raise InputError("alpha", f"one that takes at most {_MOST_ROUNDS} rounds", f"{alpha:g}", "increase alpha")
         tried = sorted({min(_MOST_ROUNDS, math.ceil(least * 1.1**i)) for i in range(60)})
         rho = zcdp_rho(1.0, delta) if delta > 0 else 0.0
         part = lambda rounds: max(1 / rounds, 3 * math.sqrt(rho / rounds))  # noqa: E731  (e^2 / 9 of zCDP a round)
@@ -230,7 +230,7 @@ def round_epsilon(epsilon: float, delta: float, rounds: int) -> float:
 
 
 def in_units(below: Array) -> Array:
-    """2**(-below / 2**22) for ``int64[d]`` >= 0, among them a 0, normalised to units of about 2**-23, ``int32[d]``."""
+    """2**(-below / 2**22) for ``int64[d]`` >= 0 with minimum 0, normalized to units of about 2**-23, ``int32[d]``."""
     with jax.enable_x64(True):  # by tables: the last bits of jnp.exp depend on the vector's length and on the batch
         tables = [
             jnp.asarray(np.rint(np.exp2(31 - np.arange(2048) / size)).astype(np.int64)) for size in (2**11, 2**22)

@@ -22,7 +22,7 @@ from dpjax.theory import sanitizers as sizes
 
 @plan_type
 class PointCountsPlan:
-    """rate: ``float32[]``, 1 / scale of the noise. margin: ``float32[]``, of the threshold above 1, in scales."""
+    """rate: ``float32[]``, 1 / scale of the noise. margin: ``float32[]``, threshold minus 1, in scales of the noise."""
 
     rate: Number
     margin: Number
@@ -31,26 +31,26 @@ class PointCountsPlan:
 
     @property
     def size(self) -> int:
-        """The values kept, and the fillers."""
+        """The number of points: values kept, and fillers."""
         return self.kept + self.fillers
 
 
 @dataclass(frozen=True)
 class PointCounts(OfElements):
-    """Released counts of the heaviest values, the rest of the rows spread over values that were not released.
+    """Released counts of the heaviest values; the other rows are spread over values that were not released.
 
-    The ``kept`` largest noisy counts stay, as whole numbers. If they sum to more than n, the same number is taken off
-    all of them (none falls below 0); if to less, the lowest ``fillers`` values that are not among them share what is
-    missing, so that no single one gets much. Where the domain has fewer such values all its values share it.
+    The ``kept`` largest noisy counts are kept, as integers. If they sum to more than n, the same number is subtracted
+    from all of them (none falls below 0); if to less, the missing rows are spread over the lowest ``fillers`` values
+    that are not kept, so that none gets many, or over all values if the domain has fewer such values.
 
     Args:
-      domain: of up to 2**64 values; its size does not matter.
-      kept, fillers: >= 1; by default 3 / alpha values are kept, 2 / alpha fill up.
+      domain: of up to 2**64 values; its size does not affect the sample size.
+      kept, fillers: >= 1; by default 3 / alpha values are kept, and 2 / alpha are fillers.
 
-    Noisy counts are whole and clipped to [0, n].
+    Noisy counts are integers clipped to [0, n].
 
     Privacy: (epsilon, delta), replace-one, for every database and every n: a stability histogram, then post-processing.
-    Utility: every value's share is off by at most alpha with probability 1 - beta from `theory.sanitizers.points`.
+    Utility: every value's frequency is within alpha with probability 1 - beta from `theory.sanitizers.points`.
     Reference: Bun, Nissim, Stemmer 2016, Proposition 2.20, with the corrected thresholds; constants are our own.
     """
 
@@ -66,7 +66,7 @@ class PointCounts(OfElements):
         checks.whole_or_none("fillers", self.fillers, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> PointCountsPlan:
-        """Noise of half of epsilon, and the threshold of delta."""
+        """Half of epsilon for the noise, delta for the threshold."""
         epsilon, delta, alpha, _ = host_numbers(privacy, accuracy)
         checks.delta(delta, positive_for="the point sanitizer")
         kept = math.ceil(3 / alpha) if self.kept is None else self.kept
@@ -75,7 +75,7 @@ class PointCounts(OfElements):
 
     @property
     def bits(self) -> int:
-        """Of a value."""
+        """Bits of a value."""
         return max(1, (self.domain.size - 1).bit_length())
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: PointCountsPlan) -> Sanitized:
@@ -85,9 +85,9 @@ class PointCounts(OfElements):
         return self.synthetic(values, self.histogram(counts, rows, plan).sample(key), rows, plan)
 
     def synthetic(self, values: Array, released: Array, rows: Array, plan: PointCountsPlan) -> Sanitized:
-        """From what was released, without a look at the rows.
+        """The synthetic database from the released counts; does not use the rows.
 
-        values: ``uint32[m, limbs]``. released: ``int32[m]``, their noisy counts, -1 where not released.
+        values: ``uint32[m, limbs]``. released: ``int32[m]``, their noisy counts, -1 if not released.
         """
         height = jnp.maximum(released, 0)
         best, slot = jax.lax.top_k(jnp.pad(height, (0, max(0, plan.kept - height.shape[0]))), plan.kept)
@@ -101,13 +101,13 @@ class PointCounts(OfElements):
         return Sanitized.of(points, jnp.pad(weights, (0, plan.fillers)) + extra)
 
     def histogram(self, counts: Array, rows: Array, plan: PointCountsPlan) -> RoundedHistogram:
-        """Which values are released, with which noisy counts."""
+        """The law of the released values and their noisy counts."""
         counts = asked(counts, "stability_histogram", 2, "sorted sum")
         law = HistogramLaw(counts, jnp.int32(1), jnp.asarray(plan.rate), jnp.asarray(plan.margin))
         return law.rounded(rows, counts.shape[0], self.domain.size)
 
     def guarantee(self, plan: PointCountsPlan) -> Guarantee:
-        """The histogram's: see `mechanisms.histogram.stability_histogram`."""
+        """The histogram's guarantee: see `mechanisms.histogram.stability_histogram`."""
         epsilon, delta = 2 * float(plan.rate), survival(float(plan.margin))
         return stability_histogram_guarantee(epsilon, delta, what="point sanitizer")
 
@@ -143,9 +143,9 @@ def value_counts(x: Array, mask: Array, size: int) -> tuple[Array, Array]:
 
 
 def at_most(weights: Array, total: Array) -> Array:
-    """max(weights - t, 0) with the least t >= 0 for which they sum to at most ``total`` >= 0; ``int32[r]`` >= 0.
+    """max(weights - t, 0) with the smallest t >= 0 for which they sum to at most ``total`` >= 0; ``int32[r]`` >= 0.
 
-    If numbers of sum at most ``total`` are within E of the weights, t < E + 1.
+    If the weights are within E of numbers whose sum is at most ``total``, then t < E + 1.
     """
 
     def halve(_, bounds):
@@ -160,7 +160,7 @@ def at_most(weights: Array, total: Array) -> Array:
 
 
 def spread_over(total: Array, where: Array) -> Array:
-    """``total`` >= 0 as whole numbers over the entries ``where``, differing by at most 1; nothing if there are none."""
+    """``total`` >= 0 as integers over the entries ``where``, differing by at most 1; all 0 if there are none."""
     place = jnp.cumsum(where, dtype=jnp.int32) - 1
     count = jnp.maximum(jnp.sum(where, dtype=jnp.int32), 1)
     share = total // count + (place < total % count).astype(jnp.int32)

@@ -1,7 +1,7 @@
-"""What practitioners use for many private quantiles, as threshold sanitizers: independent ones, and recursive ones.
+"""Standard methods for many private quantiles, as threshold sanitizers: independent quantiles and recursive medians.
 
-m quantiles at shares i / (m + 1) stand for a synthetic database with 2 parts of weight each, and 1 at each end of the
-domain: between quantile i and the next the share is (i + 1/2) / (m + 1), the middle of what it can be.
+m quantiles at ranks i / (m + 1) form a synthetic database with weight 2 each and weight 1 at each end of the domain:
+between quantile i and the next the estimate is (i + 1/2) / (m + 1), the middle of its possible values.
 """
 
 import math
@@ -49,22 +49,22 @@ class QuantilesPlan:
 
     @property
     def size(self) -> int:
-        """The quantiles and both ends."""
+        """The number of points: the quantiles and both ends."""
         return self.count + 2
 
 
 @dataclass(frozen=True)
 class IndependentQuantiles(OfThresholds):
-    """m exponential quantiles, each of all rows at its part of the budget.
+    """m exponential quantiles, each of all rows at its fraction of the budget.
 
     Args:
       count: m >= 1; by default the number that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database and every n: m exponential mechanisms whose margins
-      depend on n only, composed by the theorem that leaves most.
+      depend on n only, composed by the theorem with the largest budget per quantile.
     Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.quantiles`.
-      Values that many rows share are no obstacle.
+      Holds for rows with any number of duplicates.
     Reference: Smith 2011 (one quantile); McSherry and Talwar 2007; Cesar and Rogers 2021 (composition).
     """
 
@@ -103,7 +103,7 @@ class IndependentQuantiles(OfThresholds):
         return least_composed(part, plan.count, float(plan.slack), f"{plan.count} independent quantiles")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.quantiles` at the epsilon of one."""
+        """`theory.sanitizers.quantiles` at the epsilon of one quantile."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.epsilon), plan.count, alpha, beta)
         return whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles")
@@ -114,7 +114,7 @@ class IndependentQuantiles(OfThresholds):
 
 @plan_type
 class RecursionPlan:
-    """epsilon: ``float32[]``, of one median when a row is added or removed. ties: bits that tell equal rows apart."""
+    """epsilon: ``float32[]``, of one median when a row is added or removed. ties: bits that distinguish equal rows."""
 
     epsilon: Number
     levels: int = field(metadata=STATIC)
@@ -122,7 +122,7 @@ class RecursionPlan:
 
     @property
     def size(self) -> int:
-        """The medians and both ends."""
+        """The number of points: the medians and both ends."""
         return 2**self.levels + 1
 
 
@@ -132,16 +132,16 @@ class RecursiveQuantiles(OfThresholds):
 
     Args:
       levels: in [1, 14], by default the number that needs the fewest rows; m = 2^levels - 1 quantiles.
-      ties: bits that tell equal rows apart, by default as many as the rows of `sample_size` can need; up to 2^ties
-        equal rows count as distinct. 0 is the published algorithm, which may be wrong by any share that a single value
-        has.
+      ties: bits that distinguish equal rows, by default as many as the rows of `sample_size` can need; up to 2^ties
+        equal rows count as distinct. 0 is the published algorithm, whose error can be as large as the frequency of a
+        single value.
 
-    Every step is a median, so its score never falls when a row is added and the rate is twice that of a general
-    quantile. Equal rows are told apart by their number among equals: as a multiset, that changes by the row that is
-    added or removed and no other.
+    Every step is a median, so adding a row never decreases its score and the rate is twice that of a general
+    quantile. Equal rows are distinguished by their number among equals: the multiset of numbered rows then changes only
+    by the row that is added or removed.
 
     Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n: `hierarchy.median_tree` at epsilon / (2 levels).
-      A replaced row touches two parts a level; the price of one would do under ADD_OR_REMOVE_ONE only.
+      A replaced row changes two parts per level; the cost of one part suffices under ADD_OR_REMOVE_ONE only.
     Utility: error at most alpha with probability 1 - beta from `sample_size`, if no value occurs more than 2^ties
       times; proof in `theory.sanitizers.recursive`.
     Reference: Kaplan, Schnapp, Stemmer 2022, Algorithm 1 (ApproximateQuantiles); constants derived here.
@@ -157,7 +157,7 @@ class RecursiveQuantiles(OfThresholds):
         checks.whole_or_none("ties", self.ties, 0, 31)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> RecursionPlan:
-        """The levels that need the fewest rows, and bits for ties on a grid of 2, so that epsilons share programs."""
+        """The levels that need the fewest rows, and an even number of tie bits, so that epsilons share programs."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         levels = self.levels
         if levels is None:
@@ -180,7 +180,7 @@ class RecursiveQuantiles(OfThresholds):
         return basic((as_replace_one(part),), f"{2**plan.levels - 1} recursive quantiles", plan.levels)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.recursive`, for rows of which no more than 2^ties are equal."""
+        """`theory.sanitizers.recursive`, for rows of which at most 2^ties are equal."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(float(plan.epsilon), plan.levels, plan.ties, alpha, beta)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
@@ -190,20 +190,20 @@ class RecursiveQuantiles(OfThresholds):
 
 
 def counts_tried(alpha: float, sixteenths: int) -> list[int]:
-    """Numbers of quantiles from 1 / (2 alpha) on, ``sixteenths`` of it more at most."""
+    """Numbers of quantiles from 1 / (2 alpha) on, up to ``sixteenths`` sixteenths more."""
     least = math.floor(0.5 / alpha)
     return sorted({least + math.ceil((least + 1) * extra / 16) for extra in range(1, sixteenths + 1)})
 
 
 def enough_ties(rows: Callable[[int], float]) -> int:
-    """The least even number of bits that number all of so many rows as are needed with it; `MOST_TIES` at most."""
+    """The smallest even number of bits that can number all rows that are needed with it; `MOST_TIES` at most."""
     return next((ties for ties in range(0, MOST_TIES, 2) if rows(ties) <= 2**ties), MOST_TIES)
 
 
 def numbered(rows: Array, n: Array, bits: int, ties: int) -> tuple[Array, Array]:
     """Sorted rows, each followed by its number among equal ones in ``ties`` bits, and which are real.
 
-    A number beyond 2^ties - 1 is that. Rows and numbers ascend. If a row is added, one element is.
+    Numbers are clipped to 2^ties - 1. Rows and numbers ascend. Adding a row adds one element.
     """
     place = jnp.arange(rows.shape[0], dtype=jnp.int32)
     fresh = jnp.append(jnp.ones(1, bool), ~B.equal(rows[1:], rows[:-1]))

@@ -1,4 +1,4 @@
-"""Counting queries over a finite domain: all concepts of a class at once, in exact whole numbers."""
+"""Counting queries over a finite domain: all concepts of a class at once, in exact integers."""
 
 from fractions import Fraction
 from typing import Any
@@ -14,22 +14,22 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.sanitizers.base import Sanitized
 
-EXACT = 1 << 24  # whole numbers up to here are float32
-_BLOCK = 1 << 21  # entries of the matrix that are unpacked at once
+EXACT = 1 << 24  # integers up to 2**24 are exact in float32
+_BLOCK = 1 << 21  # entries of the matrix unpacked at a time
 
 
 class OfQueries:
-    """What sanitizers of the counting queries of a matrix share."""
+    """Base class of sanitizers of the counting queries of a matrix."""
 
     queries: Finite
 
     @property
     def bits(self) -> int:
-        """Of a value."""
+        """Bits of a value."""
         return max(1, (self.queries.width - 1).bit_length())
 
     def parts_of_a_difference(self, concepts: Any) -> int:
-        """1 for a matrix, whose differences are queries themselves; 2 for a class whose concepts are queries."""
+        """1 for a matrix whose differences are queries themselves; 2 for a class whose concepts are queries."""
         if self.queries.width != concepts.domain.size:
             raise InputError(
                 "sanitizer", f"queries over the {concepts.domain.size} values of {type(concepts).__name__}",
@@ -50,7 +50,7 @@ class OfQueries:
 
 
 def histogram(queries: Finite, x: Array, mask: Array) -> Array:
-    """Rows with each value, ``int32[d]``, for x ``uint32[n, 1]``; values beyond the domain count as its last."""
+    """The number of rows with each value, ``int32[d]``, for x ``uint32[n, 1]``; larger values count as the last one."""
     cell = jnp.minimum(x[:, 0], jnp.uint32(queries.width - 1)).astype(jnp.int32)
     return jnp.zeros(queries.width, jnp.int32).at[cell].add(mask.astype(jnp.int32))
 
@@ -58,7 +58,7 @@ def histogram(queries: Finite, x: Array, mask: Array) -> Array:
 def answers(queries: Finite, counts: Array) -> Array:
     """sum over x of query(x) counts[x] for every query, ``int32[concepts]``; |counts| sum to less than 2**24.
 
-    Blocks of rows of the packed matrix become float32 for one matrix product; whole numbers stay exact in any order.
+    Blocks of rows of the packed matrix are unpacked to float32 for one matrix product; integers are exact in any order.
     """
     weight = jnp.pad(counts.astype(jnp.float32), (0, -queries.width % 8))
 
@@ -78,13 +78,13 @@ def query(queries: Finite, number: Array) -> Array:
 
 
 def check_rows(capacity: int, limit: int) -> None:
-    """Refuses a buffer of ``limit`` rows or more, beyond which counts would not be exact."""
+    """InputError for a buffer of ``limit`` rows or more, for which counts would not be exact."""
     if capacity >= limit:
         raise InputError("rows", f"a buffer of fewer than {limit}", str(capacity), "sanitize a part of them")
 
 
 def error(queries: Finite, sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
-    """Host: the largest error of a query's share over the whole class, as an exact fraction; 0 without rows."""
+    """Host: the largest error of a query's frequency over the whole class, as an exact fraction; 0 without rows."""
     last, columns = queries.width - 1, np.zeros((queries.width, 2))
     np.add.at(columns[:, 0], np.minimum(np.asarray(x)[np.asarray(mask), 0], last), 1)
     np.add.at(columns[:, 1], np.minimum(np.asarray(sanitized.points)[:, -1], last), np.asarray(sanitized.weights))
@@ -93,14 +93,14 @@ def error(queries: Finite, sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
     for start in range(0, len(rows), max(1, _BLOCK // queries.width)):
         some = rows[start : start + max(1, _BLOCK // queries.width)]
         table = np.unpackbits(some, axis=1, count=queries.width, bitorder="little")
-        sums.append(table.astype(np.float64) @ columns)  # whole numbers below 2**53: exact
+        sums.append(table.astype(np.float64) @ columns)  # integers below 2**53: exact
     ours, theirs = np.concatenate(sums).astype(np.int64).astype(object).T
     n, total = (int(count) for count in columns.sum(axis=0))
     return Fraction(int(np.max(np.abs(theirs * n - ours * total))), max(n, 1) * total)
 
 
 def _packed(queries: Finite) -> np.ndarray:
-    """The matrix, eight columns a byte, lowest bit first: ``uint8[concepts, ceil(d / 8)]``."""
+    """The matrix, eight columns per byte, lowest bit first: ``uint8[concepts, ceil(d / 8)]``."""
     return np.packbits(queries.matrix(), axis=1, bitorder="little")
 
 

@@ -1,4 +1,4 @@
-"""S-RSC: an interior point of each slice of random length; one row more changes few slices, however many there are."""
+"""S-RSC: an interior point of each slice of random length; an added row changes few slices, however many there are."""
 
 import math
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from dpjax.sanitizers.blocks import blocks_for, log_size
 from dpjax.sanitizers.thresholds import boundaries
 from dpjax.theory import sanitizers as sizes
 
-_LEVELS = 31  # digits of a length: enough for every rate, so that all have one program
+_LEVELS = 31  # digits of a length: enough for every rate, so that all rates share a program
 
 
 @plan_type
@@ -48,18 +48,19 @@ class SlicesPlan:
 
 @dataclass(frozen=True)
 class Slices(OfThresholds):
-    """Reorder-slice-compute over ranks: slice i is the next m_i + g_i rows, g_i geometric; the last is all the rest.
+    """Reorder-slice-compute over ranks: slice i is the next m_i + g_i rows, g_i geometric; the last has all the rest.
 
-    Weights are those of equal blocks of ranks, m_i what they exceed the mean of g_i by (at least 1): both public.
+    Weights are those of equal blocks of ranks; m_i is the block's size minus the mean of g_i (at least 1): both public.
 
     Args:
-      count: number of slices, >= 1; by default the one, from 1 / alpha to 4 / alpha, that needs the fewest rows.
+      count: number of slices, >= 1; by default the number, from 1 / alpha to 4 / alpha, that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
     Privacy: (epsilon, delta), REPLACE_ONE, for every database: each slice is read by one exponential median of rate
-      e0, which is (e0, 0)-private when a row is added, since its score never falls then. `accounting.slices` has the
-      theorem for any number of rows, a short or empty slice being all that is left; the last slice is a round whose m
-      is the capacity. m_i depends on n, which is public: a replaced row is one removed and one added at the same m_i.
+      e0, which is (e0, 0)-private when a row is added, since adding rows never decreases its score.
+      `accounting.slices` has the theorem, for any number of rows: a short or empty slice has all remaining rows, and
+      the last slice is a round whose m is the capacity. m_i depends on n, which is public: a replaced row is one
+      removed and one added at the same m_i.
     Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.slices`.
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (reorder-slice-compute), for a sanitizer; constants our own.
     """
@@ -73,7 +74,7 @@ class Slices(OfThresholds):
         checks.whole_or_none("count", self.count, 1)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> SlicesPlan:
-        """The largest rate of this budget."""
+        """The largest rate for this budget."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
         checks.delta(delta, positive_for="slices of random length")
         count = self.count
@@ -99,7 +100,7 @@ class Slices(OfThresholds):
             end = jnp.minimum(begin + length + Geometric(plan.lengths, x.shape[0]).sample(own), n)
             return end, end
 
-        # the last slice is all the rest: its length is not drawn
+        # the last slice has all remaining rows: its length is not drawn
         _, cuts = jax.lax.scan(cut, jnp.int32(0), (keys.per_index(of_lengths, plan.size - 1), least))
         first, behind = jnp.append(jnp.zeros(1, jnp.int32), cuts), jnp.append(cuts, n)
         place = jnp.arange(x.shape[0], dtype=jnp.int32)
@@ -115,9 +116,11 @@ class Slices(OfThresholds):
         return Sanitized.of(points, jnp.diff(ends))
 
     def guarantee(self, plan: SlicesPlan) -> Guarantee:
-        """Slices under ADD_OR_REMOVE_ONE, then twice, for a replaced row."""
+        """Slices under ADD_OR_REMOVE_ONE, converted to REPLACE_ONE."""
         if not same_plan(plan.lengths, _table(plan.rate)):
-            raise InputError("lengths", "the table of the plan's rate", "another one", "make the plan with Slices.plan")
+            raise InputError(
+                "lengths", "the table of lengths for the plan's rate", "another table", "make the plan with Slices.plan"
+            )
         add, rate = Neighboring.ADD_OR_REMOVE_ONE, float(plan.rate)
         part = exponential_guarantee(rate, "interior point of a slice (exponential)", add)
         what = f"{plan.size} slices of ranks"
@@ -136,7 +139,7 @@ class Slices(OfThresholds):
 
 def _table(rate: Number) -> GeometricTable:
     table = geometric_table(1 / float(rate))
-    digits: Any = np.asarray(table.digits)  # those behind are never 1
+    digits: Any = np.asarray(table.digits)  # further digits are never 1
     nonzero: Any = np.asarray(table.nonzero)
     padded: Any = np.pad(digits, ((0, _LEVELS - len(digits)), (0, 0)))
     return GeometricTable(padded, nonzero)
@@ -144,7 +147,7 @@ def _table(rate: Number) -> GeometricTable:
 
 @lru_cache(maxsize=1024)
 def _rate(epsilon: float, delta: float, count: int) -> float:
-    """The largest rate, and a little less where the guarantee, computed by another route, would exceed the budget."""
+    """The largest rate, reduced slightly if the guarantee, which is computed differently, would exceed the budget."""
     half, slack = epsilon / 2, float(down(_slack(epsilon, delta)))
     rate, safe = slices_rate(half, slack, count), 1e-9
     while slices_epsilon(slack, rate * (1 - safe), rate * (1 - safe), rounds=count) > half:

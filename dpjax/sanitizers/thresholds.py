@@ -1,4 +1,4 @@
-"""The error of a synthetic database over all thresholds, and the parts of equal size that sanitizers cut rows into."""
+"""The error of a synthetic database over all thresholds, and the equal parts into which sanitizers cut rows."""
 
 from fractions import Fraction
 from typing import Any
@@ -20,8 +20,8 @@ def error(sanitized: Sanitized, x: Any, mask: Any) -> Fraction:
 def worst_gap(sanitized: Sanitized, x: Array, mask: Array) -> tuple[Array, Array]:
     """`error` as numerator and denominator, ``int64[]`` each, for jitted trials.
 
-    Both step functions are constant between elements that are a row or a point, so these are all the thresholds that
-    matter; equal elements count together, so a value that many rows share is one step. n x sum of weights < 2**63.
+    Both step functions are constant between elements that are a row or a point, so no other thresholds are needed;
+    equal elements count together, so a value of many rows is one step. n x sum of weights < 2**63.
     """
     width, capacity = x.shape[1], x.shape[0]
     count = sanitized.weights.shape[0]
@@ -42,7 +42,7 @@ def worst_gap(sanitized: Sanitized, x: Array, mask: Array) -> tuple[Array, Array
 def boundaries(n: Array, parts: int) -> Array:
     """floor(i n / parts) for i = 0, ..., parts, ``int32[parts + 1]``: n rows in parts whose sizes differ by at most 1.
 
-    The parts are static, n (``int32[]``) is public; nothing overflows.
+    parts is static, n (``int32[]``) is public; nothing overflows.
     """
     with jax.enable_x64(True):
         place = jnp.arange(parts + 1, dtype=jnp.int64)

@@ -1,1 +1,1 @@
-"""Sample sizes of the theorems, with constants, as functions of plain numbers (numpy and scipy, on the host)."""
+"""Sample sizes of the theorems, with constants, as functions of plain numbers (NumPy and SciPy, on the host)."""

@@ -8,7 +8,7 @@ from dpjax.core import checks
 def finite(concepts: int, alpha: float, beta: float) -> int:
     """Realizable, any finite class: ln((C - 1)/beta) / -ln(1 - alpha), the union bound over bad consistent concepts.
 
-    At most C - 1 concepts are bad, as the target is not. One row for one concept.
+    At most C - 1 concepts are bad, as the target is not. One concept needs one row.
     """
     checks.integer("concepts", concepts, 1)
     checks.accuracy(alpha, beta)

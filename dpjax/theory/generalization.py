@@ -1,4 +1,4 @@
-"""From the rows to the distribution: when few errors on the rows mean few errors. Plain numbers on the host."""
+"""Generalization: sample sizes from which few errors on the rows imply a small error. Plain numbers on the host."""
 
 from collections.abc import Callable
 from math import log, log1p
@@ -9,24 +9,24 @@ Restrictions = Callable[[int], float]
 
 
 def line(n: int) -> float:
-    """ln(2 n + 1) >= ln of the ways in which points or thresholds cut 2 n elements."""
+    """ln(2 n + 1), an upper bound of ln of the number of ways in which points or thresholds cut 2 n elements."""
     return log1p(2 * n)
 
 
 def finite(concepts: int) -> Restrictions:
-    """At most one restriction for each concept."""
+    """At most one restriction per concept."""
     return lambda n: log(concepts)
 
 
 def of_growth(growth: Callable[[int], int]) -> Restrictions:
-    """From a class's bound on the number of ways in which it cuts so many elements."""
+    """From a class's growth function, a bound on the number of ways in which it cuts a number of elements."""
     return lambda n: log(growth(2 * n))
 
 
 def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:
-    """Rows from which, but for beta, no concept errs on a share alpha/2 of the rows or less and on more than alpha of
-    the distribution, in none of k realizable columns: 4 s k exp(-alpha n/16) <= beta, s = e^``restrictions(n)``, by
-    Vapnik's relative deviation (error - share) / sqrt(error) > sqrt(alpha)/2.
+    """Rows from which, with probability 1 - beta, in none of k realizable columns a concept has an empirical error of
+    at most alpha/2 and an error above alpha: 4 s k exp(-alpha n/16) <= beta, s = e^``restrictions(n)``, by Vapnik's
+    relative deviation (error - empirical error) / sqrt(error) > sqrt(alpha)/2.
 
     Reference: Bun, Nissim, Stemmer 2016, Theorem 2.11 with the numbers of restrictions instead of the VC dimension.
     """
@@ -34,7 +34,7 @@ def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) ->
 
 
 def agnostic(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:
-    """Rows from which, but for beta, no concept's share of errors is farther than alpha from its error, in none of k
-    columns: 4 s k exp(-alpha^2 n/8) <= beta.
+    """Rows from which, with probability 1 - beta, in none of k columns a concept's empirical error differs from its
+    error by more than alpha: 4 s k exp(-alpha^2 n/8) <= beta.
     """
     return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha**2 * n / 8)

@@ -1,7 +1,7 @@
-"""Rows of `learners.GenericLearner` beside those of its sanitizer: plain numbers on the host.
+"""Rows of `learners.GenericLearner` in addition to those of its sanitizer: plain numbers on the host.
 
-The sanitizer answers all symmetric differences of two concepts to alpha/4 with probability 1 - beta/3. So among the
-concepts to choose from there is for every column one that errs on at most alpha n/4 rows more than the class's best.
+The sanitizer answers all symmetric differences of two concepts to alpha/4 with probability 1 - beta/3. So for every
+column, one of the concepts to choose from makes at most alpha n/4 errors more than the class's best.
 """
 
 from math import ceil, log
@@ -14,12 +14,13 @@ from dpjax.theory.generalization import Restrictions
 def realizable(restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float) -> int:
     """Rows for k realizable columns.
 
-    Each choice at epsilon ``part`` loses at most alpha n/4, all of them with beta/3: (2/part) ln(3 k choices / beta).
-    Then all errors are at most alpha n/2, and `generalization.realizable` has the last beta/3.
+    Each choice at epsilon ``part`` loses at most alpha n/4, all of them with probability 1 - beta/3:
+    (2/part) ln(3 k choices / beta). Then all errors are at most alpha n/2, and `generalization.realizable` uses the
+    remaining beta/3.
 
     Args:
       restrictions: n -> ln of the restrictions of the class to 2 n elements.
-      choices: concepts to choose from, at most.
+      choices: upper bound of the number of concepts to choose from.
     """
     chosen = _chosen(choices, k, part, alpha, beta)
     return max(chosen, generalization.realizable(restrictions, k, alpha, beta / 3))
@@ -28,8 +29,8 @@ def realizable(restrictions: Restrictions, choices: int, k: int, part: float, al
 def agnostic(restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float) -> int:
     """Rows for k columns with any labels: excess error at most alpha.
 
-    A quarter of alpha for the sanitizer, one for the choices, and two for the deviation of errors from their shares of
-    the rows, by `generalization.agnostic`.
+    A quarter of alpha for the sanitizer, one for the choices, and two for the deviation of errors from empirical
+    errors, by `generalization.agnostic`.
     """
     chosen = _chosen(choices, k, part, alpha, beta)
     return max(chosen, generalization.agnostic(restrictions, k, alpha / 4, beta / 3))

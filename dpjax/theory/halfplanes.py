@@ -1,4 +1,4 @@
-"""What a base measure on lines costs: plain numbers on the host."""
+"""The cost of a base measure on lines: plain numbers on the host."""
 
 from dpjax.core import checks
 
@@ -6,13 +6,13 @@ _COSTS = {"kinematic": lambda d: 443 * d**4, "box": lambda d: 64 * d**7}
 
 
 def line_cost(d: int, measure: str) -> float:
-    """mu(H) / mu(C) at most, for the halfplanes C that cut the points of {0, ..., d}^2 in any one way.
+    """An upper bound of mu(H) / mu(C), for the halfplanes C that cut the points of {0, ..., d}^2 in any one way.
 
-    In the dual plane C is a cell of the arrangement of the points' lines; three vertices of it that follow one another
-    span a triangle of area at least 1/(2 d^3), and what is unbounded has more.
+    In the dual plane C is a cell of the arrangement of the points' lines; three consecutive vertices of it
+    span a triangle of area at least 1/(2 d^3), and unbounded cells have larger area.
 
-    "kinematic": turned so that the middle vertex is in its chart the triangle keeps a density of 5^(-3/2), and all
-    lines have mass 20 d at most: 443 d^4. "box": 32 d^4 over 1/(2 d^3): 64 d^7, the two signs included.
+    "kinematic": rotated so that the middle vertex is in its chart, the triangle keeps a density of 5^(-3/2), and all
+    lines have mass at most 20 d: 443 d^4. "box": 32 d^4 over 1/(2 d^3): 64 d^7, including the two signs.
 
     Args:
       d: side of the grid, >= 1. measure: "kinematic" or "box".

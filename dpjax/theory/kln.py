@@ -6,14 +6,14 @@ from dpjax.core import checks
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
-    """n of an (alpha, beta)-PAC learner by the exponential mechanism.
+    """Rows n of an (alpha, beta)-PAC learner by the exponential mechanism.
 
     It is ln((C - 1)/beta) / -ln(1 - alpha (1 - e^{-epsilon/2})), and 1 for one concept.
 
     Proof. The target has no errors, so a concept h is chosen with probability at most exp(-epsilon errors(h) / 2).
-    Over the sample that is (1 - err(h) (1 - e^{-epsilon/2}))^n on average; sum over the bad ones, at most C - 1 of
-    them: a class of one concept needs no rows, and gets 1.
-    Asymptotically (2/epsilon + ...) ln(C/beta) / alpha: no separate price for generalisation.
+    The expectation over the sample is (1 - err(h) (1 - e^{-epsilon/2}))^n; sum over the bad concepts, at most C - 1:
+    a class of one concept needs no rows, and gets 1.
+    Asymptotically (2/epsilon + ...) ln(C/beta) / alpha: generalization has no separate cost.
 
     Args:
       concepts: |C| >= 1. epsilon: > 0. alpha, beta: in (0, 1).
@@ -27,7 +27,7 @@ def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
 
 
 def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
-    """The two-step bound max(8/alpha, 4/(alpha epsilon)) ln(2 C/beta): mechanism's error, then generalisation.
+    """The two-step bound max(8/alpha, 4/(alpha epsilon)) ln(2 C/beta): the mechanism's error, then generalization.
 
     Reference: Kasiviswanathan et al. 2011, Theorem 3.4, with the constants of its proof for realizable data.
     """
@@ -39,7 +39,7 @@ def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     """n with excess error at most alpha: max(8/alpha^2, 4/(alpha epsilon)) ln(3 C/beta).
 
     Uniform convergence to alpha/4 by Hoeffding, 2 C exp(-n alpha^2 / 8) <= 2 beta/3, and the mechanism loses at most
-    alpha/2 with probability beta/3. One row for one concept, whose excess error is 0.
+    alpha/2 with probability beta/3. One concept needs one row; its excess error is 0.
 
     Reference: Kasiviswanathan et al. 2011, Theorem 3.4; constants are our own.
     """

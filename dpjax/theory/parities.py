@@ -1,4 +1,4 @@
-"""How many rows a learner of parities needs, from exact probabilities: plain numbers on the host."""
+"""Rows that a learner of parities needs, from exact probabilities: plain numbers on the host."""
 
 import math
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
-SPARE = 16  # rows beyond d that are tried: with them a subsample fails with probability 2**-16
+SPARE = 16  # largest number of rows beyond d that is tried: a subsample then fails with probability 2**-16
 _MOST = 1 << 16
 
 
 def full_rank(dimension: int, rows: int) -> float:
     """P[``rows`` uniform vectors of {0, 1}^d span it] = product over i < d of (1 - 2^(i - rows)).
 
-    At least 0.880 with d + 3 rows, whatever d.
+    At least 0.880 with d + 3 rows, for every d.
     Reference: the count of matrices of full rank over GF(2).
     """
     checks.integer("dimension", dimension, 1)
@@ -28,14 +28,14 @@ def full_rank(dimension: int, rows: int) -> float:
 def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: float) -> float:
     """A lower bound on the probability that `learners.ParityLearner` returns the target, realizable and uniform.
 
-    S ~ Binomial(m, p) subsamples have full rank and vote for the target; even if all others agree on something else
-    its lead is 2 S - m. The test of stability passes a lead g > 0 with P[g + Lap(2 / epsilon) >= 2 + (2 / epsilon)
-    ln(1 / (2 delta))]. Exact sum over S, less what is more than 12 deviations below the mean.
+    S ~ Binomial(m, p) subsamples have full rank and vote for the target; even if all others agree on another concept,
+    its lead is 2 S - m. The stability test passes a lead g > 0 with P[g + Lap(2 / epsilon) >= 2 + (2 / epsilon)
+    ln(1 / (2 delta))]. Exact sum over S, without terms more than 12 standard deviations below the mean.
 
     Args:
       subsamples: m. rows: of each. dimension: d. epsilon: > 0. delta: in (0, 1).
     """
-    from scipy.stats import binom  # a slow import, not needed to name what there is
+    from scipy.stats import binom  # a slow import, deferred
 
     rank = full_rank(dimension, rows)
     low = subsamples * rank - 12 * math.sqrt(subsamples * rank * (1 - rank)) - 40
@@ -49,10 +49,10 @@ def success(subsamples: int, rows: int, dimension: int, epsilon: float, delta: f
 
 
 def parity_learner(dimension: int, epsilon: float, delta: float, beta: float) -> tuple[int, int]:
-    """(subsamples m, rows of each) with the fewest rows m x rows in all for which `success` is at least 1 - beta.
+    """(subsamples m, rows of each) with the fewest rows m x rows in total for which `success` is at least 1 - beta.
 
-    The number of concepts is not in it, nor is alpha: what is found is exact. m is about (2 / epsilon) ln(1 / (4 delta
-    beta)) + 2, and the rows are d and a few: (d / epsilon) log(1 / (beta delta)) in all.
+    Neither the number of concepts nor alpha enters: a learned parity is exact. m is about (2 / epsilon) ln(1 / (4 delta
+    beta)) + 2, and each subsample has d rows plus a few: (d / epsilon) log(1 / (beta delta)) in total.
 
     Reference: Bun, Nissim, Stemmer 2016, Theorem 3.12, whose sum d log(1/beta) + log(1/(beta delta)) / epsilon does not
       follow from its proof; constants are our own.
@@ -78,6 +78,6 @@ def parity_learner(dimension: int, epsilon: float, delta: float, beta: float) ->
 
 
 def _fewest(enough: Callable[[int], bool], most: int) -> int:
-    """The least m with ``enough(m)``, or something above ``most``: one more may tie, two more only help."""
+    """The smallest m with ``enough(m)``, or a number above ``most``: m + 1 may tie, m + 2 always helps."""
     odd = 2 * smallest(lambda i: 2 * i - 1 > most or enough(2 * i - 1)) - 1
     return min(odd, 2 * smallest(lambda i: 2 * i > most or enough(2 * i)))

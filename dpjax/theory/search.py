@@ -1,4 +1,4 @@
-"""The smallest whole number that satisfies a monotone condition."""
+"""The smallest integer that satisfies a monotone condition."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ _LIMIT = 1 << 62
 
 
 def smallest(enough: Callable[[int], bool]) -> int:
-    """The least n >= 1 with ``enough(n)``, which must be monotone in n; refuses beyond 2**62."""
+    """The smallest n >= 1 with ``enough(n)``, which must be monotone in n; InputError beyond 2**62."""
     high = 1
     while not enough(high):
         high *= 2

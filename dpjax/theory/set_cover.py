@@ -22,15 +22,15 @@ def sample_errors(
 ) -> tuple[float, float]:
     """(s, r): with probability 1 - beta the rounds of a set cover leave at most s n + r errors on n realizable rows.
 
-    s = (1 - 1/k)^m with m = rounds, and r is made of the following.
+    s = (1 - 1/k)^m with m = rounds, and r has the following parts.
 
-    1. Choices. Let N_j targets be left before round j, u_j = noise - offset, and l_j = max q - q(h_j). Some h hits
+    1. Choices. Let N_j targets remain before round j, u_j = noise - offset, and l_j = max q - q(h_j). Some h hits
        N_j / k targets and nothing else, so max q >= -max(0, u_j) / k. Hence h_j hits at most max(0, u_j) / k + l_j
        other rows and at least N_j / k + min(0, u_j) / k - l_j targets. Unrolled, errors are at most
-       s N_1 + sum of (1 + (1 - 1/k)^(m - j)) l_j + what the noise adds.
+       s N_1 + sum of (1 + (1 - 1/k)^(m - j)) l_j + the contribution of the noise.
     2. P[l_j > t | before] <= functions exp(-coefficient t): l_j is below (ln functions + E_j) / coefficient with
-       independent standard exponentials E_j. For their weighted sum Chernoff's bound with the best exponent.
-    3. Noise: all |noise| <= D but with probability beta / 2, by the tail 2 q^D / (1 + q), q = exp(-1/scale), of a
+       independent standard exponentials E_j. Their weighted sum is bounded by Chernoff's bound with the best exponent.
+    3. Noise: with probability 1 - beta / 2 all |noise| <= D, by the tail 2 q^D / (1 + q), q = exp(-1/scale), of a
        discrete Laplace variable. It adds at most m max(0, D - offset) / k + (1 - s) max(0, D + offset).
 
     Args:
@@ -46,7 +46,7 @@ def sample_errors(
     checks.probability("beta", beta)
     for name, value, low in (("functions", functions, 1.0), ("coefficient", coefficient, 0.0), ("scale", scale, 0.0)):
         if checks.number(name, value) < low or (name == "coefficient" and value == 0):
-            raise InputError(name, f"a number from {low:g} up", repr(value), "take the numbers of a calibration")
+            raise InputError(name, f"a number from {low:g} up", repr(value), "use the numbers of a calibration")
     keep = 1 - 1 / k
     share = keep**rounds
     weights = 1 + keep ** np.arange(rounds)[::-1]
@@ -62,16 +62,16 @@ def realizable(
     functions: float, log_hypotheses: float, k: int, rounds: int, coefficient: float, alpha: float, beta: float,
     scale: float = 0.0, offset: float = 0.0,
 ) -> int:  # fmt: skip
-    """n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover.
+    """Rows n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover.
 
-    Half of beta for `sample_errors`, s n + r <= g n. The other half so that no hypothesis of error above alpha has at
+    Half of beta is for `sample_errors`, s n + r <= g n. The other half is for hypotheses of error above alpha with at
     most g n < alpha n errors on the sample: exp(log_hypotheses - n kl(g, alpha)) <= beta / 2 by Chernoff's bound,
-    kl the divergence of coins.
+    kl the divergence of Bernoulli variables.
 
     Args:
-      log_hypotheses: natural logarithm of the number of hypotheses that a run may end with. Others: `sample_errors`.
+      log_hypotheses: natural logarithm of the number of hypotheses that a run may return. Others: `sample_errors`.
 
-    InputError where the rounds are too few for alpha, whatever n.
+    InputError if the rounds are too few for alpha at any n.
     """
     checks.accuracy(alpha, beta)
     share, extra = sample_errors(functions, k, rounds, coefficient, beta / 2, scale, offset)
@@ -83,7 +83,7 @@ def realizable(
 
 
 def log_conjunctions(dimension: int, most: int) -> float:
-    """ln of the number of ANDs of at most ``most`` literals over d coordinates, the constant 0 among them."""
+    """ln of the number of ANDs of at most ``most`` literals over d coordinates, including the constant 0."""
     checks.integer("dimension", dimension, 1)
     i = np.arange(min(checks.integer("most", most, 0), dimension) + 1)
     log_count = gammaln(dimension + 1) - gammaln(i + 1) - gammaln(dimension - i + 1) + i * log(2)
@@ -92,7 +92,7 @@ def log_conjunctions(dimension: int, most: int) -> float:
 
 def _exponentials(weights: np.ndarray, beta: float) -> float:
     """x with P[sum of weights_j E_j > x] <= beta: min over t of (ln(1/beta) - sum of ln(1 - t weights_j)) / t."""
-    from scipy.optimize import minimize_scalar  # a slow import, not needed to name what there is
+    from scipy.optimize import minimize_scalar  # a slow import, deferred
 
     def bound(u: float) -> float:
         t = u / weights.max()
@@ -103,7 +103,7 @@ def _exponentials(weights: np.ndarray, beta: float) -> float:
 
 
 def _divergence(share: float, alpha: float) -> float:
-    """kl(share, alpha) >= 0 for share <= alpha, of coins."""
+    """kl(share, alpha) >= 0 of Bernoulli variables, for share <= alpha."""
     if share >= alpha:
         return 0.0
     first = share * log(share / alpha) if share > 0 else 0.0

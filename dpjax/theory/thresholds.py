@@ -17,7 +17,7 @@ def median_records(size: int, epsilon: float, beta: float) -> int:
 
 
 def median(size: int, epsilon: float, alpha: float, beta: float) -> int:
-    """n of `learners.ThresholdMedian`, realizable: 2 P[Bin(n, alpha) <= m - 1] <= beta/2 with m of `median_records`.
+    """Rows n of `learners.ThresholdMedian`, realizable: 2 P[Bin(n, alpha) <= m - 1] <= beta/2, m of `median_records`.
 
     The answer misclassifies at most m - 1 sample rows, all on one side of the target; the interval of mass alpha on
     that side, next to the target, would have to hold at most m - 1 rows.
@@ -28,8 +28,8 @@ def median(size: int, epsilon: float, alpha: float, beta: float) -> int:
 
 
 def interior(records: int, alpha: float, beta: float) -> int:
-    """n of a threshold between the m largest positive and the m smallest negative examples: as `median`, any m."""
-    from scipy.stats import binom  # a slow import, not needed to name what there is
+    """Rows n of a threshold between the m largest positive and the m smallest negative examples: as `median`, any m."""
+    from scipy.stats import binom  # a slow import, deferred
 
     checks.integer("records", records, 1)
     checks.probability("alpha", alpha)

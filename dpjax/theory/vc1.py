@@ -8,12 +8,12 @@ from dpjax.theory.search import smallest
 
 
 def subsamples(choose_epsilon: float, choose_delta: float, beta: float) -> int:
-    """t of `learners.ImproperVC1`: the choosing mechanism finds the one node with score t/6, or fails with beta.
+    """t of `learners.ImproperVC1`: with probability 1 - beta the choosing mechanism finds the one node with score t/6.
 
     t/6 >= 1 + (2/epsilon) ln(1/delta) + (2/epsilon) ln(1/beta): the null candidate weighs at most beta times the node.
 
     Args:
-      choose_epsilon, choose_delta: what the choosing mechanism spends. delta > exp(epsilon/2) - 1 buys nothing.
+      choose_epsilon, choose_delta: spent by the choosing mechanism. delta > exp(epsilon/2) - 1 has no further effect.
       beta: in (0, 1), of this step alone.
     """
     checks.epsilon(choose_epsilon)
@@ -27,12 +27,12 @@ def subsamples(choose_epsilon: float, choose_delta: float, beta: float) -> int:
 def subsample_size(t: int, alpha: float, beta: float) -> int:
     """m, the examples of a subsample: the least with P[Bin(t, (1 - alpha)^m) >= t/6] <= beta.
 
-    On the target's path take the shortest segment at the bottom of mass above alpha. A subsample that hits it, which
+    On the target's path take the shortest bottom segment of mass above alpha. A subsample that hits it, which
     one of m examples does with probability 1 - (1 - alpha)^m, has its deterministic point at or below the topmost
-    point that it hit, and its error is at most alpha; so no dimension enters. Fewer than t/6 subsamples may miss it:
-    the private median leaves t/6 of them on either side.
+    point that it hit, and its error is at most alpha; so the dimension does not enter. Fewer than t/6 subsamples may
+    miss the segment: the private median leaves t/6 of them on either side.
     """
-    from scipy.stats import binom  # a slow import, not needed to name what there is
+    from scipy.stats import binom  # a slow import, deferred
 
     checks.integer("subsamples", t, 1)
     checks.accuracy(alpha, beta)
@@ -41,7 +41,7 @@ def subsample_size(t: int, alpha: float, beta: float) -> int:
 
 
 def printed_subsample_size(t: int, alpha: float, beta: float) -> int:
-    """m >= (48/alpha) (10 ln(48 e/alpha) + ln(5 (t + 2)/beta)), by the dimension: every subsample is good.
+    """m >= (48/alpha) (10 ln(48 e/alpha) + ln(5 (t + 2)/beta)), from the VC dimension: every subsample is good.
 
     Reference: Yan 2025, Theorem 3 and Theorem 11, with beta spread over t subsamples, median and choice.
     """
@@ -51,7 +51,7 @@ def printed_subsample_size(t: int, alpha: float, beta: float) -> int:
 
 
 def improper(t: int, alpha: float, beta: float) -> int:
-    """n = t m with m of `subsample_size` at a third of beta; the median and the choice have a third each.
+    """n = t m with m of `subsample_size` at a third of beta; the median and the choice use a third each.
 
     Reference: Yan 2025, Theorem 11 (Algorithm 2); this m and these constants are our own.
     """
@@ -59,7 +59,7 @@ def improper(t: int, alpha: float, beta: float) -> int:
 
 
 def generalisation(alpha: float, beta: float) -> int:
-    """N: with probability 1 - beta every path of mass of errors >= alpha has more than alpha N/2 errors among N rows.
+    """N: with probability 1 - beta every path with error mass >= alpha has more than alpha N/2 errors among N rows.
 
     4 (2 N + 1) exp(-alpha N/16) <= beta: relative deviations, and at most 2 N + 1 ways in which the paths of a tree,
     a class of dimension 1, cut 2 N points.
@@ -70,25 +70,25 @@ def generalisation(alpha: float, beta: float) -> int:
 
 
 def descent_rounds(share: float) -> int:
-    """T = ceil(2/share): rounds of the descent when each turns its back on share N/2 zeros or more."""
+    """T = ceil(2/share): rounds of the descent if each discards share N/2 zeros or more."""
     return ceil(2 / checks.probability("share", share))
 
 
 def descent(walk_epsilon: float, test_epsilon: float, share: float, rounds: int, alpha: float, beta: float) -> int:
-    """N of the second part of `learners.ProperVC1`: its leaf has error at most alpha, if the first has alpha/8.
+    """N of the second part of `learners.ProperVC1`: its leaf has error at most alpha, if the first part's has alpha/8.
 
     With probability 1 - beta (a quarter each): the errors of the first part among N rows are at most alpha N/4
-    (Chernoff, factor 2); all T + 1 noises of the tests stay within share N/2 together; no choice among children misses
-    the best by more than D = (2/epsilon0) ln(4 T (2/share + 1)/beta), as at most 2/share children matter in each; and
-    errors of N rows speak for the distribution (`generalisation`). Then the leaf has at most T D + (3/2 share N + D)
-    zeros on its path and alpha N/4 ones off it; at most alpha N/2 together.
+    (Chernoff, factor 2); all T + 1 noises of the tests together stay within share N/2; every choice among children is
+    within D = (2/epsilon0) ln(4 T (2/share + 1)/beta) of the best, as at most 2/share children matter in each; and
+    errors of N rows generalize (`generalisation`). Then the leaf has at most T D + (3/2 share N + D)
+    zeros on its path and alpha N/4 errors off it; at most alpha N/2 together.
 
     Args:
       walk_epsilon: epsilon0 of one choice among children. test_epsilon: of all tests, by AboveThreshold.
       share: a in (0, alpha/6); a subtree with fewer than a N zeros ends the descent.
       rounds: T, enough that no descent needs more: `descent_rounds`, or what the tree allows.
     """
-    from scipy.stats import binom  # a slow import, not needed to name what there is
+    from scipy.stats import binom  # a slow import, deferred
 
     checks.epsilon(walk_epsilon, "walk_epsilon")
     checks.epsilon(test_epsilon, "test_epsilon")

@@ -160,7 +160,7 @@ def test_a_learner_that_spends_delta_answers_in_each_run(key):
     EmpiricalLearner(Independent(KLN(Points(DOMAIN)), 1, "zcdp")),
 ], ids=lambda one: type(one).__name__)  # fmt: skip
 def test_zcdp_is_refused_at_construction_for_runs_that_spend_delta(one):
-    with pytest.raises(InputError, match=r"composition: .*take optimal"):
+    with pytest.raises(InputError, match=r"composition: .*use optimal"):
         Independent(one, 3, "zcdp")
     for composition in ("basic", "advanced", "optimal"):
         Independent(one, 3, composition)

@@ -103,7 +103,7 @@ def test_the_guarantee_reads_the_leaves_that_run():
     assert sanitizer.guarantee(quieter).epsilon < 0.95 * sanitizer.guarantee(plan).epsilon
     slices = Slices(16)
     plan = slices.plan(Privacy(1.0, 1e-6), ACCURACY)
-    with pytest.raises(InputError, match="table of the plan's rate"):
+    with pytest.raises(InputError, match="lengths for the plan's rate"):
         slices.guarantee(dataclasses.replace(plan, rate=up(2 * float(plan.rate))))
 
 

@@ -1,7 +1,7 @@
-"""Calibrations of set cover on disk: each takes up to seconds and depends on a few numbers only.
+"""A disk cache of set-cover calibrations, which take up to seconds and depend on a few numbers only.
 
-An entry is a small JSON file in the folder that DPJAX_CACHE names, else in dpjax/ in the user's cache folder
-(XDG_CACHE_HOME or ~/.cache). Entries that cannot be read are computed again; a folder that cannot be written is no
+An entry is a small JSON file in the folder given by DPJAX_CACHE, else in dpjax/ in the user's cache folder
+(XDG_CACHE_HOME or ~/.cache). Unreadable entries are recomputed; a folder without write permission is not an
 error.
 """
 
@@ -20,11 +20,11 @@ _SOURCES = ("cover/*.py", "numeric/*.py", "zcdp.py")
 
 
 def kept(name: str, arguments: Sequence[object], compute: Callable[[], Sequence[float]]) -> tuple[float, ...]:
-    """``compute()``, or what an earlier call with the same name, arguments and sources returned.
+    """``compute()``, or the result of an earlier call with the same name, arguments and source code.
 
     Args:
-      name: of what is computed.
-      arguments: all that it depends on; numbers and enums, told apart by their repr.
+      name: of the computed quantity.
+      arguments: everything that it depends on; numbers and enums, distinguished by their repr.
       compute: returns finite numbers.
     """
     place, asked = _folder(), repr((name, tuple(arguments), _digest()))
@@ -48,7 +48,7 @@ def _folder() -> Path | None:
 
 @lru_cache(maxsize=1)
 def _digest() -> str:
-    """Of the sources that an entry depends on: an edited formula finds no entry."""
+    """The hash of the source files that an entry depends on: editing a formula invalidates entries."""
     found = hashlib.sha256()
     for path in sorted(path for pattern in _SOURCES for path in _ROOM.glob(pattern)):
         found.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -66,7 +66,7 @@ def _read(path: Path, asked: str) -> tuple[float, ...] | None:
 
 
 def _write(path: Path, entry: dict[str, object]) -> None:
-    """Atomically: a reader sees a whole entry or none."""
+    """Writes atomically: a reader sees a complete entry or none."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")

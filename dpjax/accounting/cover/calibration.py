@@ -1,4 +1,4 @@
-"""The coefficient of set cover that a budget allows, by the rule that is asked for."""
+"""The largest set-cover coefficient that a budget allows, by a choice of accounting rules."""
 
 import math
 from collections.abc import Callable
@@ -20,19 +20,19 @@ from dpjax.core.types import Neighboring
 VARIANTS = ("noise_free", "noisy", "closed_form", "zcdp", "advanced", "paper_corrected", "paper")
 _COARSE, _FINE, _STEP = 2e-3, 5e-5, 1e-6
 _LARGE = 20.0
-"""Pure coefficients above this are not improved upon."""
+"""Pure coefficients above this are not improved."""
 
 
 @dataclass(frozen=True)
 class CoverCalibration:
-    """Set cover as a budget allows it.
+    """Set cover calibrated for a budget.
 
     Args:
       coefficient: h is drawn with density proportional to mu(h) exp(coefficient q(h)).
-      scale: of the counts' discrete Laplace noise; 0: exact counts, of which nothing is published.
-      offset: taken off every count, no matter for privacy.
+      scale: of the counts' discrete Laplace noise; 0: exact counts, which are not published.
+      offset: subtracted from every count; it does not affect privacy.
       epsilon, delta: the budget.
-      rounds, k, neighboring: what it holds for.
+      rounds, k, neighboring: the setting of the guarantee.
       variant: one of ``VARIANTS``.
     """
 
@@ -60,18 +60,18 @@ def calibrate_set_cover(
     """The largest coefficient for which m rounds are (epsilon, delta)-private, by the rule of ``variant``.
 
     "noise_free" and "noisy": the stopping game, without and with noisy counts. Coefficient and scale are float32
-    numbers, and the bound is verified at them; the coefficient is within 1e-4 of what the bound allows. It takes up to
-    seconds for dozens of rounds and is kept on disk (`cache`). "closed_form", "zcdp", "advanced", "paper_corrected",
-    "paper": see `closed`.
+    numbers, and the bound is verified at them; the coefficient is within 1e-4 of what the bound allows. Takes up to
+    seconds for dozens of rounds; results are cached on disk (`cache`). "closed_form", "zcdp", "advanced",
+    "paper_corrected", "paper": see `closed`.
 
     Args:
       epsilon: > 0.
-      delta: in [0, 1); 0 for the two games only, which then are pure.
+      delta: in [0, 1); 0 for the two games only, which are then pure.
       rounds: m >= 1.
       k: >= 1, of the quality function.
-      neighboring: the relation; the paper's variants know ADD_OR_REMOVE_ONE only.
+      neighboring: the relation; the paper's variants hold under ADD_OR_REMOVE_ONE only.
       variant: one of ``VARIANTS``.
-      share: in (0, 1), of epsilon (of rho for "zcdp") for noisy counts; the paper's variants have their own.
+      share: in (0, 1), the fraction of epsilon (of rho for "zcdp") for the counts; the paper's variants have their own.
 
     Returns:
       scale = m / (share epsilon) and offset = scale / 2, or the paper's; both 0 for "noise_free".
@@ -111,7 +111,7 @@ def calibrate_set_cover(
 def by_game(
     epsilon: float, delta: float, rounds: int, k: int | None, neighboring: Neighboring, scale: float
 ) -> tuple[float, ...]:
-    """The largest coefficient that the game allows, a float32 number, and `game_delta` at it; k is None for noise."""
+    """The largest float32 coefficient that the game allows, and `game_delta` at it; k is None for noisy counts."""
     given = (epsilon, delta, rounds, k, neighboring, scale, enough_cells(rounds))
     return kept("set-cover", given, lambda: _searched(*given))
 
@@ -137,9 +137,9 @@ def _searched(
         while within(found) > delta:
             found *= 1 - _COARSE
         found = crossing(within, delta, found, 1 + _COARSE, _FINE)
-    elif k is None:  # the worst path for the functions need not be the worst for the counts
+    elif k is None:  # the worst path for the functions may differ from that for the counts
         found = largest(lambda c: largest_loss(neighboring, k, rounds, c, rate) * (1 + 2 * MARGIN) <= epsilon, pure)
     found = float(down(found))
-    while (certified := within(found)) > delta:  # the bound is not quite monotone, and float32 is coarse
+    while (certified := within(found)) > delta:  # the bound is not exactly monotone, and float32 is coarse
         found = float(down(found * (1 - _STEP)))
     return found, certified

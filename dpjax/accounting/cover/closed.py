@@ -1,7 +1,7 @@
-"""Coefficients of set cover in closed form: what holds for any number of rounds, and what papers print.
+"""Coefficients of set cover in closed form: bounds for any number of rounds, and the constants of papers.
 
-Each returns a coefficient for m rounds whose counts have discrete Laplace noise of scale m / (share epsilon), so that
-all counts together are (share epsilon, 0)-private. `calibrate_set_cover` is larger than any of them.
+Each function returns a coefficient for m rounds whose counts have discrete Laplace noise of scale m / (share epsilon),
+so that all counts together are (share epsilon, 0)-private. `calibrate_set_cover` is larger than any of them.
 """
 
 import math
@@ -28,7 +28,7 @@ def pure_coefficient(
       rounds: m >= 1.
       neighboring: the relation.
       k: of the quality function for exact counts (share 0), None for noisy ones.
-      share: in [0, 1), of epsilon, for the counts.
+      share: in [0, 1), the fraction of epsilon for the counts.
     """
     _check(epsilon, rounds, share)
     return (1 - share) * epsilon / largest_loss(neighboring, k, rounds) * (1 - 3 * MARGIN)
@@ -37,26 +37,26 @@ def pure_coefficient(
 def closed_coefficient(
     epsilon: float, delta: float, rounds: int, neighboring: Neighboring, share: float = 0.2
 ) -> float:
-    """ln(1 + e1 / y), e1 = (1 - share) epsilon, **with noisy counts**, whatever the number of rounds.
+    """ln(1 + e1 / y), e1 = (1 - share) epsilon, **with noisy counts**, for any number of rounds.
 
-    ADD_OR_REMOVE_ONE: y = ln(1/delta). REPLACE_ONE: y > 0 with e^{-y} (1 + y) = delta, at least e - 1. At most e1, or
-    e1 / 2, which matters for large delta only. Exact counts lose 1 / k a round in addition, so for them it is false:
+    ADD_OR_REMOVE_ONE: y = ln(1/delta). REPLACE_ONE: y > 0 with e^{-y} (1 + y) = delta, at least e - 1. Clipped to e1,
+    or e1 / 2, which matters for large delta only. Exact counts lose a further 1 / k per round and make the bound false:
     at k = 1, epsilon = 1, delta = 1e-6 the game gives 1.5e-6 at 48 rounds and 3e-4 at 96.
 
-    Proof. The counts lose at most share epsilon along any path, so let them be fixed. By the game of `game_delta` only
-    D at the ends of intervals matter. Write c = e^{coefficient} - 1 and call a round's chance of D = 1 p.
+    Proof. The counts lose at most share epsilon along any path, so fix them. By the game of `game_delta` only
+    D at the ends of intervals matter. Write c = e^{coefficient} - 1 and p for a round's probability of D = 1.
     One added row, absent in the first run: until it is hit the loss is at most c times the sum of the p so far, a hit
     adds nothing, and P[no hit while that sum exceeds y] <= e^{-y}. Absent in the second run: at most the coefficient.
-    Replaced: (1) target in the second run, other row in the first one: two such waits, one after the other, and the
-    sum is below a Gamma(2) variable. (2) The other way round: at most twice the coefficient. (3) Two target rows: the
-    loss is at most c times the sum of the chances that the second run's row was hit at D = 1 while it was not, and
-    once the coefficient for the first run's row. So delta <= e^{-(e1 - coefficient) / c}, at most
+    Replaced: (1) target in the second run, other row in the first one: two such waiting times in sequence, and the
+    sum is below a Gamma(2) variable. (2) Conversely: at most twice the coefficient. (3) Two target rows: the
+    loss is at most c times the sum of the probabilities that the second run's row was hit at D = 1 while it was not,
+    plus once the coefficient for the first run's row. So delta <= e^{-(e1 - coefficient) / c}, at most
     e^{-y} (1 + c)^{1 / c} <= e^{1 - y}, which is at most e^{-y} (1 + y) for y >= e - 1. (4) Two other rows: as (3).
 
     Args:
       epsilon: > 0.
       delta: in (0, 1).
-      rounds: m >= 1, of the counts' noise only.
+      rounds: m >= 1, used for the counts' noise only.
       neighboring: the relation.
       share: in (0, 1).
 
@@ -66,7 +66,7 @@ def closed_coefficient(
     if share == 0:
         raise InputError(
             "share", "a number in (0, 1): the closed form is false for exact counts", repr(share),
-            "give a share of epsilon to noisy counts, or calibrate the noise-free version by its game",
+            "give a fraction of epsilon to noisy counts, or calibrate the noise-free version by its game",
         )  # fmt: skip
     checks.delta(delta, positive_for="the closed form")
     part = (1 - share) * epsilon
@@ -76,7 +76,7 @@ def closed_coefficient(
 
 
 def gamma_tail(delta: float) -> float:
-    """y with e^{-y} (1 + y) <= delta, in (0, 1), the least up to rounding upwards."""
+    """The smallest y with e^{-y} (1 + y) <= delta, in (0, 1), rounded up."""
     log_inverse = -math.log(delta)
     above = 2 * log_inverse + 0.4  # e^{-y} (1 + y) <= 1.22 e^{-y/2}
     for _ in range(100):  # decreasing, and never below the solution
@@ -85,7 +85,7 @@ def gamma_tail(delta: float) -> float:
 
 
 def zcdp_coefficient(epsilon: float, delta: float, rounds: int, neighboring: Neighboring, share: float = 0.2) -> float:
-    """sqrt(8 (1 - share) rho / m) over `score_range`, rho = zcdp_rho(epsilon, delta). **``share`` is one of rho.**
+    """sqrt(8 (1 - share) rho / m) over `score_range`, rho = zcdp_rho(epsilon, delta). **``share`` is a part of rho.**
 
     The counts' scale is then sqrt(m / (2 share rho)); with share 0 they are exact and not published.
     """
@@ -99,7 +99,7 @@ def advanced_coefficient(
 ) -> float:
     """e / `score_range`, with (1 - share) epsilon = sqrt(2 m ln(1/delta)) e + 2 m e^2; every selection is e-private.
 
-    Reference: Kaplan, Mansour, Matias, Stemmer, Theorem 2.10 and Example 3.3. Its hypothesis e < 1 is kept to.
+    Reference: Kaplan, Mansour, Matias, Stemmer, Theorem 2.10 and Example 3.3. Its hypothesis e < 1 is enforced.
     """
     _check(epsilon, rounds, share)
     checks.delta(delta, positive_for="advanced composition")
@@ -111,7 +111,7 @@ def advanced_coefficient(
 def printed_coefficient(epsilon: float, delta: float) -> float:
     """epsilon / (2 ln(e/delta)), with counts of scale m / epsilon. **It gives (2 epsilon, delta) only.**
 
-    At epsilon = 1, delta = 1e-6 and the paper's m for alpha = 0.1 one added row costs 1.113, 1.046, 0.811 and 0.597 for
+    At epsilon = 1, delta = 1e-6 and the paper's m for alpha = 0.1 an added row costs 1.113, 1.046, 0.811 and 0.597 for
     k = 1, 2, 4 and 8.
 
     Reference: Kaplan, Mansour, Matias, Stemmer, Claim 3.4 (epsilon < 1, delta < 1/e).
@@ -124,7 +124,7 @@ def printed_coefficient(epsilon: float, delta: float) -> float:
 def corrected_coefficient(epsilon: float, delta: float, share: float = 0.5) -> float:
     """ln(1 + (1 - share) epsilon / ln(e/delta)), with counts of scale m / (share epsilon), under ADD_OR_REMOVE_ONE.
 
-    The paper's proof with its epsilon divided between counts and functions; `closed_coefficient` is larger.
+    The paper's proof with epsilon split between counts and functions; `closed_coefficient` is larger.
     """
     _check(epsilon, 1, positive("share", share))
     checks.delta(delta, positive_for="the corrected constants")
@@ -135,4 +135,4 @@ def _check(epsilon: float, rounds: int, share: float) -> None:
     checks.epsilon(epsilon)
     checks.integer("rounds", rounds, 1)
     if not 0 <= checks.number("share", share) < 1:
-        raise InputError("share", "a number in [0, 1)", repr(share), "the selections need a share too, for example 0.2")
+        raise InputError("share", "a number in [0, 1)", repr(share), "leave a part for the selections, for example 0.2")

@@ -1,4 +1,4 @@
-"""The stopping game that private set cover plays against its own privacy, solved with every rounding upwards."""
+"""The stopping game that bounds the privacy loss of private set cover, solved with every rounding upwards."""
 
 import math
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.core.types import Neighboring
 
 _CELLS = 48
-"""Cells in a coefficient for many rounds; what the grid adds to delta falls with their square."""
+"""Cells per coefficient for many rounds; the grid's contribution to delta falls with their square."""
 _WIDEST = 0.05
 """The widest cell, in units of log-ratio."""
 _REACH = 6
-"""How far the grid goes beyond the losses between 0 and epsilon, in coefficients; what counts may add comes on top."""
+"""How far the grid extends beyond the losses between 0 and epsilon, in coefficients; counts may extend it further."""
 _MOST_K = 128
-"""The largest k that is told apart from larger ones."""
+"""Larger k are replaced by this value."""
 _MOST, _MOST_DRIFT = 100.0, 20.0
-"""Beyond this coefficient the answer is 1; beyond this many units of noise the grid ends."""
+"""For larger coefficients the answer is 1; the grid ends after this many units of noise."""
 _NODES, _MOST_NODES = 200_000, 2_000_000
-"""Fewer cells are used for grids longer than the first, and beyond the second the answer is 1."""
+"""Grids longer than the first number use fewer cells; beyond the second the answer is 1."""
 
 
 @lru_cache(maxsize=4096)
 def game_delta(epsilon: float, *numbers: Any) -> float:
-    """The largest of ``game_deltas``, which has the arguments: a bound on delta(epsilon) above every two neighbours."""
+    """The largest of ``game_deltas``, with the same arguments: an upper bound on delta(epsilon) over all neighbors."""
     return max(game_deltas(epsilon, *numbers).values())
 
 
@@ -40,37 +40,19 @@ def game_deltas(
     neighboring: Neighboring,
     cells: int | None = None,
 ) -> dict[Alive, float]:
-    """Upper bounds on delta(epsilon) of ``rounds`` rounds of set cover, one for each kind of neighbours in `starts`.
+    """Upper bounds on delta(epsilon) of ``rounds`` rounds of set cover, one for each kind of neighbors in `starts`.
 
-    Let ell be the log-ratio of the first to the second database's probability of what was output so far. A round in
-    state s first publishes a count, ell -+ rate as randomized response where the state is counted. Then h is drawn, the
-    second law is the first one times exp(coefficient D(h)) / Z, Z = E exp(coefficient D), so ell moves by
-    ln Z - coefficient D. The adversary chooses the law of (D, which rows are hit), D in the intervals of the state:
-
-      V_m(s, ell) = (1 - e^{epsilon - ell})_+ = V_j(end, ell),
-      V_j(s, ell) = E_count sup E V_{j+1}(s', ell + ln Z - coefficient D),      delta = V_0(start, 0).
-
-    V is convex and nonincreasing in y = e^{-ell}, as all operations above keep it so. Hence at a fixed Z the mean is
-    largest with D at ends of intervals; the constraint E e^{coefficient D} = Z makes this a linear program with two
-    equations, so **two values of D suffice**, and the game is a maximum over pairs of D and one number Z.
-
-    A smaller k only helps the adversary: with D shifted by 1 / k where an exact count differs (Z absorbs that), rows
-    that are missed have D in [0, 1 / k], and a hit at a D that a miss can have is worse for it than the miss.
-
-    Upwards: V is known at ell = epsilon + i step, step = coefficient / cells, and taken linear in y between (above a
-    convex function), constant below the grid, 1 above it. All D are multiples of the step and so is the place where
-    (1 - e^{epsilon - ell})_+ bends, so shifts cost nothing. For ln Z within a cell the mean is A + B Z + C / Z, and its
-    values at the ends with its largest curvature, 2 |C| / Z^3, bound it. Every number is a sum of non-negative terms,
-    so the relative rounding error is of order rounds * 1e-15 and MARGIN covers it.
+    An adversary chooses, round by round, how scores differ between the databases: a dynamic program over the state and
+    the privacy loss so far. docs/proofs/set-cover-game.md has the game, the proof, and the rounding of the grid.
 
     Args:
       epsilon: >= 0.
       coefficient: > 0, h has density proportional to exp(coefficient q(h)).
       rounds: m >= 1.
-      rate: >= 0, 1 / scale of the counts' discrete Laplace noise; 0 where ``k`` is given.
-      k: of the quality function if the count in it is exact and not published, None if it is the published one.
+      rate: >= 0, 1 / scale of the counts' discrete Laplace noise; 0 if ``k`` is given.
+      k: of the quality function if the count in it is exact and not published, None if the count is published.
       neighboring: the relation.
-      cells: of the grid in one coefficient, at least; None for enough.
+      cells: the minimum number of grid cells per coefficient; None for `enough_cells`.
     """
     k = None if k is None else min(k, _MOST_K)
     if epsilon >= largest_loss(neighboring, k, rounds, coefficient, rate) * (1 + MARGIN):
@@ -105,12 +87,12 @@ def game_deltas(
 
 
 def enough_cells(rounds: int) -> int:
-    """Cells in a coefficient for a bound within about one per cent of the game's value."""
+    """Cells per coefficient for a bound within about one percent of the game's value."""
     return _CELLS * math.ceil(4 / math.sqrt(rounds))
 
 
 def _select(state: State, values: Mapping[Alive, np.ndarray], step: float) -> np.ndarray:
-    """The supremum over laws of (D, rows hit), at the nodes."""
+    """The supremum over laws of (D, rows hit), at the grid nodes."""
     after = [(shift, np.maximum.reduce([values[left] for left in lefts])) for shift, lefts in state.moves]
     best = np.zeros(1)
     for index, (shift, value) in enumerate(after):
@@ -120,10 +102,10 @@ def _select(state: State, values: Mapping[Alive, np.ndarray], step: float) -> np
 
 
 def _mixtures(value: np.ndarray, larger: np.ndarray, width: int, step: float) -> np.ndarray:
-    """The supremum over mixtures of two differences ``width`` steps apart, ``value`` following the smaller one.
+    """The supremum over mixtures of two differences ``width`` steps apart; ``value`` belongs to the smaller one.
 
-    At Z = e^{t step} times the smaller factor, p = (e^{t step} - 1) / (e^{width step} - 1) is the larger one's
-    share, ``value`` is taken t steps up and ``larger`` width - t steps down.
+    At Z = e^{t step} times the smaller factor, the larger one has probability
+    p = (e^{t step} - 1) / (e^{width step} - 1); ``value`` is evaluated t steps up, ``larger`` width - t steps down.
     """
     turn = np.arange(width + 1)
     whole = math.expm1(width * step)
@@ -144,10 +126,10 @@ def _mixtures(value: np.ndarray, larger: np.ndarray, width: int, step: float) ->
 
 
 def _count(value: np.ndarray, rate: float, step: float) -> np.ndarray:
-    """The mean over a count that moves ell by -+ ``rate``: randomized response."""
+    """The mean over a count that changes ell by -+ ``rate``: randomized response."""
     if rate == 0:
         return value
-    cell = math.floor(min(rate / step, len(value)))  # cells beyond the grid are all alike
+    cell = math.floor(min(rate / step, len(value)))  # all cells beyond the grid have the same value
     part = min(max(rate - cell * step, 0.0), step)
     share = math.expm1(-part) / math.expm1(-step)  # linear in e^{-ell}, upwards and
     below = math.expm1(part - step) / math.expm1(-step)  # downwards, from the node under it
@@ -160,5 +142,5 @@ def _count(value: np.ndarray, rate: float, step: float) -> np.ndarray:
 
 
 def _padded(value: np.ndarray, below: int, above: int) -> np.ndarray:
-    """Continued downwards by its last value and upwards by 1: both bound what V is there."""
+    """Extended downwards by its last value and upwards by 1, which both bound V there."""
     return np.concatenate([np.full(below, value[0]), value, np.ones(above)])

@@ -1,6 +1,6 @@
-"""Private set cover: the privacy of all its rounds together, far below the sum of the rounds'.
+"""The privacy of all rounds of private set cover together, far below the sum over the rounds.
 
-A row that is hit is gone, so it is exposed to the round that removes it and to the chances of removal before that.
+A hit row is removed, so its loss comes from the round that removes it and from the probabilities of removal before.
 """
 
 from dpjax.accounting.cover.game import game_delta
@@ -20,13 +20,13 @@ _TOLERANCE = 1e-6
 def set_cover_delta(
     epsilon: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
 ) -> float:
-    """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`, which has the proof.
+    """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`; proof at `game_deltas`.
 
-    A round draws h with density proportional to mu(h) exp(coefficient q(h)), q(h) = min{T(h) - b / k, -O(h)}: of the
+    A round draws h with density proportional to mu(h) exp(coefficient q(h)), q(h) = min{T(h) - b / k, -O(h)}: among the
     rows that no earlier function hit, T counts the targets that h hits and O the others; mu and k are public. With
-    ``scale`` > 0, b is the number n0 of targets alive plus discrete Laplace noise, P(w) ~ exp(-|w| / scale), less any
-    public offset, and the noisy counts are published with the functions. With ``scale`` = 0, b = n0 less an offset and
-    **the functions alone are published**: exact counts would give a row away.
+    ``scale`` > 0, b is the number n0 of remaining targets plus discrete Laplace noise, P(w) ~ exp(-|w| / scale), minus
+    any public offset, and the noisy counts are published with the functions. With ``scale`` = 0, b = n0 minus an
+    offset and **the functions alone are published**: exact counts would reveal a row.
 
     Args:
       epsilon: >= 0.
@@ -37,7 +37,7 @@ def set_cover_delta(
       scale: >= 0.
 
     Returns:
-      The larger of both directions; rounded up, by a few per cent at most up to hundreds of rounds.
+      The larger of both directions; rounded up, by at most a few percent up to hundreds of rounds.
 
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Claim 3.4.
     """
@@ -48,7 +48,7 @@ def set_cover_delta(
 def set_cover_epsilon(
     delta: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
 ) -> float:
-    """An epsilon with ``set_cover_delta(epsilon, ...) <= delta``, the smallest but for one in a million.
+    """The smallest epsilon, up to a relative 1e-6, with ``set_cover_delta(epsilon, ...) <= delta``.
 
     Args:
       delta: in [0, 1); at 0 the answer is `largest_loss`.
@@ -73,7 +73,7 @@ def set_cover_epsilon(
 def set_cover_rho(coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0) -> float:
     """The zCDP parameter of all rounds: a selection is bounded-range, the noise on a count is pure.
 
-    Added to a fixed count or to the exact one, a row moves q by D in an interval of length 1; replaced, of length 2.
+    Given a fixed or the exact count, q changes by D in an interval of length 1 (added row) or 2 (replaced row).
     Reference: Rogers, Steinke, "A better privacy analysis of the exponential mechanism"; see `zcdp`.
     """
     coefficient, rounds, rate, _, neighboring = _checked(coefficient, rounds, k, neighboring, scale)
@@ -81,7 +81,7 @@ def set_cover_rho(coefficient: float, rounds: int, k: int, neighboring: Neighbor
 
 
 def score_range(neighboring: Neighboring) -> int:
-    """The length of the interval in which neighbours' qualities differ, whatever is hit."""
+    """The length of the interval of quality differences between neighbors, for any functions."""
     return 1 if neighboring is Neighboring.ADD_OR_REMOVE_ONE else 2
 
 
@@ -102,10 +102,10 @@ def set_cover_guarantee(
       delta: in [0, 1).
       coefficient, rounds, k, neighboring, scale: see ``set_cover_delta``.
       what: the name of the whole.
-      claim: an epsilon >= 0 that is taken where the game confirms it.
-      cells: >= 1, the resolution at which it is asked, see `game_deltas`: that of the claim's calibration.
+      claim: an epsilon >= 0, returned if the game confirms it.
+      cells: >= 1, the resolution of that check, see `game_deltas`: that of the claim's calibration.
 
-    Privacy: (claim, delta) or else (set_cover_epsilon(delta, ...), delta), and set_cover_rho-zCDP.
+    Privacy: (claim, delta), else (set_cover_epsilon(delta, ...), delta); and set_cover_rho-zCDP.
     """
     checks.delta(delta)
     numbers = _checked(coefficient, rounds, k, neighboring, scale)
@@ -127,7 +127,7 @@ def set_cover_guarantee(
 def _checked(
     coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float
 ) -> tuple[float, int, float, int | None, Neighboring]:
-    """(coefficient, rounds, rate, k where the count is exact, neighboring)."""
+    """(coefficient, rounds, rate, k if the count is exact, neighboring)."""
     checks.epsilon(coefficient, "coefficient")
     checks.integer("rounds", rounds, 1)
     checks.integer("k", k, 1)

@@ -1,4 +1,4 @@
-"""Two databases that set cover finds hard to hide: their exact laws, and with them what no claim can be below."""
+"""Two hard neighboring databases for set cover: their exact laws, which give lower bounds for every claim."""
 
 import math
 
@@ -13,18 +13,18 @@ _CHANCES = np.geomspace(1e-3, 0.9, 400)
 
 
 def instance_laws(coefficient: float, rounds: int, chance: float, scale: float = 0.0) -> tuple[Floats, Floats]:
-    """Log-laws without and with one more target, over the round that hits it and what the counts before said.
+    """Log-laws without and with one more target, over the round that hits it and the earlier noisy counts.
 
-    In one place are n targets and 3 n other rows, so that no function that is ever chosen hits them: they only keep
-    b / k far above the number of targets hit. Elsewhere the second database has one target more, which functions of
-    mass ``chance`` among the rest hit. There quality is larger by 1 than for those that miss, whatever k is, and the
-    laws are exact as n grows. Each noisy count says which database it is by randomized response.
+    At one point are n targets and 3 n other rows, so that no function that is ever chosen hits them: they only keep
+    b / k far above the number of targets hit. At another point the second database has one more target, which functions
+    of total mass ``chance`` among the remaining ones hit. Their quality is larger by 1 than that of the others, for any
+    k, and the laws are exact as n grows. Each noisy count is a randomized response about which database it is.
 
     Args:
-      coefficient: > 0. rounds: m >= 1. chance: in (0, 1). scale: >= 0, of the counts' noise; 0: none are published.
+      coefficient: > 0. rounds: m >= 1. chance: in (0, 1). scale: >= 0, of the counts' noise; 0: counts not published.
 
     Returns:
-      ``float64[outcomes]`` twice, of neighbours under ADD_OR_REMOVE_ONE.
+      ``float64[outcomes]`` twice, of neighbors under ADD_OR_REMOVE_ONE.
     """
     checks.epsilon(coefficient, "coefficient")
     checks.probability("chance", chance)
@@ -32,10 +32,10 @@ def instance_laws(coefficient: float, rounds: int, chance: float, scale: float =
     rate = 1 / scale if non_negative("scale", scale) else 0.0
     normal = math.log1p(chance * math.expm1(coefficient))
     first, second = [], []
-    for turn in range(1, rounds + 2):  # hit in this round; one more than there are: never
+    for turn in range(1, rounds + 2):  # hit in this round; rounds + 1: never
         hit = turn <= rounds
         spoken = min(turn, rounds) if rate else 0
-        without = np.arange(spoken + 1)  # counts that are likelier without the target
+        without = np.arange(spoken + 1)  # counts that are more likely without the target
         with_it = spoken - without
         ways = gammaln(spoken + 1) - gammaln(without + 1) - gammaln(with_it + 1)
         chosen = ways + (turn - 1) * math.log1p(-chance) + (math.log(chance) if hit else 0.0)

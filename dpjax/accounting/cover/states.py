@@ -1,7 +1,7 @@
-"""Private set cover beside its neighbour: which of the differing rows are alive, and how far the scores can differ.
+"""Private set cover on two neighboring databases: which differing rows are alive, and how far scores can differ.
 
 Two runs are compared on databases that share all rows but one (ADD_OR_REMOVE_ONE) or one on each side (REPLACE_ONE).
-Given the same earlier outputs they differ through the live differing rows only, so these are the state.
+Given the same earlier outputs the runs differ only through the live differing rows, which form the state.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dpjax.core.types import Neighboring
 
 @dataclass(frozen=True, order=True)
 class Row:
-    """A row that one database has and the other has not.
+    """A row that exactly one of the databases has.
 
     Args:
       side: 1 if the second database has it, -1 if the first has it.
-      target: True for the class that is to be covered, False for the one to be spared.
+      target: True for the class that is to be covered, False for the other one.
     """
 
     side: int
@@ -31,11 +31,11 @@ Alive = tuple[Row, ...]
 
 @dataclass(frozen=True)
 class State:
-    """What one round can do to a pair of runs.
+    """The possible effects of one round on a pair of runs.
 
     Args:
       moves: (shift, the states that may follow), shifts ascending: the ends of the intervals of score differences.
-      counted: True if the two databases' numbers of live target rows differ, so that a noisy count tells them apart.
+      counted: True if the databases' numbers of live target rows differ, so that a noisy count distinguishes them.
     """
 
     moves: tuple[tuple[int, tuple[Alive, ...]], ...]
@@ -43,7 +43,7 @@ class State:
 
 
 def starts(neighboring: Neighboring) -> tuple[Alive, ...]:
-    """Every pair of neighbours that is to be compared, in both directions: which rows differ, and on which side."""
+    """All kinds of neighbors, in both directions: which rows differ, and on which side."""
     if neighboring is Neighboring.ADD_OR_REMOVE_ONE:
         return tuple((Row(side, target),) for side in (-1, 1) for target in (True, False))
     return tuple((Row(-1, first), Row(1, second)) for first in (True, False) for second in (True, False))
@@ -52,9 +52,9 @@ def starts(neighboring: Neighboring) -> tuple[Alive, ...]:
 def interval(alive: Alive, hit: Alive, k: int | None, cells: int) -> tuple[int, int]:
     """Bounds on cells * (q2(h) - q1(h)), rounded outwards, for a hypothesis that hits ``hit`` among ``alive``.
 
-    q = min{T - b / k, -O}: the first argument moves by the target rows that are hit, less 1 / k for each target row
-    alive if b is the exact count (``k`` given; None: b was published and is the same), the second by the other rows
-    that are hit. The minimum of two numbers moves by no less than the smaller and no more than the larger of the moves.
+    q = min{T - b / k, -O}: the first argument changes by the target rows that are hit, less 1 / k for each live target
+    row if b is the exact count (``k`` given; None: b was published and is the same); the second by the other rows
+    that are hit. The change of a minimum lies between the changes of its two arguments.
     """
     above = sum(row.side for row in hit if row.target)
     counted = 0 if k is None else sum(row.side for row in alive if row.target)
@@ -66,11 +66,11 @@ def interval(alive: Alive, hit: Alive, k: int | None, cells: int) -> tuple[int, 
 
 @lru_cache(maxsize=64)
 def states(neighboring: Neighboring, k: int | None, cells: int) -> dict[Alive, State]:
-    """All states that the pairs of ``starts`` can reach, fewer live rows first; without the empty one, the end.
+    """All states that the pairs of ``starts`` can reach, fewer live rows first, without the empty state (the end).
 
     Args:
       neighboring: the relation.
-      k: of the quality function where it uses the exact count, None where it uses a published one.
+      k: of the quality function if it uses the exact count, None if it uses a published one.
       cells: shifts are in units of 1 / cells.
     """
     found = {part for rows in starts(neighboring) for count in (1, 2) for part in itertools.combinations(rows, count)}
@@ -91,11 +91,11 @@ def _state(alive: Alive, k: int | None, cells: int) -> State:
 def largest_loss(
     neighboring: Neighboring, k: int | None, rounds: int, coefficient: float = 1.0, rate: float = 0.0
 ) -> float:
-    """The largest possible log-ratio of the probabilities of one transcript under two neighbours.
+    """The largest possible log-ratio of the probabilities of one transcript under two neighbors.
 
     With shifts D in [low, high] a round multiplies the ratio by at most exp(coefficient (high - D)); a count adds
-    ``rate``. In units of the coefficient (rate 0): m under ADD_OR_REMOVE_ONE, m + 1 under REPLACE_ONE, where exact
-    counts can make it m (1 + 1 / k).
+    ``rate``. In units of the coefficient (rate 0): m under ADD_OR_REMOVE_ONE, m + 1 under REPLACE_ONE, for which exact
+    counts can increase it to m (1 + 1 / k).
 
     Args:
       neighboring, k: see ``states``.

@@ -1,4 +1,4 @@
-"""Inverting a monotone privacy curve on the host, always to the safe side."""
+"""Inversion of a monotone privacy curve on the host, always rounded to the safe side."""
 
 import math
 from collections.abc import Callable
@@ -10,7 +10,7 @@ MARGIN = 1e-9
 
 
 def largest(holds: Callable[[float], bool], low: float) -> float:
-    """The largest float at which ``holds``, a property that is true up to some point and false after it.
+    """The largest float at which ``holds``, a property that is true up to some number and false beyond it.
 
     Args:
       holds: tested at floats >= ``low`` only; must become false before overflow.
@@ -22,14 +22,16 @@ def largest(holds: Callable[[float], bool], low: float) -> float:
     while holds(high):
         low, high = high, 2.0 * high
         if math.isinf(high):
-            raise InputError("target", "one that some parameter exceeds", "one met by all", "choose a parameter freely")
+            raise InputError(
+                "target", "one that some parameter exceeds", "one that all parameters meet", "choose any parameter"
+            )
     while (middle := _between(low, high)) not in (low, high):
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
 
 
 def smallest(holds: Callable[[float], bool], high: float) -> float:
-    """The smallest float >= 0 at which ``holds``, a property that is false up to some point and true after it."""
+    """The smallest float >= 0 at which ``holds``, a property that is false below some number and true from it on."""
     if holds(0.0):
         return 0.0
     if not holds(high):

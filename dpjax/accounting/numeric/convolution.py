@@ -1,8 +1,8 @@
-"""Composition of privacy-loss laws by Fourier transform, accurate in the far tail where delta lives.
+"""Composition of privacy-loss laws by Fourier transform, accurate in the far tail that determines delta.
 
-A plain transform has an absolute error near 1e-16 times the number of runs, more than a delta of 1e-12 tolerates and
-as often to the unsafe side as not. Here the laws are first tilted by e^{theta loss}, so that the wanted tail becomes
-the bulk; then the error is relative, whatever delta is.
+A plain transform has an absolute error near 1e-16 times the number of runs, too large for a delta of 1e-12 and
+equally often on the unsafe side. Here the laws are first tilted by e^{theta loss}, which moves the mass to the
+relevant tail; the error is then relative, for any delta.
 """
 
 import math
@@ -16,14 +16,14 @@ from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.accounting.numeric.loss_grid import LossGrid
 
 _OUTSIDE = 45.0
-"""The window leaves out at most e^-45 of the tilted law on each side."""
+"""The window omits at most e^-45 of the tilted law on each side."""
 
 
 def composed_epsilon(laws: Sequence[tuple[LossGrid, int]], delta: float) -> float:
     """The smallest epsilon >= 0 with delta(epsilon) <= delta after all runs; inf if infinite losses exceed delta.
 
     Args:
-      laws: pairs (law, number of runs), all on one step.
+      laws: pairs (law, number of runs), all with the same step.
       delta: in (0, 1).
     """
     finite = math.fsum(count * math.log1p(-law.infinite) for law, count in laws)
@@ -34,7 +34,7 @@ def composed_epsilon(laws: Sequence[tuple[LossGrid, int]], delta: float) -> floa
     whole = _Tilted(laws)
 
     def bound(theta: float) -> float:
-        """epsilon by the Renyi divergence of order 1 + theta, see ``zcdp_delta``."""
+        """epsilon from the Renyi divergence of order 1 + theta, see ``zcdp_delta``."""
         return (whole.cumulant(theta) - math.log(target) - math.log1p(theta)) / theta - math.log1p(1 / theta)
 
     theta, best = _minimiser(bound), whole.step * whole.last
@@ -46,12 +46,12 @@ def composed_epsilon(laws: Sequence[tuple[LossGrid, int]], delta: float) -> floa
             best = min(best, float(profile.loss_epsilon(log_mass, loss, target - noise)))
         if noise < 1e-3 * target:
             break
-        theta /= 2  # tilted too far out: what lies at epsilon itself drowned in rounding
+        theta /= 2  # tilted too far: the mass near epsilon is below the rounding error
     return max(best, 0.0)
 
 
 class _Tilted:
-    """The composed law, computed where a tilt by e^{theta loss} puts it."""
+    """The composed law, computed where a tilt by e^{theta loss} concentrates it."""
 
     def __init__(self, laws: Sequence[tuple[LossGrid, int]]):
         self.step = laws[0][0].step
@@ -68,7 +68,7 @@ class _Tilted:
         return math.fsum(count * value for count, value in zip(self.counts, each, strict=True))
 
     def law(self, theta: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """Log-masses and losses of the composed law around the tilted bulk, and the cumulant at theta."""
+        """Log-masses and losses of the composed law around the tilted mean, and the cumulant at theta."""
         level = self.cumulant(theta)
 
         def above(t: float) -> float:
@@ -98,8 +98,8 @@ def _logsumexp(values: np.ndarray) -> float:
 
 
 def _minimiser(bound: Callable[[float], float]) -> float:
-    """About the theta in [1e-6, 1e13] that minimises ``bound``; any theta is valid, the best one is only sharper."""
-    from scipy.optimize import minimize_scalar  # a slow import, not needed to name what there is
+    """About the theta in [1e-6, 1e13] that minimizes ``bound``; every theta is valid, the best is the tightest."""
+    from scipy.optimize import minimize_scalar  # a slow import, deferred
 
     grid = np.linspace(math.log(1e-6), math.log(1e13), 45)
     start = int(np.argmin([bound(math.exp(u)) for u in grid]))

@@ -1,6 +1,6 @@
-"""Privacy-loss laws on an even grid, never optimistic, with an error of second order in the step.
+"""Privacy-loss laws on an even grid, pessimistic, with an error of second order in the step.
 
-Mass p under P and q under Q lying between two grid points is split over them so that both are kept. As
+Mass p under P and q under Q between two grid points is split over them so that both totals are kept. As
 max(0, p - e^epsilon q) is subadditive in (p, q), the split law has at least the delta(epsilon) of the given one, alone
 and after composition.
 
@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import leggauss
 
 _NODES, _WEIGHTS = leggauss(6)
 _ON_GRID = 1e-9
-"""A loss this close to a grid point, in steps, lies on it: the difference is rounding."""
+"""A loss within this distance of a grid point, in steps, is moved to it: the difference is rounding error."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LossGrid:
     Args:
       step: > 0.
       first: the first loss is ``first * step``.
-      mass: ``float64[m]``, the probabilities of the losses from there on.
+      mass: ``float64[m]``, the probabilities of the losses ``first * step``, ``(first + 1) * step``, ...
       infinite: the probability of an infinite loss.
     """
 
@@ -65,8 +65,8 @@ def grid_of_laplace(epsilon: float, step: float) -> LossGrid:
 def grid_of_gaussian(shift: float, step: float, floor: float) -> LossGrid:
     """N(shift, 1) against N(0, 1): a normal loss of mean shift^2/2 and standard deviation ``shift``.
 
-    Probability ``floor`` in each tail is left out: the upper one counts as an infinite loss, the lower one as the
-    lowest.
+    Probability ``floor`` is removed from each tail: the upper one counts as an infinite loss, the lower one is added to
+    the smallest loss.
     """
     mean, reach = shift * shift / 2, shift * math.sqrt(2 * math.log(1 / floor))
     width = step / math.ceil(16 * step / shift)

@@ -1,4 +1,4 @@
-"""Hockey-stick divergence of two exact laws: the curve delta(epsilon) and its inverse. Exact audits read these."""
+"""Hockey-stick divergence of two exact laws: the curve delta(epsilon) and its inverse, used by exact audits."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,12 @@ def hockey_stick(log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> Floa
 
     Args:
       log_p: ``float64[..., m]`` log-probabilities of a law on m outcomes; -inf is probability 0.
-      log_q: the same for the neighbour; leading axes broadcast.
-      epsilon: ``float64[...]``, finite, against the leading axes.
+      log_q: the same for the neighbor; leading axes broadcast.
+      epsilon: ``float64[...]``, finite, broadcast against the leading axes.
 
     Returns:
-      ``float64[...]`` in [0, 1], every term positive, so small deltas keep their relative accuracy.
-      **One direction only: privacy needs the other one as well.**
+      ``float64[...]`` in [0, 1]; every term is positive, so small deltas keep their relative accuracy.
+      **One direction only: privacy requires the other one as well.**
     """
     log_p, log_q = two_laws(log_p, log_q)
     return loss_delta(log_p, log_ratio(log_p, log_q), epsilon)
@@ -81,7 +81,7 @@ def log_ratio(log_p: Floats, log_q: Floats) -> Floats:
 
 
 def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
-    """Both laws in float64 and broadcast, or InputError: normalised, over the same outcomes."""
+    """Both laws in float64, broadcast; InputError unless both are normalized and over the same outcomes."""
     laws = []
     for name, given in (("log_p", log_p), ("log_q", log_q)):
         law = np.asarray(given, np.float64)
@@ -90,7 +90,7 @@ def two_laws(log_p: ArrayLike, log_q: ArrayLike) -> tuple[Floats, Floats]:
             raise InputError(
                 name, "log-probabilities whose last axis has total mass 1",
                 f"shape {law.shape} with log-masses {np.array2string(total, threshold=4)}",
-                "normalise them in float64 with scipy.special.log_softmax",
+                "normalize them in float64 with scipy.special.log_softmax",
             )  # fmt: skip
         laws.append(law)
     try:

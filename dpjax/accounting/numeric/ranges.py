@@ -1,4 +1,4 @@
-"""The two ranges that ``dpjax.core.checks`` does not name, at least 0 and more than 0; and parts of a budget."""
+"""Two range checks beyond ``dpjax.core.checks``, at least 0 and more than 0; and equal parts of a budget."""
 
 import math
 from fractions import Fraction
@@ -22,7 +22,7 @@ def positive(name: str, value: float) -> float:
 
 
 def part_of(total: float, count: int) -> float:
-    """The largest float, ``count`` times which is at most ``total``."""
+    """The largest float x with ``count`` x <= ``total``."""
     part = total / count
     while Fraction(part) * count > Fraction(total):
         part = math.nextafter(part, 0.0)

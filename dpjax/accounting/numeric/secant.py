@@ -1,4 +1,4 @@
-"""Inverting a smooth monotone curve that is expensive to evaluate."""
+"""Inversion of a smooth monotone curve that is expensive to evaluate."""
 
 import math
 from collections.abc import Callable
@@ -12,11 +12,11 @@ def crossing(curve: Callable[[float], float], target: float, inside: float, fact
     Args:
       curve: non-negative and monotone on positive numbers.
       target: > 0.
-      inside: > 0, where the curve is at most the target.
-      factor: != 1, the direction in which the curve grows: ``inside`` is multiplied by it until the target is exceeded.
+      inside: > 0, a number at which the curve is at most the target.
+      factor: != 1, such that multiplying by it increases the curve: repeated until ``inside`` exceeds the target.
       tolerance: in (0, 1).
 
-    Steps of the secant in logarithms, pulled towards the farther end by half of the tolerance, with a bisection after
+    Secant steps in logarithms, shifted towards the farther end by half of the tolerance, with a bisection after
     every two steps that did not halve the bracket.
     """
     low = high = curve(inside)

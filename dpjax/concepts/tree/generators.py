@@ -1,7 +1,7 @@
-"""Host: families of trees, over one point a node.
+"""Host: families of trees with one point per node.
 
-``improper`` is the share, in [0, 1], of the nodes that may be improper (not the root, two children or more) and are;
-which ones depends on ``seed`` in [0, 2**32) only. Paths and stars have no such node.
+``improper`` is the fraction, in [0, 1], of improper nodes among those that may be improper (not the root, two children
+or more); ``seed`` in [0, 2**32) determines which ones. Paths and stars have no such node.
 """
 
 import jax
@@ -15,17 +15,17 @@ from dpjax.core.checks import InputError
 
 
 def path(nodes: int) -> Tree:
-    """Thresholds: node v + 1 below node v. Height ``nodes`` >= 0."""
+    """Thresholds: node v + 1 is the child of node v. Height ``nodes`` >= 0."""
     return Tree.of_parents(np.maximum(np.arange(_count(nodes) + 1) - 1, 0))
 
 
 def star(nodes: int) -> Tree:
-    """Points, and the empty concept: all ``nodes`` >= 0 nodes below the root."""
+    """Points, and the empty concept: all ``nodes`` >= 0 nodes are children of the root."""
     return Tree.of_parents(np.zeros(_count(nodes) + 1, np.int32))
 
 
 def complete(branching: int, height: int, improper: float = 0.0, seed: int = 0) -> Tree:
-    """``branching`` >= 1 children a node, all leaves at depth ``height`` >= 0."""
+    """``branching`` >= 1 children per node, all leaves at depth ``height`` >= 0."""
     checks.integer("branching", branching, 1, LARGEST)
     checks.integer("height", height, 0, LARGEST)
     count, level = (height, 1) if branching == 1 else (0, 1)
@@ -36,9 +36,9 @@ def complete(branching: int, height: int, improper: float = 0.0, seed: int = 0) 
 
 
 def prefixes(length: int, alphabet: int = 2) -> Tree:
-    """Points are the words of up to ``length`` letters, and a concept is the set of all prefixes of a longest word.
+    """Points are the words of up to ``length`` letters; a concept is the set of all prefixes of a word of full length.
 
-    The complete tree of which only leaves and the root are proper, so few hypotheses are concepts. alphabet: >= 2.
+    The complete tree with only leaves and the root proper, so few hypotheses are concepts. alphabet: >= 2.
     """
     return complete(checks.integer("alphabet", alphabet, 2), length, improper=1.0)
 
@@ -73,7 +73,7 @@ def figure_one() -> Tree:
 
 
 def _thinned(parent: np.ndarray, improper: float, seed: int) -> Tree:
-    """The tree with the nearest whole number of improper nodes, those of the smallest random words."""
+    """The tree with the rounded number of improper nodes, those with the smallest random words."""
     if not 0 <= checks.number("improper", improper) <= 1:
         raise InputError("improper", "a share in [0, 1]", repr(improper), "choose for example 0.5")
     key = keys.stream(keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), "improper")

@@ -8,9 +8,9 @@ LARGEST = 1 << 30  # nodes; their numbers and twice their numbers fit in int32
 
 
 def tree_parents(parent) -> np.ndarray:
-    """``int32[V + 1]`` from a person's table: node 0 is the root and its own parent, and every node leads to it.
+    """``int32[V + 1]`` from a user's table: node 0 is the root, its own parent and an ancestor of every node.
 
-    Raises InputError for anything else; nodes may come in any order.
+    Raises InputError otherwise; nodes may be in any order.
     """
     table = np.asarray(parent)
     whole = table.ndim == 1 and 1 <= len(table) <= LARGEST and np.issubdtype(table.dtype, np.integer)
@@ -32,7 +32,7 @@ def tree_parents(parent) -> np.ndarray:
 
 
 def sums_from_root(parent: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """The sum of ``value`` over each node and its ancestors but the root, in O(V log height)."""
+    """The sum of ``value`` over each node and its ancestors except the root, in O(V log height)."""
     total, above = np.where(np.arange(len(parent)) == 0, 0, value), parent
     while above.any():
         total = total + total[above]
@@ -41,7 +41,7 @@ def sums_from_root(parent: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def subtree_sizes(parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
-    """``int32[V + 1]``, descendants-or-self of each node."""
+    """``int32[V + 1]``, the number of descendants-or-self of each node."""
     size, of = [1] * len(parent), parent.tolist()
     for node in np.argsort(-depth, kind="stable")[:-1].tolist():
         size[of[node]] += size[node]
@@ -51,8 +51,8 @@ def subtree_sizes(parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
 def preorder(parent: np.ndarray) -> np.ndarray:
     """``int32[V + 1]``, each node's number in preorder; the largest subtree comes first, then the lowest number.
 
-    So node v + 1 is the child of v on the path that keeps to largest subtrees, and any node is reached from the root
-    by at most log2(V + 1) steps off such paths.
+    So node v + 1 is the child of v with the largest subtree, and any node is reached from the root
+    by a path that leaves such child edges at most log2(V + 1) times.
     """
     size = subtree_sizes(parent, sums_from_root(parent, np.ones(len(parent), np.int32)))
     child = np.lexsort((-size[1:], parent[1:])) + 1

@@ -1,4 +1,4 @@
-"""The nodes of a tree as tables: ancestors, descendants, children, and which nodes are proper."""
+"""The nodes of a tree as tables: ancestors, descendants, children, and proper nodes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,10 +10,10 @@ from dpjax.concepts.tree.layout import subtree_sizes
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes 0, ..., V in preorder under the root 0, each with its largest subtree first. Equal by value.
+    """Nodes 0, ..., V in preorder with root 0, each with its largest subtree first. Equal by value.
 
-    The descendants-or-self of v are v, ..., tout[v] - 1, and v + 1 is the child of the largest subtree. The tables
-    are read-only NumPy arrays, made once; inside a program they are constants.
+    The descendants-or-self of v are v, ..., tout[v] - 1, and v + 1 is the child with the largest subtree. The tables
+    are read-only NumPy arrays, computed once; inside a program they are constants.
 
     parents, members: the bytes of `parent` and `proper`.
     """
@@ -55,7 +55,7 @@ class Nodes:
 
     @property
     def turns(self) -> int:
-        """The most heads that a path from a node to the root passes below the root's: at most log2(V + 1)."""
+        """The largest number of heads on a path from a node to the root, without the root's: at most log2(V + 1)."""
         return self._depth_and_turns[1]
 
     @property
@@ -104,17 +104,17 @@ class Nodes:
 
     @cached_property
     def longest_improper(self) -> int:
-        """The most improper nodes that follow one another on a path."""
+        """The largest number of consecutive improper nodes on a path."""
         return max(0, int(np.max(self.depth - self.depth[self.proper_above])) - 1)
 
     @cached_property
     def maximum(self) -> bool:
-        """Whether all nodes are proper: then C is a maximum class, of as many concepts as VC dimension 1 allows."""
+        """Whether all nodes are proper: then C is a maximum class, with as many concepts as VC dimension 1 allows."""
         return bool(self.proper.all())
 
     @property
     def size(self) -> int:
-        """The number of nodes V + 1: of hypotheses, proper or not."""
+        """The number of nodes V + 1, that is, of hypotheses, proper or not."""
         return len(self.parents) // 4
 
 

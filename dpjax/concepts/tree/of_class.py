@@ -1,4 +1,4 @@
-"""Host: from the matrix of a class of VC dimension 1 to its tree."""
+"""Host: the tree of a class of VC dimension 1, from the class's matrix."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from dpjax.concepts.tree.layout import sums_from_root
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
-_BLOCK = 1 << 22  # cells of the matrix worked on at once
+_BLOCK = 1 << 22  # entries of the matrix processed at once
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Order:
 
     parent: ``int32[V + 1]``, parent[v] < v; node 0 is the root.
     concept: ``int32[m]``, the node whose path to the root is where concept i differs from f.
-    place: ``int32[N]``, the node of each point; 0 for a point that no concept tells from f.
+    place: ``int32[N]``, the node of each point; 0 for a point on which no concept differs from f.
     flip: ``bool[N]``; concept i labels x by [place[x] is on the path of concept[i]] xor flip[x].
 
     Points whose columns are equal or complementary share a node.
@@ -30,9 +30,9 @@ class Order:
 
 
 def class_order(matrix: np.ndarray, f: int | None) -> Order:
-    """The order under row ``f``, or under the first of the rows that give the least height.
+    """The order under row ``f``, or under the first of the rows with the smallest height.
 
-    All rows give the same tree with another root, so that the least height is the least eccentricity.
+    All rows give the same tree with another root, so the smallest height is the smallest eccentricity.
     Raises InputError, with two shattered points, for a class of VC dimension 2 or more.
     """
     if f is None:
@@ -43,7 +43,7 @@ def class_order(matrix: np.ndarray, f: int | None) -> Order:
 
 
 def _order(matrix: np.ndarray, f: int) -> Order:
-    """Columns by falling size put ancestors first; a tree has the same predecessor of a point in all its rows."""
+    """Columns in decreasing size have ancestors first; in a tree a point has the same predecessor in all its rows."""
     relative = matrix ^ matrix[f]
     keys = np.ascontiguousarray(np.packbits(relative, axis=0).T)
     _, point, same = np.unique(keys.view(f"V{keys.shape[1]}")[:, 0], return_index=True, return_inverse=True)
@@ -63,7 +63,7 @@ def _order(matrix: np.ndarray, f: int) -> Order:
 
 
 def _predecessors(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For each column the least and the largest one before it in a row that holds both; each row's last one."""
+    """For each column the smallest and the largest one before it in a row that has both; each row's last one."""
     rows, width = columns.shape
     index = np.arange(width, dtype=np.int32)
     lowest, highest = np.full(width, width, np.int32), np.zeros(width, np.int32)
@@ -81,7 +81,7 @@ def _predecessors(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _refuse(columns: np.ndarray, matrix: np.ndarray, point: int, other: int, original: np.ndarray) -> None:
-    """``other`` is at least as large, is in a row with ``point``, and is missing from another: all four patterns."""
+    """InputError: ``other`` is at least as large, in a row with ``point`` and not in another: four patterns occur."""
     pair = sorted((int(original[point]), int(original[other])))
     pattern = 2 * matrix[:, pair[0]] + matrix[:, pair[1]]
     rows = [int(np.flatnonzero(pattern == value)[0]) for value in range(4)]
@@ -93,7 +93,7 @@ def _refuse(columns: np.ndarray, matrix: np.ndarray, point: int, other: int, ori
 
 
 def _eccentricity(parent: np.ndarray) -> np.ndarray:
-    """The largest distance from each node to any node: the larger one of those to the ends of a longest path."""
+    """The largest distance from each node to any node: the larger distance to one of the ends of a longest path."""
     depth = sums_from_root(parent, np.ones(len(parent), np.int32))
     first = _distances(parent, depth, int(np.argmax(depth)))
     return np.maximum(first, _distances(parent, depth, int(np.argmax(first))))

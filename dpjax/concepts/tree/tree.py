@@ -25,9 +25,9 @@ class Tree(Nodes):
 
     Nodes 0, ..., V are in preorder, node 0 is the root: the descendants-or-self of v are v, ..., tout[v] - 1, and
     v + 1 is the child with the largest subtree. The concepts of the class are the proper nodes; the other nodes are
-    hypotheses too. Each leaf and the root are proper, and an improper inner node has two children or more, as else
-    two points could not be told apart. Each node but the root has a point or more. Points at the root are those on
-    which all concepts agree: their label is 1 xor flip in all hypotheses.
+    hypotheses too. Each leaf and the root are proper, and an improper inner node has at least two children; otherwise
+    two points could not be distinguished. Each node except the root has at least one point. Points at the root are
+    those on which all concepts agree: their label is 1 xor flip in all hypotheses.
 
     Build it with `Tree.of_class` or `Tree.of_parents`. Equal by value; the fields hold the bytes of the tables.
     Reference: Ben-David 2015, "2 notes on classes with VC dimension 1"; Yan 2025, Section 4, with complements merged.
@@ -38,9 +38,9 @@ class Tree(Nodes):
 
     @staticmethod
     def of_class(matrix, f: int | None = None) -> "Tree":
-        """From ``bool[m, N]``, one row a concept; duplicates are welcome.
+        """From ``bool[m, N]``, one row per concept; duplicates are allowed.
 
-        f: the row that becomes the root; by default the first of those that give the least height.
+        f: the row that becomes the root; by default the first one with the smallest height.
         Raises InputError for a class of VC dimension 2 or more, naming two points and four concepts.
         """
         order = class_order(class_matrix(matrix), f)
@@ -50,12 +50,12 @@ class Tree(Nodes):
 
     @staticmethod
     def of_parents(parent, proper=None, place=None, flip=None) -> "Tree":
-        """From a tree, with nodes in any order but the root first; they are numbered anew, in preorder.
+        """From a tree, with nodes in any order except that the root is first; they are renumbered in preorder.
 
         Args:
           parent: ``int[V + 1]``; parent[0] = 0.
           proper: ``bool[V + 1]``, by default all True.
-          place: ``int[N]``, the node of each point, 0 for a constant one; no other node is without a point. By default
+          place: ``int[N]``, the node of each point, 0 for a constant one; every other node has a point. By default
             point x is at node x + 1 (at the root if V = 0).
           flip: ``bool[N]``, by default all False.
         """
@@ -108,7 +108,7 @@ class Tree(Nodes):
         return ((self.place <= node) & (node < self.tout[self.place])) ^ self.flip
 
     def node_of(self, x: Array) -> Array:
-        """``int32[...]`` nodes of elements ``uint32[..., 1]``; 0 for a point that no concept tells from the root."""
+        """``int32[...]`` nodes of elements ``uint32[..., 1]``; 0 for a point on which all concepts agree."""
         return jnp.asarray(self.place)[self._point(x)]
 
     def relabel(self, x: Array, y: Array) -> Array:
@@ -119,7 +119,7 @@ class Tree(Nodes):
     def deterministic(self, x: Array, y: Array, mask: Array) -> Array:
         """The deterministic points of t samples as the path of one node, ``uint32[t, 2]``; the root if inconsistent.
 
-        x ``uint32[t, m, 1]``, y and mask ``bool[t, m]``; see `tree_points.deterministic_points`.
+        x ``uint32[t, m, 1]``, y and mask ``bool[t, m]``; see `tree.points.deterministic_points`.
         """
         return _pair(deterministic_points(self, self.node_of(x), self.relabel(x, y), mask))
 
@@ -164,9 +164,9 @@ class Tree(Nodes):
         return jnp.where((total == 0) & jnp.any(wrong > 0, axis=0), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
-        """Every concept is a piece of its own; errors by one pass over the nodes. Improper nodes are not alive.
+        """Every concept is its own cell; errors are computed in one pass over the nodes. Improper nodes are not alive.
 
-        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. One replaced row moves an error by at most 1.
+        x ``uint32[n, 1]``, y ``bool[n]``, mask ``bool[n]``. A replaced row changes an error by at most 1.
         """
         label, place = self.relabel(x, y), self.node_of(x)
         votes = jnp.where(mask, jnp.where(label, jnp.int32(-1), jnp.int32(1)), 0)

@@ -1,4 +1,4 @@
-"""Private set cover: learning an AND or an OR of k members of a family, by covering one class round by round.
+"""Private set cover: learning an AND or an OR of k members of a family, by greedily covering one class in rounds.
 
 Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts".
 """

@@ -22,10 +22,11 @@ _LOW, _HIGH = -(2**31), 2**31 - 1
 class NoisyCount:
     """count + Z with P(Z = z) = tanh(1 / (2 scale)) exp(-|z| / scale), clipped to int32.
 
-    count: ``int32[]``. scale: ``float64[]`` > 0. From 2**56 on, and for what is no positive number, the answer is one
-    of the two ends with probability 1/2 each, whatever the count: less than the scale allows to be seen.
+    count: ``int32[]``. scale: ``float64[]`` > 0. For a scale of 2**56 or more, and for one that is not a positive
+    number, the outcome is one of the two ends of int32 with probability 1/2 each, independently of the count, which
+    reveals less than the scale permits.
 
-    `laws.DiscreteLaplace` takes a scale that is known on the host, and is the same in integers.
+    `laws.DiscreteLaplace` takes a scale that is known on the host and uses integers only.
     """
 
     count: Array
@@ -35,8 +36,8 @@ class NoisyCount:
     def sample(self, key: Array) -> Array:
         """One draw, ``int32[]``.
 
-        The binary digits of a geometric variable are independent, each is 1 with probability 1 / (1 + exp(2**i /
-        scale)); a draw compares uniforms of 127 bits with these, so every probability down to 2**-90 is right to 1e-13.
+        The binary digits of a geometric variable are independent; digit i is 1 with probability 1 / (1 + exp(2**i /
+        scale)). A draw compares 127-bit uniforms with these, so probabilities down to 2**-90 are accurate to 1e-13.
         """
         with jax.enable_x64(True):
             u = random.uniform(key, (_DIGITS + 2,), jnp.float64)
@@ -67,5 +68,5 @@ class NoisyCount:
         """log P(value), ``float64[...]`` of ``int32[...]``; for a scale in (0, 2**56), 64-bit types enabled."""
         distance = jnp.abs(value.astype(jnp.int64) - self.count.astype(jnp.int64)).astype(jnp.float64)
         atom = jnp.log(jnp.tanh(0.5 / self.scale))
-        tail = -jnp.log1p(jnp.exp(-1 / self.scale))  # an end holds all that is beyond it
+        tail = -jnp.log1p(jnp.exp(-1 / self.scale))  # clipping gives an end the mass beyond it
         return jnp.where((value == _LOW) | (value == _HIGH), tail, atom) - distance / self.scale

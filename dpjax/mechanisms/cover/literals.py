@@ -22,7 +22,7 @@ _SWAPS = ((16, 0x0000FFFF), (8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (
 @register_dataclass
 @dataclass(frozen=True)
 class Columns:
-    """Rows of bits by coordinate. words: ``uint32[ceil(n / 32), d]``, row j in bit j % 32 of word j // 32.
+    """Rows of bits, stored by coordinate. words: ``uint32[ceil(n / 32), d]``, row j in bit j % 32 of word j // 32.
 
     rows: n, static.
     """
@@ -42,7 +42,7 @@ class Literals:
       dimension: d in [1, 4096].
       label: of the rows that are hit; False for conjunctions (ANDs), True for disjunctions (ORs).
 
-    Rows are elements of the cube, ``uint32[n, ceil(d / 32)]``; bits beyond d do not count.
+    Rows are elements of the cube, ``uint32[n, ceil(d / 32)]``; bits beyond d are ignored.
     """
 
     dimension: int
@@ -57,7 +57,7 @@ class Literals:
         return 2 * self.dimension + 2
 
     def prepare(self, x: Array | Columns) -> Columns:
-        """The rows by coordinate."""
+        """The rows, stored by coordinate."""
         return x if isinstance(x, Columns) else by_coordinate(x, self.dimension)
 
     def counts(self, x: Array | Columns, rows: Array) -> Array:
@@ -70,14 +70,14 @@ class Literals:
         return jnp.concatenate([positive, negative, jnp.stack([jnp.int32(0), every])])
 
     def law(self, x: Array | Columns, target: Array, other: Array, score: Score) -> Categorical:
-        """The law of the number that `select` draws."""
+        """The law of the function's number that `select` draws."""
         rows = self.prepare(x)
         with jax.enable_x64(True):
             scores = score.quality(self.counts(rows, target), self.counts(rows, other))
             return scaled(asked(scores, "set_cover", score.sensitivity), score.coefficient)
 
     def select(self, key: Array, x: Array | Columns, target: Array, other: Array, score: Score) -> Array:
-        """See `Family.select`: the exponential mechanism over all functions, exactly."""
+        """See `Family.select`: the exponential mechanism over all functions, sampled exactly."""
         drawn = self.law(x, target, other, score).sample(key)
         return jnp.where(drawn < 0, jnp.int32(2 * self.dimension), drawn)
 
@@ -107,7 +107,7 @@ def unpack(words: Array, rows: int) -> Array:
 def by_coordinate(x: Array, dimension: int) -> Columns:
     """Elements of the cube ``uint32[n, limbs]``, most significant limb first, as `Columns`.
 
-    Transposes blocks of 32 rows and 32 coordinates by swapping halves, halves of halves and so on.
+    Transposes blocks of 32 rows and 32 coordinates by recursively swapping halves.
     """
     rows, limbs = x.shape
     if limbs != -(-dimension // 32):

@@ -1,4 +1,4 @@
-"""The plan of a private set cover: its numbers, calibrated for a budget, and what these numbers guarantee."""
+"""The plan of a private set cover: its numbers, calibrated for a budget, and the guarantee that they imply."""
 
 from dataclasses import field
 
@@ -14,10 +14,10 @@ from dpjax.core.types import Neighboring, Privacy
 
 @plan_type
 class CoverPlan:
-    """What `set_cover` runs with; a change of epsilon or delta changes leaves only.
+    """The arguments of `set_cover`; changing epsilon or delta changes leaves only.
 
-    coefficient: of the score in the exponent. scale: of the noise of the counts; 0 where ``noisy`` is False.
-    offset: taken off every noisy count; privacy does not depend on it. claim: the budget that the numbers are for.
+    coefficient: of the score in the exponent. scale: of the noise of the counts; 0 if ``noisy`` is False.
+    offset: subtracted from every noisy count; privacy does not depend on it. claim: the budget of the calibration.
     rounds, k: >= 1; k is that of the score. noisy: whether noisy counts are published. cells: the resolution of the
     stopping game at which the claim was verified.
     """
@@ -58,14 +58,14 @@ def cover_plan(
 
 
 def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "private set cover") -> Guarantee:
-    """What the numbers of a plan spend.
+    """The privacy of the numbers of a plan.
 
-    Privacy: the plan's claim where the stopping game, evaluated at the coefficient and scale that run, confirms it;
-      else the smallest epsilon that the game gives at the claim's delta. So this is true of an edited plan too.
+    Privacy: the plan's claim if the stopping game, evaluated at the coefficient and scale that run, confirms it;
+      else the smallest epsilon that the game gives at the claim's delta. This holds for an edited plan too.
     """
     coefficient, scale = float(plan.coefficient), float(plan.scale) if plan.noisy else 0.0
     if plan.noisy and not scale > 0:
-        raise InputError("scale", "a positive number for noisy counts", repr(scale), "take the numbers of a plan")
+        raise InputError("scale", "a positive number for noisy counts", repr(scale), "use the numbers of a plan")
     return set_cover_guarantee(
         coefficient, plan.rounds, float(plan.claim.delta), plan.k, neighboring, scale, what,
         float(plan.claim.epsilon), plan.cells,

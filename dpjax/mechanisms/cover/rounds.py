@@ -1,4 +1,4 @@
-"""Private set cover: round by round a function that hits many targets and few other rows; what is hit is gone."""
+"""Private set cover: each round draws a function that hits many targets and few other rows; hit rows are removed."""
 
 from typing import Any
 
@@ -16,24 +16,24 @@ from dpjax.mechanisms.cover.score import Score
 def set_cover(
     key: Array, family: Family, x: Array, target: Array, other: Array, plan: CoverPlan, score: type[Score] = Score
 ) -> tuple[Any, Array | None]:
-    """Members of a family that together hit (nearly) all targets and (nearly) none of the other rows, one a round.
+    """Members of a family, one per round, that together hit (nearly) all targets and (nearly) none of the other rows.
 
-    Each round counts the targets that are left, with noise if the plan says so; draws h with density proportional to
+    Each round counts the remaining targets, with noise if the plan says so; draws h with density proportional to
     mu(h) exp(coefficient q(h)), q(h) = min{targets hit - (count - offset) / k, -others hit}; and removes the rows
     that h hits. If k members of the family hit all targets and nothing else, some h has q(h) >= 0 without noise.
 
     Args:
       key: consumed.
       family: static.
-      x: the rows, leading with n >= 0, as the family takes them.
-      target, other: ``bool[n]``, disjoint; rows under neither (padding) do not matter.
-      plan: made by `cover_plan`. Its coefficient is half of the epsilon of an exponential mechanism under REPLACE_ONE.
-      score: static; another one than min{T - b / k, -O} needs accounting of its own.
+      x: the rows, with leading axis n >= 0, as the family takes them.
+      target, other: ``bool[n]``, disjoint; rows in neither (padding) are ignored.
+      plan: from `cover_plan`. Its coefficient is half of the epsilon of an exponential mechanism under REPLACE_ONE.
+      score: static; a score other than min{T - b / k, -O} needs its own accounting.
 
-    Returns: (the functions, in the order of the rounds, each leaf leading with their number; the noisy counts
-      ``int32[rounds]``, or None without noise: exact counts must not be seen).
+    Returns: (the functions in the order of the rounds, each leaf with a leading axis of rounds; the noisy counts
+      ``int32[rounds]``, or None without noise: exact counts must not be published).
 
-    Privacy: `cover_guarantee` of the plan for every database, for the functions with the noisy counts.
+    Privacy: `cover_guarantee` of the plan, for every database, for the functions together with the noisy counts.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts",
       Section 3 (SetCoverLearner).
     """

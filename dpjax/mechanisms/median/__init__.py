@@ -1,6 +1,6 @@
-"""Private medians and interior points of databases of bit strings, of any width.
+"""Private medians and interior points of databases of bit strings of any width.
 
-`plan_for` designs one on the host, and ``plan_for(...).plan()`` is what `private_median` runs and what
+`plan_for` returns a design on the host; ``plan_for(...).plan()`` is the plan that `private_median` runs and
 `median_guarantee` adds up.
 """
 

@@ -1,8 +1,8 @@
 """Elements of {0, ..., 2**bits - 1} for any ``bits``: order, common prefixes, arithmetic and uniform draws.
 
 An element is ``uint32[..., W]`` with W = limbs(bits), most significant limb first: a plain number, as in
-`concepts.Domain`, whose unused top bits are 0. ``bits`` is static. Its prefix of length y is its first y of ``bits``
-bits, the most significant ones. 64-bit types are used inside only, where they make a sort faster.
+`concepts.Domain`, whose unused top bits are 0. ``bits`` is static. The prefix of length y is the first y bits,
+the most significant ones. 64-bit types are used internally only, to speed up sorting.
 """
 
 import jax
@@ -13,11 +13,11 @@ from jax import Array
 from dpjax.core import checks, random, wide
 
 WORD = 0xFFFFFFFF
-_ATTEMPTS = 256  # each is in vain with probability below 1/2
+_ATTEMPTS = 256  # each fails with probability below 1/2
 
 
 def limbs(bits: int) -> int:
-    """W, the 32-bit limbs of an element; InputError unless 1 <= bits <= 2**30."""
+    """W, the number of 32-bit limbs of an element; InputError unless 1 <= bits <= 2**30."""
     return -(-checks.integer("bits", bits, 1, 2**30) // 32)
 
 
@@ -53,9 +53,9 @@ def less_equal(a: Array, b: Array) -> Array:
 
 
 def sort_rows(x: Array, real: Array) -> Array:
-    """``uint32[capacity, W]``: the real rows first, ascending; then rows of ones only, so all of it ascends.
+    """``uint32[capacity, W]``: the real rows first, ascending; the others become all ones, so the result ascends.
 
-    x: ``uint32[capacity, W]``. real: ``bool[capacity]``, anywhere; what lies under a False never matters.
+    x: ``uint32[capacity, W]``. real: ``bool[capacity]``, in any position; rows where it is False are ignored.
     """
     x = jnp.where(real[:, None], x, jnp.uint32(WORD))
     count, width = x.shape
@@ -64,7 +64,7 @@ def sort_rows(x: Array, real: Array) -> Array:
     with jax.enable_x64(True):
         if width == 2:
             return wide.split(jnp.sort(wide.join(x)))
-        # stable sorts by 64 bits at a time, the least significant ones first: the program does not grow with W
+        # radix sort: stable sorts by 64 bits, least significant first; the program's size does not grow with W
         padded = jnp.concatenate([jnp.zeros((count, width % 2), jnp.uint32), x], axis=1)
         digits = wide.join(padded.reshape(count, -1, 2)).T
         places = jnp.arange(count, dtype=jnp.int32)
@@ -106,14 +106,14 @@ def rightmost(v: Array, length: Array, bits: int) -> Array:
 
 
 def add(a: Array, b: Array) -> Array:
-    """a + b modulo 2**(32 W); the leading axes broadcast."""
+    """a + b modulo 2**(32 W); leading axes broadcast."""
     a, b, _ = _differ(a, b)
     total = a + b
     return total + _carried(total < a, total != jnp.uint32(WORD))
 
 
 def subtract(a: Array, b: Array) -> Array:
-    """a - b modulo 2**(32 W); the leading axes broadcast."""
+    """a - b modulo 2**(32 W); leading axes broadcast."""
     a, b, differ = _differ(a, b)
     return a - b - _carried(a < b, differ)
 
@@ -131,7 +131,7 @@ def subtract_one(x: Array) -> Array:
 def log_count(last: Array, dtype=jnp.float32) -> Array:
     """ln(last + 1), the log of the number of elements of {0, ..., last}, ``dtype[...]``; exactly 0 for one element.
 
-    The relative error is a few units in the last place, for float32 and float64 (with 64-bit types enabled).
+    The relative error is a few units in the last place, in float32 and in float64 (64-bit types enabled).
     """
     short = max(3 - last.shape[-1], 0)
     last = jnp.concatenate([jnp.zeros((*last.shape[:-1], short), jnp.uint32), last], axis=-1)
@@ -139,7 +139,7 @@ def log_count(last: Array, dtype=jnp.float32) -> Array:
     nonzero = last != jnp.uint32(0)
     first = jnp.where(jnp.any(nonzero, axis=-1), jnp.squeeze(_first(nonzero), axis=-1), latest)
     first = jnp.minimum(first, latest)
-    behind = latest - first  # limbs that are too small to matter
+    behind = latest - first  # limbs below the precision of the result
     high, mid, low = (jnp.squeeze(_take(last, (first + i)[..., None]), axis=-1).astype(dtype) for i in range(3))
     one = jnp.where(behind == 0, jnp.asarray(1, dtype), jnp.asarray(0, dtype))
     value = high * jnp.asarray(2.0**64, dtype) + mid * jnp.asarray(2.0**32, dtype) + (low + one)
@@ -149,8 +149,8 @@ def log_count(last: Array, dtype=jnp.float32) -> Array:
 def uniform_up_to(key: Array, last: Array) -> Array:
     """A uniform element of {0, ..., last}, ``uint32[W]`` for ``uint32[W]``, exactly: by rejection, integers only.
 
-    A try draws as many bits as ``last`` has and succeeds with probability above 1/2. After 256 tries in vain the
-    answer is 0.
+    An attempt draws as many bits as ``last`` has and succeeds with probability above 1/2. After 256 failed attempts the
+    result is 0.
     """
     stream, width = random.stream_of(key), last.shape[-1]
     pairs = (width + 1) // 2
@@ -177,7 +177,7 @@ def _differ(a: Array, b: Array) -> tuple[Array, Array, Array]:
 
 
 def _first(found: Array) -> Array:
-    """The first place along the last axis, ``int32[..., 1]``; 0 if there is none."""
+    """The first True along the last axis, ``int32[..., 1]``; 0 if there is none."""
     return jax.lax.argmax(found, found.ndim - 1, jnp.int32)[..., None]
 
 
@@ -201,7 +201,7 @@ def _tail(length: Array, bits: int) -> Array:
 
 
 def _carried(made: Array, settled: Array) -> Array:
-    """What a limb receives from the less significant ones, ``uint32``: ``made`` of the nearest that is settled."""
+    """The carry into each limb, ``uint32``: ``made`` of the nearest less significant limb that is settled."""
     width = made.shape[-1]
     code = jax.lax.broadcasted_iota(jnp.int32, made.shape, made.ndim - 1) * 2 + (~made).astype(jnp.int32)
     code = jnp.where(settled, code, jnp.int32(2 * width + 1))

@@ -1,9 +1,9 @@
-"""The exponential median: an element of large rank from both sides, of a domain of bit strings of any width.
+"""The exponential median: an element of large rank from both sides, in a domain of bit strings of any width.
 
-n rows cut the domain into at most 2 n + 1 pieces on which the score is constant, the values that occur and the gaps
-between them. A piece is drawn with probability proportional to width x exp(rate x score), then one of its elements
-uniformly. `mechanisms.intervals` does the same in 64-bit integers; here the numbers are limbs, whose width is the
-domain's, the draw inside a piece is exact, and a piece's place does not depend on the buffer's capacity.
+n rows cut the domain into at most 2 n + 1 cells of constant score: the values that occur and the gaps
+between them. A cell is drawn with probability proportional to width x exp(rate x score), then one of its elements
+uniformly. `mechanisms.intervals` does the same in 64-bit integers. Here numbers are limbs of the domain's width, the
+draw inside a cell is exact, and the position of a cell does not depend on the buffer's capacity.
 """
 
 from dataclasses import dataclass, field
@@ -33,9 +33,9 @@ Margins = tuple[Array | int, Array | int]
 @register_dataclass
 @dataclass(frozen=True)
 class MedianLaw:
-    """A law on {0, ..., size - 1}: a Categorical over pieces, uniform inside the piece.
+    """A law on {0, ..., size - 1}: a Categorical over cells, uniform inside the cell.
 
-    first, last: ``uint32[p, W]``, both inclusive. alive: ``bool[p]``; False for an empty piece. size: static.
+    first, last: ``uint32[p, W]``, both inclusive. alive: ``bool[p]``; False for an empty cell. size: static.
     """
 
     choice: Categorical
@@ -46,7 +46,7 @@ class MedianLaw:
 
     @drawn
     def sample(self, key: Array) -> Array:
-        """One element, ``uint32[W]``; element 0, a fixed default, where no piece has a finite weight."""
+        """One element, ``uint32[W]``; element 0, a fixed default, if no cell has a finite weight."""
         of_piece, inside = jax.random.split(key)
         index = self.choice.sample(of_piece)
         piece = jnp.maximum(index, 0)
@@ -56,7 +56,7 @@ class MedianLaw:
     def log_prob(self, element: Array) -> Array:
         """log P(element), ``float64[]``, for ``uint32[W]``; -inf outside the domain.
 
-        It is the law of the log-weights at hand: float64 ones, from a float64 epsilon, make it exact.
+        Computed from the stored log-weights: exact if these are float64, from a float64 epsilon.
         """
         with jax.enable_x64(True):
             inside = self.alive & B.less_equal(self.first, element) & B.less_equal(element, self.last)
@@ -86,16 +86,16 @@ def exponential_median(
     """The exponential mechanism over {0, ..., size - 1} with score `rank_quality`.
 
     Args:
-      x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``, which of them are real.
+      x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``, which rows are real.
       epsilon: traced scalar > 0.
       bits: static; W = limbs(bits).
-      size: static, in [1, 2**bits], by default 2**bits. A larger row counts as size - 1.
-      margins: ``int32[]`` or integers from 1 to 2**30, public: they may depend on n where n is public.
-      monotonic: static; see `mechanisms.exponential.rate`. The score never falls when a row is added.
+      size: static, in [1, 2**bits], by default 2**bits. Larger rows are clipped to size - 1.
+      margins: ``int32[]`` or integers from 1 to 2**30, public: they may depend on n if n is public.
+      monotonic: static; see `mechanisms.exponential.rate`. Adding a row never decreases the score.
 
     Returns: MedianLaw; uniform if there are no rows.
 
-    Privacy: (epsilon, 0) under ``neighboring``, for every database; a neighbour moves each score by at most 1.
+    Privacy: (epsilon, 0) under ``neighboring``, for every database; each score changes by at most 1 between neighbors.
     Utility: the score is at least max - (ln size + s) / rate with probability 1 - exp(-s). With margins (1, 1) and
       rate epsilon / 2, an interior point has probability 1 - beta if n >= (4 / epsilon) ln(size / beta).
     Reference: McSherry and Talwar 2007, Theorem 6, for the rank score of a median; constants derived here.
@@ -133,8 +133,8 @@ class ExponentialPlan:
 def rank_quality(x: Array, mask: Array, z: Array, margins: Margins = (1, 1)) -> Array:
     """min(#{x <= z} - (low - 1), #{x >= z} - (high - 1)), ``int32[...]`` for elements z, ``uint32[..., W]``.
 
-    margins: (low, high). A score of 1 or more says that at least ``low`` rows are at or below z and ``high`` at or
-    above it; with (1, 1) that z is an interior point. Sensitivity 1 under both relations, never less with a row more.
+    margins: (low, high). A score of 1 or more means that at least ``low`` rows are at or below z and ``high`` at or
+    above it; with (1, 1), that z is an interior point. Sensitivity 1 under both relations; nondecreasing in added rows.
     """
     low, high = _spare(margins)
     below, above = B.less_equal(x, z[..., None, :]), B.less_equal(z[..., None, :], x)
@@ -162,7 +162,7 @@ def three_candidates(
       prefix: ``uint32[W]``, whose first ``length`` (``int32[]``, in [0, bits]) bits are v. Both public.
       The rest as in `exponential_median`.
 
-    Returns: the points, ``uint32[3, W]``, and a Categorical over those of them that are distinct.
+    Returns: the points, ``uint32[3, W]``, and a Categorical over the distinct ones.
 
     Privacy: (epsilon, 0) under ``neighboring``.
     Utility: the score is at least max - (ln 3 + s) / rate with probability 1 - exp(-s).
@@ -192,7 +192,7 @@ def _top(bits: int, size: int | None) -> Array:
     return jnp.asarray(B.encode(size - 1, bits))
 
 
-def _spare(margins: Margins) -> list[Array]:  # margin - 1, of the nearest from 1 to 2**30: scores never wrap
+def _spare(margins: Margins) -> list[Array]:  # margins clipped to [1, 2**30], minus 1: scores never wrap
     return [jnp.clip(jnp.asarray(margin, jnp.int32), 1, 1 << 30) - 1 for margin in margins]
 
 
@@ -212,7 +212,7 @@ def _pieces(rows: Array, n: Array, top: Array, margins: Margins) -> tuple[Array,
     gap_alive = (gap <= n) & room & B.less_equal(first, last)
     gap_score = jnp.minimum(gap - low, n - gap - high)
 
-    # a value stands at its first row; its rows end where the next value begins
+    # a value is stored at its first row; its rows end where the next value begins
     begins = (place < n) & jnp.append(jnp.ones(1, bool), ~B.equal(rows[1:], rows[:-1]))
     boundary = jnp.where(begins | (place >= n), place, count)
     after = jnp.append(jax.lax.cummin(boundary, reverse=True)[1:], jnp.int32(count))
@@ -229,7 +229,7 @@ def _pieces(rows: Array, n: Array, top: Array, margins: Margins) -> tuple[Array,
 
 
 def _packed(first: Array, last: Array, score: Array, alive: Array) -> Array:
-    """``int32[p, 2 W + 2]``, W at least 2: the bits of first and last, the score, and whether there is such a piece."""
+    """``int32[p, 2 W + 2]``, W at least 2: the bits of first and last, the score, and whether the cell is alive."""
     ends = [jnp.pad(end, ((0, 0), (max(2 - end.shape[1], 0), 0))) for end in (first, last)]
     limbs = jax.lax.bitcast_convert_type(jnp.concatenate(ends, axis=1), jnp.int32)
     return jnp.concatenate([limbs, score[:, None], alive.astype(jnp.int32)[:, None]], axis=1)

@@ -1,4 +1,4 @@
-"""Plans for the recursion on common prefixes of random pairs (RecPrefix): shares, trims, margins, records needed."""
+"""Plans for the recursion on common prefixes of random pairs (RecPrefix): splits, trims, margins, records needed."""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from dpjax.core.plans import down, whole
 from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.recprefix import PrefixStep, RecPrefixPlan
 
-_SUMMED = 4096  # factors of a bound that are multiplied one by one
+_SUMMED = 4096  # the most factors of a bound that are multiplied explicitly
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PrefixStepDesign:
       delta: d_c / delta, of the choosing mechanism.
       gap: the trims are t_lo = m_lo - 2 + gap and t_hi = m_hi - 2 + gap for margins (m_lo, m_hi) of this level.
       margin: m; the level below is called with margins (1, m).
-      count: c: records in one prefix class from which the choosing mechanism answers. Only the proof reads it.
+      count: c: records in one prefix class that make the choosing mechanism answer. Used by the proof only.
     """
 
     bits: int
@@ -39,7 +39,7 @@ class PrefixStepDesign:
 
 @dataclass(frozen=True)
 class RecPrefixDesign(S.RecursiveDesign):
-    """See `RecursiveDesign`. Fractions of epsilon with ``base`` sum to 1 exactly, of delta to at most 1.
+    """See `RecursiveDesign`. Fractions of epsilon including ``base`` sum to 1 exactly, those of delta to at most 1.
 
     base: e_base / epsilon, of the exponential mechanism at the bottom, with margins (1, margin above).
     """
@@ -47,7 +47,7 @@ class RecPrefixDesign(S.RecursiveDesign):
     base: float
 
     def plan(self) -> RecPrefixPlan:
-        """The budgets rounded down to float32, the integers as they are."""
+        """Rounds the budgets down to float32; integers are unchanged."""
         steps = [
             PrefixStep(
                 down(step.prefix * self.epsilon), down(step.delta * self.delta), down(step.final * self.epsilon),
@@ -68,22 +68,12 @@ def plan_recprefix(
       bits: of the domain {0..2**bits - 1}, up to 2**20.
       epsilon: in [1e-5, 1e3].
       delta: in (0, 1).
-      beta: in (0, 1). Shares and the split of beta are searched, integers rounded so that ``failure`` <= beta.
+      beta: in (0, 1). The split of the budget and of beta is searched, integers rounded so that ``failure`` <= beta.
       levels: 1 is best for every such domain.
-      slack: instead of beta: each step gets e^{-slack}, and the margin is c/2 + sqrt(c slack) + slack/3, unproved; for
-        searches of the smallest plan that works in practice.
+      slack: instead of beta: each step gets e^{-slack}, and the margin is c/2 + sqrt(c slack) + slack/3, without proof;
+        used to search for the smallest plan that works in practice.
 
-    Proof. A level gets n records and margins (m_lo, m_hi). The middle N = 2 (r + m - 1) records remain, r being what
-    the level below needs with margins (1, 1); its z has a pair of agreement at most z, and m pairs agree on z bits.
-    (1) If every class of records with z common bits had fewer than c members, at least m agreeing pairs would have
-    probability at most ``exp(pairs_tail(m, c, N))``; the number of agreeing pairs falls with z, so this is paid once.
-    (2) So some class has c members, and the choosing mechanism of rate r_c = e_c / 2 answers nothing with probability
-    at most 1 / (1 + e^{r_c (c - gate)}). (3) Its prefix v of z bits is not that of all N records, or all of them share
-    no further bit, so one of v000.., v0111.., v111.. lies between the least and the largest of them: its quality is at
-    least ``gap``, and the two others, if they are no answers, get at most 2 / (2 + e^{e_f gap / 2}). (4) The bottom has
-    r + m - 1 records, r = 2 g - 1; the best quality is g, and bad points get at most
-    size / (size + e^{e_base g / 2}). ``failure`` is the sum.
-
+    Proof: docs/proofs/recprefix.md.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (recursion on prefixes of pairs); asymmetric margins, the
       choice on all records and all constants are our own.
     """
@@ -104,14 +94,14 @@ def plan_recprefix(
 
 
 def pairs_tail(margin: int, count: int, records: int) -> float:
-    """ln of a bound on the probability that m of the N // 2 pairs of a random matching of N records are agreeing.
+    """ln of a bound on the probability that m of the N // 2 pairs of a random matching of N records agree.
 
-    A pair agrees if its records are of one class; every class has at most c - 1 members. The bound is the least over k
-    of prod_{i < k} (c - 2)/2 (N - 2i) / ((N - 1 - 2i) (m - i)).
+    A pair agrees if its records are of one class; every class has at most c - 1 members. The bound is the minimum over
+    k of prod_{i < k} (c - 2)/2 (N - 2i) / ((N - 1 - 2i) (m - i)).
 
-    Proof. k disjoint pairs can be listed in at most prod (N - 2i) (c - 2)/2 ways, as each of the N - 2i records left
-    has at most c - 2 partners; all of them are matched with probability prod 1 / (N - 1 - 2i), or less for odd N. So
-    E[A (A-1) .. (A-k+1)] is at most their product, and A >= m makes that falling factorial at least m .. (m-k+1).
+    Proof. k disjoint pairs can be listed in at most prod (N - 2i) (c - 2)/2 ways, as each of the remaining N - 2i
+    records has at most c - 2 partners; all of them are matched with probability prod 1 / (N - 1 - 2i), or less for odd
+    N. So E[A (A-1) .. (A-k+1)] is at most their product, and A >= m makes that falling factorial at least m .. (m-k+1).
 
     Args:
       margin: m >= 1. count: c >= 1. records: N >= 0.
@@ -122,7 +112,7 @@ def pairs_tail(margin: int, count: int, records: int) -> float:
         return -math.inf
     # Factors are above 1 once m - i < (c - 2)/2.
     most = max(0, min(margin, math.ceil(margin - 0.5 * (count - 2))))
-    if most > _SUMMED:  # any k gives a bound; 1e-6 covers the rounding of the gamma functions
+    if most > _SUMMED:  # every k gives a valid bound; 1e-6 covers the rounding of the gamma functions
         half = 0.5 * records
         pairs = gammaln([half + 1, half - most + 0.5, half - most + 1, half + 0.5, margin + 1, margin - most + 1])
         return min(0.0, 1e-6 + most * math.log(0.5 * (count - 2)) + float(pairs @ [1, 1, -1, -1, -1, 1]))
@@ -133,7 +123,7 @@ def pairs_tail(margin: int, count: int, records: int) -> float:
 
 
 def pairs_margin(count: int, inner: int, failure: float) -> int:
-    """The least m with ``pairs_tail(m, c, 2 (inner + m - 1)) <= ln failure``; inner >= 1 records needed below."""
+    """The smallest m with ``pairs_tail(m, c, 2 (inner + m - 1)) <= ln failure``; inner >= 1 records needed below."""
 
     def enough(margin: int) -> bool:
         return pairs_tail(margin, count, 2 * (inner + margin - 1)) <= math.log(failure)
@@ -166,7 +156,7 @@ def _rounded(
     shares: S.Shares, slacks: list[float], widths: list[int], epsilon: float, delta: float,
     beta: float | None, slack: float | None,
 ) -> RecPrefixDesign:  # fmt: skip
-    """The integers for given shares and slacks."""
+    """The integers for a given split and slacks."""
     levels = len(widths) - 1
     size = widths[-2] + 1
     base_gap = S.least_gap(0.5 * shares[-1] * epsilon, slacks[-1], math.log(size))
@@ -193,7 +183,7 @@ def _rounded(
 
 
 def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
-    """The plan with its records and its failure recomputed, ``count`` being the best one for the proof."""
+    """The plan with its records and failure recomputed; ``count`` is the best value for the proof."""
     need, steps = 2 * plan.base_gap - 1, []
     failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
     for step in reversed(plan.steps):

@@ -1,4 +1,4 @@
-"""Plans for TreeLog by reorder-slice-compute (RSC): a cost in epsilon that does not split over the levels."""
+"""Plans for TreeLog by reorder-slice-compute (RSC), whose cost in epsilon does not depend on the number of levels."""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,9 +14,9 @@ from dpjax.mechanisms.median.treelog import unstable_from
 from dpjax.mechanisms.median.treelog_rsc import RscPlan, RscStep, lengths_of, two_laplace_tail
 
 _PARTS = 4
-"""delta is spent in equal parts on the slices' labels, the slices' mechanisms, the tests and the whole rest."""
+"""delta is split into equal parts: the slices' labels, the slices' mechanisms, the tests, the mechanism on the rest."""
 _LEAST_DELTA = 1e-32
-"""Of one added record: its parts remain normal float32 numbers."""
+"""The smallest delta of one added record: its parts remain normal float32 numbers."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RscStepDesign:
       bits: of a value of this level's list; the level below has values {0..bits}.
       deepest: K >= 4: the slice of deepest records has K + Geom(rate) rows.
       threshold: T = floor(K / 2) - 1 - reserve: the test fails, and the median is a branching node, if
-        gamma + Laplace > T + Laplace. Only the proof reads it; the mechanism has the reserve.
+        gamma + Laplace > T + Laplace. Used by the proof only; the mechanism has the reserve.
       gap: the slices at both ends have t + Geom(rate) rows, t = m - 1 + gap for margin m (1 below the top level).
     """
 
@@ -39,19 +39,19 @@ class RscStepDesign:
 
 @dataclass(frozen=True)
 class RscDesign(S.RecursiveDesign):
-    """See `RecursiveDesign`; epsilons and deltas of the parts are stated under ADD_OR_REMOVE_ONE.
+    """See `RecursiveDesign`; epsilons and deltas of the parts hold under ADD_OR_REMOVE_ONE.
 
     Attributes:
-      rate: e_0, under ADD_OR_REMOVE_ONE: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice goes
-        through one mechanism of weights e^{rate score}.
+      rate: e_0, under ADD_OR_REMOVE_ONE: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice is
+        read by one mechanism of weights e^{rate score}.
       part_delta: of the choosing mechanism on a slice of deepest records.
       slices_delta: of the labels, see ``accounting.slices``; a float32 number, as in the plan.
       test: e_v, of AboveThreshold over all levels: noise Laplace(2 / e_v) once on T and on each gamma.
       test_delta: probability that unstable data pass, over all levels.
-      whole: e_h, of the one mechanism that reads a whole rest, weights e^{whole score}: the choice among branching
-        nodes where a test fails, otherwise the exponential mechanism at the bottom.
+      whole: e_h, of the one mechanism that reads all remaining rows, weights e^{whole score}: the choice among
+        branching nodes if a test fails, otherwise the exponential mechanism at the bottom.
       whole_delta: of that choice.
-      spare: records that all geometric lengths together take beyond their least lengths. Only the proof reads it.
+      spare: the records that all geometric lengths together take beyond their minimum lengths. Used by the proof only.
     """
 
     rate: float
@@ -64,7 +64,7 @@ class RscDesign(S.RecursiveDesign):
     spare: int
 
     def plan(self) -> RscPlan:
-        """The budgets rounded down to float32, the tests' reserve up, the integers as they are."""
+        """Rounds the budgets down to float32 and the tests' reserve up; integers are unchanged."""
         rate = down(self.rate)
         return RscPlan(
             rate, lengths_of(float(rate)), down(self.part_delta), down(self.slices_delta), down(self.test),
@@ -82,27 +82,28 @@ def plan_rsc(
 
     Args:
       bits: of the domain {0..2**bits - 1}, up to 2**20.
-      epsilon: in [1e-5, 1e3], under REPLACE_ONE: half of it is spent when a record is added. Less is spent of a large
-        one, so that delta / (1 + e^{epsilon/2}) does not vanish, and one with slices too long for int32 is refused.
+      epsilon: in [1e-5, 1e3], under REPLACE_ONE: half of it is spent when a record is added. Large epsilons are not
+        used up, so that delta / (1 + e^{epsilon/2}) does not vanish; InputError if slices would be too long for int32.
       delta: in (0, 1), likewise; delta / (1 + e^{epsilon/2}) is spent when a record is added.
       beta: in (0, 1).
       levels: 1 or more.
-      slack: instead of beta: the slack of each step, for searches of the smallest plan that works in practice.
+      slack: instead of beta: the slack of each step, to search for the smallest plan that works in practice.
 
-    Proof of privacy, when a record is added. Three slices a level, each read by one mechanism at ``rate`` (the two ends
-    by one together, charged to both): ``accounting.slices`` with tau = 3 levels. gamma is monotone with sensitivity 1
-    on the rests, which keep differing by at most one record: AboveThreshold at ``test``. The order by depth preserves
-    adjacency beyond its first K rows where 2 gamma <= K - 4; unstable data, gamma >= floor(K / 2) - 1, pass a level's
-    test with probability at most test_delta / levels, being at least Y above T, (1 + Y/(2 u)) e^{-Y/u} / 2 of it,
-    u = 2 / e_v. One mechanism reads a whole rest, at ``whole``.
+    Proof of privacy, when a record is added. Each level has three slices, each read by one mechanism at ``rate`` (the
+    two ends by one together, charged to both): ``accounting.slices`` with tau = 3 levels. gamma is monotone with
+    sensitivity 1 on the remaining rows, which always differ by at most one record: AboveThreshold at ``test``. The
+    order by depth preserves adjacency beyond its first K rows if 2 gamma <= K - 4; unstable data,
+    gamma >= floor(K / 2) - 1, pass a level's test with probability at most test_delta / levels: gamma is at least Y
+    above T, which passes with probability (1 + Y/(2 u)) e^{-Y/u} / 2, u = 2 / e_v. One mechanism reads all remaining
+    rows, at ``whole``.
     Proof of utility: as for ``plan_treelog``, with three differences: Geom lengths take at most ``spare`` records but
-    for a negative binomial tail; scores count with weight e^{rate} instead of e^{rate / 2}; and the levels' failures
-    are summed, the threshold's noise being common to them.
+    for a negative binomial tail; scores have weight e^{rate} instead of e^{rate / 2}; and the levels' failures
+    are summed, since the levels share the threshold's noise.
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; reconstruction and constants our own.
     """
     widths = S.level_bits(bits, epsilon, delta, beta, slack, levels)
-    # Rounding of the sums must not reach the budget.
+    # Leaves room for the rounding of the sums.
     half = min(0.5 * epsilon, max(1.0, math.log(delta / _LEAST_DELTA)))
     added = half * (1 - 1e-9), delta / (1 + math.exp(half)) * (1 - 1e-9)
     labels = float(down(added[1] / _PARTS))
@@ -125,7 +126,7 @@ def plan_rsc(
 
 
 def _budgeted(shares, added, rate, widths, epsilon, delta, beta, slack) -> RscDesign:
-    """A plan with its budgets, and integers still to be chosen."""
+    """A plan with its budgets, without its integers."""
     levels = len(widths) - 1
     share = added[1] / _PARTS
     touched = 1 - (1 + math.exp(rate)) * math.exp(rate) * math.expm1(-3 * levels * math.log1p(math.exp(-rate)))
@@ -156,7 +157,7 @@ def _settle(plan: RscDesign, failures, round_up, sharpness):
 
 
 def _proved(plan: RscDesign) -> RscDesign:
-    """The plan with its thresholds, records and failure recomputed from what it stores."""
+    """The plan with its thresholds, records and failure recomputed from its fields."""
     failure = S.chosen(math.log(plan.base_size) - plan.whole * plan.base_gap)
     failure += float(betainc(plan.spare + 1, 3 * plan.levels, math.exp(-plan.rate)))  # P[the lengths' sum > spare]
     records, steps = 2 * plan.base_gap - 1 + plan.spare, []
@@ -175,13 +176,13 @@ def _proved(plan: RscDesign) -> RscDesign:
 
 
 def _margin(plan: RscDesign) -> float:
-    """Y: what unstable data are above the threshold."""
+    """Y: the distance of unstable data above the threshold."""
     return 2 / plan.test * _quantile(plan.test_delta / plan.levels)
 
 
 @lru_cache(maxsize=1024)
 def _quantile(tail: float) -> float:
-    """The least y >= 0 with two_laplace_tail(y) <= tail, rounded up."""
+    """The smallest y >= 0 with two_laplace_tail(y) <= tail, rounded up."""
     if tail >= 0.5:
         return 0.0
     low, high = 0.0, 800.0
@@ -192,7 +193,7 @@ def _quantile(tail: float) -> float:
 
 
 def _least_threshold(plan: RscDesign, allowed: float) -> float:
-    """The least T, over gammas on a grid, with P[test fails] P[no answer] <= allowed."""
+    """The smallest T, over gammas on a grid, with P[test fails] P[abstain] <= allowed."""
     share = np.clip(allowed / S.MISSED, 1e-30, 1.0)
     tail = np.interp(np.log(share), _LOG_TAILS, _TAIL_POINTS)
     tail = np.where(share >= 1, -np.inf, tail)

@@ -1,4 +1,4 @@
-"""What the planners of private medians share: tails of single steps, and one deterministic search for budget shares."""
+"""Shared by the planners of private medians: tail bounds of single steps, and a deterministic search for splits."""
 
 import math
 from abc import ABC, abstractmethod
@@ -13,12 +13,12 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 
 GRID = 2**16
-"""Shares are multiples of 1 / GRID: exact in float32, and they sum to 1 exactly."""
+"""Fractions are multiples of 1 / GRID: exact in float32, with sum exactly 1."""
 
 SCORES = np.linspace(-12.0, 40.0, 209)
-"""Of gamma above the gate of the choice among branching nodes, times its rate: a grid."""
+"""A grid of (gamma - gate of the choice among branching nodes) times the rate of that choice."""
 MISSED = 1 / (1 + np.exp(SCORES))
-"""The probability that the choice answers nothing there."""
+"""The probability that the choice abstains there."""
 
 Shares = tuple[float, ...]
 
@@ -26,10 +26,10 @@ Shares = tuple[float, ...]
 def level_bits(
     bits: int, epsilon: float, delta: float, beta: float | None, slack: float | None, levels: int
 ) -> list[int]:
-    """Bits of the domain and of each recursion's values below it, for a planner's arguments, which are checked."""
+    """Bits of the domain and of each recursion's values; checks a planner's arguments."""
     checks.integer("bits", bits, 1, 2**20)
     checks.integer("levels", levels, 1, 4)
-    if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:  # where the planners are tested
+    if not 1e-5 <= checks.epsilon(epsilon) <= 1e3:  # the range in which the planners are tested
         raise InputError("epsilon", "a number in [1e-5, 1e3]", repr(epsilon), "plan within this range")
     checks.delta(delta, positive_for="a recursive median")
     check_goal(beta, slack)
@@ -41,17 +41,17 @@ def level_bits(
 
 @dataclass(frozen=True)
 class MedianDesign(ABC):
-    """What a planner finds: the numbers of a proof, and the plan that runs.
+    """The result of a planner: the numbers of a proof, and the plan that runs.
 
     Attributes:
       bits: of an element of the domain.
       epsilon, delta: the budget.
-      beta: the failure probability that was asked for, or None.
+      beta: the requested failure probability, or None.
       slack: the slack of an empirical plan, or None.
-      interior: records from which an interior point is proved (by the plan's formulas, for an empirical plan).
+      interior: records for which an interior point is proved (by the plan's formulas, for an empirical plan).
       failure: the proved bound on the probability of failure with at least that many records, at most 1; rounding of
-        the plan moves it by 1e-5 of it.
-      spends: what the plan spends whatever its budget.
+        the plan changes it by a relative 1e-5.
+      spends: what the plan satisfies at every budget.
     """
 
     bits: int
@@ -74,12 +74,12 @@ class MedianDesign(ABC):
 
 @dataclass(frozen=True)
 class RecursiveDesign(MedianDesign):
-    """What designs of several steps have in common.
+    """Base class of designs with several steps.
 
     Attributes:
       steps: outermost level first.
       base_size: the bottom's domain is {0..base_size - 1}.
-      base_gap: least quality of the bottom's best point. Only the proof reads it.
+      base_gap: the smallest quality of the bottom's best point. Used by the proof only.
     """
 
     steps: tuple[Any, ...]
@@ -89,7 +89,7 @@ class RecursiveDesign(MedianDesign):
 
     @property
     def levels(self) -> int:
-        """Recursions before the exponential base case."""
+        """The number of recursions before the exponential base case."""
         return len(self.steps)
 
 
@@ -107,15 +107,15 @@ def check_goal(beta: float | None, slack: float | None) -> None:
 
 
 def rank_margin(records: int, alpha: float) -> int:
-    """ceil((1/2 - alpha) n), at least 1: the rank on either side that an alpha-median of n >= 0 records needs."""
+    """ceil((1/2 - alpha) n), at least 1: the rank on both sides that an alpha-median of n >= 0 records needs."""
     return max(1, math.ceil((0.5 - alpha) * records - 1e-9))
 
 
 def records_for_median(interior: int, alpha: float | None) -> int:
-    """The least n, at most ceil(interior / (2 alpha)) up to rounding, from which an alpha-median is proved.
+    """The smallest n, at most ceil(interior / (2 alpha)) up to rounding, for which an alpha-median is proved.
 
-    With margin m = rank_margin(n, alpha) on both sides, m - 1 more records are trimmed at either end than for an
-    interior point, so n - 2 (m - 1) >= interior is enough; m - 1 < (1/2 - alpha) n, so n = interior / (2 alpha) is.
+    With margin m = rank_margin(n, alpha) on both sides, m - 1 more records are trimmed at each end than for an
+    interior point, so n - 2 (m - 1) >= interior suffices; as m - 1 < (1/2 - alpha) n, so does n = interior / (2 alpha).
     The condition then holds for every larger n too.
 
     Args:
@@ -135,27 +135,27 @@ def gate(rate: float, delta: float) -> float:
 
 
 def slack_of(failure: float) -> float:
-    """ln(1 / failure - 1): one alternative of weight e^{-slack} against 1 is chosen with this probability."""
+    """ln(1 / failure - 1): an alternative of weight e^{-slack} against 1 is chosen with probability ``failure``."""
     return math.log1p(-failure) - math.log(failure)
 
 
 def chosen(exponent: float) -> float:
-    """e^x / (1 + e^x): the most that alternatives of weight e^x against 1 get together."""
+    """e^x / (1 + e^x): the largest total probability of alternatives of weight e^x against 1."""
     return 1 / (1 + math.exp(-exponent)) if exponent > -700 else math.exp(exponent)
 
 
 def failures(shares: Shares, beta: float | None, slack: float | None, steps: int) -> list[float]:
-    """What each step may fail with: its share of beta, or what the slack of an empirical plan says."""
+    """The failure probability of each step: its fraction of beta, or that of an empirical plan's slack."""
     return [chosen(-(slack or 0.0))] * steps if beta is None else [share * beta for share in shares]
 
 
 def least_gap(rate: float, slack: float, log_others: float = 0.0) -> int:
-    """The least whole gap >= 1 at which e^{log_others} others of weight e^{-rate gap} have weight e^{-slack}."""
+    """The smallest integer gap >= 1 at which e^{log_others} others of weight e^{-rate gap} have weight e^{-slack}."""
     return max(1, math.ceil((slack + log_others) / rate))
 
 
 def weights(top: float) -> tuple[np.ndarray, np.ndarray]:
-    """Light weights 0, 1, .. beyond ``top``, in at most about 4096 blocks: the least and the largest of each block."""
+    """Light weights 0, 1, .. beyond ``top``, in at most about 4096 blocks: the smallest and largest of each block."""
     length = max(1, math.ceil(top / 4096))
     least = np.arange(0, math.ceil(top) + length, length, dtype=np.float64)
     return least, least + (length - 1)
@@ -164,14 +164,14 @@ def weights(top: float) -> tuple[np.ndarray, np.ndarray]:
 def spread(
     groups: Sequence[int], cost: Callable[[list[Shares], float], float], sharpness: Sequence[float] = (math.inf,)
 ) -> list[Shares]:
-    """Shares > 0 of several budgets, each summing to 1, near the least ``cost``: a compass search.
+    """Fractions > 0 of several budgets, each summing to 1, close to the minimum of ``cost``: a compass search.
 
-    Steps are taken on the logarithms of the weights, where sums of a_i / share_i are well conditioned, from equal
-    shares; gains below 1e-9 are ignored, so that the last bits of a machine's logarithm do not matter.
+    Steps are taken on the logarithms of the weights, in which sums of a_i / fraction_i are well conditioned, from equal
+    fractions; improvements below 1e-9 are ignored, so that the last bits of a machine's logarithm have no effect.
 
     Args:
-      groups: how many shares each budget has.
-      cost: of a list with one tuple of shares for each budget, and of the sharpness of its maxima (see ``soft_max``).
+      groups: the number of parts of each budget.
+      cost: of a list with one tuple of fractions per budget, and of the sharpness of its maxima (see ``soft_max``).
       sharpness: stages of the search: a compass search stalls at the kinks of a true maximum.
     """
     weights = [[0.0] * size for size in groups]
@@ -194,7 +194,7 @@ def spread(
 
 
 def soft_max(values: Sequence[float], sharpness: float) -> float:
-    """The p-norm of positive numbers, p the sharpness: above their maximum, and smooth; the maximum for infinity."""
+    """The p-norm of positive numbers, p the sharpness: smooth and above their maximum; the maximum for infinity."""
     top = max(values)
     if math.isinf(sharpness):
         return top
@@ -202,12 +202,12 @@ def soft_max(values: Sequence[float], sharpness: float) -> float:
 
 
 def fitted(plan: Any, proved: Callable[[Any], Any], least: dict[str, int]) -> Any:
-    """The plan with integers raised until its failure is at most beta, then lowered as long as it stays so.
+    """The plan with integers increased until its failure is at most beta, then decreased while it stays so.
 
     Args:
       plan: a frozen plan with ``beta``, ``failure``, ``interior``, ``base_gap`` and ``steps``.
       proved: recomputes failure and interior from the integers; failure must fall below beta as they grow.
-      least: the integers of a step, and the least value of each.
+      least: the integers of a step, and the smallest value of each.
     """
     while plan.failure > plan.beta:
         larger = map(proved, _nearby(plan, least, (1, 2)))
@@ -222,7 +222,7 @@ def fitted(plan: Any, proved: Callable[[Any], Any], least: dict[str, int]) -> An
 
 
 def _nearby(plan: Any, least: dict[str, int], moves: Sequence[int]) -> Iterator[Any]:
-    """Plans with one integer moved, by units of 1/512 of it where it is large."""
+    """Plans with one integer changed; large integers in units of 1/512 of their size."""
     for move in moves:
         if (base := _moved(plan.base_gap, move)) >= 1:
             yield replace(plan, base_gap=base)
@@ -238,7 +238,7 @@ def _moved(value: int, move: int) -> int:
 
 
 def on_grid(shares: Shares) -> Shares:
-    """The shares as multiples of 1 / GRID that sum to 1 exactly; the largest one takes the remainder."""
+    """The fractions as multiples of 1 / GRID that sum to exactly 1; the largest one takes the remainder."""
     whole = [max(1, round(share * GRID)) for share in shares]
     whole[whole.index(max(whole))] += GRID - sum(whole)
     return tuple(count / GRID for count in whole)

@@ -1,4 +1,4 @@
-"""Plans for the recursion on depths along the heavy path (TreeLog): shares, the stability test, records needed."""
+"""Plans for the recursion on depths along the heavy path (TreeLog): splits, the stability test, records needed."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ class TreeStepDesign:
     Attributes:
       bits: of a value of this level's list; the level below has values {0..bits}.
       test: e_t / epsilon, of the stability test on the light weight gamma, noise Laplace(1 / e_t).
-      split: e_s / epsilon, of the choice among branching nodes if the test fails: all that is left of the level.
+      split: e_s / epsilon, of the choice among branching nodes if the test fails: all that is left for the level.
       prefix: e_p / epsilon, of the choosing mechanism among prefixes of the deepest records.
       final: e_f / epsilon, of the exponential mechanism among three points.
-      test_delta, split_delta, prefix_delta: likewise, of delta.
-      deepest: K >= 4, the number of deepest records that are not handed down.
+      test_delta, split_delta, prefix_delta: the same for delta.
+      deepest: K >= 4, the number of deepest records, which the recursion does not receive.
       gap: the trim is t = m - 2 + gap for margin m (1 below the top level) on both sides.
     """
 
@@ -42,14 +42,14 @@ class TreeStepDesign:
 class TreeLogDesign(S.RecursiveDesign):
     """See `RecursiveDesign`.
 
-    Of all steps ``test + prefix + final`` with ``base`` sum to 1, and so do ``test_delta + prefix_delta``, exactly.
+    Over all steps, ``test + prefix + final`` with ``base`` sum to exactly 1, and so do ``test_delta + prefix_delta``.
     base: e_base / epsilon, of the exponential mechanism at the bottom.
     """
 
     base: float
 
     def plan(self) -> TreeLogPlan:
-        """The budgets rounded down to float32, the tests' reserves up, the integers as they are."""
+        """Rounds the budgets down to float32 and the tests' reserves up; integers are unchanged."""
         epsilon, delta = self.epsilon, self.delta
         steps = [
             TreeStep(
@@ -63,17 +63,17 @@ class TreeLogDesign(S.RecursiveDesign):
 
 
 def reserve(test_delta: float) -> float:
-    """max(0, ln(1 / (2 d_t))): so far below the least unstable weight the threshold lies, in units of the noise."""
+    """max(0, ln(1 / (2 d_t))): distance of the threshold below the smallest unstable weight, in scales of the noise."""
     return max(0.0, -math.log(2 * test_delta))
 
 
 def stability_threshold(deepest: int, test_epsilon: float, test_delta: float) -> float:
     """T = floor(K / 2) - 1 - max(0, ln(1 / (2 d_t))) / e_t: the test passes if gamma + Laplace(1 / e_t) <= T.
 
-    Proof that unstable data pass with probability at most d_t. Data are stable if 2 gamma <= K - 4; gamma is a whole
-    number, so otherwise gamma >= floor(K / 2) - 1, and to pass the noise must be at most
+    Proof that unstable data pass with probability at most d_t. Data are stable if 2 gamma <= K - 4; gamma is an
+    integer, so otherwise gamma >= floor(K / 2) - 1, and the test passes only if the noise is at most
     T - gamma <= -max(0, ln(1 / (2 d_t))) / e_t, which has probability at most min(d_t, 1/2). Holds for every budget,
-    also where T < 0.
+    including T < 0.
     """
     return unstable_from(deepest) - reserve(test_delta) / test_epsilon
 
@@ -86,16 +86,16 @@ def plan_treelog(
 
     Args:
       bits, epsilon, delta, beta, levels: see `plan_recprefix`.
-      slack: instead of beta: the slack of each step, for searches of the smallest plan that works in practice.
+      slack: instead of beta: the slack of each step, to search for the smallest plan that works in practice.
 
     Proof of privacy: per level e_t + max(e_s, e_p + e_f + below), and the same for delta with max(d_s, d_p + below);
     e_s and d_s are all that the other branch spends. Proof of utility. Let gamma be the light weight of the list.
     (1) The test fails with probability P(gamma) = P[Laplace(1 / e_t) > T - gamma]; then the choice among branching
-    nodes answers nothing with probability at most Q(gamma) = 1 / (1 + e^{e_s (gamma - gate_s) / 2}). (2) If it passes,
+    nodes abstains with probability at most Q(gamma) = 1 / (1 + e^{e_s (gamma - gate_s) / 2}). (2) If it passes,
     the deepest K records share the prefix of the length y that the level below returns, unless that fails; the choosing
-    mechanism answers nothing with probability at most 1 / (1 + e^{e_p (K - gate_p) / 2}); one of three points lies
-    between the least and largest of the list and its quality exceeds that of no answer by ``gap``. So failure is at
-    most the largest P(gamma) Q(gamma) + (1 - P(gamma)) (below + prefix + final) over whole gamma >= 0.
+    mechanism abstains with probability at most 1 / (1 + e^{e_p (K - gate_p) / 2}); one of three points lies
+    between the smallest and largest of the list and its quality exceeds that of wrong points by ``gap``. So failure is
+    at most the largest P(gamma) Q(gamma) + (1 - P(gamma)) (below + prefix + final) over integers gamma >= 0.
     (3) The bottom has 2 g - 1 records, a point of quality g, and fails with at most size / (size + e^{e_base g / 2}).
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); Kaplan, Ligett, Mansour,
@@ -123,7 +123,7 @@ def plan_treelog(
 
 
 def _steps(shares: S.Shares, deltas: S.Shares, widths: list[int], deepest: int, gap: int) -> tuple[tuple, float]:
-    """The steps with given shares, integers still to be chosen."""
+    """The steps for a given split, without their integers."""
     steps: list[TreeStepDesign] = []
     for level in range(len(widths) - 1):
         test, prefix, final = shares[3 * level : 3 * level + 3]
@@ -159,7 +159,7 @@ def _settle(steps, base, failures, epsilon, delta, round_up, sharpness):
 
 
 def _least_threshold(step: TreeStepDesign, passed: float, allowed: float, epsilon: float, delta: float) -> float:
-    """The least T, over gammas on a grid, with P Q + (1 - P) passed <= allowed."""
+    """The smallest T, over gammas on a grid, with P Q + (1 - P) passed <= allowed."""
     rate, scale = 0.5 * step.split * epsilon, 1 / (step.test * epsilon)
     null = S.gate(rate, step.split_delta * delta)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -169,7 +169,7 @@ def _least_threshold(step: TreeStepDesign, passed: float, allowed: float, epsilo
 
 
 def _proved(plan: TreeLogDesign) -> TreeLogDesign:
-    """The plan with its records and its failure recomputed from what it stores."""
+    """The plan with its records and failure recomputed from its fields."""
     records = 2 * plan.base_gap - 1
     failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
     for step in reversed(plan.steps):
@@ -178,16 +178,16 @@ def _proved(plan: TreeLogDesign) -> TreeLogDesign:
         failure += S.chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
         failure = _either_branch(step, min(1.0, failure), plan.epsilon, plan.delta)
         if stability_threshold(step.deepest, step.test * plan.epsilon, step.test_delta * plan.delta) < 0:
-            failure = 1.0  # a test that hardly ever passes: refused for its shape, 0 <= T
+            failure = 1.0  # a test that hardly ever passes: rejected, T must be >= 0
         records += step.deepest + 2 * (step.gap - 1)
     return replace(plan, interior=records, failure=failure)
 
 
 def _either_branch(step: TreeStepDesign, passed: float, epsilon: float, delta: float) -> float:
-    """The largest P Q + (1 - P) passed = passed + P (Q - passed) over whole light weights, or a bound on it.
+    """The largest P Q + (1 - P) passed = passed + P (Q - passed) over integer light weights, or a bound on it.
 
     P grows and Q falls with the weight: in a block, P is taken at its end and Q at its beginning. Beyond the last block
-    Q is below e^{-45}, and Q - passed counts as 0.
+    Q is below e^{-45}, and Q - passed is taken as 0.
     """
     rate, test = 0.5 * step.split * epsilon, step.test * epsilon
     null = S.gate(rate, step.split_delta * delta)

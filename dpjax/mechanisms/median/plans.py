@@ -1,8 +1,8 @@
 """Planners of private medians: how many records a method needs, and every number that its jitted form reads.
 
-A design is found on the host from public numbers only: (bits, epsilon, delta, beta). It is equal by value, the same in
-every process, and carries the numbers of its proof; ``design.plan()`` is the pytree that runs and that the guarantee
-adds up.
+A design depends on public numbers only, (bits, epsilon, delta, beta), and is computed on the host. It is equal by
+value, the same in every process, and carries the numbers of its proof; ``design.plan()`` is the pytree that runs and
+that the guarantee adds up.
 """
 
 import math
@@ -24,7 +24,7 @@ METHODS = ("exponential", "recprefix", "treelog")
 
 @dataclass(frozen=True)
 class ExponentialDesign(MedianDesign):
-    """The exponential median needs no numbers beside epsilon; the design says how many records it needs.
+    """The design of the exponential median, which needs no numbers besides epsilon: the number of records.
 
     size: the domain is {0..size - 1}, or None for all 2**bits values.
     """
@@ -33,7 +33,7 @@ class ExponentialDesign(MedianDesign):
     spends: ClassVar[Spends] = "bounded range"
 
     def plan(self) -> ExponentialPlan:
-        """epsilon rounded down to float32."""
+        """epsilon, rounded down to float32."""
         return ExponentialPlan(down(self.epsilon), self.bits, self.size)
 
 
@@ -43,7 +43,7 @@ def plan_exponential(
 ) -> ExponentialDesign:
     """n = ceil((4 / epsilon) ln(|X| / beta)) records for an interior point, n / (2 alpha) for an alpha-median.
 
-    Proof. The best of the n + 1 or fewer ranks has quality ceil(n / 2), no answer has at most margin - 1 for margins
+    Proof. The best of the at most n + 1 ranks has quality ceil(n / 2), a wrong answer at most margin - 1 for margins
     ceil((1/2 - alpha) n); together the |X| values get at most |X| e^{-epsilon alpha n / 2}, alpha = 1/2 for an interior
     point.
 
@@ -71,9 +71,9 @@ def plan_exponential(
 def plan_auto(bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
     """The design that needs the fewest records for beta: exponential, RecPrefix or TreeLog; at delta 0 exponential.
 
-    One level of recursion; two are worse up to the largest domain. The choice is the same for every alpha: each needs
-    interior / (2 alpha) records for an alpha-median. At epsilon = 1, delta = 1e-6 and beta = 0.1 the exponential median
-    is best up to 2**128, RecPrefix up to about 2**600.
+    One level of recursion; two are worse up to the largest domain. The choice does not depend on alpha: each design
+    needs interior / (2 alpha) records for an alpha-median. At epsilon = 1, delta = 1e-6, beta = 0.1 the exponential
+    median is best up to 2**128, RecPrefix up to about 2**600.
 
     Args:
       bits: in [1, 2**20]. epsilon: in [1e-5, 1e3]. delta: in [0, 1). beta: in (0, 1).

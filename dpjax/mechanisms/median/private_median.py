@@ -1,4 +1,4 @@
-"""A private median by any of the methods: what a plan says."""
+"""A private median by the method that its plan selects."""
 
 from fractions import Fraction
 from typing import Protocol
@@ -15,21 +15,21 @@ from dpjax.mechanisms.median.exponential import Margins
 
 
 class MedianPlan(Protocol):
-    """The numbers of a median as leaves, what shapes its program as static fields: made by `core.plans.plan_type`.
+    """The numbers of a median as leaves and its structure as static fields: made by `core.plans.plan_type`.
 
-    A new median is one file with a class like this one; `plans.MedianDesign` is what its planner returns.
+    A new median is one file with such a class; its planner returns a `plans.MedianDesign`.
     """
 
     @property
     def bits(self) -> int:
-        """Of an element of the domain."""
+        """Bits of an element of the domain."""
 
     @property
     def spends(self) -> Spends:
-        """What it spends whatever its budget."""
+        """What the median satisfies at every budget."""
 
     def run(self, key: Array, x: Array, mask: Array, margins: Margins = (1, 1)) -> MedianAnswer:
-        """An element with margins[0] rows at or below it and margins[1] at or above it, or no answer; traced."""
+        """An element with margins[0] rows at or below it and margins[1] at or above it, or abstain; traced."""
 
     def guarantee(self, what: str = "private median") -> Guarantee:
         """What the leaves spend, REPLACE_ONE, on the host."""
@@ -41,12 +41,12 @@ def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha
     Args:
       key: consumed.
       x: ``uint32[capacity, W]``, rows in any order, W limbs of plan.bits bits. mask: ``bool[capacity]``.
-      plan: ``plan_for(method, ...).plan()``; its leaves may be traced, so that a sweep over budgets compiles nothing.
+      plan: ``plan_for(method, ...).plan()``; its leaves may be traced, so that a sweep over budgets does not recompile.
       alpha: static, in (0, 1/2); None for an interior point.
 
     Privacy: `median_guarantee` (plan), REPLACE_ONE, for every database and every n.
-    Utility: fails with probability at most the design's ``failure`` from its ``required(alpha)`` rows on.
-    Reference: Yan 2025, Definition of the alpha-median; the methods have their own.
+    Utility: fails with probability at most the design's ``failure`` for ``required(alpha)`` or more rows.
+    Reference: Yan 2025, definition of the alpha-median; see the methods for theirs.
     """
     if not hasattr(plan, "run"):
         raise InputError(
@@ -58,7 +58,7 @@ def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha
 def median_margins(n: Array, alpha: float | None) -> Margins:
     """ceil((1/2 - alpha) n), at least 1, on both sides, ``int32[]``; (1, 1) for None.
 
-    1/2 - alpha is read as the nearest fraction with a denominator of at most 1000.
+    1/2 - alpha is replaced by the nearest fraction with a denominator of at most 1000.
     """
     if alpha is None:
         return 1, 1
@@ -71,5 +71,5 @@ def median_margins(n: Array, alpha: float | None) -> Margins:
 
 
 def median_guarantee(plan: MedianPlan, what: str = "private median") -> Guarantee:
-    """What `private_median` spends, REPLACE_ONE, on the host: the plan's own leaves, added up."""
+    """What `private_median` spends, REPLACE_ONE, on the host: the sum over the plan's leaves."""
     return plan.guarantee(what)

@@ -1,4 +1,4 @@
-"""RecPrefix: random pairs of rows go down as lengths of common prefixes, a prefix of the answer's length comes back."""
+"""RecPrefix: recursion on the common-prefix lengths of random pairs of rows; the result is the length of a prefix."""
 
 from dataclasses import field
 from typing import ClassVar
@@ -24,7 +24,7 @@ _SOURCE = "Bun, Nissim, Stemmer and Vadhan 2015, Section 4; constants derived"
 
 @plan_type
 class PrefixStep:
-    """One level of the recursion: random pairs of its list go down as lengths of their common prefixes.
+    """One level of the recursion, on the lengths of the common prefixes of random pairs of the list.
 
     prefix, delta: of the choosing mechanism among prefixes. final: epsilon of the exponential mechanism among three
       points. gap, margin: ``int32[]``, see `plan_recprefix.PrefixStepDesign`; privacy does not depend on them.
@@ -41,7 +41,7 @@ class PrefixStep:
 
 @plan_type
 class RecPrefixPlan:
-    """What `recprefix` runs with.
+    """The arguments of `recprefix`.
 
     steps: outermost level first. base: epsilon of the exponential median at the bottom, over {0..base_size - 1}.
     bits: of the domain.
@@ -72,7 +72,7 @@ def recprefix(key: Array, x: Array, mask: Array, plan: RecPrefixPlan, margins: M
       margins: ``int32[]`` or integers >= 1, public; they may depend on n.
 
     Privacy: `recprefix_guarantee`, REPLACE_ONE, for every database and every n: basic composition over the levels.
-      Trimmed lists of neighbours differ by one replacement; a uniformly random matching depends on the set of rows
+      Trimmed lists of neighbors differ by one replacement; a uniformly random matching depends on the set of rows
       only, so the matchings can be coupled to differ in one pair.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).
@@ -106,7 +106,7 @@ def _level(key: Array, x: Array, mask: Array, plan: RecPrefixPlan, level: int, m
 
 
 def _common_prefixes(key: Array, rows: Array, n: Array, bits: int) -> tuple[Array, Array]:
-    """How many leading bits the pairs of a random matching share, ``uint32[pairs, 1]``, and which pairs are real."""
+    """The number of leading bits that pairs of a random matching share, ``uint32[pairs, 1]``, and which are real."""
     capacity = rows.shape[0]
     order = Matching(n, capacity).sample(key)
     pairs = capacity // 2

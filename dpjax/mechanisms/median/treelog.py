@@ -1,4 +1,4 @@
-"""TreeLog: where many rows leave the heavy path together, their branching; else a prefix of the heavy path itself."""
+"""TreeLog: a branching node if many rows leave the heavy path together, else a prefix of the heavy path."""
 
 import math
 from dataclasses import field
@@ -30,7 +30,7 @@ class TreeStep:
     """One level of the recursion. Budgets are epsilons and deltas of the steps.
 
     test: rate of the stability test on the light weight gamma, noise Laplace(1 / test).
-    reserve: how far below the least unstable weight the test's threshold lies, in units of the noise.
+    reserve: distance of the test's threshold below the smallest unstable weight, in scales of the noise.
     split, split_delta: of the choice among branching nodes if the test fails.
     prefix, prefix_delta: of the choosing mechanism among prefixes of the deepest records.
     final: of the exponential mechanism among three points.
@@ -52,7 +52,7 @@ class TreeStep:
 
 @plan_type
 class TreeLogPlan:
-    """What `treelog` runs with.
+    """The arguments of `treelog`.
 
     steps: outermost level first. base: epsilon of the exponential median at the bottom, over {0..base_size - 1}.
     bits: of the domain.
@@ -83,9 +83,9 @@ def treelog(key: Array, x: Array, mask: Array, plan: TreeLogPlan, margins: Margi
       margins: ``int32[]`` or integers >= 1, public. Under ADD_OR_REMOVE_ONE they must not depend on n.
 
     Privacy: `treelog_guarantee`, REPLACE_ONE and, with constant margins, ADD_OR_REMOVE_ONE, for every database. A level
-      publishes whether its stability test passed. Unless it did so wrongly (see `stability_test`), the deepest rows and
-      the rest's depths of neighbours differ by one row (see `trie.embed`); if it failed, only the choice among
-      branching nodes looks at the data.
+      publishes whether its stability test passed. If it passed correctly (see `stability_test`), the deepest rows and
+      the depths of the rest differ by one row between neighbors (see `trie.embed`); if it failed, only the choice among
+      branching nodes reads the data.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); the stability test, its
@@ -140,12 +140,12 @@ def stability_test(gamma: Array, step: TreeStep) -> Categorical:
 
 
 def unstable_from(deepest: Number) -> Number:
-    """floor(K / 2) - 1, the least light weight gamma with 2 gamma > K - 4."""
+    """floor(K / 2) - 1, the smallest light weight gamma with 2 gamma > K - 4."""
     return deepest // 2 - 1
 
 
 def passes_unstable(reserve: float) -> float:
-    """P[Laplace(1) <= -reserve], with which data of the least unstable weight pass."""
+    """P[Laplace(1) <= -reserve]: the probability that data of the smallest unstable weight pass."""
     return 0.5 * math.exp(-reserve) if reserve >= 0 else 1 - 0.5 * math.exp(reserve)
 
 

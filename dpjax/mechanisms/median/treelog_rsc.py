@@ -1,4 +1,4 @@
-"""TreeLog by reorder-slice-compute: its cost in epsilon does not grow with the levels, only with ln(1 / delta)."""
+"""TreeLog by reorder-slice-compute: its cost in epsilon grows with ln(1 / delta), not with the number of levels."""
 
 from dataclasses import field
 from typing import ClassVar
@@ -27,8 +27,8 @@ from dpjax.mechanisms.median.treelog import unstable_from
 from dpjax.mechanisms.slicing import cut_slice
 
 LEAST_RATE = 45 / 2.0**30
-"""The least rate whose geometric lengths fit in int32."""
-_DIGITS = 31  # of a geometric length, whatever its rate: digits that never occur have threshold 0
+"""The smallest rate whose geometric lengths fit in int32."""
+_DIGITS = 31  # of a geometric length, for every rate: digits that never occur have threshold 0
 _ONE_MORE: dict = {"monotonic": True, "neighboring": Neighboring.ADD_OR_REMOVE_ONE}
 
 
@@ -46,18 +46,18 @@ class RscStep:
 
 @plan_type
 class RscPlan:
-    """What `treelog_rsc` runs with. Budgets are stated under ADD_OR_REMOVE_ONE.
+    """The arguments of `treelog_rsc`. Budgets hold under ADD_OR_REMOVE_ONE.
 
     Attributes:
       rate: e_0: slice lengths are m + Geom, P[Geom >= k] = e^{-rate k}, and each slice is read by one mechanism of
         weights e^{rate score}.
       lengths: the table of these lengths, ``uint32[31, 2]`` and ``uint32[2]``, from `lengths_of` (rate).
       part_delta: of the choosing mechanism on a slice of deepest records.
-      slack: the delta of the slices' labels, see ``accounting.slices``. Only the guarantee reads it.
+      slack: the delta of the slices' labels, see ``accounting.slices``. Used by the guarantee only.
       test: epsilon of AboveThreshold over all levels.
-      reserve: how far below the least unstable weight the threshold lies, in units of the noise, 2 / test.
-      whole, whole_delta: of the one mechanism that reads a whole rest: the choice among branching nodes where a test
-        fails, otherwise the exponential mechanism at the bottom, which takes no delta.
+      reserve: distance of the threshold below the smallest unstable weight, in scales of the noise, 2 / test.
+      whole, whole_delta: of the one mechanism that reads all remaining rows: the choice among branching nodes if a test
+        fails, otherwise the exponential mechanism at the bottom, which uses no delta.
       steps: outermost level first.
       bits: of the domain. base_size: the bottom's domain is {0..base_size - 1}.
     """
@@ -85,7 +85,7 @@ class RscPlan:
 
 
 def lengths_of(rate: float) -> GeometricTable:
-    """The table of slice lengths, arrays of NumPy whose shapes do not depend on the rate.
+    """The table of slice lengths, as NumPy arrays whose shapes do not depend on the rate.
 
     Raises InputError below `LEAST_RATE`.
     """
@@ -110,7 +110,7 @@ def treelog_rsc(key: Array, x: Array, mask: Array, plan: RscPlan, margins: Margi
       margins: ``int32[]`` or integers >= 1, public; they may depend on n.
 
     Privacy: `treelog_rsc_guarantee`, REPLACE_ONE, for every database: slices of the two ends and of the deepest rows by
-      `slicing.cut_slice`, stability tests by AboveThreshold over all levels, one mechanism on a whole rest.
+      `slicing.cut_slice`, stability tests by AboveThreshold over all levels, one mechanism on the remaining rows.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; a reconstruction with our own tests, branch and constants.
@@ -135,7 +135,7 @@ def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: 
     high, rest = cut_slice(of_high, (-place,), rest, ends[1], plan.lengths)
 
     left = jnp.sum(rest, dtype=jnp.int32)
-    middle = rows[jnp.minimum(place + jnp.sum(low, dtype=jnp.int32), x.shape[0] - 1)]  # the rest, to the front
+    middle = rows[jnp.minimum(place + jnp.sum(low, dtype=jnp.int32), x.shape[0] - 1)]  # the rest, at the front
     real = place < left
     nodes = T.trie(middle, left, step.bits)
     test, reserve = as_float(plan.test), as_float(plan.reserve)
@@ -165,7 +165,7 @@ def _level(key: Array, x: Array, mask: Array, bar: Array, plan: RscPlan, level: 
 
 
 def _noise(key: Array) -> Array:
-    """Of the tests' threshold or of one weight, in units of 2 / test, ``float64[]``: sums of floats are compared."""
+    """Noise of the tests' threshold or of one weight, in units of 2 / test, ``float64[]`` since sums are compared."""
     with jax.enable_x64(True):
         unit = jnp.ones((), jnp.float64)
         return Laplace(jnp.zeros_like(unit), unit).sample(key)
@@ -179,13 +179,13 @@ def two_laplace_tail(value: float | np.ndarray) -> np.ndarray:
 
 
 def treelog_rsc_guarantee(plan: RscPlan, what: str = "TreeLog by RSC") -> Guarantee:
-    """What the slices, the tests and the mechanism on a whole rest spend together, under REPLACE_ONE.
+    """What the slices, the tests and the mechanism on the remaining rows spend together, under REPLACE_ONE.
 
-    Raises InputError for a table of lengths that is not the rate's.
+    Raises InputError if the table of lengths does not match the rate.
     """
     rate, test = float(plan.rate), float(plan.test)
     if not np.array_equal(np.asarray(plan.lengths.digits), lengths_of(rate).digits):
-        raise InputError("plan", "lengths of its rate", "another table", "make it with lengths_of(rate)")
+        raise InputError("plan", "the table of lengths for its rate", "another table", "make it with lengths_of(rate)")
     one_more, levels = Neighboring.ADD_OR_REMOVE_ONE, len(plan.steps)
     part = Guarantee(rate, float(plan.part_delta), one_more, "mechanism on a slice")
     unstable = min(1 - 1e-9, levels * float(two_laplace_tail(float(plan.reserve))))

@@ -1,10 +1,10 @@
 """The binary trie of a sorted database: its branching nodes, its heavy path, and the rows deepest along that path.
 
-A node is a prefix; its weight is the number of rows that begin with it, and its light weight the smaller one of its
-two children's. Rows are ``uint32[capacity, W]``, sorted, the first n (traced) of them real (see `bits.sort_rows`).
+A node is a prefix; its weight is the number of rows that begin with it, and its light weight the smaller of its
+two children's weights. Rows are ``uint32[capacity, W]``, sorted, the first n (traced) real (see `bits.sort_rows`).
 
-Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (heavy path, embedding into depths); what is said of neighbouring
-databases here is derived and tested in this package. Neighbours are REPLACE_ONE and ADD_OR_REMOVE_ONE.
+Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (heavy path, embedding into depths); statements on neighboring
+databases are derived and tested in this package. Neighbors are REPLACE_ONE and ADD_OR_REMOVE_ONE.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from dpjax.mechanisms.median.bits import lcp, middle
 @register_dataclass
 @dataclass(frozen=True)
 class Trie:
-    """The branching nodes, one for each gap between neighbouring rows that differ.
+    """The branching nodes, one for each gap between adjacent rows that differ.
 
     In a binary trie the rows of a node's child 0 and of its child 1 meet in exactly one gap, so gap i between rows i
-    and i + 1 stands for their longest common prefix, and every branching node occurs once.
+    and i + 1 represents their longest common prefix, and every branching node occurs once.
 
-    depth: ``int32[capacity - 1]``, the length of the node's prefix; ``bits`` between equal rows, -1 behind the last.
-    left, right: ``int32[capacity - 1]``, the weights of child 0 and child 1; 0 where there is no node.
+    depth: ``int32[capacity - 1]``, the length of the node's prefix; ``bits`` between equal rows, -1 after the last row.
+    left, right: ``int32[capacity - 1]``, the weights of child 0 and child 1; 0 if there is no node.
     """
 
     depth: Array
@@ -35,21 +35,21 @@ class Trie:
 
     @property
     def light(self) -> Array:
-        """Light weights, ``int32[capacity - 1]``; at least 1 at a node, 0 where there is none.
+        """Light weights, ``int32[capacity - 1]``; at least 1 at a node, 0 if there is none.
 
-        A neighbour moves the light weight of any prefix by at most 1, and at most one goes from 0 to 1.
+        Between neighbors the light weight of any prefix changes by at most 1, and at most one changes from 0 to 1.
         """
         return jnp.minimum(self.left, self.right)
 
     @property
     def gamma(self) -> Array:
-        """The largest light weight, ``int32[]``; 0 without nodes. A neighbour moves it by at most 1."""
+        """The largest light weight, ``int32[]``; 0 without nodes. It changes by at most 1 between neighbors."""
         return jnp.max(self.light, initial=0)
 
     def heavy_leaf(self) -> Array:
-        """``int32[]``, the first row at the end of the heavy path: always on to the heavier child, to child 0 if equal.
+        """``int32[]``, the first row at the end of the heavy path, which follows the heavier child, child 0 in a tie.
 
-        It is the first row that lies in no light child. Row 0 if there are no rows. Gamma is attained on the path.
+        It is the first row that lies in no light child; row 0 if there are no rows. Gamma is attained on the path.
         """
         count = self.depth.shape[0]
         gap = jnp.arange(count, dtype=jnp.int32)
@@ -73,15 +73,15 @@ def trie(rows: Array, n: Array, bits: int) -> Trie:
 
 
 def neighbour_lcp(rows: Array, n: Array, bits: int) -> Array:
-    """The common prefix of rows i and i + 1, ``int32[capacity - 1]``; -1 unless both are real."""
+    """The length of the common prefix of rows i and i + 1, ``int32[capacity - 1]``; -1 unless both are real."""
     gap = jnp.arange(rows.shape[0] - 1, dtype=jnp.int32)
     return jnp.where(gap + 1 < n, lcp(rows[:-1], rows[1:], bits), jnp.int32(-1))
 
 
 def split_points(rows: Array, nodes: Trie, bits: int) -> Array:
-    """v0111... of each gap's node v, ``uint32[capacity - 1, W]``: an interior point of the rows where there is a node.
+    """v0111... of each gap's node v, ``uint32[capacity - 1, W]``: an interior point of the rows if there is a node.
 
-    The same point whichever rows below v a database has.
+    The point does not depend on which rows below v the database has.
     """
     return middle(rows[:-1], jnp.maximum(nodes.depth, 0), bits)
 
@@ -89,10 +89,10 @@ def split_points(rows: Array, nodes: Trie, bits: int) -> Array:
 @register_dataclass
 @dataclass(frozen=True)
 class Embedding:
-    """Rows ordered by (depth, value), cut into the K last ones and the rest; all three in the order of the rows.
+    """Rows ordered by (depth, value), split into the last K and the rest; all three fields in the order of the rows.
 
     depth: ``int32[capacity]``, how many leading bits a row shares with the heavy path, in [0, bits]; -1 if not real.
-    deep: ``bool[capacity]``, the K rows of largest (depth, value), or all where there are no more than K.
+    deep: ``bool[capacity]``, the K rows of largest (depth, value), or all if there are at most K.
     rest: ``bool[capacity]``, the other real rows.
     """
 
@@ -102,20 +102,20 @@ class Embedding:
 
 
 def embed(rows: Array, n: Array, nodes: Trie, deepest: Array | int, bits: int) -> Embedding:
-    """Each row's depth, and the ``deepest`` = K rows apart; K is static or ``int32[]``, public, at least 0.
+    """Each row's depth, and the ``deepest`` = K rows separately; K is static or ``int32[]``, public, at least 0.
 
-    Stability: if 2 gamma <= K - 4 and K <= n, then for a neighbour under REPLACE_ONE one row of the deep ones is
-    replaced at most, and one of the rest's depths; under ADD_OR_REMOVE_ONE, with a row added, one of the deep ones is
-    replaced at most and the rest gets one depth more. For n < K all rows are deep. Without the bound on gamma a
-    neighbour can move many rows from one part to the other, so test it privately first.
-    Utility: for every y between the least and the largest of the rest's depths, all deep rows share their first y
-    bits v, and v000..., v0111... or v111... lies between the least and the largest row (v itself for y = bits).
+    Stability: let 2 gamma <= K - 4 and K <= n. For a neighbor under REPLACE_ONE at most one of the deep rows is
+    replaced, and at most one of the rest's depths; under ADD_OR_REMOVE_ONE, with a row added, at most one of the deep
+    rows is replaced and the rest gets one more depth. For n < K all rows are deep. Without the bound on gamma a
+    neighbor can move many rows from one part to the other, so test it privately first.
+    Utility: for every y between the smallest and the largest of the rest's depths, all deep rows share their first y
+    bits v, and v000..., v0111... or v111... lies between the smallest and the largest row (v itself for y = bits).
     """
     capacity = rows.shape[0]
     place = jnp.arange(capacity, dtype=jnp.int32)
     real = place < n
     depth = jnp.where(real, lcp(rows, rows[nodes.heavy_leaf()], bits), jnp.int32(-1))
-    # padding comes first with its depth of -1, so that the K last are the deepest; row numbers order equal depths
+    # padding comes first (depth -1), so that the last K are the deepest; row numbers order equal depths
     by_depth, order = jax.lax.sort((depth, place), num_keys=2)
     cut = jnp.int32(capacity) - jnp.clip(jnp.asarray(deepest, jnp.int32), 0, n)
     least = jnp.minimum(cut, jnp.int32(capacity - 1))
@@ -125,10 +125,10 @@ def embed(rows: Array, n: Array, nodes: Trie, deepest: Array | int, bits: int) -
 
 
 def prefix_weights(rows: Array, n: Array, length: Array, where: Array, bits: int) -> Array:
-    """How many rows have each prefix of ``length`` bits, ``int32[capacity]``: at the first such row, 0 elsewhere.
+    """The number of rows with each prefix of ``length`` bits, ``int32[capacity]``, at the first such row; 0 elsewhere.
 
-    length: ``int32[]``. where: ``bool[capacity]``, the rows that count; the others make no difference to the weights.
-    If one of the rows that count is replaced, added or removed, each weight moves by at most 1, and at most one from
+    length: ``int32[]``. where: ``bool[capacity]``, the rows that count; other rows do not affect the weights.
+    If one of the rows that count is replaced, added or removed, each weight changes by at most 1, and at most one from
     0 to 1.
     """
     capacity = rows.shape[0]
@@ -142,14 +142,14 @@ def prefix_weights(rows: Array, n: Array, length: Array, where: Array, bits: int
 
 
 def _next_smaller(values: Array) -> Array:
-    """The index of the next strictly smaller entry, ``int32[m]``; m where there is none.
+    """The index of the next strictly smaller entry, ``int32[m]``; m if there is none.
 
     O(m log m) memory: minima over windows of 1, 2, 4, ... entries, then descent through them.
     """
     count = values.shape[0]
     lowest = jnp.iinfo(jnp.int32).min
     windows, width = [values], 1
-    while 2 * width < count:  # the minimum of values[i : i + width]; windows over the end have none and stop a descent
+    while 2 * width < count:  # the minimum of values[i : i + width]; windows beyond the end have none, ending descents
         last = windows[-1]
         windows.append(jnp.minimum(last, jnp.append(last[width:], jnp.full(width, lowest, jnp.int32))))
         width *= 2

@@ -1,1 +1,1 @@
-"""Cuts by lines (and other affine functions), chosen exactly by rejection from bounds."""
+"""Cuts by lines (and other affine functions), sampled exactly by rejection from upper bounds."""

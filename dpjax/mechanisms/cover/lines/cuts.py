@@ -1,7 +1,7 @@
-"""Families of cuts: {x : value(theta, x) >= t} and its complement, where the value is affine in theta and whole.
+"""Families of cuts: {x : value(theta, x) >= t} and its complement, with an integer value that is affine in theta.
 
-Halfplanes are such a family. theta and t are whole numbers on a lattice that the data do not choose, so
-whether a cut hits a row is decided by integers: the same bits wherever it is asked.
+Halfplanes are such a family. theta and t are integers on a lattice that does not depend on the data, so
+integer arithmetic decides whether a cut hits a row: the same bits in every program.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Cells:
-    """Boxes {low, ..., high - 1} of theta that part the lattice. chart: ``int32[C]``; low, high: ``int64[C, D]``."""
+    """Boxes {low, ..., high - 1} of theta that tile the lattice. chart: ``int32[C]``; low, high: ``int64[C, D]``."""
 
     chart: np.ndarray
     low: np.ndarray
@@ -54,10 +54,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Support:
-    """Which t the base measure reaches: ``int64[]`` from ``low`` to ``high``, both inclusive, each with weight 1.
+    """The values of t that the base measure reaches: ``int64[]`` from ``low`` to ``high``, inclusive, each of weight 1.
 
-    below, above: ``float64[]``, the weight of the cuts under ``low`` and over ``high``. They are kept as the cuts
-    t = first and t = last + 1, which hit all rows or none: a map of the base measure that the data do not choose.
+    below, above: ``float64[]``, the weight of the cuts below ``low`` and above ``high``, which become the cuts
+    t = first and t = last + 1 that hit all rows or none: a data-independent map of the base measure.
     """
 
     low: Array
@@ -67,7 +67,7 @@ class Support:
 
 
 class Cuts(Protocol):
-    """A frozen dataclass, static, equal by value; its numbers stay below 2**61 so that nothing overflows.
+    """A frozen dataclass, static, equal by value; its numbers stay below 2**61, so that nothing overflows.
 
     value(theta, x) = offset - theta . slope with slope >= 0, in {first, ..., last}. The base measure has weight
     exp(log_density) at each lattice theta of a chart, times the weight of t under `support`; t is a multiple of
@@ -76,7 +76,7 @@ class Cuts(Protocol):
 
     @property
     def first(self) -> int:
-        """The least value."""
+        """The smallest value."""
 
     @property
     def last(self) -> int:
@@ -87,10 +87,10 @@ class Cuts(Protocol):
         """t is a multiple of 2**step."""
 
     def features(self, x: Array) -> tuple[Array, Array]:
-        """offset ``int64[charts, n]`` and slope ``int64[charts, n, D]``, 0 <= slope, of any rows."""
+        """offset ``int64[charts, n]`` and slope ``int64[charts, n, D]``, slope >= 0, of the rows."""
 
     def cells(self) -> Cells:
-        """A partition of the lattice of theta, on the host; the first one, which the sampler refines."""
+        """The initial partition of the lattice of theta, on the host; the sampler refines it."""
 
     def log_density(self, chart: Array, theta: Array) -> Array:
         """``float64[]`` for ``int64[D]``."""
@@ -99,11 +99,11 @@ class Cuts(Protocol):
         """An upper bound of log_density on a cell, ``float64[]`` for ``int64[D]``."""
 
     def support(self, chart: Array, low: Array, high: Array) -> Support:
-        """What holds every t of every theta of a cell, with tails that are nowhere larger; exact for one theta."""
+        """A range of t that covers every theta of a cell, with tail weights at least as large; exact for one theta."""
 
 
 def grid_points(x: Array, d: int, dimension: int) -> Array:
-    """Rows ``int[n, dimension]`` as ``int64``, coordinates clipped to {0, ..., d}: a map of each record by itself."""
+    """Rows ``int[n, dimension]`` as ``int64``, coordinates clipped to {0, ..., d}: a map of each row separately."""
     if x.ndim != 2 or x.shape[1] != dimension or not jnp.issubdtype(x.dtype, jnp.integer):
         raise InputError(
             "x", f"whole numbers of shape [n, {dimension}]", f"{x.dtype}{list(x.shape)}",
@@ -119,7 +119,7 @@ def affine(offset: Array, slope: Array, theta: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one selection: features, and a code that is 1 for a target, 2 for another, 0 for neither."""
+    """The rows of one selection: features, and a code that is 1 for a target, 2 for another row, 0 for neither."""
 
     offset: Array  # int64[charts, n]
     slope: Array  # int64[charts, n, D]
@@ -127,9 +127,9 @@ class Rows:
 
     @staticmethod
     def of(cuts: Cuts, x: Array, target: Array, other: Array) -> "Rows":
-        """Rows that count as both have code 3; what counts for nothing is all zeros, and there is such a row.
+        """Rows in both masks have code 3; rows in neither become zeros, and at least one such row is present.
 
-        The number of rows is made a multiple of 32: XLA's CPU code for sums is ten times faster then.
+        The number of rows is padded to a multiple of 32, which makes XLA's CPU code for sums ten times faster.
         """
         spare = _LANES - x.shape[0] % _LANES
         code = jnp.pad(target.astype(jnp.int64) + 2 * other.astype(jnp.int64), (0, spare))
@@ -144,17 +144,17 @@ class Rows:
         return affine(self.offset[chart], self.slope[chart], theta)
 
     def weight(self) -> Array:
-        """Targets in the lower half, others in the upper half of an ``int64[n]``: sums of both at once."""
+        """Targets in the lower half, others in the upper half of an ``int64[n]``, so that one sum counts both."""
         return (self.code & 1) + ((self.code >> 1) << 32)
 
 
 def halves(weight: Array) -> tuple[Array, Array]:
-    """Targets and others of a sum of `Rows.weight`, as float64."""
+    """The numbers of targets and of others in a sum of `Rows.weight`, as float64."""
     return (weight & 0xFFFFFFFF).astype(jnp.float64), (weight >> 32).astype(jnp.float64)
 
 
 def cut_hits(cuts: Cuts, h: Cut, x: Array) -> Array:
-    """Which rows a cut hits, ``bool[n]``: by integers only."""
+    """Which rows a cut hits, ``bool[n]``, by integer arithmetic."""
     with jax.enable_x64(True):
         theta, t = h.whole()
         offset, slope = cuts.features(x)
@@ -162,11 +162,11 @@ def cut_hits(cuts: Cuts, h: Cut, x: Array) -> Array:
 
 
 LARGEST = 64.0
-"""Coefficients above this count as this one in families of cuts, so that weights keep their precision."""
+"""Larger coefficients are clipped to this value in families of cuts, so that weights keep their precision."""
 
 
 def check_sizes(slabs: int, bins: int, spare: int, walls: int) -> None:
-    """The sizes of a sampler, on the host."""
+    """Checks the sizes of a sampler, on the host."""
     checks.integer("slabs", slabs, 2, 2**14)
     checks.integer("bins", bins, 2, 2**14)
     checks.integer("spare", spare, 0, 2**20)

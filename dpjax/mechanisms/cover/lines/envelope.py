@@ -1,8 +1,8 @@
-"""Upper bounds, for every theta of a cell at once, of the total weight that `sweep` finds at one theta.
+"""Upper bounds, for all theta of a cell at once, of the total weight that `sweep` computes at one theta.
 
-The values of a row over a cell fill an interval. Over a bin of t, a row whose interval reaches the bin may be hit and
-need not be: it counts for q where it is a target and not where it is another. Both counts of all bins of a cell are
-running sums of two histograms, of the intervals' lower and of their upper ends.
+The values of a row over a cell fill an interval. A cut with t in a bin may or may not hit a row whose interval meets
+the bin: the bound counts the row if it is a target and ignores it if not. Both counts, for all bins of a cell, are
+running sums of two histograms, of the lower and of the upper ends of the intervals.
 """
 
 import jax
@@ -15,13 +15,13 @@ from dpjax.mechanisms.cover.lines.sweep import tail_weights
 from dpjax.mechanisms.cover.score import Score
 
 _UNITS = 2.0**40
-_SLACK = 1e-9  # what float64 could lose in a logarithm, plus 1e-13 of its size
+_SLACK = 1e-9  # bounds the rounding error of a logarithm in float64; 1e-13 of its size is added
 
 
 def envelope(cuts: Cuts, rows: Rows, score: Score, bins: int) -> Array:
     """Bounds of log_density + log_total for the cells of ``cuts.cells()``, ``float64[C]``.
 
-    bins: static; t is divided into this many bins, up to twice as many. O(C n + C bins) steps, a cell at a time.
+    bins: static; the range of t is divided into this many to twice as many bins. O(C n + C bins) steps, cell by cell.
     """
     cells = cuts.cells()
 
@@ -42,7 +42,7 @@ def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: A
 
     least, most = histogram(rows.values(chart, high - 1)), histogram(rows.values(chart, low))
     total = jnp.sum(weight)
-    reached = jnp.concatenate([jnp.zeros(1, jnp.int64), most[:-1]])  # rows that lie below the bin for sure
+    reached = jnp.concatenate([jnp.zeros(1, jnp.int64), most[:-1]])  # rows that certainly lie below the bin
     may_above, may_below = halves(total - reached)[0], halves(least)[0]
     must_above, must_below = halves(total - least)[1], halves(reached)[1]
     reach = cuts.support(chart, low, high)
@@ -60,7 +60,7 @@ def log_upper(width: Array, weights: Array, tails: Array) -> Array:
     width: ``int64[m]``. weights: ``float64[2, m]``, the same widths for both signs. tails: ``float64[4]``.
     """
     lengths = jnp.where(width > 0, jnp.log(jnp.maximum(width, 1).astype(jnp.float64)), -jnp.inf)
-    terms = jax.lax.optimization_barrier(weights + lengths[None])  # logarithms are slow: once is enough
+    terms = jax.lax.optimization_barrier(weights + lengths[None])  # keeps XLA from computing the slow logarithms twice
     top = jnp.maximum(jnp.max(terms), jnp.max(tails))
     units = [jnp.floor(jnp.exp(part - top) * _UNITS).astype(jnp.int64) + 1 for part in (terms, tails)]
     total = jnp.log((jnp.sum(units[0]) + jnp.sum(units[1])).astype(jnp.float64) / _UNITS)
@@ -68,5 +68,5 @@ def log_upper(width: Array, weights: Array, tails: Array) -> Array:
 
 
 def slackened(bound: Array) -> Array:
-    """A bound of a logarithm, moved up by more than the arithmetic could have lost."""
+    """An upper bound of a logarithm, increased by more than the rounding error of its computation."""
     return bound + (_SLACK + 1e-13 * jnp.abs(bound))

@@ -1,4 +1,4 @@
-"""Halfplanes over the grid {0, ..., d}^2, chosen exactly from any base measure on lines, for any number of rows."""
+"""Halfplanes over the grid {0, ..., d}^2, sampled exactly from any base measure on lines, for any number of rows."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -17,9 +17,9 @@ _KINEMATIC = Kinematic()
 
 @runtime_checkable
 class Planar(Protocol):
-    """A `mechanisms.cover.Family` whose functions are one or more cuts on the lattice of `HalfPlanes`, met by all.
+    """A `mechanisms.cover.Family` whose functions are intersections of one or more cuts on the lattice of `HalfPlanes`.
 
-    Its `select` returns a `Cut`, each leaf leading with ``edges`` where these are more than one.
+    Its `select` returns a `Cut`; with several cuts per function each leaf has a leading axis ``edges``.
     """
 
     @property
@@ -28,22 +28,21 @@ class Planar(Protocol):
 
     @property
     def edges(self) -> int:
-        """Cuts of one function."""
+        """The number of cuts of one function."""
 
 
 @dataclass(frozen=True)
 class HalfPlanes(CutFamily):
     """The halfplanes y - s x >= t and x - s y >= t, |s| <= 1, and their complements.
 
-    d: 1 to 2**30; rows are ``int32[n, 2]``, coordinates outside {0, ..., d} count as the nearest inside.
-    measure: the base measure, see `measures`. slabs: cells of s in a chart, and bins: of t, before refinement; they
-    decide how long a draw takes, never its law: good values grow like coefficient n / 8. spare, walls: see
+    d: 1 to 2**30; rows are ``int32[n, 2]``, coordinates are clipped to {0, ..., d}.
+    measure: the base measure, see `measures`. slabs: cells of s per chart, and bins: of t, before refinement; they
+    affect the time of a draw, never its law; good values grow like coefficient n / 8. spare, walls: see
     `rejection.select_cut`.
 
-    s is a multiple of 2**-bits with bits = 60 - ceil(log2 d), and t too: lines that differ by one step of s differ by
-    at most d 2**-bits in the square, a unit of the grid where d = 2**30, 2**-40 of one where d = 2**10.
+    s and t are multiples of 2**-bits with bits = 60 - ceil(log2 d): lines that differ by one step of s differ by
+    at most d 2**-bits in the square, which is one grid unit for d = 2**30 and 2**-40 of one for d = 2**10.
     Larger grids, up to 2**64, are rounded to this one row by row: `concepts.Plane.rounded`.
-
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is derived here.
     """
 
@@ -60,7 +59,7 @@ class HalfPlanes(CutFamily):
 
     @property
     def planes(self) -> "HalfPlanes":
-        """Itself, see `Planar`."""
+        """The family itself, see `Planar`."""
         return self
 
     @property
@@ -75,7 +74,7 @@ class HalfPlanes(CutFamily):
 
     @property
     def first(self) -> int:
-        """The least value."""
+        """The smallest value."""
         return self.grid.first
 
     @property
@@ -98,15 +97,15 @@ class HalfPlanes(CutFamily):
         return self.measure.cells(self.grid, self.slabs)
 
     def log_density(self, chart: Array, theta: Array) -> Array:
-        """That of the measure."""
+        """The log-density of the measure."""
         return self.measure.log_density(self.grid, chart, theta)
 
     def log_peak(self, chart: Array, low: Array, high: Array) -> Array:
-        """At the slope nearest to 0: no measure here has more weight on steeper lines."""
+        """The log-density at the slope nearest to 0: no measure here has larger density at steeper lines."""
         return self.log_density(chart, jnp.clip(jnp.zeros_like(low), low, high - 1))
 
     def support(self, chart: Array, low: Array, high: Array) -> Support:
-        """That of the measure."""
+        """The support of the measure."""
         return self.measure.support(self.grid, chart, low, high)
 
     def normal(self, h: Cut) -> np.ndarray:

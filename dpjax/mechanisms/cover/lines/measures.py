@@ -1,8 +1,8 @@
-"""Base measures on lines in the plane. Privacy holds for any that the data do not choose; they differ in utility.
+"""Base measures on lines in the plane. Privacy holds for any data-independent measure; measures differ in utility.
 
 Chart 0 has the lines y - s x = t, chart 1 the lines x - s y = t, |s| <= 1. A measure gives s a density and t a range.
-s is a multiple of 2**-bits and stands for the lines up to the next one: a map that the data do not choose. Its
-density is evaluated at these multiples, never integrated, so no cell is too small to have the right mass.
+s is a multiple of 2**-bits and represents the lines up to the next multiple, a data-independent map. Its density is
+evaluated at these multiples and not integrated, so cells of any size have exactly the right mass.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Grid:
 
     @property
     def first(self) -> int:
-        """The least value, -d."""
+        """The smallest value, -d."""
         return -(self.d << self.bits)
 
     @property
@@ -40,7 +40,7 @@ class LineMeasure(Protocol):
 
     @property
     def name(self) -> str:
-        """That of its cost in `theory.halfplanes`."""
+        """The measure's name in `theory.halfplanes`, which has its cost."""
 
     def step(self, grid: Grid) -> int:
         """t is a multiple of 2**step."""
@@ -52,7 +52,7 @@ class LineMeasure(Protocol):
         """``float64[]`` at a slope."""
 
     def support(self, grid: Grid, chart: Array, low: Array, high: Array) -> Support:
-        """Which t are reached from the slopes of a cell."""
+        """The values of t reached from the slopes of a cell."""
 
 
 def _uniform_edges(grid: Grid, slabs: int) -> np.ndarray:
@@ -70,10 +70,10 @@ def _cells(parts: list[tuple[int, np.ndarray]]) -> Cells:
 
 @dataclass(frozen=True)
 class Kinematic:
-    """dphi drho, up to rotation and translation the only one alike everywhere: (1 + s^2)^(-3/2) ds dt.
+    """dphi drho, the only measure invariant under rotation and translation up to a factor: (1 + s^2)^(-3/2) ds dt.
 
-    It has the lines whose t is in [-(1 + margin) d, (2 + margin) d] in a chart, among them all that meet the square.
-    A halfplane that a cell of the arrangement realises costs at most 4 ln d + 6.1 nats, and O(1) if it is ordinary.
+    It covers the lines with t in [-(1 + margin) d, (2 + margin) d] in a chart, including all that meet the square.
+    A halfplane that a cell of the arrangement realizes costs at most 4 ln d + 6.1 nats, and O(1) in the typical case.
     Reference: Santalo 1976, Integral geometry, I.3, as a base measure; constants derived here.
     """
 
@@ -85,11 +85,11 @@ class Kinematic:
             raise checks.InputError("margin", "a number in [0, 1]", repr(self.margin), "use for example 0.25")
 
     def step(self, grid: Grid) -> int:
-        """All t of the lattice."""
+        """All t of the lattice are used."""
         return 0
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
-        """``slabs`` of equal width in each chart."""
+        """``slabs`` cells of equal width in each chart."""
         edges = _uniform_edges(grid, slabs)
         return _cells([(0, edges), (1, edges)])
 
@@ -109,19 +109,19 @@ class Box:
     """Lebesgue measure on the dual points (a, b) in [-2 d^2, 2 d^2]^2, the lines y = a x + b.
 
     Chart 1 has |a| > 1 with s = 1 / a and t = -b / a: density |s|^-3 and |t| <= 2 d^2 |s|. A halfplane that a cell of
-    the arrangement realises costs at most 7 ln d + 4.2 nats; an ordinary one 3 ln d + O(1). Slopes steeper than
-    2**bits are left out, so the measure is the paper's for d <= 2**19.
+    the arrangement realizes costs at most 7 ln d + 4.2 nats; in the typical case 3 ln d + O(1). Slopes steeper than
+    2**bits are omitted, so the measure equals the paper's for d <= 2**19.
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4; corrected constants derived here.
     """
 
     name: ClassVar[str] = "box"
 
     def step(self, grid: Grid) -> int:
-        """All t of the lattice."""
+        """All t of the lattice are used."""
         return 0
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
-        """Uniform slabs in chart 0; in chart 1 as wide, but below s = 3/width at most a factor sqrt(2)."""
+        """Uniform slabs in chart 0; in chart 1 the same width, but a ratio of at most sqrt(2) below s = 3/width."""
         one, least = 1 << grid.bits, self._least(grid)
         edges = [one]
         while edges[-1] > least:
@@ -136,7 +136,7 @@ class Box:
         return jnp.where(chart == 0, 0.0, -3.0 * jnp.log(s))
 
     def support(self, grid: Grid, chart: Array, low: Array, high: Array) -> Support:
-        """|t| <= 2 d^2 |s|, and at |s| = 1 in chart 0."""
+        """|t| <= 2 d^2 |s| in chart 1; the same with |s| = 1 in chart 0."""
         square, bits = 2 * grid.d**2, grid.bits
         steepest = jnp.maximum(jnp.abs(low[0]), jnp.abs(high[0] - 1))
         size = jnp.where(chart == 0, jnp.int64(1 << bits), steepest)
@@ -168,11 +168,11 @@ class Net:
         checks.integer("offsets", self.offsets, 2, 2**30)
 
     def step(self, grid: Grid) -> int:
-        """The largest power of two of which ``offsets`` fit."""
+        """The largest power of two with at least ``offsets`` multiples in range."""
         return max(0, ((grid.last + 1 - grid.first) // self.offsets).bit_length() - 1)
 
     def cells(self, grid: Grid, slabs: int) -> Cells:
-        """A cell for each direction, whatever ``slabs`` says."""
+        """One cell per direction; ``slabs`` is ignored."""
         one = 1 << grid.bits
         charts, slopes = [], []
         for i in range(self.directions):
@@ -185,7 +185,7 @@ class Net:
         return Cells(np.array(charts, np.int32), low, low + 1)
 
     def log_density(self, grid: Grid, chart: Array, slope: Array) -> Array:
-        """All alike."""
+        """Constant."""
         return jnp.float64(0)
 
     def support(self, grid: Grid, chart: Array, low: Array, high: Array) -> Support:

@@ -1,8 +1,8 @@
-"""A bound of the weight of one cell whose bins are bounded by the rows themselves.
+"""An upper bound of the weight of one cell, with bin boundaries that follow the rows.
 
-Bins that stand still cannot tell apart rows that move together as theta moves, such as many copies of one point. Here
-the boundaries of the bins, the walls, are rows, and the middles of two rows that are neighbours at one theta, and move
-with them. Values and walls are affine in theta, so what holds at the corners of a cell holds in it.
+Fixed bins cannot separate rows that move together as theta moves, such as many copies of one point. Here
+the boundaries of the bins, the walls, are rows and midpoints of two rows that are adjacent at one theta, and move
+with them. Values and walls are affine in theta, so an inequality that holds at the corners of a cell holds in it.
 """
 
 import itertools
@@ -23,9 +23,9 @@ _PASSES = 3
 
 @dataclass(frozen=True)
 class Walls:
-    """Rows in the order of their values at one theta, ``order`` ``int32[m]``, of which the first ``real`` count.
+    """Rows in the order of their values at one theta, ``order`` ``int32[m]``; the first ``real`` of them count.
 
-    density: ``int64[m]``, where walls are put first: a share for each rank, 0 behind the real rows.
+    density: ``int64[m]``, the density of initial walls over the ranks; 0 beyond the real rows.
     """
 
     order: Array
@@ -34,7 +34,7 @@ class Walls:
 
     @staticmethod
     def at(cuts: Cuts, rows: Rows, chart: Array, theta: Array, law: Sweep) -> "Walls":
-        """Half of the walls by rank, half where the law at theta has its weight."""
+        """Half of the walls by rank, half by the weight of the law at theta."""
         values = jnp.where(rows.code > 0, rows.values(chart, theta), jnp.int64(cuts.last + 1))
         order = jax.lax.sort((values, jnp.arange(values.shape[0], dtype=jnp.int32)), num_keys=1)[1]
         real = jnp.sum(rows.code > 0, dtype=jnp.int32)
@@ -42,19 +42,19 @@ class Walls:
         return Walls(order, real, _mixed(jnp.sum(jnp.floor(share).astype(jnp.int64), axis=1), real))
 
     def ranks(self, density: Array, count: int) -> Array:
-        """``int32[count]``, less one if odd, ascending: at each rank one wall before its row and one on it."""
+        """``int32[count]`` (one fewer if odd), ascending: at each rank one wall before its row and one on it."""
         reached = jnp.cumsum(density)
         reached = reached * (count // 2) // jnp.maximum(reached[-1], 1)
         ranks = jnp.searchsorted(reached, jnp.arange(count // 2, dtype=jnp.int64), side="right").astype(jnp.int32)
         return jnp.repeat(jnp.clip(ranks, 0, jnp.maximum(self.real - 1, 0)), 2)
 
     def pairs(self, ranks: Array) -> Array:
-        """The two rows in the middle of which each wall is, ``int32[W, 2]``."""
+        """The two rows whose midpoint is the wall, ``int32[W, 2]``."""
         before = jnp.arange(ranks.shape[0], dtype=jnp.int32) % 2 == 0
         return jnp.stack([self.order[jnp.maximum(ranks - before.astype(jnp.int32), 0)], self.order[ranks]], axis=1)
 
     def shared(self, ranks: Array, share: Array) -> Array:
-        """The density that gives each bin between walls its share, ``int64[W + 1]``, spread over its ranks."""
+        """The density that spreads each bin's weight, ``int64[W + 1]``, over the bin's ranks."""
         ends = jnp.concatenate([jnp.zeros(1, jnp.int32), ranks, self.real[None]])
         each = share * 1024 // jnp.maximum(ends[1:] - ends[:-1], 1).astype(jnp.int64)
         place = jnp.arange(self.order.shape[0], dtype=jnp.int32)
@@ -62,7 +62,7 @@ class Walls:
 
 
 def _mixed(density: Array, real: Array) -> Array:
-    """A density over ranks, and as much again spread evenly over the real ones."""
+    """A density over ranks plus the same total spread evenly over the real ones."""
     place = jnp.arange(density.shape[0], dtype=jnp.int32)
     density = jnp.where(place < real, density, 0)
     even = jnp.sum(density) // jnp.maximum(real, 1).astype(jnp.int64) + 1
@@ -72,9 +72,9 @@ def _mixed(density: Array, real: Array) -> Array:
 def moving_bound(
     cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Array, Array]
 ) -> Array:
-    """At least log_density + log_total for every theta of a cell, ``float64[]``: the best of a few choices of walls.
+    """An upper bound of log_density + log_total over a cell of theta, ``float64[]``: the best of a few sets of walls.
 
-    Each choice puts more of them where the bound of the choice before had its weight. ``count`` n steps a choice.
+    Each set has more walls where the previous set's bound had its weight. ``count`` n steps per set.
     """
 
     def choose(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
@@ -90,10 +90,10 @@ def moving_bound(
 def bound_between(
     cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Array, Array]
 ) -> tuple[Array, Array]:
-    """The bound for walls between pairs of rows, ``int32[W, 2]``, and the share of each bin, ``int64[W + 1]``.
+    """The bound for walls between pairs of rows, ``int32[W, 2]``, and the weight of each bin, ``int64[W + 1]``.
 
-    Any pairs give a bound: the walls together lead from below all t to above all t, so every t lies between one and
-    the next, wherever they cross.
+    Any pairs give a valid bound: the sequence of walls leads from below all t to above all t, so every t lies between
+    two consecutive walls, also where walls cross.
     """
     chart, low, high = cell
     corners = _corners(low, high)
@@ -113,7 +113,7 @@ def bound_between(
 
     above, below, doubled = jax.lax.map(sides, pairs)
     total, none = jnp.sum(weight)[None], jnp.zeros(1, jnp.int64)
-    may_above = halves(jnp.concatenate([total, above]))[0]  # of each bin: what is above its lower wall
+    may_above = halves(jnp.concatenate([total, above]))[0]  # per bin: targets that may lie above its lower wall
     may_below = halves(jnp.concatenate([below, total]))[0]
     must_above = halves(jnp.concatenate([total - below, none]))[1]
     must_below = halves(jnp.concatenate([none, total - above]))[1]
@@ -131,6 +131,6 @@ def bound_between(
 
 
 def _corners(low: Array, high: Array) -> list[Array]:
-    """The extreme lattice points of a cell, 2^D of ``int64[D]``."""
+    """The corners of a cell, 2^D lattice points ``int64[D]``."""
     sides = [(low[i], high[i] - 1) for i in range(low.shape[0])]
     return [jnp.stack(corner) for corner in itertools.product(*sides)]

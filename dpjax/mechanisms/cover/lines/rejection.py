@@ -1,10 +1,10 @@
 """Draws a cut with density proportional to mu(h) exp(coefficient q(h)), exactly, for any database.
 
 theta is proposed from an upper bound of its weight that is constant on cells, accepted with probability
-weight / bound, and t is then drawn from its law given theta. The sample law does not depend on how good the bound is.
-Nothing ends the loop but an acceptance; each rejection cuts the cell that was too generous into two with bounds of
-their own, so the loop gets better where it fails. The number of rounds depends on the data: privacy does not cover
-the time that a draw takes.
+weight / bound, and t is then drawn from its law given theta. The law of the draw does not depend on how tight the
+bound is. The loop ends only with an acceptance; each rejection splits the proposed cell in two and bounds the halves
+anew, so the bound improves where it was loose. The number of rounds depends on the data: the privacy guarantee does
+not cover the time of a draw.
 """
 
 from collections.abc import Callable
@@ -30,9 +30,9 @@ from dpjax.mechanisms.cover.score import Score
 
 @dataclass(frozen=True)
 class Performance:
-    """Sizes of the sampler, see `HalfPlanes` and `select_cut`: they change how long a draw takes and never its law.
+    """Sizes of the sampler, see `HalfPlanes` and `select_cut`: they change the time of a draw, never its law.
 
-    walls: at most as many as there are bins.
+    walls: at most the number of bins.
     """
 
     slabs: int = 128
@@ -45,7 +45,7 @@ class Performance:
 
 
 class CutFamily:
-    """What families of cuts share as a `mechanisms.cover.Family`: a subclass is one of `Cuts` with the three sizes."""
+    """Makes families of cuts a `mechanisms.cover.Family`: a subclass implements `Cuts` and has the three sizes."""
 
     bins: int
     spare: int
@@ -56,20 +56,20 @@ class CutFamily:
         return CutLaw(x, target, other, score, self, self.bins, self.spare, self.walls).sample(key)
 
     def hits(self: Any, h: Cut, x: Array) -> Array:
-        """Which rows h hits, ``bool[n]``, by integers only."""
+        """Which rows h hits, ``bool[n]``, by integer arithmetic."""
         return cut_hits(self, h, x)
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class CutLaw:
-    """What `select_cut` draws: a cut with mass proportional to mu(h) exp(coefficient q(h)); its arguments.
+    """The law of `select_cut`: a cut with mass proportional to mu(h) exp(coefficient q(h)). Fields are its arguments.
 
-    There is no list of its outcomes. The lattice of a half-plane has about 2^60 slopes and as many t for each, on the
-    smallest grid, too, and a program that publishes the cut tells all of them apart. The lines dual to the n rows part
-    the lattice into O(n^2) cells in which all cuts hit the same rows. With the measures of these cells, integrals over
-    the slope of differences of two rows' values, a program could be audited that reads of a cut only which rows it
-    hits; that ends where it reads more, as the learner of polygons does, which publishes its cuts.
+    Its outcomes cannot be listed. The lattice of a halfplane has about 2^60 slopes and as many t for each, also on the
+    smallest grid, and a program that publishes the cut distinguishes all of them. The lines dual to the n rows cut
+    the lattice into O(n^2) cells whose cuts hit the same rows. From the measures of these cells, integrals over
+    the slope of differences of two rows' values, one could audit a program that uses only which rows a cut hits; that
+    fails for programs that use more, such as the learner of polygons, which publishes its cuts.
     """
 
     x: Array
@@ -88,7 +88,7 @@ class CutLaw:
         return select_cut(self.cuts, key, self.x, self.target, self.other, self.score, **sizes)[0]
 
     def log_weight(self, outcome: Cut) -> Array:
-        """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a cut on the lattice that is no tail of the measure."""
+        """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a lattice cut outside the tails of the measure."""
         with jax.enable_x64(True):
             theta, _ = outcome.whole()
             hit = cut_hits(self.cuts, outcome, self.x)
@@ -96,18 +96,18 @@ class CutLaw:
             return self.cuts.log_density(outcome.chart, theta) + self.score.capped(LARGEST).log_weight(*counts)
 
     def log_prob(self, outcome: Cut) -> Array:
-        """InputError: the total of all weights is a sum over the lattice. `log_weight` is what it would divide."""
+        """InputError: the normalizing constant is a sum over the lattice. `log_weight` is the unnormalized value."""
         raise InputError(
             "law", "one whose total weight is known", "CutLaw", "compare `log_weight` of two cuts, or audit it by runs"
         )
 
     def support(self, limit: int) -> None:
-        """None: see above."""
+        """None, see the class."""
         return None
 
 
 class _Table(NamedTuple):
-    """Cells and their bounds, of which the first ``used`` are there; the others have no points."""
+    """Cells and their bounds; the first ``used`` entries are real, the others are empty cells."""
 
     chart: Array  # int32[M]
     low: Array  # int64[M, D]
@@ -117,7 +117,7 @@ class _Table(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What an attempt leaves: cells, the proposed theta and its law, and whether it was accepted."""
+    """The result of an attempt: cells, the proposed theta and its law, and whether it was accepted."""
 
     key: Array
     table: _Table
@@ -133,17 +133,17 @@ def select_cut(
 ) -> tuple[Cut, Array]:  # fmt: skip
     """One cut with density proportional to mu(h) exp(coefficient q(h)), and the number of proposals, ``int32[]``.
 
-    q is that of ``score``, of counts of the hit rows under ``target`` and ``other``, ``bool[n]``.
+    q is that of ``score``, for the counts of hit rows under ``target`` and ``other``, ``bool[n]``.
 
     Args:
       cuts: static. key: consumed. x: the rows, as ``cuts.features`` reads them.
-      score: its coefficient counts as one in [0, 64].
-      bins: static; bins of t in the first bounds. spare: static; how many cells may be added. When there is no room
-        the loop goes on with the cells it has. walls: static; how many boundaries, which move with the rows, a refined
-        cell has.
+      score: its coefficient is clipped to [0, 64].
+      bins: static; bins of t in the first bounds. spare: static; the number of cells that may be added. When they are
+        used up, the loop continues with the existing cells. walls: static; the number of bin boundaries of a refined
+        cell, which move with the rows.
 
     The law is exact on the lattice, with log-weights in float64: the relative error of a probability is about
-    1e-15 (1 + coefficient |q|). It does not depend on rows that are under neither mask.
+    1e-15 (1 + coefficient |q|). Rows in neither mask are ignored.
     """
     with jax.enable_x64(True):
         rows = Rows.of(cuts, x, target, other)
@@ -192,7 +192,7 @@ def _log_weights(table: _Table) -> Array:
 
 
 def _split(table: _Table, cell: Array, exact: Array, bound: Callable[[Array, Array], Array]) -> _Table:
-    """The table with the cell's longest side halved; a cell of one theta gets the weight that was just computed."""
+    """The table with the longest side of the cell halved; a cell of one theta gets its exact weight, just computed."""
     chart, low, high = (part[cell] for part in table[:3])
     extent = high - low
     longest = extent == jnp.max(extent)

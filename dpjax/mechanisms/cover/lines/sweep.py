@@ -1,7 +1,7 @@
-"""The exact law of (t, sign) at one theta: rows in the order of their values, and the gaps.
+"""The exact law of (t, sign) at one theta: the rows sorted by value, and the gaps between them.
 
-All t of a gap hit the same rows, so the exponential mechanism at a given theta has 2 (n + 1) outcomes, whose weights
-are whole numbers of lattice points times exp(coefficient q).
+All t of a gap hit the same rows, so the exponential mechanism at a given theta has 2 (n + 1) outcomes; their weights
+are numbers of lattice points times exp(coefficient q).
 """
 
 from dataclasses import dataclass
@@ -33,16 +33,16 @@ class Sweep:
 
     @staticmethod
     def empty(rows: int) -> "Sweep":
-        """Zeros of the shape that it has for so many `Rows`."""
+        """Zeros of the shape that the sweep of ``rows`` rows has."""
         zeros = jnp.zeros(rows, jnp.int64)
         return Sweep(zeros, zeros, jnp.zeros(2 * rows + 4, jnp.float64))
 
     def log_total(self) -> Array:
-        """log of the sum of all weights, ``float64[]``: in any order, with any padding."""
+        """log of the sum of all weights, ``float64[]``; independent of the order of summation and of padding."""
         return log_sum(self.log_weights)
 
     def draw(self, cuts: Cuts, key: Array) -> tuple[Array, Array]:
-        """One t, ``int64[]``, and whether the cut hits what is above it."""
+        """One t, ``int64[]``, and whether the cut hits the rows above it."""
         of_gap, of_point = jax.random.split(key)
         index = jnp.maximum(Categorical(self.log_weights).sample(of_gap), 0)
         gap = jnp.maximum(index - 4, 0) // 2
@@ -53,12 +53,12 @@ class Sweep:
 
 
 def below(key: Array, bound: Array) -> Array:
-    """Uniform in {0, ..., bound - 1}, ``int64[...]`` for bounds from 1 to 2**63, right to a factor 1 +- 2**-64."""
+    """Uniform in {0, ..., bound - 1}, ``int64[...]`` for bounds from 1 to 2**63, up to a factor 1 +- 2**-64."""
     return wide.join(random.randint_below(key, wide.split(bound.astype(jnp.uint64)), bound.shape)).astype(jnp.int64)
 
 
 def sweep(cuts: Cuts, rows: Rows, chart: Array, theta: Array, score: Score) -> Sweep:
-    """Sorts the rows by value(theta, x). Rows that do not count lie behind all t, one of them after the last gap."""
+    """Sorts the rows by value(theta, x). Ignored rows lie beyond all t; at least one follows the last gap."""
     reach = cuts.support(chart, theta, theta + 1)
     start = jnp.int64(cuts.first)
     values = jnp.where(rows.code > 0, rows.values(chart, theta), jnp.int64(cuts.last + 1))

@@ -1,4 +1,4 @@
-"""How many rows lie in every corner of a three-way table, and sums of weights that no order of summation changes."""
+"""Row counts in every corner of a three-way table, and sums of weights that do not depend on the summation order."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -8,11 +8,11 @@ from dpjax.core.checks import InputError
 
 MOST_ROWS = 2**26
 _UNITS = 2.0**32
-_OTHERS = 2.0**26  # a target counts 1, another row this much: sums of both at once, exact in float64
+_OTHERS = 2.0**26  # a target counts 1, another row 2**26, so that one float64 sum counts both exactly
 
 
 def packed(target: Array, other: Array) -> Array:
-    """Targets and others of each row in one ``float64[n]``, of disjoint ``bool[n]``; n <= 2**26."""
+    """Targets and others of each row in one ``float64[n]``, from disjoint ``bool[n]``; n <= 2**26."""
     if target.shape[0] > MOST_ROWS:
         raise InputError("rows", f"at most 2**26 = {MOST_ROWS}", str(target.shape[0]), "use HalfPlanes for more")
     return target.astype(jnp.float64) + _OTHERS * other.astype(jnp.float64)
@@ -21,8 +21,8 @@ def packed(target: Array, other: Array) -> Array:
 def corner_counts(first: Array, second: Array, third: Array, weight: Array, bins: int) -> tuple[Array, Array]:
     """Targets and others in {x : its three bins are on the sides i, j, k}, ``float64[2 B, 2 B, 2 B]`` each, exact.
 
-    Side i < B is bins 0, ..., i and side B + i is bins i, ..., B - 1, so that B - 1 and B are everything.
-    A table of all triples of bins is made once, in n steps, and then summed along its axes in O(B^4), whatever n.
+    Side i < B is bins 0, ..., i and side B + i is bins i, ..., B - 1, so that B - 1 and B are all bins.
+    One table of all triples of bins is built in n steps and then summed along its axes in O(B^4), independent of n.
 
     Args:
       first, second, third: ``int32[n]`` in {0, ..., B - 1}. weight: of `packed`. bins: B, static.
@@ -38,9 +38,9 @@ def corner_counts(first: Array, second: Array, third: Array, weight: Array, bins
 
 
 def log_sum(logs: Array) -> Array:
-    """log of the sum of exp over all axes, ``float64[]``, through sums of integers: the same bits in any order.
+    """log of the sum of exp over all axes, ``float64[]``, through integer sums: the same bits in any order.
 
-    At least one entry is finite. Relative error of the sum at most 2**-64 times the number of entries, and rounding.
+    At least one entry is finite. The relative error of the sum is 2**-64 times the number of entries, plus rounding.
     """
     top = jnp.max(logs)
     exact = jnp.exp(logs - top) * _UNITS

@@ -1,4 +1,4 @@
-"""Triangles with edges in a finite set of lines, chosen exactly, for any number of rows."""
+"""Triangles with edges in a finite set of lines, sampled exactly, for any number of rows."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,7 +24,7 @@ from dpjax.mechanisms.exponential import scaled
 @register_dataclass
 @dataclass(frozen=True)
 class Binned:
-    """Rows, ``int32[n, 2]``, and between which two lines of every direction each lies, ``int32[directions, n]``."""
+    """Rows, ``int32[n, 2]``, and for every direction the strip in which each lies, ``int32[directions, n]``."""
 
     x: Array
     bins: Array
@@ -34,17 +34,17 @@ class Binned:
 class Triangles:
     """Intersections of three halfplanes from a finite set of lines.
 
-    Lines have one of ``directions`` slopes, equally spaced in angle, and part the square into ``bins`` strips of equal
+    Lines have one of ``directions`` slopes, equally spaced in angle, and cut the square into ``bins`` strips of equal
     width. The three edges of a triangle have different slopes; each keeps the strips 0, ..., i or the strips
-    i, ..., bins - 1, so that two choices of 2 bins keep everything. There are C(directions, 3) (2 bins)^3 triples, of
-    measure 1 each; among them are those that stand for one halfplane, for two, and for the plane.
+    i, ..., bins - 1, so that two of its 2 bins choices keep everything. There are C(directions, 3) (2 bins)^3 triples,
+    of measure 1 each; some of them are a halfplane, an intersection of two halfplanes, or the plane.
 
-    d: 1 to 2**30; rows are ``int32[n, 2]``, n <= 2**26; coordinates outside {0, ..., d} count as the nearest inside.
+    d: 1 to 2**30; rows are ``int32[n, 2]``, n <= 2**26; coordinates are clipped to {0, ..., d}.
     directions: 3 to 64. bins: 1 to 64.
 
-    A selection takes O(directions^3 (n + bins^4)) steps: rows are counted once for each three directions, and not for
-    each triple of lines. The edges of other triangles are off by less than a strip and a direction: utility is for data
-    that are smooth at this resolution, privacy for all.
+    A selection takes O(directions^3 (n + bins^4)) steps: rows are counted once per triple of directions, not once
+    per triple of lines. Edges of other triangles are approximated to within a strip and a direction: utility is for
+    data that are smooth at this resolution, privacy for all data.
 
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 5 (unions of polygons); the sampler is derived here.
     """
@@ -74,11 +74,11 @@ class Triangles:
         return 3
 
     def triples(self) -> np.ndarray:
-        """Three directions each, ascending, ``int32[C(directions, 3), 3]``."""
+        """All triples of directions, ascending, ``int32[C(directions, 3), 3]``."""
         return np.array(list(combinations(range(self.directions), 3)), np.int32)
 
     def lines(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Chart ``int32[L]``, slope, least value and width of a strip, ``int64[L]``, of every direction."""
+        """Chart ``int32[L]``, slope, least value and strip width, ``int64[L]``, of every direction."""
         grid = self.planes.grid
         cells = Net(self.directions).cells(grid, 1)
         chart, slope = cells.chart, cells.low[:, 0]
@@ -87,7 +87,7 @@ class Triangles:
         return chart, slope, least, (most - least) // self.bins + 1
 
     def prepare(self, x: Array | Binned) -> Binned:
-        """The strip of each row, by integers."""
+        """The strip of each row, by integer arithmetic."""
         if isinstance(x, Binned):
             return x
         with jax.enable_x64(True):
@@ -102,7 +102,7 @@ class Triangles:
     def cuts(self, lines: Array, sides: Array) -> Cut:
         """The halfplanes that keep ``sides``, ``int32[3]`` below 2 bins, of directions ``lines``, ``int32[3]``.
 
-        Returns: cuts, each leaf leading with 3; a triangle is what all three hit.
+        Returns: cuts, each leaf with a leading axis of 3; a triangle hits the rows that all three hit.
         """
         with jax.enable_x64(True):
             chart, slope, least, width = (jnp.asarray(part)[lines] for part in self.lines())
@@ -114,7 +114,7 @@ class Triangles:
             return Cut.of(chart, slope[:, None], t, above)
 
     def law(self, x: Array | Binned, target: Array, other: Array, score: Score) -> Categorical:
-        """The law of the triple that `select` draws, all ``size`` at once: for small families."""
+        """The law of the triple that `select` draws, as one table of ``size`` entries: for small families."""
         with jax.enable_x64(True):
             rows, weight = self.prepare(x), packed(target, other)
             counts = jax.lax.map(lambda triple: self._counts(rows, weight, triple), jnp.asarray(self.triples()))
@@ -124,7 +124,7 @@ class Triangles:
     def select(self, key: Array, x: Array | Binned, target: Array, other: Array, score: Score) -> Cut:
         """See `Family.select`: the exponential mechanism, exactly; first the three directions, then the sides.
 
-        Returns: three cuts, each leaf leading with 3.
+        Returns: three cuts, each leaf with a leading axis of 3.
         """
         of_lines, of_sides = jax.random.split(key)
         with jax.enable_x64(True):
@@ -143,7 +143,7 @@ class Triangles:
             return self.cuts(lines, sides)
 
     def hits(self, h: Cut, x: Array | Binned) -> Array:
-        """Which rows are in all three halfplanes, ``bool[n]``, by integers only."""
+        """Which rows are in all three halfplanes, ``bool[n]``, by integer arithmetic."""
         rows = x.x if isinstance(x, Binned) else x
         inside = [cut_hits(self.planes, jax.tree.map(lambda part, i=i: part[i], h), rows) for i in range(3)]
         return inside[0] & inside[1] & inside[2]
