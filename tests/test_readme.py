@@ -26,7 +26,7 @@ def test_the_readme_runs(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     space, (_, study) = run(root, "README.md", capsys)
     assert space["curve"].shape == (4, 200, 1)
-    assert "successes" in study and "ratio" in study and "1 iff x <= " in study
+    assert "success" in study and "not private" in study and "1 iff x <= " in study
     assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
 
 

@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     fit_streams()
     answer: dict[str, Any] = {}
+    command: Any = None
     try:
         command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
@@ -47,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         return 3
     except KeyboardInterrupt:
-        print("dpjax: interrupted; computed results are stored, run the same command to continue", file=sys.stderr)
+        kept = getattr(command, "resumes", False)
+        what = "computed results are stored, run the same command to continue" if kept else "nothing was stored"
+        print(f"dpjax: interrupted; {what}", file=sys.stderr)
         return 130
     if "status" in answer:  # what `dpjax check` found
         return answer["status"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -72,6 +72,8 @@ class CurveCommand(Drawn, _Measured):
     Example: dpjax curve --concepts "Thresholds(2**20)" --learners KLN ThresholdMedian --k 1 8
     """
 
+    resumes: ClassVar[bool] = True
+    """Whether an interrupted run continues where it was."""
     out: Path = Path("results")
     """Directory of the store, the result and the figure."""
     devices: Whole | None = None
@@ -334,6 +336,8 @@ class TableCommand(Command):
     Example: dpjax table bns-multi --out results/bns-multi --rows parities "points, PAC"
     """
 
+    resumes: ClassVar[bool] = True
+    """Whether an interrupted run continues where it was."""
     name: tyro.conf.Positional[str] = "bns-multi"
     """bns-multi: Section 1.3 of Bun, Nissim, Stemmer 2016."""
     rows: tuple[str, ...] = ()

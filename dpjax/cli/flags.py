@@ -66,6 +66,7 @@ def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
     """Learners of the file by name; others as name=Learner(...), or Learner(...), whose text is the name."""
     named = known if isinstance(known, Mapping) else {str(spec): spec for spec in known}
     found: dict[str, Any] = {}
+    known_learners = [name for name, kind in public_names(LEARNERS).items() if hasattr(kind, "learn")]
     for word in words:
         head, equals, spec = word.partition("=")
         if word in named:
@@ -74,7 +75,7 @@ def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:
             name, value = head.strip(), spec.strip()
         else:
             if ":" not in word:
-                checks.choice("learners", word.partition("(")[0], [*named, *public_names(LEARNERS)])
+                checks.choice("learners", word.partition("(")[0], [*named, *known_learners])
             name, value = word, word
         if name in found:
             raise InputError("learners", "each name once", repr(name), "remove what is there twice")

@@ -1,6 +1,7 @@
 """`dpjax trial`: one trial of a study again, with all its values."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,10 +13,12 @@ from dpjax.cli.flags import read, study_of
 from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments import config
+from dpjax.experiments import config, errors
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import capacity
 from dpjax.experiments.reproduce import Reproduced, reproduce
+from dpjax.experiments.results import LABELS, Result
+from dpjax.experiments.store import Store
 from dpjax.experiments.study import Line
 
 _SHOWN = 10
@@ -37,7 +40,34 @@ def run(command: TrialCommand) -> Answer:
         known = "; ".join(map(str, lines))
         missing = ", ".join(f"--{name}" for name, given in chosen.items() if len(given) != 1)
         raise InputError("line", "one curve of the study", f"{len(lines)}: {known}", f"choose by {missing}")
-    return _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
+    answer, show = _answer(lines[0].name, replace(lines[0].setting, n=command.n[0]), study.seed, command.trial)
+    answer |= (kept := _stored(command.config, answer))
+
+    def shown() -> None:
+        show()
+        for name, text in kept.items():
+            screen().print(f"{name}: {text}", highlight=False)
+
+    return answer, shown
+
+
+def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
+    """How the trial ended in the store beside a result; a note if the result has no such point or trial."""
+    try:
+        result = Result.load(path)
+    except InputError:
+        return {}
+    labels = (*LABELS, "n")
+    found = [row for row in result.data["points"] if all(row[name] == answer[name] for name in labels)]
+    if not found or answer["trial"] >= found[0]["trials"]:
+        return {"note": "the result has no such trial; this one is new"}
+    try:
+        with Store(path if path.is_dir() else path.parent, read_only=True) as store:
+            byte = store.cell(found[0]["cell"]).rows["outcome"][answer["trial"]]
+    except InputError:
+        return {"note": "the trials of the result are not stored here"}
+    same = errors.successes(byte, answer["alpha"]) == answer["success"]
+    return {"stored": "the same outcome" if same else "ANOTHER outcome: floats were rounded differently"}
 
 
 def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, int]:

@@ -275,7 +275,7 @@ def public_names(rooms: Sequence[str] = ROOMS) -> dict[str, Any]:
     for room in rooms:
         for key, value in vars(importlib.import_module(room)).items():
             own = getattr(value, "__module__", "").startswith(room)
-            if not key.startswith("_") and callable(value) and own:
+            if not key.startswith("_") and callable(value) and own and not getattr(value, "_is_protocol", False):
                 found.setdefault(key, value)
     return found
 

@@ -47,6 +47,10 @@ class Progress:
         self._bars.update(self._task, description=text, completed=done, total=total)
         self._tell()
 
+    def say(self, text: str) -> None:
+        """A line at once."""
+        self._say(f"dpjax: {text}")
+
     def trials(self, count: int) -> None:
         """Adds newly computed trials."""
         self._count += count

@@ -45,8 +45,8 @@ class Result:
     @property
     def curves(self) -> pa.Table:
         """Success at each n, with the simultaneous band of its curve."""
-        names = (*LABELS, "n", "trials", "successes", "no_answers", "lower", "upper")
-        return _table(self.data["points"], names)
+        names = (*LABELS, "n", "trials", "successes", "success", "lower", "upper", "no_answers")
+        return _table([row | {"success": row["successes"] / row["trials"]} for row in self.data["points"]], names)
 
     @property
     def n_star(self) -> pa.Table:
@@ -118,6 +118,14 @@ class Result:
                 given = f"other trials in cell {row['cell']} of {self.folder}"
                 raise InputError("result", "the trials that it counts", given, "run the study again in this folder")
         return found
+
+    def __str__(self) -> str:
+        """The curves and the brackets of n* as text."""
+        shown = (self.curves, ("learner", "k", "epsilon", "n", "success", "lower", "upper")), (
+            self.n_star, ("learner", "k", "epsilon", "n_low", "n_high", "theorem"))  # fmt: skip
+        texts = [table.select(names).to_pandas().to_string(index=False, float_format="%.4g")
+                 for table, names in shown if table.num_rows]  # fmt: skip
+        return "\n\n".join(texts) or repr(self)
 
     def __repr__(self) -> str:
         points, stars, failed = (len(self.data.get(name, ())) for name in ("points", "n_star", "failures"))

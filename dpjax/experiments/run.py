@@ -48,6 +48,8 @@ def run(
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         config = study.to_dict()
         known = _known(out, config)
+        if known is _EMPTY and (out / "result.json").exists() and progress is None and not quiet:
+            seen.say(f"{out} held the result of another study; its trials are kept, result.json is replaced")
         cells = Cells(store, machine, study.seed, seen.trials)
         save(_joined(_about(study) | _EMPTY | {"left": len(study.lines)}, known), out)
         replace_file(out / "study.json", json.dumps(config, indent=1, allow_nan=False).encode())

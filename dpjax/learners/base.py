@@ -76,6 +76,9 @@ class Learner(Protocol):
 
 def _plan(method: Callable, self: Any, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
     require_relation(self.neighboring)
+    if isinstance(concepts := getattr(self, "concepts", None), type):
+        given, advice = f"the class {concepts.__name__}", f"call it: {concepts.__name__}(...)"
+        raise InputError("concepts", "an instance", given, advice)
     host_numbers(privacy, accuracy)
     checks.whole_or_none("n", n, 0)
     made = method(self, privacy, accuracy, n)

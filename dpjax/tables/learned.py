@@ -93,14 +93,17 @@ class Learned:
         return made
 
     def _in_units(self, j: int, name: str, said: str) -> dict[str, Any]:
-        """A row of `rules`; ``said`` contains a range of elements between two zeros, or none."""
+        """A row of `rules`; ``said`` contains ranges of elements, each between two zeros, or none.
+
+        interval: of the range, if there is exactly one.
+        """
         row: dict[str, Any] = {"concept": name, "rule": said, "outcome": int(self.hypothesis.outcome[j])}
-        if (found := _RANGE.search(said)) is not None:
-            first, last = map(int, found.groups())
-            place = j if len(self.placing.features) > 1 else 0
-            grid = self.placing.grids[place]
-            row["rule"] = said.replace(found[0], grid.sentence(self.placing.features[place], first, last))
-            row["interval"] = grid.interval(first, last)
+        place = j if len(self.placing.features) > 1 else 0
+        grid, feature = self.placing.grids[place], self.placing.features[place]
+        row["rule"] = _RANGE.sub(lambda found: grid.sentence(feature, *map(int, found.groups())), said)
+        ranges = _RANGE.findall(said)
+        if len(ranges) == 1:
+            row["interval"] = grid.interval(*map(int, ranges[0]))
         return row
 
 

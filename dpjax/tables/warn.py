@@ -50,7 +50,7 @@ def of_errors(concepts: Sequence[Mapping[str, Any]]) -> list[str]:
             others = ", ".join(f"{_words(name)}: {other:.3f}" for name, other in mean.items())
             found.append(
                 f"{row['concept']}: no better than the best constant, which errs on {constant:.3f} of the held-out "
-                f"rows; the learner errs on {mine:.3f} ({others})"
+                f"rows; the learner errs on {mine:.3f} ({others}); if large values mean 1, give --flip for the feature"
             )
     return found
 

@@ -72,7 +72,12 @@ def test_from_a_figure_a_result_and_a_file(tmp_path, capsys):
     for source in (out, out / "result.json", *(out / f"curve.{kind}" for kind in ("png", "svg", "pdf"))):
         assert cli.main(["trial", str(source), "--learners", "KLN", "--n", "30", "--trial", "7", "--json"]) == 0
         found.append(json.loads(capsys.readouterr().out))
+    beside = [one.pop("stored", None) for one in found]
+    assert beside == ["the same outcome"] * 2 + [None] * 3, "a figure has no store beside it"
     assert all(one == found[0] for one in found)
+    for words, note in ((["--n", "31"], "no such trial"), (["--n", "30", "--trial", "5000"], "no such trial")):
+        assert cli.main(["trial", str(out), "--learners", "KLN", *words, "--json"]) == 0
+        assert note in json.loads(capsys.readouterr().out)["note"]
     assert found[0]["learner"] == "KLN" and len(found[0]["x"]) == 30
     assert cli.main(["trial", str(out), "--learners", "KLN", "--n", "30", "--trial", "7"]) == 0
     shown = capsys.readouterr().out
