@@ -58,7 +58,7 @@ def given(words: Any, like: Any) -> Any:
 def checked(code: ClosedJaxpr) -> ClosedJaxpr:
     """Refuses a program that returns nothing, returns a key (which reveals the noise), or contains a constant key."""
     if _brings_key(code.jaxpr):
-        raise NotListable("a constant of the target", _ONE_KEY, "a constant key", "split the given key")
+        raise NotListable("a constant of the target", _ONE_KEY, "another key", "split the given key")
     if not code.out_avals:
         raise InputError("target", "a run that returns arrays", "nothing", "return what is released")
     if any(is_key(one) for one in code.out_avals):
@@ -233,7 +233,7 @@ def _check(equation: Any) -> None:
                 "declare the law that this code samples: a class with log_prob, support and a sample marked @drawn",
             )  # fmt: skip
         if name in _OWN_KEYS:
-            raise NotListable(f"{name}{where}", _ONE_KEY, "a constant key", "split the given key")
+            raise NotListable(f"{name}{where}", _ONE_KEY, "another key", "split the given key")
         if name in _HOST:
             raise NotListable(
                 f"{name}{where}", "operations on arrays", "code on the host", "remove it, or audit statistically"

@@ -81,7 +81,7 @@ def test_an_expression_is_not_code(text):
         ({"swep": {}}, "did you mean sweep"),
         ({"problem": {}}, r"\[task\] and \[learners\], got \[problem\]"),
         ({"sweep": {"k": ["a"]}}, "sweep.k.0"),
-        ({"sweep": {"k": True}}, "no truth value"),
+        ({"sweep": {"k": True}}, "not a boolean"),
         ({"sweep": {"k": "1"}}, "without quotes"),
         ({"sweep": {"epsilon": "1"}}, "without quotes"),
         ({"sweep": {"epsilon": True}}, "sweep.epsilon"),
