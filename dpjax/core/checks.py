@@ -96,7 +96,9 @@ def choice(name: str, value: Any, known: Iterable[str]) -> str:
     """One of the known names; otherwise InputError that suggests the closest names."""
     names = sorted(known)
     if not isinstance(value, str) or value not in names:
-        near = difflib.get_close_matches(str(value), names, n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else "take one of these"
+        folded = {known.lower(): known for known in names}
+        near = difflib.get_close_matches(str(value).lower(), folded, n=3, cutoff=0.4)
+        near = near[:1] if str(value).lower() in folded else near
+        hint = f"did you mean {' or '.join(folded[word] for word in near)}?" if near else "take one of these"
         raise InputError(name, f"one of {', '.join(names)}", repr(value), hint)
     return str(value)

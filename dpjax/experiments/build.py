@@ -103,6 +103,8 @@ class Builder:
         return _attribute(name, self._module(name, module), inner, path)
 
     def _module(self, name: str, module: str) -> Any:
+        if module not in self.imports and f"{module}.py" in self.imports:
+            raise InputError("import", f"the module's name, {module}", f"{module}.py", "leave out .py")
         if module not in self.imports and module.split(".")[0] != "dpjax":
             if module == "__main__":
                 advice = "move it into a module and measure again; where it is defined, give imports=['__main__']"
@@ -140,7 +142,7 @@ class Builder:
                 values.setdefault(key, known[key])
         required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
         if missing := [key for key in required if key not in values]:
-            raise InputError(name, _words(path, signature), f"no {', '.join(missing)}", "add it")
+            raise InputError(name, _words(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
         try:
             return found(**values)
         except InputError:

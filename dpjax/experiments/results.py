@@ -37,6 +37,11 @@ class Result:
         checks.instance("path", path, (str, Path), "give result.json or its folder", "a path")
         path = Path(path)
         path = path / "result.json" if path.is_dir() else path
+        if path.suffix in (".png", ".svg", ".pdf"):
+            advice = f"measure it again: dpjax curve {path} --out FOLDER"
+            raise InputError(
+                "result", "a result.json or its folder", f"{path}, a figure, which holds no counts", advice
+            )
         try:
             return Result(json.loads(path.read_text()), path.parent)
         except (OSError, ValueError) as error:

@@ -131,7 +131,10 @@ def on_lines(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Se
     checks.integer("bits", bits, 1, 52)
     parsed = {}
     for text in bounds:
-        name, _, span = text.rpartition("=")
+        name, equals, span = text.rpartition("=")
+        if not equals:
+            advice = f"write {features[0]}={text}" if features else "name the feature"
+            raise InputError("bounds", "name=low:high", repr(text), advice)
         low, _, high = span.partition(":")
         try:
             pair = float(low), float(high)

@@ -69,3 +69,11 @@ def test_choices_suggest_the_nearest_names():
         checks.choice("learner", "zzzzzz", ["kln", "points"])
     with pytest.raises(InputError, match="one of kln, points"):
         checks.choice("learner", 3, ["points", "kln"])
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("kln", "did you mean KLN[?]"), ("Klm", "did you mean KLN[?]"), ("zzz", "take one")]
+)
+def test_near_names_do_not_depend_on_case(word, hint):
+    with pytest.raises(InputError, match=hint):
+        checks.choice("learner", word, ["KLN", "ParityLearner", "Independent"])

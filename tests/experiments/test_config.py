@@ -214,3 +214,10 @@ def test_what_is_known_does_not_replace_a_default_unless_it_is_meant_to():
     on_points = instead.knowing(concepts=Points(Domain(9)))
     assert on_points.build("learner", "Independent(KLN)").neighboring is add
     assert instead.build("learner", "UnionLearner(5, 3, REPLACE_ONE)").neighboring is Neighboring.REPLACE_ONE
+
+
+def test_a_module_is_named_without_its_ending():
+    with pytest.raises(InputError, match="leave out"):
+        Builder(("mine.py",)).find("learner", "mine:Learner")
+    with pytest.raises(InputError, match=r"write Points\("):
+        Builder().build("concepts", "Points")

@@ -79,3 +79,8 @@ def test_bad_boxes():
             on_plane(["a", "b"], box, 2)
     with pytest.raises(InputError, match="bits"):
         on_plane(["a", "b"], (0, 0, 1, 1), 31)
+
+
+def test_bounds_without_a_name_say_how_to_write_them():
+    with pytest.raises(InputError, match="write age=0:40"):
+        on_lines(["age"], ["0:40"], 4, [])
