@@ -231,10 +231,12 @@ def _databases(
     pairs, promised = [], 0
     for number, pair in enumerate(_given_pairs(str(command.pairs))):
         name = f"pairs, number {number}"
-        if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
-            got = f"{_a(type(pair).__name__)}" + f" of length {len(pair)}" * hasattr(pair, "__len__")
-            raise InputError(name, "two databases", got, "return or yield (database, neighbor)")
-        sides = [as_database(side) for side in pair]
+        try:
+            first, second = pair
+        except (TypeError, ValueError) as error:
+            given = _a(type(pair).__name__) + (f" of length {len(pair)}" if hasattr(pair, "__len__") else "")
+            raise InputError(name, "two databases", given, "return or yield (database, neighbor)") from error
+        sides = [as_database(side) for side in (first, second)]
         if kind == "key":
             sides = [jax.tree.map(lambda leaf, name=name: _narrow(name, leaf), side) for side in sides]
         first, second = sides

@@ -14,7 +14,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -53,6 +53,9 @@ Reals = Annotated[tuple[Real, ...], BeforeValidator(_one_or_several)]
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
+
+
+_Table = TypeVar("_Table", bound=_Model)
 
 
 class TaskTable(_Model):
@@ -120,6 +123,13 @@ class PointTable(_Model):
     purpose: str
 
 
+def _read(kind: type[_Table], data: Mapping[str, Any]) -> _Table:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        raise _readable(error) from error
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     """A TOML file's content. InputError for a missing file and for broken TOML."""
     try:
@@ -142,10 +152,7 @@ def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
             "configuration", "[task] and [learners]", "[problem], an earlier form",
             "name classes and learners by their constructors, as configs/demo.toml does",
         )  # fmt: skip
-    try:
-        table = StudyTable.model_validate(data)
-    except ValidationError as error:
-        raise _readable(error) from error
+    table = _read(StudyTable, data)
     builder = Builder(tuple(imports))
     task = task_of(table.task, builder)
     known = _known(builder, task)
@@ -158,10 +165,7 @@ def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
 
 def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
     """One point of a figure, as `spec.setting_spec` wrote it."""
-    try:
-        table = PointTable.model_validate(data)
-    except ValidationError as error:
-        raise _readable(error) from error
+    table = _read(PointTable, data)
     builder = Builder(tuple(imports))
     task = task_of(table.task, builder)
     learner = _known(builder, task).build("learner", table.learner, LEARNERS)

@@ -101,7 +101,8 @@ def _upper(first: int, second: int, trials: int, error: float) -> float:
         attained = float(np.max(tops - edges)) - _STEP
         wide = (bounds > max(attained, -1.0) + enough) & (np.diff(edges) > _STEP)
         if not wide.any():
-            return float(min(1 - low, np.max(bounds, initial=tops[-1] - edges[-1])))
+            end = float(np.max(bounds, initial=tops[-1] - edges[-1]))
+            return max((first - second) / trials, min(1 - low, end))
         left, right = np.flatnonzero(wide), np.flatnonzero(wide) + 1
         middles = (edges[left] + edges[right]) / 2
         most = np.where(all_p[left], 1 - middles, np.clip(tops[right], 0, 1 - middles))

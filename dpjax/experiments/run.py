@@ -2,7 +2,7 @@
 
 import json
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from dpjax.experiments import errors
 from dpjax.experiments.bands import fit_exponent, simultaneous_band
 from dpjax.experiments.cells import Cells, Executor
 from dpjax.experiments.engine import Engine, device_kind
-from dpjax.experiments.n_star import bracket
+from dpjax.experiments.n_star import bracket, end_of
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.results import Result
 from dpjax.experiments.search import NStar
@@ -32,7 +32,9 @@ Step = Callable[[str, int, int], None]
 def run(
     study: Study, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False
 ) -> Result:  # fmt: skip
-    """Measures everything that is not yet stored in ``out``; writes study.json first and result.json after every line.
+    """Measures everything that is not yet stored in ``out``.
+
+    Writes result.json with what is known of the same study, then study.json, and result.json again after every line.
 
     engine: what computes tiles, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
     quiet: none.
@@ -47,17 +49,20 @@ def run(
         machine = stack.enter_context(Engine()) if engine is None else engine
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         config = study.to_dict()
+        cells = Cells(store, machine, study.seed, seen.trials)
         known = _known(out, config)
         if known is _EMPTY and (out / "result.json").exists() and progress is None and not quiet:
             seen.say(f"{out} held the result of another study; its trials are kept, result.json is replaced")
-        cells = Cells(store, machine, study.seed, seen.trials)
-        save(_joined(_about(study) | _EMPTY | {"left": len(study.lines)}, known), out)
+        known = _valid(known, study, cells)
+        keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
+        keep(_about(study) | _EMPTY | {"left": len(study.lines)})
         replace_file(out / "study.json", json.dumps(config, indent=1, allow_nan=False).encode())
-        result = Result(measure(study, cells, seen.step, lambda part: save(_joined(part, known), out)), out)
+        result = Result(measure(study, cells, seen.step, keep), out)
         save(result.data, out)
     return result
 
 
+_ROWS = ("points", "n_star", "failures")
 _EMPTY: dict[str, Any] = {"points": [], "n_star": [], "exponents": [], "exponents_all_k": [], "failures": []}
 
 
@@ -70,18 +75,38 @@ def _known(out: Path, config: dict[str, Any]) -> dict[str, Any]:
     return found if found["config"] == json.loads(json.dumps(config)) else _EMPTY
 
 
-def _joined(part: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def _valid(known: dict[str, Any], study: Study, cells: Cells) -> dict[str, Any]:
+    """The rows of those curves whose every row is what the present code measures; what raises is measured again."""
+    kept = {name: list[dict[str, Any]]() for name in _ROWS}
+    for line in study.lines:
+        own = {name: [row for row in known[name] if _place(row) == _place(line.labels())] for name in _ROWS}
+        points = [(replace(line.setting, n=row["n"]), row) for row in own["points"]]
+        ends = [(end_of(line.setting, row["n_high"] or row["n_low"]), row) for row in own["n_star"]]
+        try:
+            valid = all(row.get("cell") == cells.cell(setting) for setting, row in points + ends)
+        except Exception:
+            valid = False
+        if valid and points + ends:
+            for name in _ROWS:
+                kept[name] += own[name]
+    return kept
+
+
+def _joined(part: dict[str, Any], known: dict[str, Any], fit_from: int) -> dict[str, Any]:
     """The rows of this run so far, and for curves that it has not come to those of an earlier run."""
-    places = ("learner", "k", "epsilon")
-    own = {tuple(row[at] for at in places) for name in ("points", "n_star", "failures") for row in part[name]}
-    earlier = {name: [row for row in known[name] if tuple(row[at] for at in places) not in own]
-               for name in ("points", "n_star", "failures")}  # fmt: skip
-    if not any(earlier.values()):
-        return part
-    joined = {name: part[name] + rows for name, rows in earlier.items()}
-    fits = {name: known[name] for name in ("exponents", "exponents_all_k") if not part[name]}
-    seen = {tuple(row[at] for at in places) for rows in earlier.values() for row in rows}
-    return part | joined | fits | {"left": max(0, part["left"] - len(seen))}
+    own = {_place(row) for name in _ROWS for row in part[name]}
+    earlier = {name: [row for row in known[name] if _place(row) not in own] for name in _ROWS}
+    rows = {name: part[name] + earlier[name] for name in _ROWS}
+    seen = {_place(row) for name in _ROWS for row in earlier[name]}
+    return part | rows | _fits(rows["n_star"], fit_from) | {"left": max(0, part["left"] - len(seen))}
+
+
+def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["learner"], row["k"], row["epsilon"]
+
+
+def _fits(stars: list[dict[str, Any]], fit_from: int) -> dict[str, list[dict[str, Any]]]:
+    return {"exponents": exponents(stars, fit_from), "exponents_all_k": exponents(stars)}
 
 
 def save(data: dict[str, Any], out: Path) -> None:
@@ -96,7 +121,7 @@ def measure(
     """The result as JSON-ready data. keep: called with the result so far after every line.
 
     points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
-    cell that holds its trials. n_star: brackets.
+    cell that holds its trials. n_star: brackets, with the cell of their upper end, else the lower.
     exponents, exponents_all_k: see `exponents`. failures: what raised. left: lines not measured yet.
     """
     points: list[dict[str, Any]] = []
@@ -110,14 +135,14 @@ def measure(
             step(f"{line}: searching n*", done, len(study.lines))
             star = _tried(line, None, failures, partial(find, line, study, cells))
             if star is not None:
-                stars.append(_star_row(line, star))
+                stars.append(_star_row(line, star, cells))
         if star is not None or study.n != "search":
             step(f"{line}: curve", done, len(study.lines))
             middle = None if star is None else star.n_high or star.n_low
             points += _point_rows(line, study, study.sizes(middle), cells, failures)
         data = about | {
-            "points": points, "n_star": stars, "exponents": exponents(stars, study.fit_from),
-            "exponents_all_k": exponents(stars), "failures": failures, "left": len(study.lines) - done - 1,
+            "points": points, "n_star": stars, "failures": failures, **_fits(stars, study.fit_from),
+            "left": len(study.lines) - done - 1,
         }  # fmt: skip
         keep(data)
     step("done", len(study.lines), len(study.lines))
@@ -172,11 +197,13 @@ def _tried(line: Line, n: int | None, failures: list[dict[str, Any]], work: Call
         return None
 
 
-def _star_row(line: Line, star: NStar) -> dict[str, Any]:
-    claimed = getattr(line.setting.learner, "exponent_of_k", None)
+def _star_row(line: Line, star: NStar, cells: Cells) -> dict[str, Any]:
+    end = star.n_high or star.n_low
     return {
         **line.labels(), "n_low": star.n_low, "n_high": star.n_high, "theorem": line.theorem(),
-        "confidence": star.confidence, "gamma": star.gamma, "trials": star.trials_total, "exponent_of_k": claimed,
+        "confidence": star.confidence, "gamma": star.gamma, "trials": star.trials_total,
+        "exponent_of_k": getattr(line.setting.learner, "exponent_of_k", None),
+        "cell": None if end is None else cells.cell(end_of(line.setting, end)),
     }  # fmt: skip
 
 

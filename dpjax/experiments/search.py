@@ -50,8 +50,8 @@ class NStar:
     """A bracket of n*, and the trials used.
 
     With probability >= ``confidence``: p(n_low) < 1 - beta and p(n_high) > 1 - beta - gamma. No shape of p is
-    assumed. Where p increases, let n*(b) be the smallest n with p(n) >= 1 - b: then n_low < n*(beta) and
     assumed. If p is increasing, let n*(b) be the smallest n with p(n) >= 1 - b: then n_low < n*(beta) and
+    n*(beta + gamma) <= n_high, so an n between n*(beta + gamma) and n*(beta) is in [n_low, n_high].
 
     n_low, n_high: neighbors on the grid, unless ``undecided`` n lie between them.
     n_low is None: no n of the grid was found to fail. n_high is None: none was found to pass.

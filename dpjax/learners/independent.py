@@ -38,7 +38,7 @@ class Independent(OfLearner):
 
     A sample may carry ``x`` as ``uint32[capacity, k, limbs]``: each concept then has its own column of points.
 
-    Privacy: (epsilon, delta), replace-one, by the named composition of k adaptive runs.
+    Privacy: (epsilon, delta) under the relation of ``learner``, by the named composition of k adaptive runs.
     Utility: ``learner.sample_size`` at the budget of one run and failure probability beta / k.
     Reference: Bun, Nissim, Stemmer 2016, Section 1.3 (direct sums); the composition theorems in `dpjax.accounting`.
     """

@@ -162,16 +162,43 @@ def line(name, epsilon=1.0):
     return {"learner": name, "k": 1, "epsilon": epsilon}
 
 
-def test_a_run_that_is_interrupted_loses_nothing_of_an_earlier_one(tmp_path):
-    """Rows of this run replace those of the earlier one, and the others stay."""
-    known = run._EMPTY | {"points": [line("a") | {"n": 1}, line("b") | {"n": 1}], "n_star": [line("b")]}
-    known |= {"exponents": [{"slope": 1.0}]}
-    part = run._EMPTY | {"points": [line("a") | {"n": 2}], "left": 3}
-    found = run._joined(part, known)
-    assert found["points"] == [line("a") | {"n": 2}, line("b") | {"n": 1}] and found["n_star"] == [line("b")]
-    assert found["left"] == 2 and found["exponents"] == known["exponents"]
-    whole = run._EMPTY | {"points": [line("a"), line("b")], "left": 0}
-    assert run._joined(whole, known) == whole
+def bracketed(name, k):
+    return line(name) | {"k": k, "n_low": 10 * k, "n_high": 11 * k, "theorem": 20 * k, "confidence": 0.95,
+                         "exponent_of_k": 1.0}  # fmt: skip
+
+
+def test_a_run_that_is_interrupted_loses_nothing_of_an_earlier_one():
+    """Rows of this run replace those of the earlier one, the others stay, and exponents are those of all rows."""
+    known = run._EMPTY | {"points": [line("a") | {"n": 1}, line("b") | {"n": 1}], "n_star": [bracketed("b", 8)]}
+    part = run._EMPTY | {"points": [line("a") | {"n": 2}], "n_star": [bracketed("b", 1)], "left": 3}
+    found = run._joined(part, known, 1)
+    assert found["points"] == [line("a") | {"n": 2}] and found["n_star"] == [bracketed("b", 1), bracketed("b", 8)]
+    assert found["left"] == 2 and found["exponents"][0]["slope"] == pytest.approx(1.0)
+    assert not run._joined(part, known, 2)["exponents"], "one k from 2 on"
+    whole = run._EMPTY | {"points": [line("a"), line("b") | {"k": 8}], "left": 0}
+    assert run._joined(whole, known, 1)["points"][:2] == whole["points"]
+
+
+def stopped(*args, **how):
+    raise KeyboardInterrupt
+
+
+def test_a_run_that_is_interrupted_keeps_no_row_of_an_edited_learner(tmp_path, monkeypatch):
+    """The study is the same by its fields; the one that was not edited keeps its rows."""
+    study = dp.Study(TASK, {"own": Fixed(CONCEPTS), "KLN": dp.KLN(CONCEPTS)}, n=[16, 20], trials=8)
+    with Engine(1) as machine:
+        first = study.run(tmp_path, engine=machine, quiet=True).data
+        assert [row["learner"] for row in first["points"]] == ["own", "own", "KLN", "KLN"]
+        monkeypatch.setattr(run, "measure", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            study.run(tmp_path, engine=machine, quiet=True)
+        kept = Result.load(tmp_path).data
+        assert kept["points"] == json.loads(json.dumps(first["points"])) and kept["left"] == 0
+        monkeypatch.setitem(globals(), "ADDED", 1)
+        with pytest.raises(KeyboardInterrupt):
+            study.run(tmp_path, engine=machine, quiet=True)
+    kept = Result.load(tmp_path).data
+    assert [row["learner"] for row in kept["points"]] == ["KLN", "KLN"] and kept["left"] == 1
 
 
 def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
@@ -180,10 +207,7 @@ def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
     run.save(run._about(first) | run._EMPTY | {"points": [line("KLN")], "left": 0}, tmp_path)
     second = replace(first, trials=16)
 
-    def interrupted(*args, **how):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "measure", interrupted)
+    monkeypatch.setattr(run, "measure", stopped)
     with pytest.raises(KeyboardInterrupt):
         second.run(tmp_path, quiet=True)
     found = Result.load(tmp_path)

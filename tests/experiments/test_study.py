@@ -108,14 +108,15 @@ def test_a_study_in_a_notebook(tmp_path, machine):
 
 def _compared(result):
     """Differences in pairs between learners, epsilons and n, and n* at other alphas."""
+    rates = {(row["learner"], row["k"], row["epsilon"], row["n"]): row["successes"] / row["trials"]
+             for row in result.curves.to_pylist()}  # fmt: skip
     same = result.differences("learner").to_pylist()
     assert len(same) == 12 and {(row["first"], row["second"]) for row in same} == {("KLN", "mine")}
     assert all(row["difference"] == 0 and row["lower"] < 0 < row["upper"] for row in same), "the same algorithm"
-    assert all(row["ratio"] < 0.5 for row in same if row["trials"] == 1024 and row["n"] > 20)
+    mixed = [row for row in same if 0.05 < rates[row["first"], row["k"], row["epsilon"], row["n"]] < 0.95]
+    assert mixed and all(row["ratio"] < 0.6 for row in mixed), "the same outcomes in all pairs"
     apart = result.differences("n").to_pylist()
     assert len(apart) == 8 * 3 and all(row["second"] > row["first"] for row in apart)
-    rates = {(row["learner"], row["k"], row["epsilon"], row["n"]): row["successes"] / row["trials"]
-             for row in result.curves.to_pylist()}  # fmt: skip
     for row in (*apart, *result.differences("epsilon").to_pylist()):
         where = [[row.get("learner"), row["k"], row.get("epsilon"), row.get("n")] for _ in range(2)]
         for place, end in zip(where, ("first", "second"), strict=True):
@@ -128,6 +129,7 @@ def _compared(result):
         assert free["n_low"] is None and free["n_high"] is not None, "every hypothesis is good enough"
         assert loose["at_most"] == 0.28 and own["at_most"] == 0.15
         assert own["n_high"] is None or loose["n_high"] <= own["n_high"]
+    assert any(own["n_high"] is not None for own in wide[::3])
     with pytest.raises(InputError, match="one of epsilon, learner, n"):
         result.differences("k")
     with pytest.raises(InputError, match="folder"):

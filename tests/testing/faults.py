@@ -24,6 +24,12 @@ CONCEPTS = dp.Thresholds(dp.Domain(16))
 RELATION = dp.Neighboring.REPLACE_ONE
 
 
+def require_failed(findings, check, words):
+    """Raises AssertionError unless this check failed and its finding has these words."""
+    found = {one.check: one for one in findings}
+    assert found[check].verdict == "failed" and words in str(found[check]), str(found[check])
+
+
 def errors(learner, sample, mask):
     numbers = jnp.asarray(wide.encode(range(learner.concepts.size)))
     labels = learner.concepts.predict(dp.Hypothesis.of(numbers), sample.x)

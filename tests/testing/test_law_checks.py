@@ -23,8 +23,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("kind", "check", "words"), FAULTS, ids=lambda value: getattr(value, "__name__", ""))
 def test_a_planted_fault_is_found(kind, check, words):
-    found = {one.check: one for one in testing.check_law(kind(WEIGHTS), quick=True)}
-    assert found[check].verdict == "failed" and words in str(found[check]), str(found[check])
+    f.require_failed(testing.check_law(kind(WEIGHTS), quick=True), check, words)
 
 
 @pytest.mark.parametrize("law", [
@@ -64,8 +63,7 @@ def test_a_mechanism_is_audited_exactly():
     (lambda e, d: None, "it claims a guarantee", "a dpjax.accounting.Guarantee"),
 ])  # fmt: skip
 def test_a_planted_fault_of_a_mechanism_is_found(claim, check, words):
-    found = {one.check: one for one in testing.check_mechanism(response(2), claim, universe=histograms(), quick=True)}
-    assert found[check].verdict == "failed" and words in str(found[check]), str(found[check])
+    f.require_failed(testing.check_mechanism(response(2), claim, universe=histograms(), quick=True), check, words)
 
 
 def test_a_target_of_ours_passes_and_what_is_none_is_refused():
