@@ -12,12 +12,13 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
-from dpjax.concepts import areas
+from dpjax.concepts import Hypothesis, areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder, call, concepts_of, parameters
+from dpjax.experiments.progress import Estimate
 from dpjax.experiments.reports import about
 from dpjax.experiments.spec import spec_of
 from dpjax.experiments.store import versions
@@ -44,20 +45,36 @@ class _Asked:
     test_rows: int
     seed: int
 
-    def held_out(self, learners: Mapping[str, Any], privacy: Privacy) -> dict[str, np.ndarray]:
-        return columns.held_out(
-            learners, self.data, privacy, self.accuracy, self.seed, self.trials, self.test_rows
-        )  # fmt: skip
+    def measured(self) -> tuple[dict[str, np.ndarray], Hypothesis]:
+        """Held-out errors of the learner, its baselines and the best constant, and the hypotheses from all rows."""
+        concepts, done = self.learner.concepts, 0
+        with_erm = hasattr(concepts, "pieces")
+        runs = 1 + self.trials * (1 if with_erm else 2)
 
-    def errors(self) -> dict[str, np.ndarray]:
-        """Held-out errors of the learner, of its baselines, and of the best constant."""
-        concepts = self.learner.concepts
-        if hasattr(concepts, "pieces"):
-            others = {"not_private": baselines.ERM(concepts), "constant": Constant()}
-            return self.held_out({"private": self.learner, **others}, self.privacy)
-        found = self.held_out({"private": self.learner, "constant": Constant()}, self.privacy)
-        loose = self.held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
-        return {"private": found["private"], f"epsilon_{_LOOSE:g}": loose["private"], "constant": found["constant"]}
+        def finished(trials: int) -> None:
+            nonlocal done
+            done += trials
+            tell(done, runs, "runs of the learner")
+
+        def held_out(learners: Mapping[str, Any], privacy: Privacy) -> dict[str, np.ndarray]:
+            return columns.held_out(
+                learners, self.data, privacy, self.accuracy, self.seed, self.trials, self.test_rows, finished
+            )  # fmt: skip
+
+        def learned() -> Hypothesis:
+            found = columns.learn_all(self.learner, self.data, self.privacy, self.accuracy, self.seed)
+            finished(1)
+            return found
+
+        with Estimate() as tell:
+            finished(0)
+            if with_erm:
+                others = {"not_private": baselines.ERM(concepts), "constant": Constant()}
+                return held_out({"private": self.learner, **others}, self.privacy), learned()
+            found = held_out({"private": self.learner, "constant": Constant()}, self.privacy)
+            loose = held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
+            errors = {"private": found["private"], f"epsilon_{_LOOSE:g}": loose["private"]}
+            return errors | {"constant": found["constant"]}, learned()
 
 
 def run(command: LearnCommand) -> Answer:
@@ -65,11 +82,11 @@ def run(command: LearnCommand) -> Answer:
     asked = _asked(command)
     data, learner, rows = asked.data, asked.learner, len(asked.data.y)
     guarantee = learner.guarantee(columns.plan_for(learner, asked.privacy, asked.accuracy, rows))
-    hypothesis = columns.learn_all(learner, data, asked.privacy, asked.accuracy, asked.seed)
+    errors, hypothesis = asked.measured()
     if trimmed := getattr(learner.concepts, "trimmed", None):
         hypothesis = trimmed(hypothesis)
     learned = Learned(learner, hypothesis, asked.placing, data.names, command.positive)
-    rules, errors = learned.rules(), asked.errors()
+    rules = learned.rules()
     released = {
         "versions": versions(), "epsilon": command.epsilon, "delta": command.delta, "alpha": command.alpha,
         "beta": command.beta, "guarantee": None if guarantee is None else guarantee.to_dict(), "concepts": rules,

@@ -29,9 +29,10 @@ def plot_curve(
     """Draws a result and writes one file per format; returns their paths.
 
     Above: success probability against n with simultaneous bands, one panel per (k, epsilon), at most 8. Below: n*
-    against k with fitted exponents, n* against epsilon, and the theorems' n divided by n*. Panels without data are left
-    out, and a caption lists data that are not shown. Equal results and options give equal bytes;
-    `read_metadata` returns the configuration, seed and versions.
+    against k with fitted exponents, n* against epsilon, and the theorems' n divided by n*, where their axis has two
+    values or more. In a column at most two panels above and one below, unless they are chosen. A caption lists data
+    that are not shown. Equal results and options give equal bytes; `read_metadata` returns the configuration, seed and
+    versions.
 
     Args:
       result: as in `Result.data`.
@@ -74,7 +75,7 @@ def _about(result: Mapping[str, Any]) -> dict[str, Any]:
 def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
     """The figure and its title."""
     page, options = shown.options.page, shown.options
-    below, notes = sample_size.panels(shown, 1 if _narrow(page) else 2)
+    below, notes = sample_size.panels(shown, _narrow(page))
     shown = with_notes(shown, notes)
     of_study = str(result.get("title") or "Success probability and sample complexity")
     title = options.title if options.title is not None else "" if page.fixed else of_study
@@ -106,7 +107,7 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
 
 def _most(page: Page) -> int:
     """The maximum number of success curves, unless their k and epsilon are chosen."""
-    return 4 if _narrow(page) else PANELS
+    return 2 if _narrow(page) else PANELS
 
 
 def _narrow(page: Page) -> bool:
@@ -117,8 +118,6 @@ def _narrow(page: Page) -> bool:
 def _columns(shown: Shown) -> int:
     """The number of columns of success curves."""
     most = min(_MOST, sheet.most_columns(shown.options.page, _PANEL))
-    if shown.columns <= most < 3 and len(shown.panels) <= 2:
-        return 1
     if shown.columns <= most:
         return shown.columns
     if len(shown.panels) <= 3:

@@ -14,10 +14,7 @@ from dpjax.plots.styles import Style
 from dpjax.plots.ticks import axis
 from dpjax.plots.words import N_STAR, number
 
-_STEP, _ASIDE = (
-    0.022,
-    0.1,
-)  # fractions of the axis: between adjacent learners at one x, and between the first and the last
+_STEP, _ASIDE = 0.022, 0.1  # fractions of the axis: from one learner to the next at one x, and from first to last
 LEGEND = "fitted exponent of $k$ [least, greatest] (claimed)"
 
 
@@ -28,10 +25,10 @@ class Panel(NamedTuple):
     legend: tuple[list[Line2D], list[str]]
 
 
-def panels(shown: Shown, epsilons_at_once: int = 2) -> tuple[list[Panel], list[str]]:
+def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
     """The panels from left to right, and a sentence for each omission.
 
-    epsilons_at_once: number of panels against k, unless epsilons are chosen.
+    By default those whose axis has two values or more, the first of them if narrow, and one in place of missing curves.
 
     InputError if a requested panel has no data.
     """
@@ -39,10 +36,14 @@ def panels(shown: Shown, epsilons_at_once: int = 2) -> tuple[list[Panel], list[s
     notes: list[str] = []
     epsilons, ks = ({f(b) for b in shown.brackets} for f in (lambda b: b.setting.epsilon, lambda b: b.k))
     asked = list(shown.options.panels or ())
-    if not asked:
-        asked = [name for name, there in (("k", len(ks) > 1 or len(epsilons) == 1), ("epsilon", len(epsilons) > 1),
-                                          ("slack", len(epsilons) == 1)) if there]  # fmt: skip
-        asked = [name for name in asked if name != "slack" or any(map(_ratio, shown.brackets))]
+    if not asked and shown.brackets:
+        by_k = len(ks) > 1 or (len(epsilons) == 1 and not shown.panels)
+        slack = by_k and len(epsilons) == 1 and any(map(_ratio, shown.brackets))
+        asked = [name for name, there in (("k", by_k), ("epsilon", len(epsilons) > 1), ("slack", slack)) if there]
+        if narrow and len(asked) > 1:
+            what = {"epsilon": rf"{N_STAR} against $\varepsilon$", "slack": "the slack of the theorems"}
+            notes.append(f"Not shown: {' and '.join(what[name] for name in asked[1:])}.")
+            asked = asked[:1]
     for name in asked:
         if name == "epsilon":
             k = max(ks, key=lambda k: (len({(b.learner, b.setting.epsilon) for b in shown.brackets if b.k == k}), k),
@@ -53,7 +54,7 @@ def panels(shown: Shown, epsilons_at_once: int = 2) -> tuple[list[Panel], list[s
         elif name in _BY_K:
             what, of = _BY_K[name]
             there = {b.setting.epsilon for b in shown.brackets if name != "slack" or _ratio(b)}
-            chosen = spread(there, PANELS if shown.options.epsilon else epsilons_at_once)
+            chosen = spread(there, PANELS if shown.options.epsilon else 1 if narrow else 2)
             if len(there) > len(chosen):
                 notes.append(rf"{what}: {len(chosen)} of {len(there)} values of $\varepsilon$.")
             found = [of(shown, epsilon) for epsilon in chosen]

@@ -1,6 +1,6 @@
 """User tables: rows on public grids, and learners on many keyed splits of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,16 +97,17 @@ def plan_for(learner: Learner, privacy: Privacy, accuracy: Accuracy, rows: int) 
 def learn_all(learner: Learner, table: Table, privacy: Privacy, accuracy: Accuracy, seed: int) -> Hypothesis:
     """One run of the learner on the whole table, from the stream "release" of the seed."""
     plan = plan_for(learner, privacy, accuracy, len(table.y))
-    return jax.jit(learner.learn)(keys.stream(keys.root(seed), "release"), table.sample(), plan)
+    return jax.block_until_ready(jax.jit(learner.learn)(keys.stream(keys.root(seed), "release"), table.sample(), plan))
 
 
 def held_out(
     learners: Mapping[str, Any], table: Table, privacy: Privacy, accuracy: Accuracy, seed: int, trials: int,
-    test_rows: int,
+    test_rows: int, progress: Callable[[int], None] = lambda trials: None,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Held-out errors ``int32[trials, k]`` of each learner, with the same splits for all learners.
 
-    Trial t splits the rows at random by its key and learns from all but ``test_rows`` of them.
+    Trial t splits the rows at random by its key and learns from all but ``test_rows`` of them. progress: called with
+    the number of trials just finished.
     """
     rows, k = table.y.shape
     checks.integer("test rows", test_rows, 1, rows - 1)
@@ -114,18 +115,21 @@ def held_out(
     passes = max(getattr(learner, "passes", 1) for learner in learners.values())
     block = max(1, min(trials, _BLOCK_CELLS // (rows * k * passes)))
     x, y = jnp.asarray(table.x), jnp.asarray(table.y)
-    padded = -(-trials // block) * block
-    ids = jnp.arange(padded, dtype=jnp.uint32)
     root = keys.stream(keys.root(seed), "split")
     plans = tuple(plan_for(learner, privacy, accuracy, rows - test_rows) for learner in learners.values())
-    counts = _errors(tuple(learners.values()), test_rows, block, root, x, y, plans, ids)
-    return {name: np.asarray(counts[i])[:trials] for i, name in enumerate(learners)}
+    parts = []
+    for first in range(0, trials, block):
+        ids = jnp.arange(first, first + block, dtype=jnp.uint32)
+        parts.append(jax.device_get(_errors(tuple(learners.values()), test_rows, root, x, y, plans, ids)))
+        progress(min(block, trials - first))
+    counts = (np.concatenate(found)[:trials] for found in zip(*parts, strict=True))
+    return dict(zip(learners, counts, strict=True))
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(jax.jit, static_argnums=(0, 1))
 def _errors(
-    learners: tuple, test_rows: int, block: int, root: Array, x: Array, y: Array, plans: tuple, ids: Array
-) -> list[Array]:
+    learners: tuple, test_rows: int, root: Array, x: Array, y: Array, plans: tuple, ids: Array
+) -> list[Array]:  # fmt: skip
     def trial(index: Array) -> list[Array]:
         key = keys.of_trial(root, index)
         with jax.enable_x64(True):
@@ -139,7 +143,7 @@ def _errors(
             found.append(jnp.sum(wrong, axis=0, dtype=jnp.int32))
         return found
 
-    return jax.lax.map(trial, ids, batch_size=block)
+    return jax.vmap(trial)(ids)
 
 
 def predicted(learner: Any, hypothesis: Hypothesis, x: Array) -> Array:

@@ -29,11 +29,21 @@ def test_what_is_asked_for_is_drawn_and_only_that(result):
 
 def test_a_narrow_figure_shows_less_and_says_so(result):
     figure = drawn(result, width="column")
-    assert len(axes_titles(figure)) == 4 + 2
+    assert len(axes_titles(figure)) == 2 + 1 and figure.get_size_inches()[1] < 8
     words = " ".join(t.get_text().replace("\n", " ") for t in texts(figure))
-    assert "4 of the 6 measured pairs" in words and "1 of 2 values" in words
-    everything = drawn(result, width="column", k=[1, 4, 16], epsilon=[0.5, 1.0])
-    assert len(axes_titles(everything)) == 6 + 3
+    assert "2 of the 6 measured pairs" in words and "1 of 2 values" in words
+    assert rf"Not shown: {N_STAR} against $\varepsilon$" in words
+    chosen = drawn(result, width="column", k=[1, 4, 16], epsilon=[0.5, 1.0], panels=["curves", "k", "epsilon"])
+    assert len(axes_titles(chosen)) == 6 + 3
+
+
+def test_no_panel_has_an_axis_with_one_value(result):
+    (only,) = all_axes(drawn(result, k=[4], epsilon=[1.0]))
+    assert only.get_title() == r"$k = 4$, $\varepsilon = 1$"
+    titles = axes_titles(drawn(result, k=[4]))
+    assert titles[-1] == rf"{N_STAR} against $\varepsilon$, $k = 4$" and not any("against $k$" in t for t in titles)
+    searched = {**result, "points": []}
+    assert axes_titles(drawn(searched, k=[4], epsilon=[1.0]))[0] == rf"{N_STAR} against $k$, $\varepsilon = 1$"
 
 
 def test_scales_and_limits(result):
