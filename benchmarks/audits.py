@@ -1,4 +1,4 @@
-"""Bounds on epsilon from scores of independent runs on two neighbours, at 95%."""
+"""Bounds on epsilon from scores of independent runs on two neighbors, at 95%."""
 
 import functools
 import itertools

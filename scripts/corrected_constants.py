@@ -64,7 +64,7 @@ Kaplan, Mansour, Matias and Stemmer, Claim 3.4: m rounds of `SetCoverLearner` wi
 and counts with noise of scale m / epsilon are claimed to be (epsilon, delta)-private; the last line of the proof has
 2 epsilon. One row added or removed, epsilon = {epsilon:g}, delta = {delta:g}, m = ceil(2 k ln(2/alpha)) for
 alpha = {alpha:g}. "At most" is certified by `accounting.set_cover_epsilon`; "at least" is the exact law of two
-databases, `accounting.set_cover_instance`. The claim is false for k = 1 and 2 and loose from k = 4 on. Corrected: the
+databases, `accounting.cover.instance`. The claim is false for k = 1 and 2 and loose from k = 4 on. Corrected: the
 proof with its epsilon divided between counts and functions. Ours: the coefficient of the stopping game with noisy
 counts.
 

@@ -38,7 +38,7 @@ coefficient falls like one over sqrt(m) or faster; a closed form for any number 
 few. The stopping game uses both. Under replace-one exact counts are more expensive than noisy ones from 8 rounds on: a
 row that changes its class changes b / k in all rounds until it is covered. On the right one coefficient for all: the
 game's bound on delta against round-by-round accounting, and the exact law of two databases
-(`accounting.set_cover_instance`), a lower bound for every correct rule.
+(`accounting.cover.instance`), a lower bound for every correct rule.
 
 ## The law of one halfplane
 

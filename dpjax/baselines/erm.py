@@ -19,7 +19,7 @@ from dpjax.theory import erm as theory
 
 @dataclass(frozen=True)
 class ERM(OfClass):
-    """The first concept with the fewest errors, for each of the k columns. Proper, agnostic. NOT private.
+    """The first concept of the first cell with the fewest errors, for each of k columns. Proper, agnostic. NOT private.
 
     Privacy: none.
     Utility: `theory.erm`.

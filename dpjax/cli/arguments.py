@@ -65,8 +65,7 @@ class CurveCommand(Drawn, _Measured):
 
     Sweeps n for every learner, k and epsilon; finds n* with an error guarantee; draws success probability against n
     with simultaneous bands, n* against k, and the theorems' sample sizes. Results that are already in --out are not
-    computed
-    again: run the same command to continue after an interruption.
+    computed again: run the same command to continue after an interruption.
 
     Example: dpjax curve configs/demo.toml --out results/demo --epsilon 0.5 1
     Example: dpjax curve --concepts "Thresholds(2**20)" --learners KLN ThresholdMedian --k 1 8

@@ -27,7 +27,7 @@ class ConvexPolygons(OnPlane):
     """Intersections of at most ``edges`` halfplanes on {0, ..., d}^2.
 
     A concept is the list of the halfplanes that it excludes, ``uint32[k, 5 edges]``: for each one chart + 2 above, then
-    the slope and t of `mechanisms.cover.HalfPlanes` in two's complement, upper word first. A learner's output after
+    the slope and t of `HalfPlanes` in two's complement, upper word first. A learner's output after
     m rounds is thus a concept with m edges. Predictions use integers only.
     """
 

@@ -123,8 +123,8 @@ def search(
     cap: maximum number of trials at an n, which is then "undecided"; the search approaches it from both
         sides. The claim still holds, with n_low and n_high further apart. None: every visit is decided.
     start: a guess of n*. The search starts at the nearest grid point and gallops from there, in steps of ``stride``
-            grid points, doubled each time, until the decision changes; then it bisects. Expensive large n are visited
-            only if needed. None: bisection of the whole grid.
+        grid points, doubled each time, until the decision changes; then it bisects. Expensive large n are visited
+        only if needed. None: bisection of the whole grid.
 
     The error is split over the visits: each may use what is left of it, divided by the number of visits that can
     still follow (bisection of K points: at least error / ceil(log2(K + 1)) each). The splits depend only on earlier

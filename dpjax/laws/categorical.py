@@ -60,7 +60,7 @@ class Categorical:
             return jnp.where(outcome == -1, of_none, found)
 
     def support(self, limit: int) -> Support | None:
-        """{0, ..., -1}; without ``no_answer``, -1 is the outcome of a law without possible outcomes."""
+        """0, 1, ..., then -1; without ``no_answer``, -1 is the outcome of a law without possible outcomes."""
         if self.log_weights.shape[0] >= limit:
             return None
         with jax.enable_x64(True):

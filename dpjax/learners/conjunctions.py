@@ -72,7 +72,7 @@ class ConjunctionLearner(Covering):
         return self.concepts.of_literals(chosen)
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """Logarithms of the numbers of literals and of ANDs or ORs of at most ``rounds`` of them."""
+        """The number of functions, and the logarithm of the number of ANDs or ORs of at most ``rounds`` literals."""
         return self.functions.size, theory.log_conjunctions(self.concepts.dimension, rounds)
 
     def hard_neighbors(self, rows: int) -> Pairs:

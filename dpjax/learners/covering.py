@@ -56,7 +56,7 @@ class Covering(OfClass, ABC):
 
     @abstractmethod
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """The logarithms ``functions`` and ``log_hypotheses`` of `theory.set_cover.realizable`."""
+        """``functions`` and ``log_hypotheses`` of `theory.set_cover.realizable`."""
 
     @property
     def likely_rounds(self) -> int:
@@ -88,7 +88,7 @@ class Covering(OfClass, ABC):
         return x
 
     def guarantee(self, plan: CoverPlan) -> Guarantee:
-        """The guarantee of all rounds together, relative to the cost of one round."""
+        """The guarantee of all rounds together, with the cost of one round below it."""
         return cover_guarantee(plan, self.neighboring, f"set cover, {plan.rounds} {self.what.format(self.concepts)}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:

@@ -25,7 +25,7 @@ class UnionLearner(CoveringPlane):
       rounds, noisy: see `Covering`.
       concepts: unions of triangles; their number is only the default of k.
       k: the largest number of triangles of a target that the theorem covers; None for that of ``concepts``.
-      directions, bins: the finite set of lines, see `mechanisms.cover.triangles.Triangles`. A triangle costs
+      directions, bins: the finite set of lines, see `Triangles`. A triangle costs
         ln(C(directions, 3) (2 bins)^3) nats; edges are off by at most one strip and one direction.
       family: the base family of triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.
 

@@ -25,7 +25,7 @@ from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
 METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
-_ALPHA = 1 / 3  # of the median: rank error t/6 of t subsamples
+_ALPHA = 1 / 3  # of the median: t/6 of t subsamples on either side
 _NODE_BITS = 64
 _MOST_SUBSAMPLES = 1 << 29
 

@@ -243,7 +243,7 @@ def _composition(rounds: int) -> str:
 
 
 def _best_below(children: Array, found: Counts, before: Array) -> Array:
-    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; ``before``: nodes of the subtree."""
+    """For each child the least ``path`` of a leaf below it, ``int32[V + 1]``; ``before``: nodes before their end."""
     number = jnp.arange(children.shape[0], dtype=jnp.int32)
     owner = jax.lax.cummax(jnp.where(children, number, 0))
     least = jnp.full(children.shape[0], _NEVER, jnp.int32)

@@ -20,8 +20,7 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
     """``pieces``: lists of [a, b, c], the halfplanes a x + b y <= c in the columns' units; empty for other classes.
 
     A row is labeled 1 iff all halfplanes of one of the lists contain the center of its cell. Halfplanes that contain
-    the
-    whole box are left out: an empty list contains the box, and no list is the constant 0.
+    the whole box are left out: an empty list contains the box, and no list is the constant 0.
     """
     if not hasattr(concepts, "halfplanes"):
         return {}

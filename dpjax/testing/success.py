@@ -26,8 +26,8 @@ _BLOCK, _LEAST = 16, 4
 def it_succeeds_at_its_sample_size(subject: LearnerUnderTest) -> str:
     """At the first epsilon of 1, 4, 16, 64 with a small sample size, alpha = beta = 0.1, delta = 1e-6.
 
-    Fails if the number of successes has probability below 1e-6 when each trial succeeds with probability 0.9. A learner
-    of pure privacy gets delta 0 if it accepts it.
+    Fails if so few successes have probability below 1e-6 when each trial succeeds with probability 0.9. A learner of
+    pure privacy gets delta 0 if it accepts it.
     """
     accuracy = Accuracy(ALPHA, BETA)
     sizes = [(subject.sized.sample_size(Privacy(epsilon, DELTA), accuracy), epsilon) for epsilon in _EPSILONS]

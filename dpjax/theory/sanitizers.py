@@ -74,7 +74,7 @@ def hierarchy(log_size: float, rate: float, levels: int, scale: float, alpha: fl
     A part of c rows has c - q rows below or above a median of quality q > ceil(c / 2) - D, less than c / 2 + D; so a
     leaf that is an interval has less than n / 2^levels + 2 D. Half of its weight is at each of its ends, so inside
     it the error is half its rows, plus the error E of the counts (`counts_deviation`), plus 1 for integer weights. A
-    leaf that is a single value adds E only. The medians use half of beta, and 1/100 of it is for noise beyond n - 1;
+    leaf that is a single value adds E only. The medians use half of beta, and 1/100 of beta is for noise beyond n - 1;
     without such noise no noisy count is clipped to [-n, 2 n].
 
     scale: of the noise of the counts.

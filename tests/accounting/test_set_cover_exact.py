@@ -53,7 +53,7 @@ def noisy_counts(targets, scale, top):
 
 
 class Instance:
-    """Two neighbouring databases with a family of functions, and small changes to them."""
+    """Two neighboring databases with a family of functions, and small changes to them."""
 
     def __init__(self, rng, coefficient, rounds, k, scale, kind):
         self.rng, self.fixed, self.kind = rng, (coefficient, rounds, k, scale), kind
@@ -113,14 +113,14 @@ KINDS += [(REPLACE, kind) for kind in REPLACED]
 
 
 def rows_of(kind):
-    """How the game calls the neighbours."""
+    """How the game calls the neighbors."""
     return tuple(
         Row(side, label == TARGET) for side, label in zip((-1, 1), kind, strict=True) if label is not None
     )  # fmt: skip
 
 
 def worst_ratio(seed, steps, weaken=1.0):
-    """The largest divergence over claim: {relation: ratio}, each case and kind of neighbours climbed once."""
+    """The largest divergence over claim: {relation: ratio}, each case and kind of neighbors climbed once."""
     worst = {ADD: 0.0, REPLACE: 0.0}
     for number, (rounds, k, scale, coefficient, share) in enumerate(CASES):
         for turn, (relation, kind) in enumerate(KINDS):

@@ -32,7 +32,7 @@ def renyi(log_p, log_q, orders=ORDERS):
 
 
 def exponential_pair(laws, epsilon, rng, candidates=3):
-    """The exponential mechanism on neighbours whose scores differ by at most the sensitivity, 1."""
+    """The exponential mechanism on neighbors whose scores differ by at most the sensitivity, 1."""
     scores = rng.uniform(0, 4, candidates)
     moved = scores + rng.choice([-1.0, 1.0], candidates)
     return laws.normalised(epsilon / 2 * scores), laws.normalised(epsilon / 2 * moved)

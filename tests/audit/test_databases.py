@@ -1,4 +1,4 @@
-"""Worlds are complete, and neighbours are what the relation says."""
+"""Worlds are complete, and neighbors are what the relation says."""
 
 import itertools
 from math import comb
@@ -34,7 +34,7 @@ def test_histograms_by_brute_force(relation, votes, cells):
 
 @pytest.mark.parametrize("relation", [REPLACE, ADD])
 def test_more_rows_than_a_whole_number_of_64_bits_can_tell_apart(relation):
-    """60 rows of two kinds without regard to order: neighbours are one row of the other kind, or one row, apart."""
+    """60 rows of two kinds without regard to order: neighbors are one row of the other kind, or one row, apart."""
     world = samples(Domain(1), 1, 60, relation, ordered=False)
     counts = np.stack([(np.asarray(world.databases.y)[..., 0] == kind) & np.asarray(world.databases.mask)
                        for kind in (False, True)]).sum(axis=2)  # fmt: skip

@@ -84,7 +84,7 @@ def test_uniform_elements(dimension, key, stats):
     bits = np.array([[v >> i & 1 for i in range(dimension)] for v in values])
     for column in bits.T:
         stats.frequency(column.sum(), count, 0.5)
-    for i in range(1, dimension):  # neighbouring bits say nothing of each other
+    for i in range(1, dimension):  # neighboring bits say nothing of each other
         stats.frequency((bits[:, i] ^ bits[:, i - 1]).sum(), count, 0.5)
     if dimension > 32:
         stats.frequency((bits[:, 32] ^ bits[:, 0]).sum(), count, 0.5)

@@ -12,7 +12,7 @@ from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.core import wide
 
 SIZES = [1, 2, 3, 7, 2**32 - 1, 2**32, 2**32 + 1, 2**63 - 1, 2**63, 2**64 - 1, 2**64]
-SLOW = [2, 3, 2**32 - 1, 2**63 - 1]  # of these, whose neighbours are there
+SLOW = [2, 3, 2**32 - 1, 2**63 - 1]  # of these, whose neighbors are there
 CAPACITY = 12
 SOME = [*range(CAPACITY + 1)] * 3  # rows of random databases
 BATCH = len(SOME) + 3  # of databases, so that one program serves all tests of a class

@@ -1,7 +1,7 @@
-"""No guarantee is exceeded: every database over a tiny domain and every neighbour, exactly where the law is finite.
+"""No guarantee is exceeded: every database over a tiny domain and every neighbor, exactly where the law is finite.
 
 All databases of a few rows, row by row, of whatever `learn` returns, every field of it; what cannot be listed is
-audited statistically on its hard neighbours. A broken twin, the same learner with a larger budget than it claims, must
+audited statistically on its hard neighbors. A broken twin, the same learner with a larger budget than it claims, must
 be caught by the same audit.
 """
 

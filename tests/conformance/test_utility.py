@@ -84,7 +84,7 @@ HARD = [
 
 
 def hard_task(concepts, alpha):
-    """The distributions of the lower bounds, with targets whose neighbours are alpha-bad."""
+    """The distributions of the lower bounds, with targets whose neighbors are alpha-bad."""
     domain = concepts.domain
     if isinstance(concepts, Thresholds):
         return hard_thresholds(concepts, alpha)

@@ -107,7 +107,7 @@ def program(name, relation, noisy):
 
 
 def evidence(name, relation, noisy, kind, times, trials):
-    """The p-value of the claim (1, 1e-6) on neighbours of one kind: the smaller of both directions, doubled.
+    """The p-value of the claim (1, 1e-6) on neighbors of one kind: the smaller of both directions, doubled.
 
     One half of the trials chooses the set of outcomes, the other half tests it.
     """
@@ -134,7 +134,7 @@ SHORT = [pytest.param(*case, marks=() if case == QUICK else pytest.mark.slow) fo
 @pytest.mark.statistical
 @pytest.mark.parametrize(("name", "relation", "noisy"), SHORT)
 def test_the_claim_stands_and_four_times_the_coefficient_does_not(name, relation, noisy):
-    """On every kind of neighbours. Where less is lost, or trials are fewer, it takes eight times the coefficient."""
+    """On every kind of neighbors. Where less is lost, or trials are fewer, it takes eight times the coefficient."""
     for kind, (one, other) in NEIGHBORS[relation].items():
         relabelled = other is not None and one[0] != other[0]
         times = 2 * TOO_MUCH if name == "polygon" or relabelled or (noisy and not one[0]) else TOO_MUCH
@@ -148,7 +148,7 @@ def test_the_claim_stands_and_four_times_the_coefficient_does_not(name, relation
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_a_polygon_in_short():
-    """One kind of neighbours, and fewer trials: a choice takes milliseconds."""
+    """One kind of neighbors, and fewer trials: a choice takes milliseconds."""
     assert evidence("polygon", ADD, False, "other", 1.0, 1500) > FALSE_ALARM
     assert evidence("polygon", ADD, False, "other", 2 * TOO_MUCH, 1500) <= FALSE_ALARM
 
@@ -157,7 +157,7 @@ def test_a_polygon_in_short():
 
 
 def target(name, relation, noisy, times=1.0):
-    """A learner with its neighbours; its claim is that of times = 1."""
+    """A learner with its neighbors; its claim is that of times = 1."""
     learner, _ = learner_of(name, relation, noisy)
     pairs = [
         audit.Pair(*(sample(name, kind, row) for row in rows), lambda _, kind=kind: kind)

@@ -1,4 +1,4 @@
-"""Databases from host data, and the neighbours that audits begin with."""
+"""Databases from host data, and the neighbors that audits begin with."""
 
 import jax
 import jax.numpy as jnp

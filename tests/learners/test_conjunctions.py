@@ -45,7 +45,7 @@ def strict():
     (Conjunctions, BUDGETS[0]), (Conjunctions, BUDGETS[1]), (Disjunctions, BUDGETS[2]),
 ])  # fmt: skip
 def test_every_sample_of_three_rows(kind, budget):
-    """d = 1, two rounds, every outcome of every sample and of every neighbour: what `learn` returns."""
+    """d = 1, two rounds, every outcome of every sample and of every neighbor: what `learn` returns."""
     learner = ConjunctionLearner(kind(1), 2, 2)
     found = audit.exact(evidence.learner_target(learner, "conjunctions", 1), Privacy(*budget))
     assert not found.violated, str(found)

@@ -39,7 +39,7 @@ def tasks(concepts, rate=0.0):
     quarter, middle = size // 4, size // 2
     if isinstance(concepts, Points):  # three heavy elements, three tenths of the mass each
         hard = [(0, 2**16 - 1, 1), *((i * quarter, i * quarter, 3 * 2**16) for i in (1, 2, 3))], [1, 2, 3]
-    else:  # two neighbours of almost half of the mass each
+    else:  # two neighbors of almost half of the mass each
         inner = [(middle - 1, middle - 1, 46), (middle, middle, 46)]
         hard = [(0, 1, 2), *inner, (size - 2, size - 1, 2)], [(middle - 1) / quarter] * 3
     found = {

@@ -1,4 +1,4 @@
-"""Parities from the agreement of subsamples: votes, their lead between neighbours, what is found and how often."""
+"""Parities from the agreement of subsamples: votes, their lead between neighbors, what is found and how often."""
 
 import itertools
 from dataclasses import replace

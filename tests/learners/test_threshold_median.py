@@ -104,7 +104,7 @@ def test_depths_of_any_database(size):
 
 @pytest.mark.parametrize("size", [3, 4])
 def test_one_replaced_row_moves_a_depth_by_two_at_most_and_does(size):
-    """The sensitivity of the exponential mechanism, over every database of three rows and every neighbour."""
+    """The sensitivity of the exponential mechanism, over every database of three rows and every neighbor."""
     rows = [(x, y) for x in range(size) for y in (False, True)]
     worst = 0
     for m in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""What mechanisms take: host numbers of 64 bits neither wrap nor lose a neighbour; relations are no strings."""
+"""What mechanisms take: host numbers of 64 bits neither wrap nor lose a neighbor; relations are no strings."""
 
 import jax
 import jax.numpy as jnp

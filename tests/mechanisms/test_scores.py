@@ -206,7 +206,7 @@ def step(test):
     ids=["stability", "release", "stability_test", "permute_and_flip", "above_threshold"],
 )
 def test_no_log_weight_is_rounded_to_float32(law, epsilon):
-    """Neighbours far from a threshold, where a unit of the last place of a float32 log-weight is worth many percent."""
+    """Neighbors far from a threshold, where a unit of the last place of a float32 log-weight is worth many percent."""
     epsilon, losses = np.float32(epsilon), []
     for far in np.random.default_rng(3).integers(10**6, 8 * 10**6, 20):
         one, other = (np.asarray(law(int(value), epsilon).log_probs()) for value in (far, far + 1))

@@ -1,9 +1,9 @@
 """The trapezoids of `slabs`, found by sorting the crossings once: O(n**2 log n), and exact for rows below 2**64.
 
 Lines are numbered from below as they are far to the left. Line i crosses line j > i once at most, at the slope
-(y_j - y_i) / (x_j - x_i), where the two, neighbours at this moment, change places. A gap is what lies between two
-neighbours; a crossing ends a trapezoid in three gaps and begins another in each. Crossings at one point come one
-after the other by (i, j), which is an order in which every pair is neighbouring when its turn comes, provided that no
+(y_j - y_i) / (x_j - x_i), where the two, neighbors at this moment, change places. A gap is what lies between two
+neighbors; a crossing ends a trapezoid in three gaps and begins another in each. Crossings at one point come one
+after the other by (i, j), which is an order in which every pair is neighboring when its turn comes, provided that no
 two lines are equal. Orders are decided on integers and areas come from exact determinants, so that no cell is lost.
 The two sides of the frame are lines, too. Those of an open frame cross no other: they are first and last from the
 start, stand at the ends of the domain, and how much farther out they are is added to heights, where nothing cancels.

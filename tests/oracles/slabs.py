@@ -3,7 +3,7 @@
 A chart shows a line by slope s and offset t: chart 0 has the lines y = s x + t and gives a row the value y - s x,
 chart 1 the lines x = s y + t and x - s y. A row's values are a line over the (s, t) plane, all of them cut the plane
 into cells, and vertical segments cut these into trapezoids. `slab_cells` does so by brute force, a slab of slopes
-between two neighbouring crossings after the other: the reference. `events.cells` is exact for large d, and fast.
+between two neighboring crossings after the other: the reference. `events.cells` is exact for large d, and fast.
 
 Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4.
 """

@@ -1,4 +1,4 @@
-"""Privacy, exactly: every database of a small world, every neighbour, the program that runs."""
+"""Privacy, exactly: every database of a small world, every neighbor, the program that runs."""
 
 import dataclasses
 
@@ -33,7 +33,7 @@ def points(sanitizer):
 
 
 def losses(sanitizer, world, *factors, sizes=SIZES):
-    """The largest |log P - log Q| over all neighbours and outputs, planned at each of these factors times EPSILON."""
+    """The largest |log P - log Q| over all neighbors and outputs, planned at each of these factors times EPSILON."""
     x, mask, pairs = world(4, *sizes)
     found = []
     for factor in factors:

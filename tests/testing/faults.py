@@ -214,7 +214,7 @@ class Backwards(Learner):
 
 @dataclass(frozen=True)
 class FarNeighbors(Learner):
-    """Its neighbours differ in all rows."""
+    """Its neighbors differ in all rows."""
 
     def hard_neighbors(self, rows: int) -> Any:
         one, other = ([value] * rows for value in (3, 9))

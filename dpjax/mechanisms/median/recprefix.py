@@ -1,4 +1,4 @@
-"""RecPrefix: recursion on the common-prefix lengths of random pairs of rows; the result is the length of a prefix."""
+"""RecPrefix: recursion on the common-prefix lengths of random pairs of rows; a lower level returns a prefix length."""
 
 from dataclasses import field
 from typing import ClassVar

@@ -69,7 +69,7 @@ def test_differences(dtype, least):
 
 @pytest.mark.parametrize("bits", [30, 31, 61, 64])
 def test_keys_order_fractions_and_know_equal_ones(bits):
-    """Neighbours in a Farey sequence of order 2**bits are the closest fractions there are."""
+    """Neighbors in a Farey sequence of order 2**bits are the closest fractions there are."""
     draw, size = random.Random(bits), min(2**bits, LARGEST)
     pairs = [(draw.randint(-size, size), draw.randint(1, size)) for _ in range(300)]
     for _ in range(300):

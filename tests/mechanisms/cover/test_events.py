@@ -95,7 +95,7 @@ def test_the_oracle_sees_a_lost_cell_and_a_wrong_mass():
 
 @pytest.mark.slow
 def test_kinematic_masses_by_quadrature():
-    """From the definition: sorted values at Gauss-Legendre nodes between neighbouring crossings, times the density."""
+    """From the definition: sorted values at Gauss-Legendre nodes between neighboring crossings, times the density."""
     frame, points = Frame.rotations(2**10), arrangement.points("random", 7, 2**10, 5)
     found = arrangement.histogram(*labelled(points, frame))
     nodes, weights = np.polynomial.legendre.leggauss(30)

@@ -58,7 +58,7 @@ def nested_filled(generator, n, bits, light):
 
 
 def cluster_and_uniform(generator, n, bits, light):
-    """Every other value among 8 neighbouring ones, the rest uniform."""
+    """Every other value among 8 neighboring ones, the rest uniform."""
     wide = min(8, 1 << bits)
     centre = min(number(generator, bits), (1 << bits) - wide)
     return [centre + int(generator.integers(wide)) if i % 2 else number(generator, bits) for i in range(n)]

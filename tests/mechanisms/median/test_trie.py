@@ -1,4 +1,4 @@
-"""The trie's nodes, heavy path and embedding: against brute force, and what a neighbour does to them."""
+"""The trie's nodes, heavy path and embedding: against brute force, and what a neighbor does to them."""
 
 from collections import Counter
 from functools import lru_cache, partial
@@ -117,7 +117,7 @@ def extremes(values, where):
 
 
 def instances(bits, count, seed):
-    """Uniform, nested around a centre, and mostly one value; one more row that a neighbour has."""
+    """Uniform, nested around a centre, and mostly one value; one more row that a neighbor has."""
     generator = np.random.default_rng([bits, seed])
     shape = (count, CAPACITY)
     n = generator.integers(0, CAPACITY, count).astype(np.int32)

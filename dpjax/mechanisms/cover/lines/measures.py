@@ -36,7 +36,7 @@ class Grid:
 
 
 class LineMeasure(Protocol):
-    """A frozen dataclass; see `mechanisms.cover.cuts.Cuts` for the meaning of the methods. Slopes are ``int64[1]``."""
+    """A frozen dataclass; see `cuts.Cuts` for the meaning of the methods. Slopes are ``int64[1]``."""
 
     @property
     def name(self) -> str:
