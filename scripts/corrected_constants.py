@@ -127,7 +127,7 @@ def _row(what: str, name: str, epsilon: float, n: int = 100) -> str:
     )
     assert printed.violated
     assert not corrected.violated
-    witness = f"{printed.witness['database']} and {printed.witness['neighbour']}"
+    witness = f"{printed.witness['database']} and {printed.witness['neighbor']}"
     return f"| {what} | {epsilon:g} | {printed.delta_found:.3g} | {corrected.delta_found:.3g} | {witness} |"
 
 

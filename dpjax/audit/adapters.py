@@ -152,7 +152,7 @@ def of_outputs(
                "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
     return Report(
         name, "corrected", claim, "statistical", f"{fresh} fresh outputs a side, events chosen on {cut_at} others",
-        result.epsilon, result.delta, confidence, dict(zip(("database", "neighbour"), words, strict=True)),
+        result.epsilon, result.delta, confidence, dict(zip(("database", "neighbor"), words, strict=True)),
         result.p_value <= level, [], details,
     )  # fmt: skip
 

@@ -83,7 +83,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     ]  # fmt: skip
     return Report(
         target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, found,
-        1.0, {"database": show(i), "neighbour": show(j)}, refuted,
+        1.0, {"database": show(i), "neighbor": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
         {"outcomes": outcomes, "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip
@@ -116,13 +116,13 @@ def exceeds(claim: Guarantee, table: np.ndarray, pairs: np.ndarray, tolerance: f
     return False
 
 
-def worst(table: np.ndarray, neighbours: np.ndarray, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
+def worst(table: np.ndarray, neighbors: np.ndarray, claim: Guarantee) -> tuple[float, float, tuple[int, int]]:
     """(largest delta at the claimed epsilon, largest epsilon at the claimed delta, the pair with that delta)."""
     best, largest, place = -1.0, 0.0, (0, 0)
     two_laws(table, table)
     step = max(1, _CHUNK // table.shape[1])
-    for start in range(0, len(neighbours), step):
-        pairs = neighbours[start : start + step]
+    for start in range(0, len(neighbors), step):
+        pairs = neighbors[start : start + step]
         p = table[pairs[:, 0]]
         loss = log_ratio(p, table[pairs[:, 1]])
         deltas = loss_delta(p, loss, claim.epsilon)

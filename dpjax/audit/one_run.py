@@ -75,7 +75,7 @@ def one_run(
     evidence = f"one run, {n} canaries in and {m} out, threshold chosen on {cuts[0]} and {cuts[1]} others"
     return Report(
         name, "as run", claim, "one-run", evidence, float(epsilon), claim.delta, confidence,
-        {"database": "with a canary", "neighbour": "without it"}, epsilon > claim.epsilon, [], details,
+        {"database": "with a canary", "neighbor": "without it"}, epsilon > claim.epsilon, [], details,
     )  # fmt: skip
 
 

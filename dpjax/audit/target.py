@@ -24,7 +24,7 @@ class Pair:
     def witness(self, swapped: bool = False) -> dict[str, Any]:
         """Both descriptions, first the database on which the event is more likely."""
         one, other = (self.second, self.first) if swapped else (self.first, self.second)
-        return {"database": self.show(one), "neighbour": self.show(other)}
+        return {"database": self.show(one), "neighbor": self.show(other)}
 
 
 def rounded(privacy: Privacy) -> Privacy:

@@ -9,7 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -26,6 +26,7 @@ from dpjax.experiments.trial import Point, Trial
 
 Tile = np.ndarray
 _MOST_PROGRAMS = 64
+_MOST_MAPS = 1 << 15
 _TILE_CELLS = 1 << 21  # rows x concepts per tile
 _BLOCK_CELLS = 1 << 16  # rows x concepts per block, about the size of a core's cache
 CAPACITY_LIMIT = 1 << 20
@@ -87,8 +88,8 @@ class Engine:
       in_flight: number of concurrent tiles, by default two per device, so that no device waits for the host.
       devices: by default all local ones.
 
-    The 64 most recent programs are cached: each uses about a hundred memory maps, and a process may have 65530.
-    ``programs`` and ``trials`` count what this engine compiled and computed.
+    At most the 64 most recent programs are cached, fewer if the process has many memory maps: Linux allows 65530, and
+    a program may need hundreds. ``programs`` and ``trials`` count what this engine compiled and computed.
     """
 
     def __init__(self, in_flight: int | None = None, devices: list | None = None):
@@ -149,18 +150,41 @@ class Engine:
     def _compiled(self, program: Program, placed: tuple, device) -> Callable:
         key = (program.digest, device, shape_of(placed))
         with self._lock:
-            slot = self._programs.setdefault(key, [threading.Lock(), None])
+            slot = self._programs.setdefault(key, _Slot(program.run))
             self._programs.move_to_end(key)
-            while len(self._programs) > _MOST_PROGRAMS:
-                self._programs.popitem(last=False)  # a running program keeps its own reference
-        with slot[0]:
-            if slot[1] is None:
+        with slot.lock:
+            if slot.compiled is None:
                 place = SingleDeviceSharding(device)
                 specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(part.shape, part.dtype, sharding=place), placed)
-                slot[1] = program.run.lower(*specs).compile()
+                slot.compiled = slot.run.lower(*specs).compile()
                 with self._lock:
                     self.programs += 1
-        return slot[1]
+                    self._make_room()
+        return slot.compiled
+
+    def _make_room(self) -> None:
+        """Forgets the programs that were used longest ago; one that runs keeps its own reference."""
+        while len(self._programs) > 1 and (len(self._programs) > _MOST_PROGRAMS or _memory_maps() > _MOST_MAPS):
+            _, oldest = self._programs.popitem(last=False)
+            oldest.run.clear_cache()
+
+
+@dataclass(eq=False)
+class _Slot:
+    """run: whose own cache holds the executable, too. compiled: None until the first tile."""
+
+    run: Any
+    compiled: Any = None
+    lock: Any = field(default_factory=threading.Lock)
+
+
+def _memory_maps() -> int:
+    """Of this process; 0 where the system does not say."""
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            return sum(1 for _ in maps)
+    except OSError:
+        return 0
 
 
 def arguments_of(task: Task, point: Point, seed: int) -> tuple:

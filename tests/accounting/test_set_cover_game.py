@@ -193,7 +193,7 @@ def test_outside_the_grid_the_answer_is_still_a_bound():
     assert enough_cells(10**6) == enough_cells(16)
 
 
-def test_every_kind_of_neighbours_has_a_start():
+def test_every_kind_of_neighbors_has_a_start():
     assert len(starts(ADD)) == len(starts(REPLACE)) == 4
     values = game_deltas(0.5, 0.2, 4, 0.05, None, REPLACE)
     assert set(values) == set(starts(REPLACE)) and min(values.values()) > 0

@@ -73,7 +73,7 @@ def test_samples_by_brute_force(relation, ordered):
     assert found == {(one, other) for one, other in itertools.permutations(shown, 2) if near(one, other)}
 
 
-def test_vectors_hold_every_neighbour_of_the_grid():
+def test_vectors_hold_every_neighbor_of_the_grid():
     moves = [(1, 0), (1, -1)]
     world = vectors((0, 5), 2, moves, REPLACE)
     rows = {tuple(row) for row in world.databases}

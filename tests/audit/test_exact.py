@@ -34,7 +34,7 @@ def test_a_dist_as_printed_breaks_its_claim(epsilon, leak):
     report = audit.exact(mechanism_target("stability", calibration="printed"), Privacy(epsilon, 1e-6))
     assert report.violated and report.verdict == "VIOLATED"
     assert report.delta_found == pytest.approx(leak, rel=1e-3)
-    one, other = np.array(report.witness["database"]), np.array(report.witness["neighbour"])
+    one, other = np.array(report.witness["database"]), np.array(report.witness["neighbor"])
     assert sorted(one - other) == [-1, 0, 1] and one.sum() <= 80
     corrected = audit.exact(mechanism_target("stability"), Privacy(epsilon, 1e-6))
     assert not corrected.violated

@@ -176,7 +176,7 @@ def test_printed_a_dist_is_caught_and_the_corrected_one_is_not():
 
 
 @pytest.mark.slow
-def test_random_search_finds_the_neighbours_that_tell():
+def test_random_search_finds_the_neighbors_that_tell():
     """Only histograms whose first cell goes from 0 to 1 while another holds 5 or more betray this one."""
 
     def run(key, data, p):

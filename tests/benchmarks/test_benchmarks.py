@@ -91,7 +91,7 @@ def test_a_missing_peer_matters_only_to_rows_that_need_it(monkeypatch, no_opendp
     assert benchmarks.run(["laplace-jax", "devices"]) == ["laplace-jax", "devices"]
 
 
-def test_an_unknown_row_is_refused_with_its_neighbours(monkeypatch):
+def test_an_unknown_row_is_refused_with_its_neighbors(monkeypatch):
     monkeypatch.setattr(Row, "run", lambda *_: pytest.fail("a row ran"))
     with pytest.raises(InputError, match="did you mean laplace-jax"):
         benchmarks.run(["laplace-jaks"])

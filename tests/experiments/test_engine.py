@@ -265,6 +265,23 @@ def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compil
         assert one.programs == 4
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not engine._memory_maps(), reason="the system does not count memory maps")
+@pytest.mark.parametrize("bound", ["_MOST_PROGRAMS", "_MOST_MAPS"])
+def test_dropped_programs_give_their_memory_maps_back(monkeypatch, bound):
+    """Although their traces are still at hand."""
+    monkeypatch.setattr(engine, bound, 1)
+    _, task, where = problem()
+    traces, maps = [], []
+    with engine.Engine(in_flight=1, devices=jax.devices()[:1]) as one:
+        for capacity in (64, 128, 256, 512, 1024, 2048):
+            traces.append(engine.traced(Trial(problem()[0].learner, 3, capacity), task, where))
+            list(one.tiles(traces[-1], task, where, 0, 0, 1))
+            maps.append(engine._memory_maps())
+        assert len(one._programs) == 1 and one.programs == 6
+    assert maps[-1] - maps[1] < maps[1] - maps[0] + 50, maps
+
+
 # --- small things ------------------------------------------------------------------------------------------------
 
 

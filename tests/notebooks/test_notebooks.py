@@ -92,8 +92,8 @@ def mechanism(space, printed):
     slack = list(space["slack"].values())
     assert slack == sorted(slack, reverse=True) and slack[-1] < slack[0] / 2
     assert space["refuted"].violated and space["refuted"].epsilon_found == np.inf
-    yes = [space["refuted"].witness[side][1] for side in ("database", "neighbour")]
-    assert abs(yes[0] - yes[1]) == 1 and f"neighbour {space['refuted'].witness['neighbour']}" in printed
+    yes = [space["refuted"].witness[side][1] for side in ("database", "neighbor")]
+    assert abs(yes[0] - yes[1]) == 1 and f"neighbor {space['refuted'].witness['neighbor']}" in printed
     assert space["refuted_by_samples"].violated and not space["sampled"].violated
     assert "no guarantee is exceeded: passed" in printed
 

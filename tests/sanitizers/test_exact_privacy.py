@@ -115,7 +115,7 @@ def test_slices_with_a_rate_too_large_are_caught(world):
 
 
 @pytest.mark.parametrize("ties", [0, 1, 3])
-def test_numbering_equal_rows_keeps_neighbours(ties, world):
+def test_numbering_equal_rows_keeps_neighbors(ties, world):
     """A row more is one element more: multisets of (value, number) differ by one."""
     x, _, _ = world(4, 4)
     found = []

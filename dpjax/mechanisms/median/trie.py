@@ -63,7 +63,7 @@ class Trie:
 
 def trie(rows: Array, n: Array, bits: int) -> Trie:
     """The branching nodes of the first n rows; ``n``: ``int32[]`` in [0, capacity]."""
-    depth = neighbour_lcp(rows, n, bits)
+    depth = neighbor_lcp(rows, n, bits)
     count = depth.shape[0]
     gap = jnp.arange(count, dtype=jnp.int32)
     after = _next_smaller(depth)
@@ -72,7 +72,7 @@ def trie(rows: Array, n: Array, bits: int) -> Trie:
     return Trie(depth, jnp.where(node, gap - before, 0), jnp.where(node, after - gap, 0))
 
 
-def neighbour_lcp(rows: Array, n: Array, bits: int) -> Array:
+def neighbor_lcp(rows: Array, n: Array, bits: int) -> Array:
     """The length of the common prefix of rows i and i + 1, ``int32[capacity - 1]``; -1 unless both are real."""
     gap = jnp.arange(rows.shape[0] - 1, dtype=jnp.int32)
     return jnp.where(gap + 1 < n, lcp(rows[:-1], rows[1:], bits), jnp.int32(-1))
@@ -134,7 +134,7 @@ def prefix_weights(rows: Array, n: Array, length: Array, where: Array, bits: int
     capacity = rows.shape[0]
     place = jnp.arange(capacity, dtype=jnp.int32)
     counted = (where & (place < n)).astype(jnp.int32)
-    fresh = jnp.append(jnp.ones(1, bool), neighbour_lcp(rows, n, bits) < length)
+    fresh = jnp.append(jnp.ones(1, bool), neighbor_lcp(rows, n, bits) < length)
     following = jnp.append(jnp.where(fresh, place, capacity)[1:], jnp.int32(capacity))
     end = jax.lax.cummin(following, reverse=True)
     before = jnp.append(jnp.zeros(1, jnp.int32), jnp.cumsum(counted, dtype=jnp.int32))

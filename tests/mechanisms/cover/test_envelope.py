@@ -133,7 +133,7 @@ def test_walls_between_any_rows_give_a_bound_often(family):
     check_refined(family, 10_000)
 
 
-def test_walls_between_neighbours_are_sharp_on_a_small_cell():
+def test_walls_between_neighbors_are_sharp_on_a_small_cell():
     family = FAMILIES[0]
     x, target, other = database(family, "spread", 5)
 

@@ -86,7 +86,7 @@ def test_the_law_is_the_exponential_mechanism_over_all_elements(bits, size, mono
 
 @pytest.mark.parametrize(("bits", "size"), [(3, 8), (5, 27)])
 @pytest.mark.parametrize("relation", Neighboring)
-def test_neighbours_have_close_laws(bits, size, relation):
+def test_neighbors_have_close_laws(bits, size, relation):
     """Exactly epsilon, and no more, under either relation; the monotonic rate holds when rows come and go."""
     x, n, low, high = databases(bits, size, 400, 1)
     n = np.maximum(np.minimum(n, 6), 1)

@@ -130,7 +130,7 @@ def instances(bits, count, seed):
     return x, n, deepest
 
 
-def neighbours(x, n, adding, seed):
+def neighbors(x, n, adding, seed):
     generator = np.random.default_rng(seed)
     other = x.copy()
     everyone = np.arange(len(x))
@@ -145,10 +145,10 @@ SMALL = {1: 6000, 2: 18000, 3: 34000, 5: 42000}  # bits: instances, 10**5 in all
 
 @pytest.mark.parametrize("adding", [False, True], ids=["replace one", "add one"])
 @pytest.mark.parametrize("bits", [1, pytest.param(2, marks=pytest.mark.slow), 3, 5])
-def test_what_holds_for_all_neighbours(bits, adding):
+def test_what_holds_for_all_neighbors(bits, adding):
     count = SMALL[bits] // 2
     x, n, deepest = instances(bits, count, int(adding))
-    other, more = neighbours(x, n, adding, bits)
+    other, more = neighbors(x, n, adding, bits)
     one, two = Dense(x, n, deepest, bits), Dense(other, more, deepest, bits)
     for each in (one, two):
         each.check_nodes()
