@@ -18,7 +18,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, public_names
+from dpjax.experiments.build import LEARNERS, SANITIZERS, public_names
 from dpjax.experiments.progress import Estimate, Progress
 
 _SURE = ("exact", "replay")  # methods without false alarms
@@ -135,7 +135,7 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
              *evidence.learner_names(), *rules}  # fmt: skip
     if name not in known and (rows := sorted(known & _rows_that_cover(name))):
         raise InputError("target", f"a row that covers {name}: {', '.join(rows)}", repr(name), "name one of these")
-    checks.choice("target", name, known)
+    checks.choice("target", name, known, "take one of these, or name your own as module:function")
     _plain(name, relation, calibration)
     if name in evidence.sanitizer_names():
         return evidence.sanitizer_target(name)
@@ -145,7 +145,7 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
 def _rows_that_cover(name: str) -> set[str]:
     """The rows of --all for a name of `dpjax list`; none for any other name."""
     things = {f"dpjax.mechanisms.{name}"}
-    if (kind := public_names((*LEARNERS, "dpjax.sanitizers")).get(name)) is not None:
+    if (kind := (public_names(LEARNERS) | public_names(SANITIZERS)).get(name)) is not None:
         things = {f"{kind.__module__.rsplit('.', 1)[0]}.{kind.__name__}"}
     found = {target.name for target, _ in everything(Privacy(1.0, 1e-6)) if things & set(target.covers)}
     if kind is not None and not found:

@@ -42,16 +42,19 @@ def run(command: CurveCommand) -> Answer:
 
 def _show(answer: dict[str, Any], study: Study) -> None:
     console, rows = screen(), Printed(title=study.title or "Samples needed: n*")
-    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "trials"):
+    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "trials of the search"):
         rows.add_column(heading, justify="left" if heading == "learner" else "right")
-    for star in answer["n_star"]:
-        assert study.search is not None
-        low = star["n_low"] if star["n_low"] is not None else f"<{study.search.n_min}"
-        high = star["n_high"] if star["n_high"] is not None else f">{study.search.n_max}"
-        cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
-        rows.add_row(*map(str, (*cells_of_row, star["theorem"], star["trials"])))
-    if answer["n_star"]:
+    if (search := study.search) is not None and answer["n_star"]:
+        for star in answer["n_star"]:
+            low = star["n_low"] if star["n_low"] is not None else f"<{search.n_min}"
+            high = star["n_high"] if star["n_high"] is not None else f">{search.n_max}"
+            cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
+            rows.add_row(*map(str, (*cells_of_row, star["theorem"], star["trials"])))
         console.print(rows)
+        for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
+                           ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
+            if any(star[end] is None for star in answer["n_star"]):
+                console.print(words)
     everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
     for fit in (*answer["exponents"], *everywhere):
         claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"

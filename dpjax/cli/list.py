@@ -10,22 +10,18 @@ from dpjax import mechanisms
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ListCommand
 from dpjax.cli.printing import console
-from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, public_names
+from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, SANITIZERS, TASKS, public_names
 
-_ROOMS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
-          "sanitizer": ("dpjax.sanitizers",)}  # fmt: skip
-_FACES = {
-    "learner": ("learn", "plan"), "class": ("predict", "error"), "distribution": ("draw", "total"),
-    "task": ("draw", "draw_targets"), "sanitizer": ("plan",),
-}  # fmt: skip
+_KINDS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
+          "sanitizer": SANITIZERS}  # fmt: skip
 
 
 def run(command: ListCommand) -> Answer:
     """Names with their arguments, their first line, and the Privacy line of their docstrings."""
     rows: list[dict[str, str]] = []
-    for kind, rooms in _ROOMS.items():
-        for name, found in sorted(public_names(rooms).items()):
-            if _is(kind, found) and name not in {row["name"] for row in rows}:
+    for kind, made in _KINDS.items():
+        for name, found in sorted(public_names(made).items()):
+            if name not in {row["name"] for row in rows}:
                 rows.append(_row(kind, name, found))
     for name, found in inspect.getmembers(mechanisms, inspect.isfunction):
         if _privacy_line(found):
@@ -47,16 +43,6 @@ def run(command: ListCommand) -> Answer:
     return {"entries": rows}, show
 
 
-def _is(kind: str, found: Any) -> bool:
-    """Whether ``found`` makes one: a class with its members, or a function annotated to return one."""
-    if not isinstance(found, type):
-        made = getattr(found, "__annotations__", {}).get("return")
-        return isinstance(made, type) and _is(kind, made)
-    if getattr(found, "_is_protocol", False) or inspect.isabstract(found):
-        return False
-    return all(hasattr(found, face) for face in _FACES[kind])
-
-
 def _row(kind: str, name: str, found: Any) -> dict[str, str]:
     text = inspect.getdoc(found) or ""
     first = text.split("\n\n")[0].replace("\n", " ")
@@ -65,7 +51,7 @@ def _row(kind: str, name: str, found: Any) -> dict[str, str]:
 
 
 def _arguments(found: Any) -> str:
-    given = ("concepts", "domain", "k") if not _is("class", found) else ()
+    given = ("concepts", "domain", "k") if not CONCEPTS.made_by(found) else ()
     own = [key if one.default is one.empty else f"{key}=..." for key, one in inspect.signature(found).parameters.items()
            if key not in given]  # fmt: skip
     return f"({', '.join(own)})"

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+_MANY = 24  # names: more are not listed beside a suggestion
+
 
 class InputError(ValueError):
     """Invalid user input. The command line prints the message and exits with status 2."""
@@ -92,13 +94,19 @@ def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
     return value
 
 
-def choice(name: str, value: Any, known: Iterable[str]) -> str:
-    """One of the known names; otherwise InputError that suggests the closest names."""
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() or "-" in name else repr(name)
+
+
+def choice(name: str, value: Any, known: Iterable[str], advice: str = "take one of these") -> str:
+    """One of the known names; otherwise InputError with the closest names, or with all of them and the advice."""
     names = sorted(known)
     if not isinstance(value, str) or value not in names:
         folded = {known.lower(): known for known in names}
-        near = difflib.get_close_matches(str(value).lower(), folded, n=3, cutoff=0.4)
+        many = len(names) > _MANY
+        near = difflib.get_close_matches(str(value).lower(), folded, n=3, cutoff=0.6 if many else 0.4)
         near = near[:1] if str(value).lower() in folded else near
-        hint = f"did you mean {' or '.join(folded[word] for word in near)}?" if near else "take one of these"
-        raise InputError(name, f"one of {', '.join(names)}", repr(value), hint)
+        hint = f"did you mean {' or '.join(_quoted(folded[word]) for word in near)}?" if near else advice
+        expected = f"one of {len(names)} names" if many and near else f"one of {', '.join(names)}"
+        raise InputError(name, expected, repr(value), hint)
     return str(value)

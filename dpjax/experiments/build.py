@@ -22,12 +22,32 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.numbers import arithmetic, whole_number
 from dpjax.experiments.packed import unpacked
 
-CONCEPTS = ("dpjax.concepts", "dpjax.concepts.tree.generators")
-DISTRIBUTIONS = ("dpjax.concepts.distributions", "dpjax.concepts")
-LEARNERS = ("dpjax.learners", "dpjax.baselines")
-TASKS = ("dpjax.experiments.hard",)
-ROOMS = (*CONCEPTS, *DISTRIBUTIONS, *LEARNERS, *TASKS, "dpjax.sanitizers")
-"""The modules whose public names a configuration may use without a module prefix."""
+
+@dataclass(frozen=True)
+class Kind:
+    """What a name without a module prefix may stand for.
+
+    rooms: modules with public names. members: those of the objects that the name makes; () for anything.
+    """
+
+    rooms: tuple[str, ...]
+    members: tuple[str, ...] = ()
+
+    def made_by(self, found: Any) -> bool:
+        """Whether ``found`` makes one: a class with these members, or a function annotated to return one."""
+        if not isinstance(found, type):
+            made = getattr(found, "__annotations__", {}).get("return")
+            return not self.members or (isinstance(made, type) and self.made_by(made))
+        abstract = getattr(found, "_is_protocol", False) or inspect.isabstract(found)
+        return not abstract and all(hasattr(found, member) for member in self.members)
+
+
+CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), ("predict", "error"))
+DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), ("draw", "total"))
+LEARNERS = Kind(("dpjax.learners", "dpjax.baselines"), ("learn", "plan"))
+TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
+SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
+ANY = Kind(tuple(room for kind in (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS) for room in kind.rooms))
 
 
 class PersonsFault(InputError):
@@ -74,11 +94,11 @@ class Builder:
         own = inspect.signature(found).parameters.items()
         return [key for key, one in own if one.kind in _NAMED and not (key in self.given and one.default is one.empty)]
 
-    def build(self, name: str, spec: Any, rooms: Sequence[str] = ROOMS) -> Any:
+    def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
         """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; other values as is.
 
-        name: used in error messages. rooms: modules searched for unprefixed names. Raises InputError for unknown names
-        and arguments, `PersonsFault` for an error in user code.
+        name: used in error messages. kind: what unprefixed names stand for. Raises InputError for unknown names and
+        arguments, `PersonsFault` for an error in user code.
         """
         if isinstance(spec, str):
             spec = call(name, spec)
@@ -89,17 +109,17 @@ class Builder:
         if "array" in spec or "bytes" in spec:
             return unpacked(spec)
         if "name" in spec:
-            return self.find(name, str(spec["name"]), rooms)
+            return self.find(name, str(spec["name"]), kind)
         if "use" not in spec:
             raise InputError(name, "a table with use = NAME", f"keys {', '.join(map(str, spec)) or 'none'}", "add use")
         arguments = {key: value for key, value in spec.items() if key not in ("use", "arguments")}
-        return self._make(name, self.find(name, str(spec["use"]), rooms), spec, arguments)
+        return self._make(name, self.find(name, str(spec["use"]), kind), spec, arguments)
 
-    def find(self, name: str, path: str, rooms: Sequence[str] = ROOMS) -> Any:
+    def find(self, name: str, path: str, kind: Kind = ANY) -> Any:
         """The object named by "Name" or "module:object"."""
         module, colon, inner = path.partition(":")
         if not colon:
-            return _public(name, path, rooms)
+            return _public(name, path, kind)
         return _attribute(name, self._module(name, module), inner, path)
 
     def _module(self, name: str, module: str) -> Any:
@@ -271,19 +291,19 @@ def concepts_of(learner: Any) -> str | None:
     return kind.__name__ if public_names(CONCEPTS).get(getattr(kind, "__name__", "")) is kind is not None else None
 
 
-def public_names(rooms: Sequence[str] = ROOMS) -> dict[str, Any]:
-    """All names that a configuration may use without a module prefix."""
+def public_names(kind: Kind = ANY) -> dict[str, Any]:
+    """All names that a configuration may use for this without a module prefix."""
     found: dict[str, Any] = {}
-    for room in rooms:
+    for room in kind.rooms:
         for key, value in vars(importlib.import_module(room)).items():
             own = getattr(value, "__module__", "").startswith(room)
-            if not key.startswith("_") and callable(value) and own and not getattr(value, "_is_protocol", False):
+            if not key.startswith("_") and callable(value) and own and kind.made_by(value):
                 found.setdefault(key, value)
     return found
 
 
-def _public(name: str, path: str, rooms: Sequence[str]) -> Any:
-    names = public_names(rooms)
+def _public(name: str, path: str, kind: Kind) -> Any:
+    names = public_names(kind)
     if path.partition(".")[0] not in names:
         checks.choice(name, path, names)
     return _attribute(name, types.SimpleNamespace(**names), path, path)

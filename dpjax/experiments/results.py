@@ -45,7 +45,8 @@ class Result:
         try:
             return Result(json.loads(path.read_text()), path.parent)
         except (OSError, ValueError) as error:
-            raise InputError("result", "a result.json or its folder", f"{path}: {error}", "check the path") from error
+            given = f"{path}: {getattr(error, 'strerror', None) or error}"
+            raise InputError("result", "a result.json or its folder", given, "check the path") from error
 
     @property
     def curves(self) -> pa.Table:

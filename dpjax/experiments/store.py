@@ -92,7 +92,8 @@ class Store:
         _require_schema(self.root, self._cells)
         if read_only:
             if not self._cells.is_dir():
-                raise StoreError("store", "a directory with results", str(root), "run the sweep or check the path")
+                advice = "run a study into it, or check the path"
+                raise StoreError("store", "a directory with results", f"{root}, which is none", advice)
             return
         try:
             self._cells.mkdir(parents=True, exist_ok=True)

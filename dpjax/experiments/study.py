@@ -182,14 +182,22 @@ class Study:
         chosen = {round(2 ** (i / 2)) for i in range(first, first + self.points)}
         return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
 
-    def run(self, out: str | Path, **how: Any) -> Any:
-        """Measures everything that is not stored yet in the folder ``out``; see `run.run` for ``how``.
+    def run(self, out: str | Path, *, engine: Any = None, progress: Any = None, quiet: bool = False) -> Any:
+        """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
 
-        Returns a `results.Result`; run it again after an interruption to go on.
+        Run it again after an interruption to go on. Points that raise are among the result's failures.
+
+        Args:
+          out: a folder, made if there is none.
+          engine: what computes, by default all local devices, see `engine.Engine`.
+          progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
+          quiet: True for no such output.
+
+        InputError where the folder cannot be used.
         """
         from dpjax.experiments.run import run
 
-        return run(self, out, **how)
+        return run(self, out, engine=engine, progress=progress, quiet=quiet)
 
     def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Any:
         """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""

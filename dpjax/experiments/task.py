@@ -90,6 +90,11 @@ class Task:
         """
         of_target, of_sample, of_noise = keys.streams(key, "target", "sample", "noise")
         if capacity is None:
+            if isinstance(n, jax.core.Tracer):
+                given = "none, with n a traced value"
+                raise InputError(
+                    "capacity", "the rows of the buffer, at least the largest n", given, "give capacity=1024"
+                )
             capacity = max(1, checks.integer("n", n, 0, _ROWS))
         checks.integer("capacity", capacity, 1, _ROWS)
         if not isinstance(n, jax.Array):

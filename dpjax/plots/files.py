@@ -115,7 +115,10 @@ def read_metadata(path: str | Path) -> dict[str, Any]:
         if not isinstance(about, dict):
             raise ValueError("not a mapping")
         return about
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, ET.ParseError) as error:
+    except OSError as error:
+        given = f"{path}: {error.strerror or type(error).__name__}"
+        raise InputError("figure", "a png, svg or pdf file that dpjax wrote", given, "check the path") from error
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, ET.ParseError) as error:
         raise InputError(
             "figure", "a png, svg or pdf file that dpjax wrote", f"{path}: {error or type(error).__name__}",
             "give the path of a figure as it was written; other programs drop its metadata when they save it",

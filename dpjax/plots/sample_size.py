@@ -41,8 +41,8 @@ def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
         slack = by_k and len(epsilons) == 1 and any(map(_ratio, shown.brackets))
         asked = [name for name, there in (("k", by_k), ("epsilon", len(epsilons) > 1), ("slack", slack)) if there]
         if narrow and len(asked) > 1:
-            what = {"epsilon": rf"{N_STAR} against $\varepsilon$", "slack": "the slack of the theorems"}
-            notes.append(f"Not shown: {' and '.join(what[name] for name in asked[1:])}.")
+            skipped = {"epsilon": rf"{N_STAR} against $\varepsilon$", "slack": "the slack of the theorems"}
+            notes.append(f"Not shown: {' and '.join(skipped[name] for name in asked[1:])}.")
             asked = asked[:1]
     for name in asked:
         if name == "epsilon":

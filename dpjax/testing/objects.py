@@ -9,7 +9,7 @@ from typing import Any
 from dpjax.audit import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.build import CONCEPTS, ROOMS, Builder, imported
+from dpjax.experiments.build import ANY, CONCEPTS, Builder, imported
 
 _MODULES = re.compile(r"([A-Za-z_][\w.]*):(?=[A-Za-z_])")
 _MEMBERS = {
@@ -59,7 +59,7 @@ class Written:
         if ":" not in self.text and _is_module(self.text):
             example = f"name an object in it, for example {self.text}:Learner"
             raise InputError("object", "module:object", f"the module {self.text}", example)
-        found = builder.find("object", self.text, ROOMS)
+        found = builder.find("object", self.text, ANY)
         if isinstance(found, ModuleType):
             raise InputError("object", _KINDS, f"the module {found.__name__}", "name an object in it")
         if isinstance(found, BuiltinFunctionType) or getattr(found, "__module__", "") == "builtins":
@@ -81,7 +81,7 @@ class Written:
             text = f'write "{self.text}({", ".join(f"{name}=..." for name in missing)})"'
             flag = ', or add --concepts, for example --concepts "Thresholds(16)"' * ("concepts" in missing)
             raise InputError("object", "an instance", f"{what}, which needs {', '.join(missing)}", text + flag + target)
-        return builder.build("object", {"use": self.text}, ROOMS)
+        return builder.build("object", {"use": self.text}, ANY)
 
 
 _REST = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -78,7 +78,7 @@ def test_consistent_violated_and_unusable_have_their_statuses(capsys):
     ("arguments", "says"),
     [
         (["ERM"], "ERM, which is not private"), (["ImproperVC1"], "covers ImproperVC1: vc1-exponential, vc1-recprefix"),
-        (["GenericLearner"], "covers GenericLearner: generic-basic"), (["Points"], "expected one of above_threshold"),
+        (["GenericLearner"], "covers GenericLearner: generic-basic"), (["Points"], "did you mean point"),
         ([f"{__name__}:not_private"], "claims privacy"),
         ([], "--all"), (["stability", "--all"], "--all"),
         (["exponential", "--calibration", "printed"], "corrected"),
