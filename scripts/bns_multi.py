@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.cli.table import markdown
-from dpjax.experiments.reports import figure_path, options
+from dpjax.experiments.reports import figure_path, options, write_page
 from dpjax.papers import bns_table as multi_table
 from dpjax.plots.table import plot_table
 
@@ -55,7 +55,7 @@ def main(written: Path, out: Path) -> None:
         dimension=multi_table.DIMENSION, target=1 - multi_table.BETA, least=1 - multi_table.BETA - config["gamma"],
         error=1 - config["confidence"],
     )  # fmt: skip
-    (out / "bns-multi.md").write_text(page + _verdict(answer) + "\n" + markdown(answer) + TAIL)
+    write_page(out / "bns-multi.md", page + _verdict(answer) + "\n" + markdown(answer) + TAIL)
     plot_table(answer, figure_path(out, "bns-multi"))
 
 

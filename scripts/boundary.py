@@ -21,7 +21,7 @@ from dpjax.concepts.areas import Box, Geometry, area_error, shapely_module
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.learners import PolygonLearner, UnionLearner
 from dpjax.mechanisms.cover import CoverPlan
 from dpjax.plots.polygons import plot_polygon
@@ -147,7 +147,7 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> No
     states = table(("state", "share of the box", "share of its hull", "learner"), shapes)
     page = HEAD.format(states=states, trials=trials)
     page += table(("state", "n", "epsilon", "median", "lowest", "highest", f"<= {LIMIT:g}", "seconds a run"), rows)
-    (out / "boundary.md").write_text(page + TAIL.format(most=max(n for case in cases for n in case.rows)))
+    write_page(out / "boundary.md", page + TAIL.format(most=max(n for case in cases for n in case.rows)))
 
 
 def _shape(case: Case, truth: Geometry) -> tuple:

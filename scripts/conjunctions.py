@@ -14,7 +14,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import ConjunctionLearner
@@ -70,7 +70,7 @@ def main(out: Path, seed: int, trials: int, literals: Sequence[int] = LITERALS, 
     head = ("accounting", *(f"k = {k}" for k in literals))
     exponents = "; ".join(filter(None, (_exponent(name, rows) for name in rules)))
     page = HEAD + table(head, shown) + MIDDLE.format(exponents=exponents) + table(head, coefficients) + TAIL_TEXT
-    (out / "conjunctions.md").write_text(page.replace("{crossover}", _crossover(rows, literals)))
+    write_page(out / "conjunctions.md", page.replace("{crossover}", _crossover(rows, literals)))
     lines = [_line(name, [row for row in rows if row["rule"] == name and _closed(row)]) for name in rules]
     config = {"script": "conjunctions", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA,
               "dimension": DIMENSION, "literals": list(literals), "gamma": GAMMA}  # fmt: skip

@@ -13,7 +13,7 @@ from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
 from dpjax.accounting.cover.instance import instance_delta, instance_epsilon
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.reports import table
+from dpjax.experiments.reports import table, write_page
 from dpjax.mechanisms import stability_histogram_guarantee
 from dpjax.theory import parities
 
@@ -77,7 +77,7 @@ def main(path: Path) -> None:
     rows += [_row(SANITIZER.format(n), "stability_histogram", 1.0, n) for n in (100, 500, 1084)]
     last = [f"| {alpha:g} | {epsilon:g} | {_last(alpha, epsilon)} |" for alpha, epsilon in ((0.1, 1.0), (0.1, 0.5))]
     page = HEAD + "\n".join(rows) + "\n" + LAST_N + "\n".join(last) + "\n" + WHY
-    path.write_text(page + _parities() + _secrecy() + _set_cover())
+    write_page(path, page + _parities() + _secrecy() + _set_cover())
 
 
 def _parities() -> str:

@@ -21,7 +21,7 @@ from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.engine import capacity
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -170,7 +170,7 @@ def write(
         [(n, *(of[name, n].seconds for name in NAMES), of["dp-sgd", n].tuning) for n in rows],
     )
     page += CHOSEN + table(CHOICE, [_shown(of[name, n]) for name in ("dp-sgd", "free") for n in rows])
-    (out / "dp-sgd.md").write_text(page + TAIL.format(verdict=_verdict(of, rows)))
+    write_page(out / "dp-sgd.md", page + TAIL.format(verdict=_verdict(of, rows)))
     config = {"script": "dp_sgd", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "d": D, "edges": EDGES,
               "rounds": ROUNDS, "rows": list(rows), "trials": trials, "stages": list(stages),
               "configurations": list(configurations)}  # fmt: skip

@@ -18,7 +18,7 @@ from dpjax.concepts import Domain, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.reports import options, table
+from dpjax.experiments.reports import options, table, write_page
 from dpjax.learners import KLN, GenericLearner, Independent, Learner
 from dpjax.sanitizers import Hierarchy
 from dpjax.tables.columns import Grid, Table, held_out
@@ -112,7 +112,7 @@ def main(path: Path, out: Path, seed: int, trials: int, epsilons: Sequence[float
     page += TAIL.format(
         epsilon=shown, each=table(("finding", *names), each), bits=BITS, extra=extra, verdict=_verdict(means, names[:2])
     )
-    (out / "hospital.md").write_text(page)
+    write_page(out / "hospital.md", page)
 
 
 def _verdict(means: Mapping[float, Mapping[str, np.ndarray]], names: Sequence[str]) -> str:

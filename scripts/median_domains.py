@@ -19,7 +19,7 @@ from median_plans import plan_near
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.experiments.bands import clopper_pearson
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.search import geometric_grid
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, RecPrefixDesign, plan_for, private_median, rank_quality
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -74,7 +74,7 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[tuple[str, int]] = C
     numbers = {"epsilon": EPSILON, "delta": DELTA, "wanted": WANTED, "right": 1 - BETA}
     crossings = {"measured": _measured_crossing(found), "proved": _proved_crossing()}
     page = HEAD.format(**numbers) + table(header, shown) + TAIL.format(**crossings)
-    (out / "median-domains.md").write_text(page)
+    write_page(out / "median-domains.md", page)
     panel = Panel("", "bits of the domain", "rows $n$", [line for name in NAMES for line in _lines(name, found)],
                   ticks=sorted({row["bits"] for row in found}))  # fmt: skip
     carried = about(

@@ -16,7 +16,7 @@ from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import cells_in
 from dpjax.experiments.n_star import rate as success_rate
-from dpjax.experiments.reports import options, table
+from dpjax.experiments.reports import options, table, write_page
 from dpjax.experiments.task import Task
 from dpjax.learners import (
     KLN,
@@ -105,7 +105,7 @@ def main(
     head = ("learner", "k", "distribution", "n", "success", "interval")
     page = HEAD.format(trials=trials) + table(head, [row[:3] + row[4:] for row in realizable])
     page += MIDDLE + table(("learner", "k", "distribution", "flipped", "n", "success", "interval"), agnostic) + TAIL
-    (out / "multi-learners.md").write_text(page)
+    write_page(out / "multi-learners.md", page)
 
 
 def _rows(

@@ -15,7 +15,7 @@ from dpjax.accounting.zcdp import zcdp_rho
 from dpjax.concepts import Finite
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.reports import options, table
+from dpjax.experiments.reports import options, table, write_page
 from dpjax.mechanisms import laplace_mechanism
 from dpjax.sanitizers import MWEM
 from dpjax.sanitizers.queries import answers, error, histogram
@@ -56,7 +56,7 @@ def main(
         for row in _of_class(size, many, rows, rounds, seed, trials)
     ]  # fmt: skip
     header = ("values", "queries", "n", "uniform", *(_name(*plan) for plan in rounds), "a query each", "a value each")
-    (out / "mwem.md").write_text(HEAD.format(trials=trials) + table(header, found) + TAIL)
+    write_page(out / "mwem.md", HEAD.format(trials=trials) + table(header, found) + TAIL)
 
 
 def _name(rounds: int, replays: int) -> str:

@@ -13,7 +13,7 @@ from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.build import CONCEPTS, LEARNERS, Builder
-from dpjax.experiments.reports import options, table
+from dpjax.experiments.reports import options, table, write_page
 from dpjax.learners.columns import for_concepts
 
 EPSILONS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0)
@@ -98,7 +98,7 @@ budget's by any amount, compared in float64. Made by `python scripts/plans.py --
 
 {table(heads, [one for one in found if one is not None])}
 """
-    (given.out / "plans.md").write_text(text, encoding="utf-8")
+    write_page(given.out / "plans.md", text)
 
 
 if __name__ == "__main__":

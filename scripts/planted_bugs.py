@@ -9,6 +9,7 @@ from pathlib import Path
 from dpjax import audit
 from dpjax.core.types import Privacy
 from dpjax.evidence.planted_bugs import BUGS
+from dpjax.experiments.reports import write_page
 
 SEEDS = 2
 HEAD = f"""# Planted bugs
@@ -34,7 +35,7 @@ def main(path: Path) -> None:
             f"| {bug.what} | {bug.delta:g} | {bug.trials} | {refuted} of {SEEDS} | {seconds:.1f} | {best:.2f} |"
         )
         print(rows[-1], flush=True)
-    path.write_text(HEAD + "\n".join(rows) + "\n")
+    write_page(path, HEAD + "\n".join(rows) + "\n")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from dpjax.core import keys
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
@@ -129,7 +129,7 @@ def main(
     page += BY_SIDE + table(
         ("measure", "d", "n*"), [(_name(case), f"2^{log2(case.d):g}", _bracket(stars[case], case)) for case in on_grids]
     )
-    (out / "polygons.md").write_text(page + TAIL_TEXT)
+    write_page(out / "polygons.md", page + TAIL_TEXT)
     config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
     lines = [_line("kinematic", [(case.edges, stars[case]) for case in by_edges])]
     panels = [Panel("", "edges $k$", "rows $n$", lines, ticks=list(edges))] if lines[0].x else []

@@ -15,7 +15,7 @@ from cover_rules import RULES, coefficients, plot_set_cover
 from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
 from dpjax.core import keys
 from dpjax.core.types import Neighboring
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.score import Score
 
@@ -62,7 +62,7 @@ def main(out: Path, seed: int, trials: int, rounds: Sequence[int] = ROUNDS, show
         page += f"{relation.value}:\n\n" + table(("rule", *(f"m = {m}" for m in rounds)), lines) + "\n"
     title = "Private set cover: what a round may spend"
     plot_set_cover(figure_path(out, "set-cover"), carried, rounds, K, EPSILON, DELTA, shown, title)
-    (out / "set-cover.md").write_text(page.rstrip("\n") + "\n" + _one_halfplane(out, seed, trials, config) + TAIL)
+    write_page(out / "set-cover.md", page.rstrip("\n") + "\n" + _one_halfplane(out, seed, trials, config) + TAIL)
 
 
 def _one_halfplane(out: Path, seed: int, trials: int, config: dict) -> str:

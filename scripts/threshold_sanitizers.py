@@ -14,6 +14,7 @@ import numpy as np
 
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.reports import write_page
 from dpjax.sanitizers import Sanitizer, candidates, worst_gap
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.1
@@ -65,7 +66,7 @@ def main(path: Path) -> None:
         _tried(bits, alpha, name, *plans[bits, alpha][name]) for alpha, bits in TRIED for name in NAMES
         if name != "slices" or (alpha, bits) == (0.3, 32)
     ]  # fmt: skip
-    path.write_text(HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + TAIL)
+    write_page(path, HEAD + "\n".join(proved) + "\n" + MIDDLE + "\n".join(tried) + "\n" + TAIL)
 
 
 def _proved(bits: int, alpha: float, plans: dict[str, tuple[Sanitizer, int]]) -> str:

@@ -16,7 +16,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import cells_in, guess, rate
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.search import geometric_grid
 from dpjax.learners import ImproperVC1
 from dpjax.learners.vc1_improper import subsamples_and_median
@@ -78,7 +78,7 @@ def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Seq
     page += "\nPlanned beyond 2^64, by the same formulas:\n\n" + table(
         ("bits", *NAMES.values()), [(bits, *(planned[method][bits][1] for method in NAMES)) for bits in PLANNED[6:]]
     )
-    (out / "vc1-height.md").write_text(page + TAIL.format(**words))
+    write_page(out / "vc1-height.md", page + TAIL.format(**words))
     points = {f"{NAMES[row['method']]}, {row['bits']} bits": row["point"] for row in found if row["n"] is not None}
     lines = [line for method in NAMES for line in _lines(method, found, planned)]
     panel = Panel("", "bits of the height", "examples $n$", lines, ticks=(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2000))

@@ -15,7 +15,7 @@ from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import ImproperVC1, ProperVC1
 from dpjax.plots.lines import Line, Panel, plot_lines
@@ -83,7 +83,7 @@ def main(
     page = HEAD + table(("tree", "nodes", "learner", "planned n", "success", "in the class"), planned)
     header = ("alpha", "children", "learner", "first part", "n* measured", "planned n", "in the class at n*")
     page += MIDDLE + table(header, shown) + TAIL.format(exponents=_exponents(whole))
-    (out / "vc1-proper.md").write_text(page)
+    write_page(out / "vc1-proper.md", page)
     lines = [line for name in LEARNERS for line in _lines(name, whole)]
     panel = Panel("", r"$1 / \alpha$", "examples $n$", lines, ticks=[round(1 / alpha, 2) for alpha in alphas])
     config = {"script": "vc1_proper", "alphas": list(alphas), "epsilon": EPSILON, "delta": DELTA, "beta": BETA,

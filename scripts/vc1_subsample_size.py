@@ -11,7 +11,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.n_star import cells_in, rate
-from dpjax.experiments.reports import about, figure_path, options, table
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.learners import ImproperVC1
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory.vc1 import printed_subsample_size, subsample_size
@@ -74,7 +74,7 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, st
     )
     page += MIDDLE.format(ours=ours, printed=printed, ratio=printed / ours, rows=T * ours)
     page += table(("height", "trials", "successes", "success", "planned t x m"), measured) + TAIL
-    (out / "vc1-subsample-size.md").write_text(page)
+    write_page(out / "vc1-subsample-size.md", page)
     panels = [
         Panel(f"t = {T}", r"error $\alpha$", "examples of a subsample $m$", [
             Line(label, name, ALPHAS[::-1], [bound(T, alpha, BETA) for alpha in ALPHAS[::-1]], kind="theorem")

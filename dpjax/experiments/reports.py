@@ -1,6 +1,8 @@
 """Helpers of the scripts that write docs/: options, Markdown tables, and figure metadata."""
 
 import argparse
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,10 @@ from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import device_kind
 from dpjax.experiments.spec import setting_spec
 from dpjax.experiments.store import versions
+
+_WIDTH = 120
+_FENCE = "`" * 3
+_KEPT = re.compile(r"[|# >]|[-*] |!\[|\d+\. ")
 
 
 def options(
@@ -41,6 +47,21 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
         raise InputError("rows", f"{len(header)} cells each", "another number", "give a cell for each column")
     lines = ["| " + " | ".join(map(_cell, header)) + " |", "|---" * len(header) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
+
+
+def write_page(path: Path, text: str) -> None:
+    """Writes Markdown with its paragraphs wrapped; tables, lists, headings, images and code stay as they are."""
+    blocks, fenced = [], False
+    for block in text.strip("\n").split("\n\n"):
+        fences = sum(line.startswith(_FENCE) for line in block.splitlines())
+        kept = fenced or fences or any(_KEPT.match(line) for line in block.splitlines())
+        blocks.append(block if kept else _wrapped(block))
+        fenced ^= fences % 2 == 1
+    path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+def _wrapped(paragraph: str) -> str:
+    return textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | None = None) -> dict[str, Any]:

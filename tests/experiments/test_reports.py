@@ -1,0 +1,22 @@
+"""Pages of docs/: prose is wrapped, everything else stays."""
+
+from dpjax.experiments.reports import write_page
+
+KEPT = (
+    "# A title that is one line", "| a | b |\n|---|---|\n| 1 | 2 |", "    dpjax table bns-multi", "- a point\n  goes on",
+    "1. first\n2. second", "![a figure](figures/a.png)", "```python\na = 1\n\nb =\\\n2\n```", "> a\n> quotation",
+)  # fmt: skip
+
+
+def test_a_page_is_wrapped_where_it_is_prose(tmp_path):
+    words = " ".join(["word"] * 20)
+    prose = f"{words}\nshort,\n{words} `a-b-c` 400 of them\n51\n{words}"
+    write_page(tmp_path / "a.md", "\n\n".join([prose, *KEPT, prose]) + "\n\n\n")
+    found = (tmp_path / "a.md").read_text()
+    assert found.endswith("word\n") and not found.endswith("\n\n")
+    assert max(map(len, found.splitlines())) <= 120
+    assert all(f"\n\n{part}\n\n" in found for part in KEPT)
+    first = found.split("\n\n")[0]
+    assert first.split() == prose.split() and len(first.splitlines()) == 3
+    write_page(tmp_path / "b.md", found)
+    assert (tmp_path / "b.md").read_text() == found
