@@ -3,7 +3,7 @@
 from dpjax.experiments.reports import write_page
 
 KEPT = (
-    "# A title that is one line", "| a | b |\n|---|---|\n| 1 | 2 |", "    dpjax table bns-multi", "- a point\n  goes on",
+    "# A title of one line", "| a | b |\n|---|---|\n| 1 | 2 |", "    dpjax table bns-multi", "- a point\n  goes on",
     "1. first\n2. second", "![a figure](figures/a.png)", "```python\na = 1\n\nb =\\\n2\n```", "> a\n> quotation",
 )  # fmt: skip
 
