@@ -24,7 +24,8 @@ bench: $(VENV)/.bench
 	$(VENV)/bin/python -m benchmarks
 
 figures: $(VENV)/.run
-	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats png svg pdf
+	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
+	$(VENV)/bin/python scripts/exponents.py
 
 clean:
 	rm -rf $(VENV) out
