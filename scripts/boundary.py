@@ -173,7 +173,7 @@ def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> Non
         "rounds": case.learner.rounds, "k": case.learner.members, "relation": RELATION.value,
         "epsilon": PRIVACY.epsilon, "delta": PRIVACY.delta, "trial": 0,
     }  # fmt: skip
-    caption = f"{len(run.sample.y)} locations, epsilon = {PRIVACY.epsilon:g}: error {run.error:.3f}"
+    caption = rf"{len(run.sample.y)} locations, $\varepsilon = {PRIVACY.epsilon:g}$: error {run.error:.3f}"
     plot_polygon(
         (case.learner.concepts, run.found), run.sample, figure_path(out, case.figure), about(config, seed),
         f"{case.name}, learned from labeled locations", caption, truth=truth, box=case.box,

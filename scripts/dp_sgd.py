@@ -25,6 +25,7 @@ from dpjax.experiments.reports import about, figure_path, options, table, write_
 from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
 from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.plots.words import number
 
 EPSILON, DELTA, ALPHA, BETA, D, EDGES, ROUNDS, TARGETS = 1.0, 1e-6, 0.1, 0.1, 2**10, 4, 14, 64
 ROWS = (400, 800, 1600, 3200, 6400, 12_800)
@@ -179,7 +180,7 @@ def write(
               Panel(f"runs with error at most {ALPHA:g}, with 95% intervals", "rows $n$", "share of runs", lines[1],
                     log="x", ticks=rows)]  # fmt: skip
     plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed),
-               f"Polygons of {EDGES} edges, epsilon = {EPSILON:g}, delta = {DELTA:g}")  # fmt: skip
+               rf"Polygons of {EDGES} edges, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$")  # fmt: skip
 
 
 def _measured(

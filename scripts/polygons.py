@@ -25,6 +25,7 @@ from dpjax.mechanisms.cover import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, LineMeasure
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.polygons import plot_polygon
+from dpjax.plots.words import number
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 RELATION = Neighboring.ADD_OR_REMOVE_ONE  # of the paper's proof
@@ -191,7 +192,7 @@ def _picture(out: Path, seed: int, config: dict) -> None:
     found = jax.jit(learner.learn)(of_learn, sample, learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)))
     with jax.enable_x64(True):
         error = int(np.asarray(truth.error(UniformPlane(case.d), found, target))[0]) / UniformPlane(case.d).total
-    caption = f"n = {n}, epsilon = {EPSILON:g}, delta = {DELTA:g}: error {error:.3f}"
+    caption = rf"$n = {n}$, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: error {error:.3f}"
     shown = (replace(truth, edges=case.rounds), found)
     plot_polygon(shown, sample, figure_path(out, "polygon"), about(config, seed), "A polygon of five edges, learned",
                  caption, truth=(truth, target))  # fmt: skip

@@ -88,7 +88,7 @@ def main(
     panel = Panel("", r"$1 / \alpha$", "examples $n$", lines, ticks=[round(1 / alpha, 2) for alpha in alphas])
     config = {"script": "vc1_proper", "alphas": list(alphas), "epsilon": EPSILON, "delta": DELTA, "beta": BETA,
               "subsamples": SUBSAMPLES, "first": FIRST, "gamma": GAMMA, "trials": trials}  # fmt: skip
-    title = f"Examples over 1/alpha, epsilon = {EPSILON:g}"
+    title = rf"Examples over $1/\alpha$, $\varepsilon = {EPSILON:g}$"
     points = {f"{row['learner']}, alpha = {row['alpha']:g}": row["point"] for row in whole}
     if lines:
         plot_lines([panel], figure_path(out, "vc1-proper"), about(config, seed, points), title)

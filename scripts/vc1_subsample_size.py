@@ -76,17 +76,17 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, st
     page += table(("height", "trials", "successes", "success", "planned t x m"), measured) + TAIL
     write_page(out / "vc1-subsample-size.md", page)
     panels = [
-        Panel(f"t = {T}", r"error $\alpha$", "examples of a subsample $m$", [
+        Panel(f"$t = {T}$", r"error $\alpha$", "examples of a subsample $m$", [
             Line(label, name, ALPHAS[::-1], [bound(T, alpha, BETA) for alpha in ALPHAS[::-1]], kind="theorem")
             for name, (label, bound) in BOUNDS.items()
         ]),
-        Panel(f"alpha = {ALPHA:g}", "subsamples $t$", "examples of a subsample $m$", [
+        Panel(rf"$\alpha = {ALPHA:g}$", "subsamples $t$", "examples of a subsample $m$", [
             Line(label, name, MANY, [bound(t, ALPHA, BETA) for t in MANY], kind="theorem")
             for name, (label, bound) in BOUNDS.items()
         ]),
     ]  # fmt: skip
     config = {"script": "vc1_subsample_size", "alphas": ALPHAS, "beta": BETA, "t": MANY, "trials": trials}
-    plot_lines(panels, figure_path(out, "vc1-subsample-size"), about(config, seed), f"Subsamples, beta = {BETA:g}")
+    plot_lines(panels, figure_path(out, "vc1-subsample-size"), about(config, seed), rf"Subsamples, $\beta = {BETA:g}$")
 
 
 if __name__ == "__main__":
