@@ -11,9 +11,11 @@ from tree_picture import plot_tree
 
 from dpjax.concepts import distributions, tree_generators
 from dpjax.core import keys
-from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.cells import Setting
 from dpjax.experiments.reports import about, figure_path, options
-from dpjax.learners import ImproperVC1, database
+from dpjax.experiments.reproduce import replayed
+from dpjax.experiments.task import Task
+from dpjax.learners import ImproperVC1
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
 TARGET = 6  # the point x7, below x5 and x1
@@ -25,16 +27,13 @@ def main(out: Path, seed: int, n: int) -> tuple[int, int]:
     Returns (target's node, the node found).
     """
     tree = tree_generators.figure_one()
-    privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-    learner = ImproperVC1(tree, "exponential")
-    plan = learner.plan(privacy, accuracy)
+    learner, target = ImproperVC1(tree, "exponential"), int(tree.place[TARGET])
+    task = Task(tree, distributions.uniform(tree.domain), [target])
+    setting = Setting(learner, task, 1, n, EPSILON, DELTA, ALPHA, BETA)
+    plan = setting.plan()
     t = int(plan.subsamples)
-    of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
-    target = int(tree.place[TARGET])
-    x = distributions.uniform(tree.domain).draw(of_sample, n)
-    labels = tree.matrix()[np.flatnonzero(tree.proper).tolist().index(target)][np.asarray(x)[:, 0]]
-    sample = database(tree.domain, np.asarray(x)[:, 0].tolist(), labels)
-    found = jax.jit(learner.learn)(of_learn, sample, plan)
+    sample, _, found, *_ = replayed(setting, seed, 0)[0]
+    of_learn = keys.streams(setting.key_of(seed, 0), "data", "learner")[1]
     nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample, plan)[:t]
     node = int(found.concept[0, 1])
     counts = np.bincount(np.asarray(nodes[:, 1]), minlength=tree.size).tolist()
@@ -45,7 +44,7 @@ def main(out: Path, seed: int, n: int) -> tuple[int, int]:
     title = "Seven points, eight concepts"
     caption = f"{n} examples; beside a node: how many of {t} subsamples determine it"
     names = [f"x{number + 1}" for number in range(tree.domain.size)]
-    carried = about(config, seed)
+    carried = about(config, seed, {"trial 0": setting})
     plot_tree(
         tree, figure_path(out, "vc1-figure-one"), carried, title, caption, marks=marks, counts=counts, names=names
     )

@@ -8,16 +8,12 @@ from dataclasses import dataclass, replace
 from math import ceil, log, log2
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-
-from dpjax.concepts import ConvexPolygons, Hypothesis, UniformPlane
-from dpjax.core import keys
+from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import bracket, cells_in, end_of, guess
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.experiments.reproduce import replayed
 from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import PolygonLearner
@@ -184,18 +180,13 @@ def _bracket(star: NStar, case: Case) -> str:
 def _picture(out: Path, seed: int, config: dict) -> None:
     """One run from 1600 rows."""
     case, n = Case(Kinematic(), "noise_free", 2**10, 5, ceil(OURS * 5)), 1600
-    learner, truth = ByRule.of(case), ConvexPolygons(case.d, case.edges)
-    target = Hypothesis.of(truth.targets(1, seed))
-    of_sample, of_learn = keys.streams(keys.root(seed), "sample", "learn")
-    x = UniformPlane(case.d).draw(of_sample, n)
-    sample = Sample(x, truth.predict(target, x), jnp.ones(n, bool))
-    found = jax.jit(learner.learn)(of_learn, sample, learner.plan(Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)))
-    with jax.enable_x64(True):
-        error = int(np.asarray(truth.error(UniformPlane(case.d), found, target))[0]) / UniformPlane(case.d).total
+    setting = replace(_setting(case), n=n)
+    (padded, target, found, *_), _, (error,) = replayed(setting, seed, 0)
+    truth, sample = setting.task.concepts, Sample(padded.x[:n], padded.y[:n], padded.mask[:n])
     caption = rf"$n = {n}$, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: error {error:.3f}"
     shown = (replace(truth, edges=case.rounds), found)
-    plot_polygon(shown, sample, figure_path(out, "polygon"), about(config, seed), "A polygon of five edges, learned",
-                 caption, truth=(truth, target))  # fmt: skip
+    title, carried = "A polygon of five edges, learned", about(config, seed, {"trial 0": setting})
+    plot_polygon(shown, sample, figure_path(out, "polygon"), carried, title, caption, truth=(truth, target))
 
 
 if __name__ == "__main__":

@@ -40,24 +40,31 @@ class Reproduced:
 def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
     """Trial ``trial`` of the setting's point and purpose: its data, hypotheses, errors, and the byte of its outcome.
 
-    It runs in a batch with the trials beside it, as it does in a tile. Programs that compute the same may still round
-    floats differently: then a trial on the edge of a decision can end otherwise than the stored one.
+    Programs that compute the same may still round floats differently: then a trial on the edge of a decision can end
+    otherwise than the stored one.
     """
-    task, learner = setting.task, setting.learner
-    run = Trial(learner, setting.k, capacity(setting.n))
-    where = point(setting.identity, setting.n, setting.plan(), setting.alpha, task)
-    block = tile_shape(run)[1]
-    root, first = np.asarray(jax.random.key_data(keys.root(seed))), trial - trial % block
-    with jax.enable_x64(False):
-        arguments = (root, task, where, np.uint32(first), np.int32(trial - first))
-        outcome, byte, error = jax.tree.map(np.asarray, _compiled(run, block, arguments)(*arguments))
-    n = setting.n
+    learner, n = setting.learner, setting.n
+    outcome, byte, error = replayed(setting, seed, trial)
     x = learner.concepts.domain.decode(np.asarray(outcome.sample.x)[:n])
     return Reproduced(
         setting.key_of(seed, trial), np.asarray(x).tolist(), np.asarray(outcome.sample.y)[:n],
         described(learner.concepts, outcome.target), described(learner.concepts, outcome.found), error.tolist(),
         int(byte), bool(errors.successes(byte, setting.alpha)), bool(errors.silent(byte)),
     )  # fmt: skip
+
+
+def replayed(setting: Setting, seed: int, trial: int) -> tuple[Outcome, np.ndarray, np.ndarray]:
+    """The arrays of a trial, its byte, and its errors, as NumPy arrays.
+
+    It runs in a batch with the trials beside it, as it does in a tile.
+    """
+    run = Trial(setting.learner, setting.k, capacity(setting.n))
+    where = point(setting.identity, setting.n, setting.plan(), setting.alpha, setting.task)
+    block = tile_shape(run)[1]
+    root, first = np.asarray(jax.random.key_data(keys.root(seed))), trial - trial % block
+    with jax.enable_x64(False):
+        arguments = (root, setting.task, where, np.uint32(first), np.int32(trial - first))
+        return jax.tree.map(np.asarray, _compiled(run, block, arguments)(*arguments))
 
 
 _KEPT: OrderedDict[str, Any] = OrderedDict()
