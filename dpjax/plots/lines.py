@@ -18,9 +18,10 @@ from dpjax.plots.page import Page
 from dpjax.plots.sheet import Block, Legend
 from dpjax.plots.styles import Style, styles
 from dpjax.plots.ticks import axis
-from dpjax.plots.words import typeset
+from dpjax.plots.words import typeset, wrapped
 
 _PANEL, _MOST = 27.0, 3  # width of a panel in em, and maximum number of panels per row
+_LABELS = 7.0  # em, of a panel's width, for ticks and labels beside its axes
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,8 @@ def _row(panels: Sequence[Panel], columns: int, height: float, looks: Mapping[st
         places = list(part.subplots(1, columns, squeeze=False).flat)
         for axes, panel in zip(places, panels, strict=False):
             _draw(axes, panel, looks, sheet.ticks(page, page.width / columns))
+            room = page.width / columns - _LABELS * page.em
+            axes.set_title("\n".join(wrapped(typeset(panel.title), room, page, page.size)))
         for axes in places[len(panels) :]:
             axes.remove()
 
@@ -158,4 +161,4 @@ def _draw(axes: Axes, panel: Panel, looks: Mapping[str, Style], ticks: int) -> N
         span = (low / math.exp(spare), high * math.exp(spare)) if log else (low - spare, high + spare)
         places = panel.ticks if which == "x" else ()
         axis(axes, which, "log" if log else "linear", *span, ticks if which == "x" else 7, places)
-    axes.set(title=typeset(panel.title), xlabel=typeset(panel.xlabel), ylabel=typeset(panel.ylabel))
+    axes.set(xlabel=typeset(panel.xlabel), ylabel=typeset(panel.ylabel))

@@ -111,3 +111,20 @@ def test_reports(tmp_path):
     for wrong in (["--trials", "0"], ["--seed", "-1"]):
         with pytest.raises(InputError):
             options("", 0, 1, wrong)
+
+
+def test_a_long_title_of_a_panel_is_wrapped():
+    """No text crosses the edge of the figure."""
+    page = Page()
+    panels = [Panel(f"24 rounds at coefficient 0.1159, {'add-or-remove-one ' * i}", "x", "y", LINES) for i in (1, 2, 3)]
+    with house_style(page):
+        figure = _figure(panels, 3, "", "", page)
+        FigureCanvasAgg(figure).draw()
+        titles = [axes.title for part in figure.subfigs for axes in part.axes]
+        ends = [
+            end
+            for title in titles
+            for end in title.get_window_extent().transformed(figure.transFigure.inverted()).intervalx
+        ]
+    assert len(titles) == 3 and any("\n" in title.get_text() for title in titles)
+    assert min(ends) >= 0 and max(ends) <= 1
