@@ -91,3 +91,10 @@ def test_files_named_there_exist(root):
         text = (root / page).read_text()
         named = re.findall(r"`((?:docs|notebooks|tests|scripts|configs|dpjax|benchmarks)/[\w./-]*)`", text)
         assert not [name for name in named if "mine" not in name and not (root / name).exists()], page
+
+
+def test_links_lead_to_files(root):
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)\)", page.read_text())]
+    assert len(links) > 30 and not [(page, link) for page, link in links
+                                    if "://" not in link and not (page.parent / link).exists()]  # fmt: skip
