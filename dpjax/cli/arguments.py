@@ -12,7 +12,7 @@ from dpjax.cli.kinds import Real, Whole
 
 
 @dataclass
-class _Measured(Command):
+class _Asked(Command):
     config: tyro.conf.Positional[Path | None] = None
     """A TOML file, or a figure or result.json of an earlier study; every flag below overrides it."""
     concepts: str | None = None
@@ -35,6 +35,14 @@ class _Measured(Command):
     """Failure probability beta of a trial; by default 0.1."""
     n: tuple[Whole, ...] = ()
     """Sample sizes of the curves, without a search for n*. By default they are chosen around n*."""
+    seed: Whole | None = None
+    """Root of all random keys, in [0, 2**32)."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Your modules that the configuration or the flags use; no other module is imported."""
+
+
+@dataclass
+class _Measured(_Asked):
     trials: Whole | None = None
     """Trials per point of a curve; by default 1000."""
     points: Whole | None = None
@@ -51,12 +59,8 @@ class _Measured(Command):
     """Confidence of each bracket of n*, and of each curve's simultaneous band; by default 0.95."""
     steps_per_doubling: Whole | None = None
     """Grid points of the search between n and 2 n; by default 8."""
-    seed: Whole | None = None
-    """Root of all random keys, in [0, 2**32)."""
     title: str | None = None
     """Title of the figure."""
-    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
-    """Your modules that the configuration or the flags use; no other module is imported."""
 
 
 @dataclass
@@ -202,7 +206,7 @@ class PlanCommand(_Measured):
 
 
 @dataclass
-class TrialCommand(_Measured):
+class TrialCommand(_Asked):
     """Rerun one trial of a study from its key, and print its data, hypotheses and errors.
 
     Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 512 --trial 7

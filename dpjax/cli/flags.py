@@ -23,11 +23,11 @@ def study_of(command: Any) -> Study:
     """The study of a file, if given, with the values of given flags replaced."""
     data = {} if command.config is None else read(command.config)
     for table, names in _TABLES.items():
-        if given := {name: value for name in names if (value := getattr(command, name)) not in (None, ())}:
+        if given := {name: value for name in names if (value := getattr(command, name, None)) not in (None, ())}:
             data[table] = {**data.get(table, {}), **given}
     if command.n:
         data.pop("search", None)
-        unused = [name for name in ("points", *_TABLES["search"]) if getattr(command, name) is not None]
+        unused = [name for name in ("points", *_TABLES["search"]) if getattr(command, name, None) is not None]
         if unused:
             raise InputError(
                 unused[0], "none beside n", str(getattr(command, unused[0])), "leave it out, or leave out n"
@@ -36,7 +36,7 @@ def study_of(command: Any) -> Study:
         data["task"] = {key: value for key, value in data["task"].items() if key not in ("use", "arguments", "targets")}
     if command.learners:
         data["learners"] = _learners(command.learners, data.get("learners", {}))
-    data |= {name: value for name in ("seed", "title") if (value := getattr(command, name)) is not None}
+    data |= {name: value for name in ("seed", "title") if (value := getattr(command, name, None)) is not None}
     if not data.get("task") or not data.get("learners"):
         raise InputError(
             "study", "a task and learners", "a file without them" if command.config else "neither a file nor flags",
