@@ -43,7 +43,8 @@ def test_the_version(capsys):
 
 
 def test_the_defaults_that_help_names_are_those_of_studies():
-    fields = re.findall(r'    (\w+): [^\n]*\n    """([^"]*)"""', inspect.getsource(arguments._Measured))
+    sources = inspect.getsource(arguments._Asked) + inspect.getsource(arguments._Measured)
+    fields = re.findall(r'    (\w+): [^\n]*\n    """([^"]*)"""', sources)
     found = {name: re.search(r"by default (\d\S*)\.$", text) for name, text in fields}
     told = {name: float(eval(match.group(1))) for name, match in found.items() if match}
     known = {**vars(Search()), **vars(Study.accuracy)}
