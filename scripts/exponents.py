@@ -38,8 +38,9 @@ def main(result: Result, out: Path) -> None:
     """Page and figure."""
     data = result.data
     stars: Sequence[Mapping[str, Any]] = data["n_star"]
-    if not stars or data.get("left"):
-        raise SystemExit(f"{result.folder}: not all curves are measured; run `make figures` to its end")
+    missing = data.get("left") or data.get("failures")
+    if missing or not stars or any(star[end] is None for star in stars for end in ("n_low", "n_high")):
+        raise SystemExit(f"{result.folder}: not all n* are measured; run `make figures` to its end")
     sweep, ks = data["config"]["sweep"], sorted({star["k"] for star in stars})
     names, most = list(dict.fromkeys(star["learner"] for star in stars)), ks[-1]
     at = {(star["learner"], star["k"]): star for star in stars}

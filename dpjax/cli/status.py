@@ -24,7 +24,7 @@ def run(command: StatusCommand) -> Answer:
         result = _read(command.out / "result.json") or {}
         same = result.get("config") == asked
         rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}
-        seen = {tuple(row[at] for at in _PLACES) for found in rows.values() for row in found}
+        seen = {tuple(row[at] for at in _PLACES) for name in ("points", "n_star") for row in rows[name]}
         sweep = asked["sweep"]
         lines = [dict(zip(_PLACES, line, strict=True)) | {"measured": line in seen}
                  for line in product(asked["learners"], sweep["k"], sweep["epsilon"])]  # fmt: skip

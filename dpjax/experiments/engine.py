@@ -25,7 +25,7 @@ from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Point, Trial
 
 Tile = np.ndarray
-_MOST_PROGRAMS = 64
+_MOST_PROGRAMS, _LEAST_PROGRAMS = 64, 4  # in all, and for each device
 _MOST_MAPS = 1 << 15
 _TILE_CELLS = 1 << 21  # rows x concepts per tile
 _BLOCK_CELLS = 1 << 16  # rows x concepts per block, about the size of a core's cache
@@ -66,6 +66,16 @@ class Program:
     run: Any
     digest: str
 
+    def compiled(self, run: Any, specs: tuple) -> Any:
+        """The executable of ``run``, which is traced again if its trace was dropped: it must be what was digested."""
+        found = run.trace(*specs)
+        if _digest(self.trial, found.jaxpr) != self.digest:
+            raise InputError(
+                "learner", "code that stays as it is while it is measured", "another program than a moment ago",
+                "do not change the learner, or what it reads, during a run; run the study again",
+            )  # fmt: skip
+        return found.lower().compile()
+
 
 def _power_of_two(value: int, low: int, high: int) -> int:
     """The largest power of two up to ``value``, clipped to [low, high]."""
@@ -88,8 +98,8 @@ class Engine:
       in_flight: number of concurrent tiles, by default two per device, so that no device waits for the host.
       devices: by default all local ones.
 
-    At most the 64 most recent programs are cached, fewer if the process has many memory maps: Linux allows 65530, and
-    a program may need hundreds. ``programs`` and ``trials`` count what this engine compiled and computed.
+    The 64 most recent programs are cached, fewer if the process has many memory maps: Linux allows 65530, and a program
+    may need hundreds. ``programs`` and ``trials`` count what this engine compiled and computed.
     """
 
     def __init__(self, in_flight: int | None = None, devices: list | None = None):
@@ -156,17 +166,24 @@ class Engine:
             if slot.compiled is None:
                 place = SingleDeviceSharding(device)
                 specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(part.shape, part.dtype, sharding=place), placed)
-                slot.compiled = slot.run.lower(*specs).compile()
+                slot.compiled = program.compiled(slot.run, specs)
                 with self._lock:
                     self.programs += 1
-                    self._make_room()
+                    self._make_room(program)
         return slot.compiled
 
-    def _make_room(self) -> None:
-        """Forgets the programs that were used longest ago; one that runs keeps its own reference."""
-        while len(self._programs) > 1 and (len(self._programs) > _MOST_PROGRAMS or _memory_maps() > _MOST_MAPS):
-            _, oldest = self._programs.popitem(last=False)
-            oldest.run.clear_cache()
+    def _make_room(self, own: Program) -> None:
+        """Forgets programs that were used longest ago, of others than ``own``; one that runs keeps its reference.
+
+        Half of them if there are many memory maps: those of other code cannot be freed here, and a few are kept.
+        """
+        least = _LEAST_PROGRAMS * len(self.devices)
+        most = max(_MOST_PROGRAMS, least)
+        if _memory_maps() > _MOST_MAPS:
+            most = max(least, min(most, len(self._programs) // 2))
+        old = [key for key, slot in self._programs.items() if slot.compiled is not None and key[0] != own.digest]
+        for key in old[: max(0, len(self._programs) - most)]:
+            self._programs.pop(key).run.clear_cache()
 
 
 @dataclass(eq=False)
@@ -220,8 +237,11 @@ def traced(trial: Trial, task: Task, point: Point) -> Program:
     arguments, run = (*arguments_of(task, point, 0), np.uint32(0)), tile_program(trial)
     with jax.enable_x64(False):
         specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(np.shape(part), np.asarray(part).dtype), arguments)
-        token = getattr(trial.learner, "cache_token", None)
-        return Program(trial, run, program.digest(run.trace(*specs).jaxpr, token))
+        return Program(trial, run, _digest(trial, run.trace(*specs).jaxpr))
+
+
+def _digest(trial: Trial, jaxpr: Any) -> str:
+    return program.digest(jaxpr, getattr(trial.learner, "cache_token", None))
 
 
 def program_digest(trial: Trial, task: Task, point: Point) -> str:

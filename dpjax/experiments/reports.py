@@ -16,7 +16,8 @@ from dpjax.experiments.store import versions
 
 _WIDTH = 120
 _FENCE = "`" * 3
-_KEPT = re.compile(r"[|# >]|[-*] |!\[|\d+\. ")
+_KEPT = re.compile(r"[|# >]|[-*+]\s|!\[|\d+[.)] |\$\$|~~~|<|\[[^]]+\]:|[=-]+$|.*(  |\\)$")
+_SIGN = re.compile(r"\s+([-+*>]|#+)(?=\s)")
 
 
 def options(
@@ -61,7 +62,9 @@ def write_page(path: Path, text: str) -> None:
 
 
 def _wrapped(paragraph: str) -> str:
-    return textwrap.fill(paragraph, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    """With no sign at the start of a line, where it would begin a list, a quotation or a heading."""
+    text = _SIGN.sub("\0\\1", " ".join(paragraph.split()))
+    return textwrap.fill(text, _WIDTH, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from dpjax.core.files import StoreError, replace_file
 from dpjax.experiments import errors
 from dpjax.experiments.bands import fit_exponent, simultaneous_band
 from dpjax.experiments.cells import Cells, Executor
-from dpjax.experiments.engine import Engine, device_kind
+from dpjax.experiments.engine import Engine
 from dpjax.experiments.n_star import bracket, end_of
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.results import Result
@@ -34,7 +34,8 @@ def run(
 ) -> Result:  # fmt: skip
     """Measures everything that is not yet stored in ``out``.
 
-    Writes result.json with what is known of the same study, then study.json, and result.json again after every line.
+    Writes result.json with what is known of the same study, then study.json, and result.json again after every line. A
+    result of another study, or of code that has changed since, is kept as result.earlier.json.
 
     engine: what computes tiles, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
     quiet: none.
@@ -50,46 +51,59 @@ def run(
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         config = study.to_dict()
         cells = Cells(store, machine, study.seed, seen.trials)
-        known = _known(out, config)
-        if known is _EMPTY and (out / "result.json").exists() and progress is None and not quiet:
-            seen.say(f"{out} held the result of another study; its trials are kept, result.json is replaced")
-        known = _valid(known, study, cells)
+        found = _known(out)
+        known = _valid(found, config, study, cells)
+        if _curves(found) - _curves(known):
+            (out / "result.json").replace(out / EARLIER)
+            if progress is None and not quiet:
+                seen.say(f"{out} held curves of another study, or of other code, versions or devices: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
-        keep(_about(study) | _EMPTY | {"left": len(study.lines)})
+        keep(_about(study, cells) | _EMPTY | {"left": len(study.lines)})
         replace_file(out / "study.json", json.dumps(config, indent=1, allow_nan=False).encode())
         result = Result(measure(study, cells, seen.step, keep), out)
         save(result.data, out)
     return result
 
 
+EARLIER = "result.earlier.json"
 _ROWS = ("points", "n_star", "failures")
 _EMPTY: dict[str, Any] = {"points": [], "n_star": [], "exponents": [], "exponents_all_k": [], "failures": []}
 
 
-def _known(out: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier run of the same study found; empty if there is none."""
+def _known(out: Path) -> dict[str, Any]:
+    """What an earlier run wrote; empty if there is none."""
     try:
-        found = Result.load(out).data
+        return Result.load(out).data
     except InputError:
-        return _EMPTY
-    return found if found["config"] == json.loads(json.dumps(config)) else _EMPTY
+        return {}
 
 
-def _valid(known: dict[str, Any], study: Study, cells: Cells) -> dict[str, Any]:
-    """The rows of those curves whose every row is what the present code measures; what raises is measured again."""
+def _valid(found: dict[str, Any], config: dict[str, Any], study: Study, cells: Cells) -> dict[str, Any]:
+    """The rows of the same study's curves that have no failure and that the present code would measure the same."""
     kept = {name: list[dict[str, Any]]() for name in _ROWS}
+    if found.get("config") != json.loads(json.dumps(config)):
+        return kept
     for line in study.lines:
-        own = {name: [row for row in known[name] if _place(row) == _place(line.labels())] for name in _ROWS}
-        points = [(replace(line.setting, n=row["n"]), row) for row in own["points"]]
-        ends = [(end_of(line.setting, row["n_high"] or row["n_low"]), row) for row in own["n_star"]]
-        try:
-            valid = all(row.get("cell") == cells.cell(setting) for setting, row in points + ends)
-        except Exception:
-            valid = False
-        if valid and points + ends:
-            for name in _ROWS:
-                kept[name] += own[name]
+        with suppress(Exception):  # a row that is not complete, or code that raises
+            own = {name: [row for row in found[name] if _place(row) == _place(line.labels())] for name in _ROWS}
+            if not own["failures"] and all(_is_present(name, row, line, cells) for name in own for row in own[name]):
+                for name in _ROWS:
+                    kept[name] += own[name]
     return kept
+
+
+def _curves(data: dict[str, Any]) -> set[tuple[Any, ...]]:
+    """The curves of which a result has rows and no failure."""
+    failed = {_place(row) for row in data.get("failures", ())}
+    return {_place(row) for name in ("points", "n_star") for row in data.get(name, ())} - failed
+
+
+def _is_present(name: str, row: dict[str, Any], line: Line, cells: Cells) -> bool:
+    """Whether all trials of a row are those of the present code, and so are the theorem's numbers."""
+    if name == "points":
+        return row["cell"] == cells.cell(replace(line.setting, n=row["n"]))
+    same = row | _theorem(line) == row
+    return same and all(cell == cells.cell(end_of(line.setting, int(n))) for n, cell in row["cells"].items())
 
 
 def _joined(part: dict[str, Any], known: dict[str, Any], fit_from: int) -> dict[str, Any]:
@@ -121,13 +135,13 @@ def measure(
     """The result as JSON-ready data. keep: called with the result so far after every line.
 
     points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
-    cell that holds its trials. n_star: brackets, with the cell of their upper end, else the lower.
+    cell that holds its trials. n_star: brackets, with the cells of all n that the search visited.
     exponents, exponents_all_k: see `exponents`. failures: what raised. left: lines not measured yet.
     """
     points: list[dict[str, Any]] = []
     stars: list[dict[str, Any]] = []
     failures: list[dict[str, Any]] = []
-    about = _about(study)
+    about = _about(study, cells)
     data: dict[str, Any] = {}
     for done, line in enumerate(study.lines):
         star = None
@@ -149,9 +163,9 @@ def measure(
     return data
 
 
-def _about(study: Study) -> dict[str, Any]:
+def _about(study: Study, cells: Cells) -> dict[str, Any]:
     return {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
-            "device": device_kind()}  # fmt: skip
+            "device": cells.engine.device_kind}  # fmt: skip
 
 
 def find(line: Line, study: Study, cells: Cells) -> NStar:
@@ -198,13 +212,15 @@ def _tried(line: Line, n: int | None, failures: list[dict[str, Any]], work: Call
 
 
 def _star_row(line: Line, star: NStar, cells: Cells) -> dict[str, Any]:
-    end = star.n_high or star.n_low
     return {
-        **line.labels(), "n_low": star.n_low, "n_high": star.n_high, "theorem": line.theorem(),
-        "confidence": star.confidence, "gamma": star.gamma, "trials": star.trials_total,
-        "exponent_of_k": getattr(line.setting.learner, "exponent_of_k", None),
-        "cell": None if end is None else cells.cell(end_of(line.setting, end)),
+        **line.labels(), "n_low": star.n_low, "n_high": star.n_high, **_theorem(line), "confidence": star.confidence,
+        "gamma": star.gamma, "trials": star.trials_total,
+        "cells": {str(visit.n): cells.cell(end_of(line.setting, visit.n)) for visit in star.visits},
     }  # fmt: skip
+
+
+def _theorem(line: Line) -> dict[str, Any]:
+    return {"theorem": line.theorem(), "exponent_of_k": getattr(line.setting.learner, "exponent_of_k", None)}
 
 
 def _point_rows(

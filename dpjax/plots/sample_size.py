@@ -38,7 +38,7 @@ def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
     asked = list(shown.options.panels or ())
     if not asked and shown.brackets:
         by_k = len(ks) > 1 or (len(epsilons) == 1 and not shown.panels)
-        slack = by_k and len(epsilons) == 1 and any(map(_ratio, shown.brackets))
+        slack = len(ks) > 1 and len(epsilons) == 1 and any(map(_ratio, shown.brackets))
         asked = [name for name, there in (("k", by_k), ("epsilon", len(epsilons) > 1), ("slack", slack)) if there]
         if narrow and len(asked) > 1:
             skipped = {"epsilon": rf"{N_STAR} against $\varepsilon$", "slack": "the slack of the theorems"}

@@ -252,6 +252,7 @@ def test_new_numbers_compile_nothing(compiled):
 @pytest.mark.slow
 def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compiled, monkeypatch):
     monkeypatch.setattr(engine, "_MOST_PROGRAMS", 2)
+    monkeypatch.setattr(engine, "_LEAST_PROGRAMS", 1)
     trial, task, where = problem()
     sizes = [Trial(trial.learner, 3, capacity) for capacity in (64, 128, 256)]
     with engine.Engine(in_flight=2) as one:
@@ -271,6 +272,7 @@ def test_programs_that_are_long_unused_are_dropped_and_come_back_the_same(compil
 def test_dropped_programs_give_their_memory_maps_back(monkeypatch, bound):
     """Although their traces are still at hand."""
     monkeypatch.setattr(engine, bound, 1)
+    monkeypatch.setattr(engine, "_LEAST_PROGRAMS", 1)
     _, task, where = problem()
     traces, maps = [], []
     with engine.Engine(in_flight=1, devices=jax.devices()[:1]) as one:
@@ -280,6 +282,17 @@ def test_dropped_programs_give_their_memory_maps_back(monkeypatch, bound):
             maps.append(engine._memory_maps())
         assert len(one._programs) == 1 and one.programs == 6
     assert maps[-1] - maps[1] < maps[1] - maps[0] + 50, maps
+
+
+@pytest.mark.slow
+def test_memory_maps_of_others_do_not_make_devices_compile_in_turns(monkeypatch):
+    monkeypatch.setattr(engine, "_MOST_MAPS", 0)
+    trial, task, where = problem()
+    with engine.Engine(in_flight=4) as one:
+        for _ in range(2):
+            for capacity in (64, 128, 256):
+                run(one, Trial(trial.learner, 3, capacity), task, where, last=6)
+        assert one.programs <= 3 * len(one.devices)
 
 
 # --- small things ------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from jax.experimental import pallas
 import dpjax as dp
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
-from dpjax.experiments import run
+from dpjax.experiments import engine, run
 from dpjax.experiments.build import Builder
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
@@ -201,10 +201,55 @@ def test_a_run_that_is_interrupted_keeps_no_row_of_an_edited_learner(tmp_path, m
     assert [row["learner"] for row in kept["points"]] == ["KLN", "KLN"] and kept["left"] == 1
 
 
+def test_a_program_that_was_dropped_is_not_traced_from_edited_code(tmp_path, monkeypatch):
+    """Else trials of two programs would be stored under one name."""
+    monkeypatch.setattr(engine, "_MOST_PROGRAMS", 1)
+    monkeypatch.setattr(engine, "_LEAST_PROGRAMS", 1)
+    study = dp.Study(TASK, {"own": Fixed(CONCEPTS), "KLN": dp.KLN(CONCEPTS)}, n=[16], trials=8)
+    first, other = (replace(line.setting, n=16) for line in study.lines)
+    with Store(tmp_path) as store, Engine(1, jax.devices()[:1]) as machine:
+        cells = Cells(store, machine, 0)
+        before = cells.outcomes(first, 8)
+        cells.outcomes(other, 8)
+        assert machine.programs == 2 and len(machine._programs) == 1
+        monkeypatch.setitem(globals(), "ADDED", 1)
+        with pytest.raises(InputError, match="stays as it is"):
+            cells.outcomes(first, 5000)
+        assert cells.outcomes(first, 8).tolist() == before.tolist()
+
+
+@pytest.mark.parametrize("edited", ["theorem", "visit", "failure"])
+def test_rows_that_the_present_code_would_not_give_are_kept_aside(tmp_path, monkeypatch, edited):
+    """A theorem's number, a program that the search visited, and a failure that was corrected."""
+    study = dp.Study(TASK, {"own": Fixed(CONCEPTS)}, trials=8, points=2, search=dp.Search(n_min=16, n_max=64))
+    with Engine(1) as machine:
+        first = study.run(tmp_path, engine=machine, quiet=True).data
+        (star,) = first["n_star"]
+        assert len(star["cells"]) >= 2 and star["theorem"] == 10
+        if edited == "theorem":
+            monkeypatch.setattr(Fixed, "sample_size", lambda self, privacy, accuracy: 11)
+        elif edited == "visit":
+            star["cells"][min(star["cells"])] = "of another program"
+        else:
+            first["failures"] = [line("own") | {"n": 16, "error": "", "traceback": ""}]
+        run.save(first, tmp_path)
+        monkeypatch.setattr(run, "measure", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            study.run(tmp_path, engine=machine, quiet=True)
+    now = Result.load(tmp_path).data
+    assert not any(now[name] for name in run._ROWS) and now["left"] == 1
+    assert (tmp_path / run.EARLIER).exists() == (edited != "failure")
+
+
 def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
     """The result of another study in the same folder is not shown as this one's."""
     first = dp.Study(TASK, {"KLN": dp.KLN(CONCEPTS)}, n=[20], trials=8)
-    run.save(run._about(first) | run._EMPTY | {"points": [line("KLN")], "left": 0}, tmp_path)
+    run.save(
+        {"title": None, "config": first.to_dict(), "seed": 0, "versions": {}}
+        | run._EMPTY
+        | {"points": [line("KLN")], "left": 0},
+        tmp_path,
+    )
     second = replace(first, trials=16)
 
     monkeypatch.setattr(run, "measure", stopped)

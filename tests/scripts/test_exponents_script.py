@@ -20,5 +20,7 @@ def test_the_page_of_exponents(scripts, tmp_path):
         assert f"{fit['slope']:.3f} [{fit['low']:.3f}, {fit['high']:.3f}]" in page
     assert "over 4 ... 16" in page and "exponent of k over 1 ... 16" in page and "ln(1/delta) = 28" in page
     assert (tmp_path / "figures" / "exponents.png").stat().st_size > 1000
-    with pytest.raises(SystemExit, match="not all curves"):
+    with pytest.raises(SystemExit, match="not all n"):
         scripts("exponents").main(Result(data | {"left": 2}), tmp_path)
+    with pytest.raises(SystemExit, match="not all n"):
+        scripts("exponents").main(Result(data | {"n_star": [stars[0] | {"n_high": None}, *stars[1:]]}), tmp_path)
