@@ -6,6 +6,7 @@ their order affect time only, not the results.
 
 import os
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -57,7 +58,10 @@ def tile_shape(trial: Trial) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The program of a trial's tiles. run: jitted, see `tile_program`. digest: of what was traced, see `program`.
+    """The program of a trial's tiles.
+
+    run: jitted, see `tile_program`. digest: of what was traced, see `program`. jaxpr: returns what was traced, None
+    once ``run`` has dropped it.
 
     Compiled programs are found by the digest, not by the learner: learners that compare equal may differ.
     """
@@ -65,11 +69,12 @@ class Program:
     trial: Trial
     run: Any
     digest: str
+    jaxpr: Callable[[], Any]
 
     def compiled(self, run: Any, specs: tuple) -> Any:
         """The executable of ``run``, which is traced again if its trace was dropped: it must be what was digested."""
         found = run.trace(*specs)
-        if _digest(self.trial, found.jaxpr) != self.digest:
+        if found.jaxpr is not self.jaxpr() and _digest(self.trial, found.jaxpr) != self.digest:
             raise InputError(
                 "learner", "code that stays as it is while it is measured", "another program than a moment ago",
                 "do not change the learner, or what it reads, during a run; run the study again",
@@ -237,7 +242,8 @@ def traced(trial: Trial, task: Task, point: Point) -> Program:
     arguments, run = (*arguments_of(task, point, 0), np.uint32(0)), tile_program(trial)
     with jax.enable_x64(False):
         specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(np.shape(part), np.asarray(part).dtype), arguments)
-        return Program(trial, run, _digest(trial, run.trace(*specs).jaxpr))
+        jaxpr = run.trace(*specs).jaxpr
+        return Program(trial, run, _digest(trial, jaxpr), weakref.ref(jaxpr))
 
 
 def _digest(trial: Trial, jaxpr: Any) -> str:

@@ -178,7 +178,7 @@ UNIFORM = distributions.uniform(POINTS.domain)
         (lambda: Task(POINTS, UNIFORM, noise=-0.1), "noise"),
         (lambda: Task(Wrong(Domain(50)), UNIFORM), "predict: expected an array of shape"),
         (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), -1), "n: expected"),
-        (lambda: jax.jit(lambda n: Task(POINTS, UNIFORM).draw(jax.random.key(0), n))(9), "give the largest n"),
+        (lambda: jax.jit(lambda n: Task(POINTS, UNIFORM).draw(jax.random.key(0), n))(9), "with n a traced value"),
         (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), 9, capacity=8), "n: expected"),
         (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), jnp.int32(9)), "n: expected"),
         (lambda: Task(POINTS, UNIFORM).draw(jax.random.key(0), 9, 0), "k: expected"),
