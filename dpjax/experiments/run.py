@@ -116,7 +116,7 @@ def _joined(part: dict[str, Any], known: dict[str, Any], fit_from: int) -> dict[
 
 
 def _place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["learner"], row["k"], row["epsilon"]
+    return row.get("learner"), row.get("k"), row.get("epsilon")
 
 
 def _fits(stars: list[dict[str, Any]], fit_from: int) -> dict[str, list[dict[str, Any]]]:
