@@ -227,3 +227,24 @@ def test_output_that_nobody_reads(tmp_path):
     command = f"{sys.executable} -m dpjax.cli list | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=os.environ)
     assert "Traceback" not in done.stderr
+
+
+def test_status_names_what_is_not_measured(tmp_path, capsys):
+    """A curve of which nothing but a failure is known is not measured."""
+    asked = {"learners": {"KLN": {}, "mine": {}, "other": {}}, "sweep": {"k": [1, 8], "epsilon": [0.5, 1.0]}}
+    row = {"learner": "KLN", "epsilon": 0.5, "n": 9}
+    points = [row | {"k": 1}, row | {"k": 8}, *(row | {"k": k, "epsilon": e, "learner": "other"}
+                                                for k in (1, 8) for e in (0.5, 1.0))]  # fmt: skip
+    failures = [row | {"learner": "mine", "k": 1, "error": "E"}]
+    result = {"config": asked, "points": points, "n_star": [], "failures": failures, "left": 5}
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "study.json").write_text(json.dumps(asked))
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    assert cli.main(["status", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "6 of 12 curves measured, 1 points failed"
+    assert lines[1].endswith("not measured: k = 1, epsilon = 1; k = 8, epsilon = 1")
+    assert lines[2:4] == ["  mine: not measured", "  other: k = 1, 8; epsilon = 0.5, 1"]
+    assert lines[-1] == "failed: mine, k = 1, epsilon = 0.5, n = 9: E"
+    (tmp_path / "result.json").write_text(json.dumps(result | {"config": {}}))
+    assert cli.main(["status", str(tmp_path)]) == 0 and "0 of 12 curves" in capsys.readouterr().out

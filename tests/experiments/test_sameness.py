@@ -241,6 +241,16 @@ def test_rows_that_the_present_code_would_not_give_are_kept_aside(tmp_path, monk
     assert (tmp_path / run.EARLIER).exists() == (edited != "failure")
 
 
+def test_a_result_whose_rows_lack_names_is_set_aside(tmp_path):
+    study = dp.Study(TASK, {"KLN": dp.KLN(CONCEPTS)}, n=[16], trials=8)
+    with Engine(1) as machine:
+        whole = study.run(tmp_path, engine=machine, quiet=True).data
+        written = json.dumps(whole | {"points": [{"n": 1}]})
+        (tmp_path / "result.json").write_text(written)
+        assert study.run(tmp_path, engine=machine, quiet=True).data == whole
+    assert (tmp_path / run.EARLIER).read_text() == written
+
+
 def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
     """The result of another study in the same folder is not shown as this one's."""
     first = dp.Study(TASK, {"KLN": dp.KLN(CONCEPTS)}, n=[20], trials=8)

@@ -142,3 +142,14 @@ def test_trials_are_keyed_and_do_not_depend_on_how_many_follow(small):
     np.testing.assert_array_equal(few["x"], many[:7])
     assert len(np.unique(many[:, 0])) > 1
     np.testing.assert_array_equal(few["constant"][:, 0], few["constant"][:, 1])  # one target beside two features
+
+
+def test_blocks_change_no_error_and_every_split_is_reported(small, monkeypatch):
+    placing = on_lines(["a"], ["a=0:10"], 8, [])
+    data = table.read(small, placing, ["y"])
+    learner, budget, reported = KLN(Thresholds(placing.domain)), (Privacy(1.0), Accuracy(0.1, 0.1)), []
+    whole = table.held_out({"x": learner}, data, *budget, 5, 7, 20)["x"]
+    monkeypatch.setattr(table, "_BLOCK_CELLS", 3 * len(data.y) * max(1, getattr(learner, "passes", 1)))
+    parts = table.held_out({"x": learner}, data, *budget, 5, 7, 20, reported.append)["x"]
+    np.testing.assert_array_equal(parts, whole)
+    assert reported == [3, 3, 1] and len(whole) == 7
