@@ -128,14 +128,14 @@ def _task(concepts: Any, kind: str, noise: float) -> Task:
     if kind == "adversarial" and isinstance(concepts, Thresholds):
         return hard_thresholds(concepts, ALPHA, noise)
     hard = distributions.adversarial_finite if isinstance(concepts, Finite) else distributions.adversarial_points
-    atoms = concepts.size if isinstance(concepts, Finite) else 64
+    atoms = min(64, concepts.domain.size)
     laws: dict[str, Callable[[], Any]] = {
         "uniform": lambda: UniformCube(concepts.dimension) if concepts is PARITIES else distributions.uniform(domain),
         "zipf": lambda: distributions.zipf(domain, atoms, 1.0),
         "adversarial": lambda: hard(domain, ALPHA),
     }
     domain = concepts.domain
-    return Task(concepts, laws[kind](), range(atoms) if isinstance(concepts, Finite) else None, noise)
+    return Task(concepts, laws[kind](), range(concepts.size) if isinstance(concepts, Finite) else None, noise)
 
 
 if __name__ == "__main__":
