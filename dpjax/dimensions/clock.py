@@ -1,0 +1,29 @@
+"""A time limit for searches."""
+
+import time
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+
+class TimeIsUp(Exception):
+    """Raised by `Clock.tick`; every search catches it and returns the bounds that it has proved."""
+
+
+class Clock:
+    """Counts the seconds of one search. ``limit`` in seconds, or None for no limit."""
+
+    def __init__(self, limit: float | None):
+        if limit is not None and checks.number("seconds", limit) <= 0:
+            raise InputError("seconds", "a number > 0 or None", repr(limit), "give a time limit, for example 60")
+        self._start, self._limit = time.monotonic(), limit
+
+    def tick(self) -> None:
+        """Called inside a search; raises `TimeIsUp` when the limit is reached."""
+        if self._limit is not None and self.seconds > self._limit:
+            raise TimeIsUp
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self._start

@@ -1,0 +1,98 @@
+"""The longest sequence of (point, row) pairs in which every pair restricts the later ones: threshold and star number.
+
+A state is a set of rows and a set of points from which later pairs may be chosen, both bitsets. A pair (x, c) keeps the
+rows without x, and some of the points; a pair is skipped if another one keeps all that it keeps.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dpjax.dimensions.clock import Clock
+from dpjax.dimensions.matrix import members
+
+State = tuple[int, int]
+Pair = tuple[int, int]  # (point, row)
+
+
+@contextmanager
+def deep_recursion(depth: int) -> Iterator[None]:
+    """Allows Python functions to nest this much deeper."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before + depth)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+class LongestSequence:
+    """A search with a table of states. ``best`` is the longest sequence so far, also if the time limit ends it."""
+
+    def __init__(self, ones: list[int], holders: list[int], keep: Callable[[int, int], int], clock: Clock):
+        """ones[c]: the points of row c. holders[x]: the rows of point x. keep(x, c): the points that (x, c) keeps."""
+        self._ones, self._holders, self._keep, self._clock = ones, holders, keep, clock
+        self._lengths: dict[State, int] = {}
+        self.best: tuple[Pair, ...] = ()
+
+    def run(self, rows: int, points: int, longer_than: int = 0) -> None:
+        """Makes ``best`` a longest sequence if that has more than ``longer_than`` pairs."""
+        state = self._useful(rows, points)
+        if min(map(int.bit_count, state)) > longer_than:
+            with deep_recursion(4 * min(map(int.bit_count, state)) + 64):
+                length = self._length(state, ())
+            while len(self.best) < length:
+                self.best = self._walk(state, length)
+
+    def most(self, rows: int, points: int) -> int:
+        """An upper bound of the length, without a search."""
+        return min(map(int.bit_count, self._useful(rows, points)))
+
+    def _useful(self, rows: int, points: int) -> State:
+        """Without rows that have none of the points, and points in none of the rows."""
+        while True:
+            covered, kept = 0, 0
+            for c in members(rows):
+                if self._ones[c] & points:
+                    covered |= self._ones[c]
+                    kept |= 1 << c
+            if kept == rows and covered & points == points:
+                return rows, points
+            rows, points = kept, covered & points
+
+    def _length(self, state: State, chosen: tuple[Pair, ...]) -> int:
+        """The length of the longest sequence from a state; ``chosen`` led there."""
+        if len(chosen) > len(self.best):
+            self.best = chosen
+        if (found := self._lengths.get(state)) is None:
+            self._clock.tick()
+            found = 0
+            for pair, after in self._pairs(state):
+                if 1 + min(map(int.bit_count, after)) <= found:
+                    break
+                found = max(found, 1 + self._length(after, (*chosen, pair)))
+            self._lengths[state] = found
+        return found
+
+    def _pairs(self, state: State) -> list[tuple[Pair, State]]:
+        """The pairs that no other one dominates and the states after them, the largest state first."""
+        rows, points = state
+        found: dict[State, Pair] = {}
+        for x in members(points):
+            for c in members(rows & self._holders[x]):
+                found.setdefault((rows & ~self._holders[x], points & self._keep(x, c)), (x, c))
+        ordered = sorted(found, key=lambda after: -after[0].bit_count() - after[1].bit_count())
+        kept: list[State] = []
+        for after in ordered:
+            if not any(after[0] | other[0] == other[0] and after[1] | other[1] == other[1] for other in kept):
+                kept.append(after)
+        useful = [(found[after], self._useful(*after)) for after in kept]
+        return sorted(useful, key=lambda one: -min(map(int.bit_count, one[1])))
+
+    def _walk(self, state: State, length: int) -> tuple[Pair, ...]:
+        """A sequence of the length that the table has for the state."""
+        chosen: list[Pair] = []
+        for left in range(length, 0, -1):
+            pair, state = next(one for one in self._pairs(state) if self._lengths.get(one[1], -1) == left - 1)
+            chosen.append(pair)
+        return tuple(chosen)

@@ -1,0 +1,42 @@
+"""The result of a search for a dimension: proved bounds and a witness."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpjax.core.checks import InputError
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Proved bounds of a dimension, which are equal unless a time limit stopped the search.
+
+    name: as in a sentence, "VC dimension". lower, upper: whole numbers (fractions for the randomized Littlestone
+    dimension). witness: an object with ``holds(matrix)``; what it proves is in its docstring. seconds: of the search.
+    """
+
+    name: str
+    lower: int | Fraction
+    upper: int | Fraction
+    witness: Any
+    seconds: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bounds are equal."""
+        return self.lower == self.upper
+
+    @property
+    def value(self) -> int | Fraction:
+        """The dimension; InputError if the search was stopped before it was known."""
+        if not self.exact:
+            raise InputError(
+                self.name, "a search that ended", f"bounds {self.lower} and {self.upper} after {self.seconds:.1f} s",
+                "allow more seconds, or use .lower and .upper, which are proved",
+            )  # fmt: skip
+        return self.lower
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"{self.name} {self.lower}"
+        return f"{self.name} between {self.lower} and {self.upper} (stopped after {self.seconds:.1f} s)"

@@ -1,0 +1,120 @@
+"""Psi-dimensions of a finite class, exactly: the largest set that the class shatters. VC, dual VC, Natarajan."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpjax.dimensions.clock import Clock, TimeIsUp
+from dpjax.dimensions.matrix import binary_matrix, cells, class_matrix
+from dpjax.dimensions.psi import Family, maps, natarajan, side
+from dpjax.dimensions.result import Dimension
+from dpjax.dimensions.witnesses import ShatteredSet, Sides
+
+Parts = list[int]  # the rows of each pattern, bit i of the index for the i-th point
+
+
+class Option(NamedTuple):
+    """A point of a set with one of its maps, and the rows that the map sends to 0 and to 1."""
+
+    zeros: int
+    ones: int
+    point: int
+    map: Sides
+
+
+def vc_dimension(matrix, seconds: float | None = None) -> Dimension:
+    """The VC dimension of ``bool[m, N]``, m >= 1 distinct rows; the witness is a `ShatteredSet`.
+
+    seconds: time limit, after which the result has the proved bounds. Time grows with the number of shattered sets.
+    InputError for other labels than 0 and 1, equal rows or none. Reference: Vapnik and Chervonenkis 1971.
+    """
+    return _dimension(binary_matrix(matrix), natarajan, seconds, "VC dimension")
+
+
+def dual_vc_dimension(matrix, seconds: float | None = None) -> Dimension:
+    """The VC dimension of the transposed class, whose concepts are the domain elements; equal columns count once.
+
+    As `vc_dimension`, with at least one column; the witness shatters rows, and holds for the transposed matrix.
+    Reference: Assouad 1983.
+    """
+    table = binary_matrix(matrix).T
+    kept = np.sort(np.unique(table, axis=0, return_index=True)[1])
+    found = _dimension(binary_matrix(table[kept]), natarajan, seconds, "dual VC dimension")
+    rows = tuple(int(kept[row]) for row in found.witness.rows)
+    witness = ShatteredSet(found.witness.points, found.witness.maps, rows)
+    return Dimension(found.name, found.lower, found.upper, witness, found.seconds)
+
+
+def psi_dimension(matrix, family: Family, seconds: float | None = None) -> Dimension:
+    """The Psi-dimension of ``int[m, N]``: each point of the set may have its own map of the family (`psi`).
+
+    As `vc_dimension`, for labels >= 0. With `psi.natarajan` it is the Natarajan dimension.
+    Reference: Ben-David, Cesa-Bianchi, Haussler, Long 1995.
+    """
+    return _dimension(class_matrix(matrix), family, seconds, "Psi-dimension")
+
+
+def _dimension(table: np.ndarray, family: Family, seconds: float | None, name: str) -> Dimension:
+    search = _Search(table, family, Clock(seconds))
+    try:
+        search.extend([(1 << len(table)) - 1], search.options, ())
+        most = len(search.best)
+    except TimeIsUp:
+        most = min(len(table).bit_length() - 1, table.shape[1])
+    return Dimension(name, len(search.best), most, search.witness(), search.clock.seconds)
+
+
+class _Search:
+    """Depth first, over sets of options (point, map); an option that does not split all parts now never will."""
+
+    def __init__(self, table: np.ndarray, family: Family, clock: Clock):
+        self.clock = clock
+        self.options = _options(table, family)
+        self.best: tuple[Option, ...] = ()
+        self._parts: Parts = [(1 << len(table)) - 1]
+
+    def extend(self, parts: Parts, options: list[Option], chosen: tuple[Option, ...]) -> None:
+        """Looks for larger sets than the best among those that add some of the options to the chosen ones."""
+        self.clock.tick()
+        if len(chosen) > len(self.best):
+            self.best, self._parts = chosen, parts
+        found = ((option, self._halves(parts, option, len(chosen))) for option in options)
+        useful = [(option, halves) for option, halves in found if halves]
+        for number, (option, halves) in enumerate(useful):
+            later = [other for other, _ in useful[number + 1 :] if other.point != option.point]
+            if len(chosen) + len(useful) - number <= len(self.best):
+                return
+            if min(part.bit_count() for part in halves) >= self._least(len(chosen)):  # the best may be larger by now
+                self.extend(halves, later, (*chosen, option))
+
+    def _least(self, chosen: int) -> int:
+        """The rows that each part needs after one more point for a set larger than the best."""
+        return 1 << max(0, len(self.best) - chosen)
+
+    def _halves(self, parts: Parts, option: Option, chosen: int) -> Parts | None:
+        """The parts after one more point, or None if one of them has too few rows."""
+        least = self._least(chosen)
+        low = [part & option.zeros for part in parts]
+        if any(part.bit_count() < least for part in low):
+            return None
+        high = [part & option.ones for part in parts]
+        return None if any(part.bit_count() < least for part in high) else low + high
+
+    def witness(self) -> ShatteredSet:
+        """The points, maps and rows of the best set."""
+        points, maps = tuple(one.point for one in self.best), tuple(one.map for one in self.best)
+        return ShatteredSet(points, maps, tuple((part & -part).bit_length() - 1 for part in self._parts))
+
+
+def _options(table: np.ndarray, family: Family) -> list[Option]:
+    """The options of all points, a point's together; points whose only option is another's only one are left out."""
+    found: dict[object, list[Option]] = {}
+    for point in range(table.shape[1]):
+        column = cells(table[:, point])
+        pairs = maps(family, tuple(label for label, _ in column))
+        options = [Option(side(column, zeros), side(column, ones), point, (zeros, ones)) for zeros, ones in pairs]
+        alone = frozenset(options[0][:2]) if len(options) == 1 else point
+        if options:
+            found.setdefault(alone, options)
+    balanced = sorted(found.values(), key=lambda one: -max(min(o.zeros.bit_count(), o.ones.bit_count()) for o in one))
+    return [option for options in balanced for option in options]

@@ -1,0 +1,46 @@
+"""The star number of a finite class, exactly."""
+
+import numpy as np
+
+from dpjax.dimensions.clock import Clock, TimeIsUp
+from dpjax.dimensions.matrix import binary_matrix, bitset
+from dpjax.dimensions.pairing import LongestSequence
+from dpjax.dimensions.result import Dimension
+from dpjax.dimensions.witnesses import StarSet
+
+
+def star_number(matrix, seconds: float | None = None) -> Dimension:
+    """The largest s with a row h, points x_1, ..., x_s and rows h_i that differ from h at x_i and at no other of them.
+
+    matrix ``bool[m, N]``, m >= 1 distinct rows. seconds: time limit, after which the result has the proved bounds. The
+    witness is a `StarSet`. Time is exponential at worst. InputError for other labels than 0 and 1, equal rows or none.
+
+    Reference: Hanneke and Yang 2015, Definition 2.
+    """
+    table, clock = binary_matrix(matrix), Clock(seconds)
+    points = (1 << table.shape[1]) - 1
+    best, most = StarSet(0, (), ()), 0
+    searches = [_around(table, center, clock) for center in range(len(table))]
+    rows = (1 << len(table)) - 1
+    try:
+        for center, search in enumerate(searches):
+            search.run(rows, points, longer_than=len(best.points))
+            best = _longer(best, center, search)
+        most = len(best.points)
+    except TimeIsUp:
+        best = _longer(best, center, search)
+        most = max(search.most(rows, points) for search in searches[center:])
+    return Dimension("star number", len(best.points), max(most, len(best.points)), best, clock.seconds)
+
+
+def _around(table: np.ndarray, center: int, clock: Clock) -> LongestSequence:
+    """Sequences of points in ascending order, with the rows' differences from the center."""
+    differs = table ^ table[center]
+    ones, holders = [bitset(row) for row in differs], [bitset(column) for column in differs.T]
+    return LongestSequence(ones, holders, lambda x, c: ~ones[c] & ~((2 << x) - 1), clock)
+
+
+def _longer(best: StarSet, center: int, search: LongestSequence) -> StarSet:
+    if len(search.best) <= len(best.points):
+        return best
+    return StarSet(center, tuple(x for x, _ in search.best), tuple(c for _, c in search.best))

@@ -1,0 +1,30 @@
+"""The threshold dimension of a finite class, exactly."""
+
+from dpjax.dimensions.clock import Clock, TimeIsUp
+from dpjax.dimensions.matrix import binary_matrix, bitset
+from dpjax.dimensions.pairing import LongestSequence
+from dpjax.dimensions.result import Dimension
+from dpjax.dimensions.witnesses import Chain
+
+
+def threshold_dimension(matrix, seconds: float | None = None) -> Dimension:
+    """The largest t with points x_1, ..., x_t and rows c_1, ..., c_t where c_i(x_j) = 1 iff j >= i.
+
+    By this convention every c_i contains x_t and only c_1 contains x_1; where c_i(x_j) = 1 iff j > i is asked for, the
+    dimension of the same class may be one more. matrix ``bool[m, N]``, m >= 1 distinct rows. seconds: time limit, after
+    which the result has the proved bounds. The witness is a `Chain`. Time is exponential at worst; 64 rows and points
+    take seconds at most. InputError for other labels than 0 and 1, equal rows or none.
+
+    Reference: Yan 2025, Definition 7; Shelah 1990 relates it to the Littlestone dimension.
+    """
+    table, clock = binary_matrix(matrix), Clock(seconds)
+    ones, holders = [bitset(row) for row in table], [bitset(column) for column in table.T]
+    search = LongestSequence(ones, holders, lambda x, c: ones[c] & ~(1 << x), clock)
+    rows, points = (1 << len(ones)) - 1, (1 << len(holders)) - 1
+    try:
+        search.run(rows, points)
+        most = len(search.best)
+    except TimeIsUp:
+        most = search.most(rows, points)
+    chain = Chain(tuple(x for x, _ in search.best), tuple(c for _, c in search.best))
+    return Dimension("threshold dimension", len(search.best), most, chain, clock.seconds)

@@ -1,0 +1,141 @@
+"""Witnesses of dimensions; each verifies itself against the class's matrix in a few lines.
+
+``holds(matrix)`` of each takes ``int[m, N]`` and returns whether the witness proves what its docstring says.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+Sides = tuple[frozenset[int], frozenset[int]]
+"""A collapsing map: the labels that it maps to 0 and those that it maps to 1; it maps all other labels to *."""
+
+
+@dataclass(frozen=True)
+class ShatteredSet:
+    """Points and a row for each of their patterns: the VC dimension, or a Psi-dimension, is at least len(points).
+
+    ``maps[i]`` collapses the labels of points[i]; rows[b] has value (b >> i) & 1 at points[i].
+    """
+
+    points: tuple[int, ...]
+    maps: tuple[Sides, ...]
+    rows: tuple[int, ...]
+
+    def holds(self, matrix) -> bool:
+        """Whether all patterns occur."""
+        table, count = np.asarray(matrix), len(self.points)
+        return len(set(self.points)) == count and len(self.rows) == 2**count and all(
+            int(table[row, self.points[i]]) in self.maps[i][pattern >> i & 1]
+            for pattern, row in enumerate(self.rows) for i in range(count)
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ShatteredTree:
+    """A tree of points whose every path is realized by a row: leaves carry a row, inner nodes a point and a map.
+
+    The Psi-Littlestone dimension is at least the smallest depth of a leaf; twice the randomized Littlestone dimension
+    is at least the expected depth of a leaf under fair coins.
+    """
+
+    row: int | None = None
+    point: int | None = None
+    map: Sides | None = None
+    children: "tuple[ShatteredTree, ShatteredTree] | None" = None
+
+    def leaves(self, path: tuple = ()) -> Iterator[tuple[int, tuple]]:
+        """(row, its path as triples of point, map, side) of each leaf."""
+        if self.children is None:
+            yield self.row, path  # type: ignore[misc]
+        else:
+            for side, child in enumerate(self.children):
+                yield from child.leaves((*path, (self.point, self.map, side)))
+
+    def holds(self, matrix) -> bool:
+        """Whether the row of each leaf realizes the leaf's path."""
+        table = np.asarray(matrix)
+        disjoint = all(not (zeros & ones) for _, path in self.leaves() for _, (zeros, ones), _ in path)
+        return disjoint and all(
+            int(table[row, point]) in sides[side] for row, path in self.leaves() for point, sides, side in path
+        )
+
+    @property
+    def depth(self) -> int:
+        """The smallest depth of a leaf."""
+        return min(len(path) for _, path in self.leaves())
+
+    @property
+    def expected_depth(self) -> Fraction:
+        """The expected depth of the leaf that fair coins reach."""
+        return sum((Fraction(len(path), 2 ** len(path)) for _, path in self.leaves()), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Points x_1, ..., x_t and rows c_1, ..., c_t with c_i(x_j) = 1 iff j >= i.
+
+    The threshold dimension is at least t.
+    """
+
+    points: tuple[int, ...]
+    rows: tuple[int, ...]
+
+    def holds(self, matrix) -> bool:
+        """Whether the rows cut the points as thresholds do."""
+        part = np.asarray(matrix)[np.ix_(self.rows, self.points)]
+        return len(self.rows) == len(self.points) and np.array_equal(part, np.triu(np.ones_like(part)))
+
+
+@dataclass(frozen=True)
+class StarSet:
+    """A center and rows that each differ from it at exactly one of the points.
+
+    The star number is at least the count of the points.
+    """
+
+    center: int
+    points: tuple[int, ...]
+    rows: tuple[int, ...]
+
+    def holds(self, matrix) -> bool:
+        """Whether row i differs from the center at point i, and at no other of the points."""
+        table = np.asarray(matrix)[:, list(self.points)]
+        differs = table[list(self.rows)] != table[self.center]
+        return len(self.rows) == len(self.points) and np.array_equal(differs, np.eye(len(self.points), dtype=bool))
+
+
+@dataclass(frozen=True)
+class TeachingSets:
+    """Points that identify each row among the rows that come after it in ``order``, and a class that needs as many.
+
+    If ``order`` is None each row is identified among all rows: the teaching dimension is at most the largest set. An
+    order bounds the recursive teaching dimension. ``hard`` (rows, size) proves the other direction: no ``size - 1``
+    points identify any of its rows (for the teaching dimension, its first row) among them, which takes a search.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...] | None
+    hard: tuple[tuple[int, ...], int]
+
+    def holds(self, matrix) -> bool:
+        """Whether each set identifies its row, and the hard rows need as many points."""
+        table = np.asarray(matrix)
+        order = range(len(table)) if self.order is None else self.order
+        for place, row in enumerate(order):
+            others = list(order[place + 1 :]) if self.order is not None else [r for r in order if r != row]
+            if not (table[others][:, list(self.sets[row])] != table[row, list(self.sets[row])]).any(axis=1).all():
+                return False
+        return sorted(order) == list(range(len(table))) and self._hard(table)
+
+    def _hard(self, table: np.ndarray) -> bool:
+        rows, size = list(self.hard[0]), self.hard[1]
+        for row in rows[:1] if self.order is None else rows:
+            differs = table[[r for r in rows if r != row]] != table[row]
+            fewer = combinations(range(table.shape[1]), size - 1) if size else ()
+            if any(differs[:, list(points)].any(axis=1).all() for points in fewer):
+                return False
+        return True
