@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import tyro
 
+from dpjax.cli.classes import DimensionCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
@@ -365,5 +366,5 @@ COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
-    "check": CheckCommand, "new": NewCommand,
+    "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand,
 }  # fmt: skip

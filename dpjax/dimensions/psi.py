@@ -17,7 +17,8 @@ from dpjax.dimensions.witnesses import Sides
 Grouping = tuple[frozenset[int], ...]
 Family = Callable[[tuple[int, ...]], list[Grouping]]
 
-_MOST_LABELS = 17  # of one column in `bipartitions`: 2^16 maps
+MOST_LABELS = 17
+"""The most labels at one domain element that `bipartitions` takes: 2^16 maps."""
 
 
 def natarajan(labels: tuple[int, ...]) -> list[Grouping]:
@@ -40,9 +41,9 @@ def bipartitions(labels: tuple[int, ...]) -> list[Grouping]:
 
     InputError for more than 17 labels, which have more than 2^16 such maps.
     """
-    if len(labels) > _MOST_LABELS:
+    if len(labels) > MOST_LABELS:
         raise InputError(
-            "labels at one domain element", f"at most {_MOST_LABELS} for the family of all maps",
+            "labels at one domain element", f"at most {MOST_LABELS} for the family of all maps",
             f"{len(labels)}, which have 2^{len(labels) - 1} maps", "take the family `natarajan` or `bits`",
         )  # fmt: skip
     first, rest = labels[0], labels[1:]

@@ -1,6 +1,6 @@
 """The result of a search for a dimension: proved bounds and a witness."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -35,6 +35,10 @@ class Dimension:
                 "allow more seconds, or use .lower and .upper, which are proved",
             )  # fmt: skip
         return self.lower
+
+    def named(self, name: str) -> "Dimension":
+        """The same with another name."""
+        return replace(self, name=name)
 
     def __str__(self) -> str:
         if self.exact:

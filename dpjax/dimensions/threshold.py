@@ -10,10 +10,12 @@ from dpjax.dimensions.witnesses import Chain
 def threshold_dimension(matrix, seconds: float | None = None) -> Dimension:
     """The largest t with points x_1, ..., x_t and rows c_1, ..., c_t where c_i(x_j) = 1 iff j >= i.
 
-    By this convention every c_i contains x_t and only c_1 contains x_1; where c_i(x_j) = 1 iff j > i is asked for, the
-    dimension of the same class may be one more. matrix ``bool[m, N]``, m >= 1 distinct rows. seconds: time limit, after
-    which the result has the proved bounds. The witness is a `Chain`. Time is exponential at worst; 64 rows and points
-    take seconds at most. InputError for other labels than 0 and 1, equal rows or none.
+    By this convention every c_i contains x_t, and only c_1 contains x_1. A convention that also asks for a row with
+    none of the points gives the same number or one less.
+
+    matrix ``bool[m, N]``, m >= 1 distinct rows. seconds: time limit, after which the result has the proved bounds. The
+    witness is a `Chain`. Time is exponential at worst; 64 rows and points take seconds at most. InputError for other
+    labels than 0 and 1, equal rows or none.
 
     Reference: Yan 2025, Definition 7; Shelah 1990 relates it to the Littlestone dimension.
     """

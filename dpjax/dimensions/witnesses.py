@@ -25,6 +25,9 @@ class ShatteredSet:
     maps: tuple[Sides, ...]
     rows: tuple[int, ...]
 
+    def __str__(self) -> str:
+        return f"{_listed('points', self.points)} shattered by {_listed('rows', self.rows)}"
+
     def holds(self, matrix) -> bool:
         """Whether all patterns occur."""
         table, count = np.asarray(matrix), len(self.points)
@@ -46,6 +49,10 @@ class ShatteredTree:
     point: int | None = None
     map: Sides | None = None
     children: "tuple[ShatteredTree, ShatteredTree] | None" = None
+
+    def __str__(self) -> str:
+        count = sum(1 for _ in self.leaves())
+        return f"a tree with {count} leaves, point {self.point} at the root" if count > 1 else f"row {self.row}"
 
     def leaves(self, path: tuple = ()) -> Iterator[tuple[int, tuple]]:
         """(row, its path as triples of point, map, side) of each leaf."""
@@ -84,6 +91,9 @@ class Chain:
     points: tuple[int, ...]
     rows: tuple[int, ...]
 
+    def __str__(self) -> str:
+        return f"{_listed('points', self.points)} and {_listed('rows', self.rows)}"
+
     def holds(self, matrix) -> bool:
         """Whether the rows cut the points as thresholds do."""
         part = np.asarray(matrix)[np.ix_(self.rows, self.points)]
@@ -100,6 +110,9 @@ class StarSet:
     center: int
     points: tuple[int, ...]
     rows: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"center row {self.center}, {_listed('points', self.points)}, {_listed('rows', self.rows)}"
 
     def holds(self, matrix) -> bool:
         """Whether row i differs from the center at point i, and at no other of the points."""
@@ -121,6 +134,10 @@ class TeachingSets:
     order: tuple[int, ...] | None
     hard: tuple[tuple[int, ...], int]
 
+    def __str__(self) -> str:
+        row = max(range(len(self.sets)), key=lambda one: len(self.sets[one]))
+        return f"row {row} identified by {_listed('points', self.sets[row])}"
+
     def holds(self, matrix) -> bool:
         """Whether each set identifies its row, and the hard rows need as many points."""
         table = np.asarray(matrix)
@@ -139,3 +156,9 @@ class TeachingSets:
             if any(differs[:, list(points)].any(axis=1).all() for points in fewer):
                 return False
         return True
+
+
+def _listed(noun: str, numbers: tuple[int, ...], most: int = 8) -> str:
+    shown = ", ".join(map(str, numbers[:most])) or "none"
+    noun = noun.removesuffix("s") if len(numbers) == 1 else noun
+    return f"{noun} {shown}" + f" and {len(numbers) - most} more" * (len(numbers) > most)

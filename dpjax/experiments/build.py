@@ -47,7 +47,10 @@ DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), ("draw"
 LEARNERS = Kind(("dpjax.learners", "dpjax.baselines"), ("learn", "plan"))
 TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
-ANY = Kind(tuple(room for kind in (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS) for room in kind.rooms))
+MATRICES = Kind(("dpjax.dimensions.families",))
+_KINDS = (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, MATRICES)
+_KINDS = (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, MATRICES)
+ANY = Kind(tuple(room for kind in _KINDS for room in kind.rooms))
 
 
 class PersonsFault(InputError):

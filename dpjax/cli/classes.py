@@ -1,0 +1,42 @@
+"""Arguments of commands about finite classes: a dataclass for each, whose docstrings are the help. Imports no JAX."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from dpjax.cli.drawing import Command
+from dpjax.cli.kinds import Real, Whole
+
+
+@dataclass
+class DimensionCommand(Command):
+    """Compute the combinatorial dimensions of a finite class, exactly and with witnesses.
+
+    Littlestone, VC, dual VC, threshold and teaching dimensions, star number; for more than two labels the multiclass
+    ones and those of each bit. A search that --seconds stops has proved bounds. Also prints how many rows the
+    exponential mechanism over the class needs.
+
+    Example: dpjax dimension "intervals(12)"
+    Example: dpjax dimension "copies(one_bit_gap(7), 2)" --labels 8
+    Example: dpjax dimension "Thresholds(64)" --epsilon 0.5
+    Example: dpjax dimension my_class.csv --seconds 60 --json
+    """
+
+    matrix: tyro.conf.Positional[str]
+    """A file of labels (CSV or .npy) with a line per concept; a function of dpjax.dimensions.families such as
+    "points(8, 2)"; a concept class such as "Parities(4)"; or module:object of your own, either of both."""
+    labels: Whole | None = None
+    """Number of labels: others than 0..labels-1 are an error. By default any."""
+    bit: Whole | None = None
+    """Only this bit of the labels, 0 the least significant one."""
+    seconds: Real = 10.0
+    """Time limit of each dimension."""
+    epsilon: Real = 1.0
+    """Privacy parameter epsilon of the sample size."""
+    alpha: Real = 0.1
+    """Accuracy alpha of the sample size."""
+    beta: Real = 0.1
+    """Failure probability beta of the sample size."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Your modules that define the class; no other module is imported."""

@@ -1,0 +1,44 @@
+"""Host: a concept class as a matrix of labels, by evaluating every concept at every element."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
+
+_LARGEST = 1 << 26  # entries of a matrix
+_BLOCK = 1 << 10  # concepts evaluated at once
+
+
+def matrix_of(concepts: Any) -> np.ndarray:
+    """``bool[m, N]``: a row for each concept, equal ones once, in the order of the elements of the domain.
+
+    Uses the class's method ``matrix`` if it has one, else ``pieces``, whose cells on an empty sample hold all concepts,
+    and ``predict``. InputError for a class with neither, or with more than 2^26 labels in all.
+    """
+    if callable(getattr(concepts, "matrix", None)):
+        return np.unique(np.asarray(concepts.matrix()), axis=0)
+    checks.members("class", concepts, ("domain", "size", "predict", "pieces"), "give a class of listed concepts")
+    size, elements = int(concepts.size), int(concepts.domain.size)
+    if size * elements > _LARGEST:
+        raise InputError(
+            "class", f"at most 2^26 = {_LARGEST} labels in all", f"{size} concepts on {elements} elements",
+            "take a smaller domain, such as Thresholds(64)",
+        )  # fmt: skip
+    x = jnp.asarray(concepts.domain.encode(range(elements)))
+    numbers = _numbers(concepts, x[:1])
+    blocks = (numbers[start : start + _BLOCK] for start in range(0, len(numbers), _BLOCK))
+    labels = [np.asarray(concepts.predict(Hypothesis.of(jnp.asarray(block)), x)).T for block in blocks]
+    return np.unique(np.concatenate(labels), axis=0)
+
+
+def _numbers(concepts: Any, x: jax.Array) -> np.ndarray:
+    """The numbers of all concepts, ``uint32[m, 2]``: the cells of one row that does not count."""
+    cells = concepts.pieces(x, jnp.zeros(1, bool), jnp.zeros(1, bool))
+    alive = np.asarray(cells.alive)
+    ends = zip(wide.decode(cells.first)[alive], wide.decode(cells.last)[alive], strict=True)
+    return wide.encode(sorted({number for first, last in ends for number in range(int(first), int(last) + 1)}))

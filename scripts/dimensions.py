@@ -1,0 +1,141 @@
+"""Writes docs/dimensions.md: exact dimensions of known classes, and the multiclass paper's theorems on random ones.
+
+Run: python scripts/dimensions.py [--out FOLDER] [--seed SEED] [--trials CLASSES]
+"""
+
+from collections import Counter
+from math import log, log2
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from dpjax.dimensions import families, littlestone_dimension, psi_littlestone_dimension
+from dpjax.dimensions.psi import bits
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.papers.bgs_dimensions import COUNTEREXAMPLE, Measured, inequalities, measure, random_class
+from dpjax.plots.files import save
+
+HEAD = """# Dimensions of finite classes, and the theorems that relate them
+
+Written by `scripts/dimensions.py`. Dimensions are exact; seconds are those of one core.
+
+"""
+EXTREMAL = """
+The extremal classes of Bun, Gaboardi and Sivakumar: a bit may have a much larger Littlestone dimension than the class
+(Theorem 6.1), copies multiply dimensions (Claim 6.2), and the class may have a larger one than its bits (Theorem 7.2):
+
+"""
+RANDOM = """
+Every inequality of the paper between dimensions, on {classes} random classes with labels 0..k, k <= 7, at most 27 rows
+and 5 elements (a class may be counted for several depths of Theorem 5.6). "Closest" is the largest ratio of the left
+side to the right one. Theorem 7.1 holds with the number of bits, ceil(log2(k + 1)), and fails as printed, with
+log2(k + 1):
+
+"""
+COUNTER = """
+A counterexample to Theorem 7.1 as printed has labels 0..2: rows {rows}, with multiclass Littlestone dimension
+{multiclass}, bits of dimension {bits}, and {multiclass} > log2(3) = 1.58.
+
+![Dimension of the largest bit against that of the class](figures/dimensions.png)
+
+Each circle is a pair of values, its area the number of classes; triangles are the extremal classes. The largest ratio
+of max d_i to MLD ln(k + 1) on random classes is {ratio:.3g}; the proof allows 6.
+"""
+
+
+def main(out: Path, seed: int, classes: int) -> dict[str, int]:
+    """Returns how often each statement failed."""
+    generator = np.random.default_rng(seed)
+    measured = [measure(random_class(generator)) for _ in range(classes)]
+    rows, failures = _statements(measured)
+    extremal = _extremal()
+    counter = measure(COUNTEREXAMPLE)
+    ratio = max(one.largest_bit / (one.multiclass * log(one.k + 1)) for one in measured if one.multiclass)
+    page = HEAD + table(("class", "concepts", "elements", "dimension", "seconds"), _known())
+    page += EXTREMAL + table(("class", "concepts", "MLD", "largest d_i", "Psi^bin", "stated"), extremal)
+    page += RANDOM.format(classes=classes)
+    page += table(("source", "statement", "cases", "failures", "closest"), rows)
+    page += COUNTER.format(
+        rows=", ".join("".join(map(str, row)) for row in COUNTEREXAMPLE), multiclass=counter.multiclass,
+        bits=" and ".join(map(str, counter.of_bits)), ratio=ratio,
+    )  # fmt: skip
+    carried = about({"script": "dimensions", "classes": classes}, seed)
+    save(lambda: _figure(measured, extremal), figure_path(out, "dimensions"), ("png", "svg"), carried)
+    write_page(out / "dimensions.md", page)
+    return failures
+
+
+def _known() -> list[tuple]:
+    circle = [(round(1e6 * np.cos(2 * np.pi * i / 32)), round(1e6 * np.sin(2 * np.pi * i / 32))) for i in range(32)]
+    generator = np.random.default_rng(0)
+    made = {
+        "thresholds on 1024 points": families.thresholds(1024), "thresholds on 4096 points": families.thresholds(4096),
+        "points of 256": families.points(256), "3-points of 24": families.points(24, 3),
+        "4-points of 16": families.points(16, 4), "5-points of 12": families.points(12, 5),
+        "intervals on 48 points": families.intervals(48), "rectangles on 6 x 6": families.rectangles(6, 6),
+        "halfplanes on 32 points": families.halfplanes(circle), "parities of 8 bits": families.parities(8),
+        "three copies of thresholds on 8 points": families.copies(families.thresholds(8), 3),
+        "512 random rows on 16 points": np.unique(generator.integers(0, 2, (512, 16)), axis=0),
+        "256 random rows of 4 labels on 16 points": np.unique(generator.integers(0, 4, (256, 16)), axis=0),
+    }  # fmt: skip
+    found = {name: littlestone_dimension(matrix) for name, matrix in made.items()}
+    return [(name, *made[name].shape, str(one), f"{one.seconds:.2f}") for name, one in found.items()]
+
+
+def _extremal() -> list[tuple]:
+    rows = []
+    for largest, count in ((5, 1), (7, 1), (15, 1), (31, 1), (63, 1), (127, 1), (255, 1), (7, 2), (31, 2), (7, 3)):
+        matrix = families.copies(families.one_bit_gap(largest), count)
+        name = f"Theorem 6.1, k = {largest}, d = {count}"
+        rows.append(_row(name, matrix, f"{count}, at least {count * log2(largest / 4):.3g}"))
+    for number, ones, elements in ((2, 1, 3), (3, 1, 4), (4, 1, 5), (2, 2, 6)):
+        matrix = families.independent_bits(number, ones, elements)
+        name = f"Theorem 7.2, k = {2**number - 1}, d = {ones}, {elements} elements"
+        rows.append(_row(name, matrix, f"{number * ones}, {ones}"))
+    return rows
+
+
+def _row(name: str, matrix: np.ndarray, stated: str) -> tuple:
+    largest = max(littlestone_dimension(families.bit(matrix, i)).value for i in range(int(matrix.max()).bit_length()))
+    own = littlestone_dimension(matrix).value
+    return name, len(matrix), own, largest, psi_littlestone_dimension(matrix, bits).value, stated
+
+
+def _statements(measured: list[Measured]) -> tuple[list[tuple], dict[str, int]]:
+    cases: dict[tuple[str, str], list] = {}
+    for one in measured:
+        for found in inequalities(one):
+            cases.setdefault((found.source, found.words), []).append(found)
+    failures = {source: 0 for source, _ in cases}
+    rows = []
+    for (source, words), found in cases.items():
+        failed = sum(not one.holds for one in found)
+        failures[source] += failed
+        closest = max(one.small / one.large for one in found if one.large)
+        rows.append((source, words, len(found), failed, f"{closest:.3f}"))
+    return rows, failures
+
+
+def _figure(measured: list[Measured], extremal: list[tuple]) -> tuple[Figure, str]:
+    title = "Littlestone dimension of the class and of its largest bit"
+    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    axes = figure.subplots()
+    counts = Counter((one.multiclass, one.largest_bit) for one in measured)
+    places, sizes = np.array(list(counts)), np.array(list(counts.values()))
+    axes.scatter(*places.T, s=900 * sizes / sizes.max() + 6, color="#003b80", alpha=0.55, label="random classes")
+    axes.scatter([row[2] for row in extremal], [row[3] for row in extremal], marker="^", s=50, color="#d0382d",
+                 label="extremal classes")  # fmt: skip
+    most = max(*places[:, 0], *(row[2] for row in extremal))
+    axes.plot([0, most], [0, most], color="#777777", linewidth=1, label="equal")
+    axes.set(xlabel="multiclass Littlestone dimension", ylabel="largest Littlestone dimension of a bit", title=title)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="upper right", markerscale=0.4)
+    return figure, title
+
+
+if __name__ == "__main__":
+    given = options(__doc__, seed=0, trials=5000)
+    print(main(given.out, given.seed, given.trials))

@@ -1,0 +1,113 @@
+"""`dpjax dimension`: classes from files, functions, concept classes and a user's module; clear errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dpjax import cli
+from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, Thresholds
+from dpjax.concepts.listing import matrix_of
+from dpjax.concepts.tree import generators
+from dpjax.dimensions import families
+
+
+def answer(capsys, *words):
+    status = cli.main(["dimension", *map(str, words), "--json"])
+    assert status == 0
+    found = json.loads(capsys.readouterr().out)
+    return found, {one["name"]: (one["lower"], one["upper"]) for one in found["dimensions"]}
+
+
+def test_a_binary_class(capsys):
+    found, values = answer(capsys, "intervals(12)")
+    assert (found["concepts"], found["elements"], found["labels"]) == (79, 12, 2)
+    assert values == {
+        "Littlestone dimension": (5, 5), "VC dimension": (2, 2), "dual VC dimension": (2, 2),
+        "threshold dimension": (12, 12), "star number": (12, 12), "teaching dimension": (12, 12),
+        "recursive teaching dimension": (2, 2), "randomized Littlestone dimension": ("12575/4096", "12575/4096"),
+    }  # fmt: skip
+    assert found["sample sizes"]["KLN"] == 166
+
+
+def test_a_class_with_more_labels(capsys):
+    found, values = answer(capsys, "copies(one_bit_gap(7), 2)", "--labels", 8)
+    assert found["labels"] == 8 and values["multiclass Littlestone dimension"] == (2, 2)
+    assert values["Littlestone dimension of bit 0"] == (4, 4) and values["Natarajan dimension"] == (2, 2)
+    _, lowest = answer(capsys, "copies(one_bit_gap(7), 2)", "--bit", 0)
+    assert lowest["Littlestone dimension"] == (4, 4)
+
+
+@pytest.mark.parametrize(("concepts", "rows"), [
+    (Thresholds(Domain(9)), 9), (Points(Domain(7)), 7), (Parities(3), 8), (Conjunctions(2), 10),
+    (Finite.of(families.intervals(4)), 11), (generators.figure_one(), 8),
+], ids=lambda one: type(one).__name__)  # fmt: skip
+def test_concept_classes_as_matrices(concepts, rows):
+    matrix = matrix_of(concepts)
+    assert matrix.shape == (rows, concepts.domain.size) and len(np.unique(matrix, axis=0)) == rows
+
+
+def test_conjunctions_are_all_listed():
+    x = np.arange(4)
+    literals = [x & 1, x >> 1 & 1, 1 - (x & 1), 1 - (x >> 1 & 1)]
+    rows = {tuple(np.prod([literals[i] for i in range(4) if chosen >> i & 1], axis=0, initial=1) * np.ones(4, int))
+            for chosen in range(16)}  # fmt: skip
+    assert {tuple(row) for row in matrix_of(Conjunctions(2)).astype(int)} == rows
+
+
+def test_files(capsys, tmp_path):
+    (tmp_path / "class.csv").write_text("# a class\n0,1,2\n0; 1; 1\n\n3 1 0\n")
+    found, _ = answer(capsys, tmp_path / "class.csv")
+    assert (found["concepts"], found["elements"], found["labels"]) == (3, 3, 4)
+    np.save(tmp_path / "class.npy", families.thresholds(5))
+    _, values = answer(capsys, tmp_path / "class.npy")
+    assert values["threshold dimension"] == (5, 5)
+
+
+def test_code_of_ones_own(capsys, tmp_path, monkeypatch):
+    (tmp_path / "own_classes.py").write_text("rows = [[0, 1], [1, 1]]\ndef ladder(size):\n    return [[i >= j for j in "
+                                             "range(size)] for i in range(size)]\n")  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    for words, concepts in (("own_classes:rows", 2), ("own_classes:ladder(6)", 6)):
+        found, _ = answer(capsys, words, "--import", "own_classes")
+        assert found["concepts"] == concepts
+
+
+def test_the_printed_table(capsys):
+    assert cli.main(["dimension", "thresholds(20)"]) == 0
+    printed = capsys.readouterr().out
+    assert "21 concepts on 20 elements" in printed and "KLN" in printed
+    assert "points 19, 18, 17" in printed or "and 12 more" in printed
+
+
+def test_a_time_limit_gives_bounds(capsys, tmp_path):
+    np.save(tmp_path / "class.npy", np.unique(np.random.default_rng(1).integers(0, 2, (200, 30)), axis=0))
+    _, values = answer(capsys, tmp_path / "class.npy", "--seconds", 0.02)
+    assert values["star number"][0] < values["star number"][1]
+    assert cli.main(["dimension", str(tmp_path / "class.npy"), "--seconds", "0.02"]) == 0
+    assert "stopped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["interval(3)"], "did you mean intervals"), (["intervals(0)"], "elements: expected a whole number >= 1"),
+    (["intervals(2, 3)"], "2 arguments"), (["Thresholds(2**40)"], "take a smaller domain"),
+    (["ConvexPolygons(8, 3)"], "pieces"), (["missing.csv"], "No such file"), (["own:rows"], "--import own"),
+    (["copies(one_bit_gap(7), 2)", "--labels", "7"], r"in 0\.\.6, got 7"), (["intervals(3)", "--bit", "70"], "number"),
+    (["intervals(3)", "--seconds", "0"], "seconds"), (["intervals(3)", "--epsilon", "0"], "epsilon"),
+    (["intervals(3)", "--alpha", "2"], "alpha"), (["points(100, 9)"], "choose smaller numbers"),
+])  # fmt: skip
+def test_errors_are_one_clear_sentence(capsys, words, message):
+    assert cli.main(["dimension", *words]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out and "Traceback" not in printed.err
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(printed.err)
+
+
+@pytest.mark.parametrize("text", ["", "0,1\n0\n", "a,b\n", "0,1\n0,1\n", "0,-1\n", "0.5,1\n"])
+def test_files_that_are_no_class(capsys, tmp_path, text):
+    (tmp_path / "class.csv").write_text(text)
+    assert cli.main(["dimension", str(tmp_path / "class.csv")]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("dpjax: ") and len(printed.splitlines()) == 1
