@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log, log2
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +92,11 @@ COUNTEREXAMPLE = np.array([[1, 0], [1, 1], [2, 0], [2, 2]])
 """Labels 0..2, MLD 2, bits of dimension 1: Theorem 7.1 as printed would give 2 <= log2(3)."""
 
 
-def random_class(generator: np.random.Generator, labels: int = 8, rows: int = 27, elements: int = 5) -> np.ndarray:
-    """A class with 2 to ``labels`` labels, at most so many rows and elements, and a random distribution of labels."""
+def random_class(generator: Any, labels: int = 8, rows: int = 27, elements: int = 5) -> np.ndarray:
+    """A class with 2 to ``labels`` labels, at most so many rows and elements, and a random distribution of labels.
+
+    generator: of NumPy.
+    """
     k = int(generator.integers(1, labels))
     shape = (int(generator.integers(2, rows + 1)), int(generator.integers(2, elements + 1)))
     return np.unique(generator.choice(k + 1, shape, p=generator.dirichlet(np.ones(k + 1))), axis=0)
