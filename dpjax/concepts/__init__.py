@@ -9,6 +9,7 @@ from .finite import Finite as Finite
 from .hypothesis import Hypothesis as Hypothesis
 from .literals import Conjunctions as Conjunctions
 from .literals import Disjunctions as Disjunctions
+from .multiclass import Multiclass as Multiclass
 from .parities import Parities as Parities
 from .plane import Plane as Plane
 from .plane import UniformPlane as UniformPlane

@@ -45,3 +45,16 @@ class InPieces(ConceptClass, Protocol):
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """The cells of concepts of equal error on one column of labels."""
+
+
+class Labeled(ConceptClass, Protocol):
+    """A class of functions to more than two labels: samples and predictions have a column for each bit of a label."""
+
+    @property
+    def columns(self) -> int:
+        """Label columns of one concept, least significant bit first."""
+
+
+def columns_of(concepts: Any, k: int = 1) -> int:
+    """The label columns of k concepts: k, times the bits of a label of a `Labeled` class."""
+    return k * getattr(concepts, "columns", 1)

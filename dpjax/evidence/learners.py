@@ -18,6 +18,7 @@ from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import TOLERANCE, table_of_run
 from dpjax.audit.target import Pair, Target
+from dpjax.concepts.base import columns_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import same_plan
@@ -79,6 +80,7 @@ def learner_target(
     plans that depend on n if n is not public. unlisted: why there is no exact audit; empty if there is one.
     """
     counts = sorted({*range(1, rows + 1), many or 1, _ROWS, _HARD_ROWS})
+    columns = columns_of(learner.concepts, k)
 
     @lru_cache(16)
     def planned(epsilon: float, delta: float) -> dict[int, Any]:
@@ -113,12 +115,12 @@ def learner_target(
 
     def universes() -> list[Universe]:
         domain: Any = learner.concepts.domain
-        found = [samples(domain, k, rows, learner.neighboring)]
-        return found if many is None else [*found, samples(domain, k, many, learner.neighboring, ordered=False)]
+        found = [samples(domain, columns, rows, learner.neighboring)]
+        return found if many is None else [*found, samples(domain, columns, many, learner.neighboring, ordered=False)]
 
     def pairs() -> list[Pair]:
         hard = [pair for count in (1, _ROWS, _HARD_ROWS) for pair in learner.hard_neighbors(count)]
-        return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == k]
+        return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == columns]
 
     def run(key: Array, sample: Sample, plan: Any) -> Any:
         ways = [lambda key, sample, own=own: learner.learn(key, sample, own) for own in plan.values()]
@@ -161,6 +163,7 @@ _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
     "rsc": small_rsc, "treelog": small_treelog,
 }  # fmt: skip
 _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
+_LABELS = c.Multiclass.of([[0, 1], [2, 0], [1, 2]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
 _LAPLACE = "it draws continuous Laplace noise"
 _ADDED = Neighboring.ADD_OR_REMOVE_ONE
@@ -228,6 +231,8 @@ WORLDS: dict[str, Callable[[], World]] = {
         le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)),
         twin=16, sharp=False, unlisted="it draws from too many lines to list",
     ),
+    "kln-labels": lambda: World(le.KLN(_LABELS), rows=2),
+    "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

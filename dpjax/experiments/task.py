@@ -12,6 +12,7 @@ from jax import Array
 from jax.tree_util import GetAttrKey, register_pytree_with_keys_class
 
 from dpjax.concepts import Hypothesis
+from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
@@ -52,6 +53,8 @@ class Task:
         if (why := getattr(distribution, "misfit", lambda domain: None)(concepts.domain)) is not None:
             raise InputError("distribution", f"one over {concepts.domain}", why, "build it over concepts.domain")
         rate = noise_of(noise)
+        if rate and columns_of(concepts) > 1:
+            raise InputError("noise", "0 for a class with more than two labels", repr(noise), "leave it out")
         encoded = _encoded(concepts, _default(concepts, distribution) if targets is None else targets)
         self._fill(concepts, distribution, encoded, rate if rate else None)
         self._check()
@@ -188,7 +191,7 @@ class Task:
                 "task", f"a distribution and targets that fit {type(self.concepts).__name__}",
                 f"{type(cause).__name__}: {first}", "take distribution and targets of this class",
             ) from cause  # fmt: skip
-        for name, part, like in (("y", sample.y, (2, 1)), ("error", error, (1,))):
+        for name, part, like in (("y", sample.y, (2, columns_of(self.concepts))), ("error", error, (1,))):
             if part.shape != like:
                 what = f"concepts.{'predict' if name == 'y' else 'error'}"
                 raise InputError(what, f"an array of shape {like} here", f"{part.shape}", "see dpjax.concepts.base")

@@ -2,6 +2,7 @@
 
 from .base import Learner as Learner
 from .base import database as database
+from .bit_reduction import BitReduction as BitReduction
 from .conjunctions import ConjunctionLearner as ConjunctionLearner
 from .empirical import EmpiricalLearner as EmpiricalLearner
 from .generic import GenericLearner as GenericLearner

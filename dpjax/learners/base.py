@@ -14,6 +14,7 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.base import ConceptClass as ConceptClass
 from dpjax.concepts.base import InPieces as InPieces
+from dpjax.concepts.base import columns_of as columns_of
 from dpjax.concepts.cube import Cube
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis
@@ -184,7 +185,7 @@ class OfClass:
 
     def hard_neighbors(self: Any, rows: int) -> Pairs:
         """Samples of identical rows in which one row is moved or relabeled."""
-        return flipped_label_pairs(self.concepts.domain, rows)
+        return flipped_label_pairs(self.concepts.domain, rows, columns_of(self.concepts))
 
 
 class OfColumns(OfClass):
@@ -245,6 +246,18 @@ def single_column(sample: Sample, learner: str) -> Array:
             f"wrap it: Independent({learner}(...), k, composition)",
         )  # fmt: skip
     return sample.y[:, 0]
+
+
+def label_columns(sample: Sample, concepts: Any, learner: str) -> Array:
+    """The label column of one concept, ``bool[capacity]``; of a class with ``columns`` > 1, all the bits of its labels,
+    ``bool[capacity, columns]``."""
+    count = columns_of(concepts)
+    if count == 1:
+        return single_column(sample, learner)
+    if sample.y.shape[1] != count:
+        given = f"{sample.y.shape[1]} columns"
+        raise InputError(f"labels for {learner}", f"{count} columns, the bits of a label", given, "give all bits")
+    return sample.y
 
 
 def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None = None) -> Sample:

@@ -9,7 +9,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import InPieces, OfClass, require_pieces, single_column
+from dpjax.learners.base import InPieces, OfClass, label_columns, require_pieces
 from dpjax.mechanisms.exponential import exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
@@ -47,7 +47,7 @@ class KLN(OfClass):
 
     def output_law(self, sample: Sample, plan: KLNPlan) -> IntervalLaw:
         """The exact law of the index of the selected concept."""
-        pieces = self.concepts.pieces(sample.x, single_column(sample, "KLN"), sample.mask)
+        pieces = self.concepts.pieces(sample.x, label_columns(sample, self.concepts, "KLN"), sample.mask)
         return interval_exponential(pieces, plan.epsilon)
 
     def learn(self, key: Array, sample: Sample, plan: KLNPlan) -> Hypothesis:

@@ -80,9 +80,10 @@ def it_runs(subject: LearnerUnderTest) -> None:
         ok = part is not None and part.dtype == dtype and part.shape[:1] == (k,)
         require(ok, expected, short(part), "return dpjax.Hypothesis, for example Hypothesis.of(number[None])")
     labels = jax.eval_shape(learner.predict, found, sample.x)
-    expected = f"labels bool[{sample.capacity}, {k}]"
-    advice = "predict one column of labels for each hypothesis"
-    require((labels.shape, labels.dtype) == ((sample.capacity, k), jnp.bool_), expected, short(labels), advice)
+    columns = sample.y.shape[1]
+    expected = f"labels bool[{sample.capacity}, {columns}]"
+    advice = "predict one column of labels for each hypothesis, or one for each bit of its labels"
+    require((labels.shape, labels.dtype) == ((sample.capacity, columns), jnp.bool_), expected, short(labels), advice)
 
 
 def an_equal_learner_is_the_same_program(subject: LearnerUnderTest) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts import Domain, Hypothesis
+from dpjax.concepts.base import columns_of
 from dpjax.concepts.distributions import from_weights
 from dpjax.core.checks import InputError
 from dpjax.core.types import Sample
@@ -37,10 +38,10 @@ def few_elements(domain: Any, count: int = 6, seed: int = 0) -> list[int]:
 
 
 class Samples:
-    """Samples of one class with k label columns."""
+    """Samples of one class, labeled by k concepts."""
 
     def __init__(self, concepts: Any, k: int):
-        self.concepts, self.k = concepts, k
+        self.concepts, self.k, self.columns = concepts, k, columns_of(concepts, k)
         self._labels: Callable = jax.jit(lambda targets, x: concepts.predict(Hypothesis.of(targets), x))
 
     def targets(self, seed: int = 0) -> Array:
@@ -63,10 +64,10 @@ class Samples:
             padded = np.pad(points, ((0, 2 * CAPACITY - n), (0, 0)))  # one program for every n
             labels = np.asarray(self._labels(self.targets(seed), padded))[:n]
         else:
-            labels = words(f"labels {seed}", n, self.k) % 2 == 1
+            labels = words(f"labels {seed}", n, self.columns) % 2 == 1
         x = words(f"garbage {seed}, {capacity}", capacity, domain.limbs) * np.uint32(garbage)
-        y = (words(f"garbage labels {seed}, {capacity}", capacity, self.k) % 2 == 1) & garbage
-        x[:n], y[:n] = points, labels.reshape(n, self.k)
+        y = (words(f"garbage labels {seed}, {capacity}", capacity, self.columns) % 2 == 1) & garbage
+        x[:n], y[:n] = points, labels.reshape(n, self.columns)
         return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < n))
 
 

@@ -16,6 +16,7 @@ from dpjax.concepts import (
     Disjunctions,
     Domain,
     Finite,
+    Multiclass,
     Parities,
     Points,
     Thresholds,
@@ -25,6 +26,7 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.evidence.learners import SmallImproper, SmallInterior
 from dpjax.learners import (
     KLN,
+    BitReduction,
     ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
@@ -84,6 +86,7 @@ class Case:
 HUGE = Points(Domain(2**64))
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 LINE = Thresholds(Domain(2**64))
+LABELS = Multiclass.of(np.random.default_rng(12).integers(0, 6, (24, 10)))
 ROUNDS = Finite.of(MATRIX[:6, :9])
 
 # Huge domains, for everything that runs.
@@ -105,6 +108,7 @@ INSTANCES = {
             EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp")),
         ),
     ],
+    BitReduction: [Case(BitReduction(LABELS), numbered=False)],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],
     GenericLearner: [
         Case(GenericLearner(HUGE, 3, PointCounts(HUGE.domain, 12, 8), "optimal"), 3,

@@ -10,6 +10,7 @@ from dpjax.concepts import (
     Disjunctions,
     Domain,
     Finite,
+    Multiclass,
     Parities,
     Points,
     ProductCube,
@@ -27,6 +28,7 @@ from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.task import Task
 from dpjax.learners import (
     KLN,
+    BitReduction,
     ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
@@ -47,6 +49,8 @@ from tests.trials import successes
 TRIALS = 256
 MATRIX = np.eye(9, 40, 1, dtype=bool)  # as hard as a finite class gets: each concept is the indicator of an element
 
+LABELS = Multiclass.of(MATRIX * (1 + np.arange(9) % 3)[:, None])
+
 
 def alone(learner, epsilon=4.0, alpha=0.1):
     """(learner, k, epsilon, delta, alpha, beta) of a learner of one concept."""
@@ -65,6 +69,8 @@ HARD = [
     (KLN(Thresholds(Domain(2**20))), 1, 1.0, 0.0, 0.1, 0.1),
     (KLN(Points(Domain(2**16))), 1, 2.0, 0.0, 0.1, 0.1),
     (KLN(Finite.of(MATRIX)), 1, 0.5, 0.0, 0.1, 0.1),
+    (KLN(LABELS), 1, 1.0, 0.0, 0.1, 0.1),
+    (BitReduction(LABELS), 1, 1.0, 0.0, 0.1, 0.1),
     (ThresholdMedian(Thresholds(Domain(2**64))), 1, 2.0, 0.0, 0.1, 0.1),
     (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
     (GenericLearner(Points(Domain(2**40)), 3, PointCounts(Domain(2**40)), "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),

@@ -1,0 +1,155 @@
+"""A finite class of functions to the labels 0..c, given as a matrix; samples carry the bits of the labels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.concepts.distributions import Distribution
+from dpjax.concepts.domain import Domain
+from dpjax.concepts.finite import Finite
+from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
+from dpjax.mechanisms.intervals import Pieces
+
+_MOST_LABELS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Multiclass:
+    """Concept number i is row i of a matrix of labels over the domain {0, ..., d-1}. Equal matrices are equal classes.
+
+    A sample has a column for each bit of the labels, the least significant first, ``columns`` in all; a row is wrong if
+    any bit is. The concept of a `Hypothesis` is its number, ``uint32[k, 2]``; of a function outside the class, its
+    labels at all elements, ``uint32[k, max(3, d)]``. Build it with `Multiclass.of`; ``packed`` holds the matrix as
+    16-bit words, row by row.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Section 2.
+    """
+
+    packed: bytes
+    size: int
+    width: int
+    labels: int
+
+    @staticmethod
+    def of(matrix, labels: int | None = None) -> "Multiclass":
+        """From ``int[concepts, d]``, distinct rows of labels 0..labels-1; by default as many as occur, at least 2.
+
+        InputError for other labels, more than 2^16 of them, equal rows, or none.
+        """
+        table = np.asarray(matrix)
+        if table.ndim != 2 or 0 in table.shape or not (table.dtype == bool or np.issubdtype(table.dtype, np.integer)):
+            raise InputError(
+                "class matrix", "a two-dimensional table of whole numbers", f"shape {table.shape} of {table.dtype}",
+                "give one row per concept and one column per domain element",
+            )  # fmt: skip
+        count = max(2, int(table.max()) + 1) if labels is None else checks.integer("labels", labels, 2, _MOST_LABELS)
+        if (outside := table[(table < 0) | (table >= min(count, _MOST_LABELS))]).size:
+            raise InputError("label", f"a whole number in 0..{count - 1}", str(outside[0]), "number labels from 0")
+        if len(np.unique(table, axis=0)) < len(table):
+            raise InputError("class matrix", "distinct rows", "equal rows", "list every concept once: numpy.unique")
+        rows, elements = table.shape
+        return Multiclass(table.astype("<u2").tobytes(), rows, elements, count)
+
+    @property
+    def domain(self) -> Domain:
+        """{0, ..., d-1}."""
+        return Domain(self.width)
+
+    @property
+    def columns(self) -> int:
+        """Label columns of a sample: the bits of a label, ceil(log2(labels))."""
+        return (self.labels - 1).bit_length()
+
+    def matrix(self) -> np.ndarray:
+        """``int64[concepts, d]`` on the host."""
+        return np.frombuffer(self.packed, "<u2").reshape(self.size, self.width).astype(np.int64)
+
+    @cached_property
+    def bits(self) -> tuple[Finite, ...]:
+        """Host: the binary class of each bit, its rows once each."""
+        return tuple(Finite.of(np.unique(self.matrix() >> i & 1, axis=0)) for i in range(self.columns))
+
+    def targets(self, count: int) -> np.ndarray:
+        """Host: ``uint32[c, 2]``, at most ``count`` concepts spread over the rows."""
+        return wide.encode(Domain(self.size).spread(min(checks.integer("count", count, 1), self.size)))
+
+    def labeling(self, hypothesis: Hypothesis) -> Array:
+        """The label of each element under k hypotheses, ``int32[k, d]``."""
+        if hypothesis.concept.shape[1] > 2:
+            found = hypothesis.concept[:, : self.width].astype(jnp.int32)
+        else:
+            row = jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(self.size - 1)).astype(jnp.int32)
+            found = jnp.asarray(self.matrix(), jnp.int32)[row]
+        return jnp.where(hypothesis.zero[:, None], jnp.int32(0), found)
+
+    def of_labels(self, labels: Array, outcome: Array) -> Hypothesis:
+        """Any functions on the domain, ``int32[k, d]`` labels, with outcomes ``int32[k]``, as hypotheses."""
+        words = jnp.pad(labels.astype(jnp.uint32), ((0, 0), (0, max(0, 3 - self.width))))
+        return Hypothesis(words, jnp.zeros(labels.shape[0], bool), outcome)
+
+    def of_bits(self, bits: Array) -> Array:
+        """Labels ``int32[...]`` of bits ``bool[..., columns]``; numbers that are no label become 0."""
+        weights = jnp.asarray([1 << i for i in range(self.columns)], jnp.int32)
+        number = jnp.sum(jnp.where(bits, weights, 0), axis=-1, dtype=jnp.int32)
+        return jnp.where(number < self.labels, number, 0)
+
+    def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
+        """The bits of the labels of elements ``uint32[..., 1]``, ``bool[..., k columns]``, a concept's together."""
+        element = jnp.minimum(x[..., 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
+        found = jnp.moveaxis(self.labeling(hypothesis)[:, element], 0, -1)
+        bits = found[..., None] >> jnp.arange(self.columns, dtype=jnp.int32) & 1
+        return (bits > 0).reshape(*element.shape, -1)
+
+    def describe(self, hypothesis: Hypothesis) -> list[str]:
+        """A sentence for each hypothesis, on the host."""
+        if hypothesis.concept.shape[1] == 2:
+            return sentences(hypothesis, lambda words: f"row {wide.decode(words)} of the matrix")
+        rows = {tuple(row): number for number, row in enumerate(self.matrix().tolist())}
+
+        def said(words: np.ndarray) -> str:
+            labels = tuple(words[: self.width].tolist())
+            return f"row {rows[labels]} of the matrix" if labels in rows else f"labels {_listed(labels)}"
+
+        return sentences(hypothesis, said)
+
+    def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """Mass of the elements with another label, exactly, in units of the distribution: ``uint64[k]`` (64-bit types
+        enabled)."""
+        mass = distribution.mass_at(jnp.arange(self.width, dtype=jnp.uint64))
+        wrong = jnp.where(self.labeling(hypothesis) != self.labeling(target), mass, jnp.uint64(0))
+        total = jnp.sum(wrong, axis=-1)
+        return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
+
+    def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
+        """Every concept is its own cell.
+
+        x ``uint32[n, 1]``, y ``bool[n, columns]``, or ``bool[n]`` for two labels, mask ``bool[n]``. A replaced row
+        changes an error by at most 1; a row whose bits are no label is an error of every concept.
+        """
+        y = y[:, None] if y.ndim == 1 else y
+        if y.shape[1] != self.columns:
+            given = f"shape {y.shape}"
+            raise InputError("labels", f"{self.columns} columns, the bits of 0..{self.labels - 1}", given, "give all")
+        element = jnp.minimum(x[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
+        weights = jnp.asarray([1 << i for i in range(self.columns)], jnp.int32)
+        number = jnp.sum(jnp.where(y, weights, 0), axis=1, dtype=jnp.int32)
+        counts = jnp.zeros((self.width, 1 << self.columns), jnp.int32).at[element, number].add(mask.astype(jnp.int32))
+        table = jnp.asarray(self.matrix(), jnp.int32)
+        right = jnp.sum(counts[jnp.arange(self.width, dtype=jnp.int32), table], axis=1, dtype=jnp.int32)
+        errors = jnp.sum(mask, dtype=jnp.int32) - right
+        place = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
+        return Pieces(place, place, errors, jnp.ones(self.size, bool), size=self.size)
+
+    def growth(self, elements: int) -> int:
+        """An upper bound of the ways in which the class labels ``elements`` elements."""
+        return min(self.size, self.labels ** min(elements, 62))
+
+
+def _listed(labels: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, labels[:16]))
+    return shown + f" and {len(labels) - 16} more" * (len(labels) > 16)
