@@ -75,19 +75,24 @@ class LongestSequence:
         return found
 
     def _pairs(self, state: State) -> list[tuple[Pair, State]]:
-        """The pairs that no other one dominates and the states after them, the largest state first."""
+        """The pairs and the states after them, the largest state first.
+
+        Of the pairs with one point, or with one row, those are left out that keep a subset of what another keeps.
+        """
         rows, points = state
-        found: dict[State, Pair] = {}
+        of_row: dict[int, dict[int, int]] = {}  # by row: the point and the rows that are kept
         for x in members(points):
-            for c in members(rows & self._holders[x]):
-                found.setdefault((rows & ~self._holders[x], points & self._keep(x, c)), (x, c))
-        ordered = sorted(found, key=lambda after: -after[0].bit_count() - after[1].bit_count())
-        kept: list[State] = []
-        for after in ordered:
-            if not any(after[0] | other[0] == other[0] and after[1] | other[1] == other[1] for other in kept):
-                kept.append(after)
-        useful = [(found[after], self._useful(*after)) for after in kept]
-        return sorted(useful, key=lambda one: -min(map(int.bit_count, one[1])))
+            self._clock.tick()
+            kept = {c: points & self._keep(x, c) for c in members(rows & self._holders[x])}
+            for c in _largest(kept):
+                of_row.setdefault(c, {})[x] = rows & ~self._holders[x]
+        found: dict[State, Pair] = {}
+        for c, kept in of_row.items():
+            for x in _largest(kept):
+                found.setdefault(self._useful(kept[x], points & self._keep(x, c)), (x, c))
+        return sorted(
+            ((pair, after) for after, pair in found.items()), key=lambda one: -min(map(int.bit_count, one[1]))
+        )
 
     def _walk(self, state: State, length: int) -> tuple[Pair, ...]:
         """A sequence of the length that the table has for the state."""
@@ -96,3 +101,12 @@ class LongestSequence:
             pair, state = next(one for one in self._pairs(state) if self._lengths.get(one[1], -1) == left - 1)
             chosen.append(pair)
         return tuple(chosen)
+
+
+def _largest(sets: dict[int, int]) -> list[int]:
+    """The keys of sets that are no subset of another one; of equal sets, the first key."""
+    kept: list[int] = []
+    for key in sorted(sets, key=lambda key: (-sets[key].bit_count(), key)):
+        if not any(sets[key] | sets[other] == sets[other] for other in kept):
+            kept.append(key)
+    return kept
