@@ -24,6 +24,11 @@ class Clock:
             raise TimeIsUp
 
     @property
+    def late(self) -> bool:
+        """Whether twice the limit has passed: what is still missing is then replaced by what is known at once."""
+        return self._limit is not None and self.seconds > 2 * self._limit
+
+    @property
     def seconds(self) -> float:
         """Seconds since the search began."""
         return time.monotonic() - self._start

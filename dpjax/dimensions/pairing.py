@@ -38,11 +38,25 @@ class LongestSequence:
     def run(self, rows: int, points: int, longer_than: int = 0) -> None:
         """Makes ``best`` a longest sequence if that has more than ``longer_than`` pairs."""
         state = self._useful(rows, points)
+        self.best = self._greedy(state)
         if min(map(int.bit_count, state)) > longer_than:
             with deep_recursion(4 * min(map(int.bit_count, state)) + 64):
                 length = self._length(state, ())
             while len(self.best) < length:
                 self.best = self._walk(state, length)
+
+    def _greedy(self, state: State) -> tuple[Pair, ...]:
+        """The row with most of the points, and of these the one in the fewest rows, again and again."""
+        rows, points = state
+        chosen: list[Pair] = []
+        while rows and points:
+            c = max(members(rows), key=lambda c: (self._ones[c] & points).bit_count())
+            if not self._ones[c] & points:
+                break
+            x = min(members(self._ones[c] & points), key=lambda x: (self._holders[x] & rows).bit_count())
+            chosen.append((x, c))
+            rows, points = rows & ~self._holders[x], points & self._keep(x, c)
+        return tuple(chosen)
 
     def most(self, rows: int, points: int) -> int:
         """An upper bound of the length, without a search."""

@@ -44,7 +44,7 @@ class _Search:
             for map_ in maps(natarajan, tuple(label for label, _ in column)):
                 low, high = (side(column, labels) for labels in map_)
                 self._names.setdefault((low, high), (point, map_))
-        self._clock, self._dimensions = clock, Search(table, natarajan, Clock(None))
+        self._clock, self._dimensions = clock, Search(table, natarajan, clock)
         self._depths: dict[int, int] = {}
         self._tables: list[list[int]] = [[0] * (len(table) + 1)]
 
@@ -100,11 +100,13 @@ class _Search:
         """A depth that `depth` has found; far below all others where it has not looked."""
         return 0 if rows & rows - 1 == 0 else self._depths.get(rows, -len(self._tables[0]) * self.unit)
 
-    def balanced(self, rows: int) -> ShatteredTree:
-        """A tree that splits into parts of sizes as equal as possible."""
-        pairs = ((min((rows & low).bit_count(), (rows & high).bit_count()), low, high) for low, high in self._names)
-        few, low, high = max(pairs, default=(0, 0, 0))
-        return self._node((rows & low, rows & high), (low, high), self.balanced) if few else _leaf(rows)
+    def balanced(self, rows: int, names: list[tuple[int, int]] | None = None) -> ShatteredTree:
+        """A tree that splits into parts of sizes as equal as possible. names: a superset of the pairs that split."""
+        alive = [(low, high) for low, high in (self._names if names is None else names) if rows & low and rows & high]
+        if not alive:
+            return _leaf(rows)
+        low, high = max(alive, key=lambda one: min((rows & one[0]).bit_count(), (rows & one[1]).bit_count()))
+        return self._node((rows & low, rows & high), (low, high), lambda part: self.balanced(part, alive))
 
     def _node(self, parts, names, below) -> ShatteredTree:
         point, map_ = self._names[names]

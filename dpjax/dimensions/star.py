@@ -19,18 +19,17 @@ def star_number(matrix, seconds: float | None = None) -> Dimension:
     """
     table, clock = binary_matrix(matrix), Clock(seconds)
     points = (1 << table.shape[1]) - 1
-    best, most = StarSet(0, (), ()), 0
-    searches = [_around(table, center, clock) for center in range(len(table))]
-    rows = (1 << len(table)) - 1
-    try:
-        for center, search in enumerate(searches):
+    best, rows = StarSet(0, (), ()), (1 << len(table)) - 1
+    for center in range(len(table)):
+        search = _around(table, center, clock)
+        try:
             search.run(rows, points, longer_than=len(best.points))
+        except TimeIsUp:
             best = _longer(best, center, search)
-        most = len(best.points)
-    except TimeIsUp:
+            most = min(len(table) - 1, table.shape[1])
+            return Dimension("star number", len(best.points), most, best, clock.seconds)
         best = _longer(best, center, search)
-        most = max(search.most(rows, points) for search in searches[center:])
-    return Dimension("star number", len(best.points), max(most, len(best.points)), best, clock.seconds)
+    return Dimension("star number", len(best.points), len(best.points), best, clock.seconds)
 
 
 def _around(table: np.ndarray, center: int, clock: Clock) -> LongestSequence:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpjax.concepts import Points, Thresholds, Tree, distributions
+from dpjax.concepts import Multiclass, Points, Thresholds, Tree, distributions
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.task import Task
@@ -51,3 +51,24 @@ def hard_tree(concepts: Tree, alpha: float) -> Task:
     place = concepts.place.tolist()
     law = distributions.from_weights(concepts.domain, [place.index(v) for v in masses], list(masses.values()))
     return Task(concepts, law, [int(concepts.following[first])])
+
+
+def hard_bits(bits: int, alpha: float, wrong: int = 1) -> Task:
+    """All labelings whose bit i is free at element i and 0 elsewhere: 2^bits concepts with as many labels.
+
+    A hypothesis with free bits wrong at ``wrong`` of these elements, or more, has error above alpha; with fewer it is
+    good. wrong: in 1..bits. InputError if the elements' masses, 1.01 alpha / wrong each, exceed 1 together.
+    """
+    checks.integer("bits", bits, 1, 12)
+    checks.integer("wrong", wrong, 1, bits)
+    each = -(-101 * round(_UNIT * checks.probability("alpha", alpha)) // (100 * wrong))
+    rest = _UNIT - bits * each
+    if rest < 1:
+        raise InputError(
+            "alpha", f"below {wrong / (1.01 * bits):.4g} for {bits} bits", repr(alpha),
+            "choose a smaller alpha, or more wrong bits",
+        )  # fmt: skip
+    free = np.arange(1 << bits)[:, None] & (1 << np.arange(bits))
+    concepts = Multiclass.of(np.pad(free, ((0, 0), (0, 1))), labels=1 << bits)
+    law = distributions.from_weights(concepts.domain, range(bits + 1), [each] * bits + [rest])
+    return Task(concepts, law)

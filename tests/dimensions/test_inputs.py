@@ -100,3 +100,12 @@ def test_a_time_limit_of_uniform_and_cover_bounds():
     assert cover.upper == dimensions.sauer_bound(9, 8, 5) >= dimensions.zero_cover_bound(matrix, 3).value
     littlestone = dimensions.littlestone_dimension(families.thresholds(2000), seconds=0.01)
     assert littlestone.lower <= 10 <= littlestone.upper and littlestone.witness.holds(families.thresholds(2000))
+
+
+@pytest.mark.parametrize("dimension", [
+    dimensions.vc_dimension, dimensions.dual_vc_dimension, dimensions.star_number, dimensions.teaching_dimension,
+    dimensions.recursive_teaching_dimension, dimensions.randomized_littlestone_dimension,
+])  # fmt: skip
+def test_the_time_limit_is_kept_on_large_classes(dimension):
+    found = dimension(families.thresholds(700), seconds=0.2)
+    assert found.seconds < 3 and 0 < found.lower <= found.upper

@@ -11,7 +11,7 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.hard import hard_thresholds, hard_tree, wrong_children
+from dpjax.experiments.hard import hard_bits, hard_thresholds, hard_tree, wrong_children
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.search import geometric_grid
@@ -85,3 +85,24 @@ def test_the_stages_of_n_star():
     assert abs(of_members.successes / 400 - found.successes / found.trials) < 0.1
     with pytest.raises(InputError, match="noise"):
         judged(replace(at, task=Task(concepts, at.task.distribution, noise=0.1)), 2, 400)
+
+
+@pytest.mark.parametrize(("bits", "wrong"), [(1, 1), (2, 1), (4, 2), (6, 3), (5, 4)])
+def test_hard_bits_are_good_up_to_some_wrong_ones(bits, wrong):
+    task = hard_bits(bits, 0.1, wrong)
+    matrix = task.concepts.matrix()
+    assert len(matrix) == 1 << bits and task.concepts.labels == 1 << bits and task.concepts.columns == bits
+    share = wide.decode(task.distribution.weight) / task.total
+    errors = (matrix[:, None] != matrix[None]) @ share
+    differ = np.bitwise_count(np.arange(1 << bits)[:, None] ^ np.arange(1 << bits))
+    assert np.array_equal(errors > 0.1, differ >= wrong)
+    assert [bit.size for bit in task.concepts.bits] == [2] * bits
+
+
+@pytest.mark.parametrize("attempt", [
+    lambda: hard_bits(0, 0.1), lambda: hard_bits(13, 0.1), lambda: hard_bits(4, 0.1, 5), lambda: hard_bits(10, 0.1),
+    lambda: hard_bits(2, 0.6), lambda: hard_bits(2, 1.5),
+])  # fmt: skip
+def test_hard_bits_that_do_not_fit(attempt):
+    with pytest.raises(InputError):
+        attempt()

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.concepts import Domain, Finite, Multiclass, distributions
+from dpjax.concepts import Finite, Multiclass, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
+from dpjax.experiments.hard import hard_bits
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, BitReduction
 from tests.trials import successes
@@ -69,23 +70,13 @@ def added(concepts):
     return KLN(concepts, dp.Neighboring.ADD_OR_REMOVE_ONE)
 
 
-def separate(bits, alpha):
-    """A class whose bits are free at one element each, of mass above alpha (at most 9 of them), and its task."""
-    elements = bits + 1
-    rows = np.array([[(number >> x & 1) << x for x in range(bits)] + [0] for number in range(1 << bits)])
-    share = round(1.01 * alpha * 2**32)
-    weights = [share] * bits + [2**32 - bits * share]
-    concepts = Multiclass.of(rows, labels=1 << bits)
-    return concepts, Task(concepts, distributions.from_weights(Domain(elements), range(elements), weights))
-
-
 @pytest.mark.statistical
 @pytest.mark.parametrize(("bits", "trials"), [
     (2, 256), *(pytest.param(bits, 2000, marks=pytest.mark.slow) for bits in (2, 4, 6)),
 ])  # fmt: skip
 def test_success_at_the_sample_size(bits, trials, stats):
     """4, 16 and 64 labels; a single wrong bit misses alpha."""
-    concepts, task = separate(bits, 0.1)
-    for learner in (BitReduction(concepts), KLN(concepts)):
+    task = hard_bits(bits, 0.1)
+    for learner in (BitReduction(task.concepts), KLN(task.concepts)):
         n = learner.sample_size(BUDGET, GOAL)
         stats.mostly(successes(learner, task, n, learner.plan(BUDGET, GOAL, n), 0.1, trials, k=1, seed=5), trials, 0.1)
