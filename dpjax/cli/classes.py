@@ -14,8 +14,8 @@ class DimensionCommand(Command):
     """Compute the combinatorial dimensions of a finite class, exactly and with witnesses.
 
     Littlestone, VC, dual VC, threshold and teaching dimensions, star number; for more than two labels the multiclass
-    ones and those of each bit. A search that --seconds stops has proved bounds. Also prints how many rows the
-    exponential mechanism over the class needs.
+    ones and those of each bit. A search that --seconds stops has proved bounds. Also prints how many rows the private
+    learners of any finite class need.
 
     Example: dpjax dimension "intervals(12)"
     Example: dpjax dimension "copies(one_bit_gap(7), 2)" --labels 8

@@ -10,29 +10,31 @@ import numpy as np
 from dpjax.cli import Answer
 from dpjax.cli.classes import DimensionCommand
 from dpjax.cli.printing import Table, console
+from dpjax.concepts import Multiclass
 from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
+from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.families import bit
 from dpjax.dimensions.matrix import class_matrix
 from dpjax.dimensions.summary import summary
 from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, public_names
+from dpjax.learners import BitReduction
 from dpjax.tables.matrices import read_matrix
 from dpjax.theory import kln
 
 
 def run(command: DimensionCommand) -> Answer:
-    """All dimensions, their witnesses and times, and the sample size of KLN."""
+    """All dimensions, their witnesses and times, and sample sizes."""
     table = class_matrix(_matrix(command), command.labels)
     if command.bit is not None:
         table = bit(table, command.bit)
-    rows = kln.realizable(len(table), command.epsilon, command.alpha, command.beta)
-    agnostic = kln.agnostic(len(table), command.epsilon, command.alpha, command.beta)
+    sizes = _sample_sizes(table, command)
     found = list(summary(table, command.seconds))
     labels = int(table.max(initial=0)) + 1
     answer = {
         "concepts": len(table), "elements": table.shape[1], "labels": labels,
         "dimensions": [_record(one) for one in found],
-        "sample sizes": {"KLN": rows, "KLN, agnostic": agnostic},
+        "sample sizes": sizes,
     }  # fmt: skip
 
     def show() -> None:
@@ -44,10 +46,21 @@ def run(command: DimensionCommand) -> Answer:
             grid.add_row(one.name, value, f"{one.seconds:.2f}", str(one.witness))
         out.print(grid)
         at = f"at epsilon = {command.epsilon:g}, alpha = {command.alpha:g}, beta = {command.beta:g}"
-        out.print(f"KLN, the exponential mechanism over the class, needs {rows} rows {at}; agnostic {agnostic}",
-                  highlight=False)  # fmt: skip
+        out.print(f"rows that learners need {at}", highlight=False)
+        for name, rows in sizes.items():
+            out.print(f"    {name}: {rows}", highlight=False)
 
     return answer, show
+
+
+def _sample_sizes(table: np.ndarray, command: DimensionCommand) -> dict[str, int]:
+    """Of the private learners of any finite class."""
+    numbers = command.epsilon, command.alpha, command.beta
+    found = {"KLN": kln.realizable(len(table), *numbers), "KLN, agnostic": kln.agnostic(len(table), *numbers)}
+    if table.max(initial=0) > 1:
+        learner = BitReduction(Multiclass.of(table))
+        found["BitReduction, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
+    return found
 
 
 def _matrix(command: DimensionCommand) -> Any:
