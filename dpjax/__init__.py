@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpjax.concepts import Domain as Domain
     from dpjax.concepts import Finite as Finite
     from dpjax.concepts import Hypothesis as Hypothesis
+    from dpjax.concepts import Multiclass as Multiclass
     from dpjax.concepts import Parities as Parities
     from dpjax.concepts import Points as Points
     from dpjax.concepts import ProductCube as ProductCube
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dpjax.experiments.study import Study as Study
     from dpjax.experiments.task import Task as Task
     from dpjax.learners import KLN as KLN
+    from dpjax.learners import BitReduction as BitReduction
     from dpjax.learners import ConjunctionLearner as ConjunctionLearner
     from dpjax.learners import EmpiricalLearner as EmpiricalLearner
     from dpjax.learners import GenericLearner as GenericLearner
@@ -64,12 +66,12 @@ _NOUNS = {
     "dpjax.core.keys": "keys",
     "dpjax.core.checks": "InputError",
     "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
-    "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Parities Points ProductCube "
-    "Thresholds Tree UniformCube UniformPlane Unions",
+    "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Multiclass Parities Points "
+    "ProductCube Thresholds Tree UniformCube UniformPlane Unions",
     "dpjax.concepts.distributions": "heavy uniform zipf",
-    "dpjax.learners": "ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints ImproperVC1 Independent KLN "
-    "Learner ParityLearner PointLearner PolygonLearner ProperVC1 ThresholdInterior ThresholdMedian UnionLearner "
-    "database",
+    "dpjax.learners": "BitReduction ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints ImproperVC1 "
+    "Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 ThresholdInterior ThresholdMedian "
+    "UnionLearner database",
     "dpjax.baselines": "ERM",
     "dpjax.experiments.cells": "Setting trial_key",
     "dpjax.experiments.task": "Task",

@@ -31,6 +31,7 @@ CASES: dict[str, tuple[str, int]] = {
     "KLN": (POINTS, 1), "ThresholdMedian": (THRESHOLDS, 1), "PointLearner": (POINTS, K), "ERM": (POINTS, K),
     "ProperVC1": ("caterpillar(256, 3, 0.5)", 1), "EmpiricalLearner(KLN)": (POINTS, K),
     "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
+    "BitReduction": ("Multiclass.of(one_bit_gap(15))", 1),
     "PolygonLearner": ("ConvexPolygons(31)", 1), "UnionLearner": ("Unions(31)", 1),
 }  # fmt: skip
 """Every learner, with a class that it fits and a number of concepts."""

@@ -48,9 +48,9 @@ LEARNERS = Kind(("dpjax.learners", "dpjax.baselines"), ("learn", "plan"))
 TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
 MATRICES = Kind(("dpjax.dimensions.families",))
-_KINDS = (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, MATRICES)
-_KINDS = (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, MATRICES)
-ANY = Kind(tuple(room for kind in _KINDS for room in kind.rooms))
+ANY = Kind(tuple(room for kind in (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS) for room in kind.rooms))
+_OF_PARAMETER = {"matrix": MATRICES}
+"""What names stand for in the arguments of parameters of these names; in those of others, for `ANY`."""
 
 
 class PersonsFault(InputError):
@@ -158,7 +158,10 @@ class Builder:
         for key in named:
             if key not in signature.parameters and not anything:
                 checks.choice(f"{name}.{key}", key, [*signature.parameters])
-        values = {key: self._value(f"{name}.{key}", value, hints.get(key)) for key, value in named.items()}
+        values = {
+            key: self._value(f"{name}.{key}", value, hints.get(key), _OF_PARAMETER.get(key, ANY))
+            for key, value in named.items()
+        }
         for key, one in signature.parameters.items():
             known = self.given if one.default is one.empty else self.instead
             if key in known:
@@ -199,17 +202,17 @@ class Builder:
             return float(value["float"])
         return self.build(name, value)
 
-    def _value(self, name: str, value: Any, hint: Any) -> Any:
-        """A configuration value converted to the type of its parameter."""
+    def _value(self, name: str, value: Any, hint: Any, kind: Kind = ANY) -> Any:
+        """A configuration value converted to the type of its parameter. kind: what names stand for."""
         if isinstance(value, Mapping) and _TABLES & value.keys():
-            return self.build(name, value)
+            return self.build(name, value, kind)
         kinds = _kinds(hint)
         if Domain in kinds and not isinstance(value, Domain):
             return Domain(checks.integer(name, whole(name, value), 1, 2**64))
-        for kind in kinds:
-            if isinstance(kind, type) and issubclass(kind, Enum):
-                known = {member.value: member for member in kind} | {member.name: member for member in kind}
-                return value if isinstance(value, kind) else known[checks.choice(name, value, map(str, known))]
+        for own in kinds:
+            if isinstance(own, type) and issubclass(own, Enum):
+                known = {member.value: member for member in own} | {member.name: member for member in own}
+                return value if isinstance(value, own) else known[checks.choice(name, value, map(str, known))]
         if int in kinds and isinstance(value, str | float) and not (isinstance(value, float) and float in kinds):
             return whole(name, value)
         if str in kinds and isinstance(value, str):

@@ -13,7 +13,8 @@ COMPLETE = {
     "learn": ("{table}", "--features", "age", "--target", "ill", "--bounds", "age=0:100", "--trials", "3"),
     "export": ("{result}",), "status": ("{result}",), "table": ("bns-multi", "--rows", "points, PAC"),
     "audit": ("stability",), "list": (), "bench": ("--quick",), "predict": ("{learned}", "{table}"),
-    "plot": ("{result}", "--out", "{out}/figure.pdf"), "check": ("dpjax.learners:ERM",), "new": ("learner", "mine"),
+    "plot": ("{result}", "--out", "{out}/figure.pdf"), "check": ("dpjax.learners:ERM",),
+    "dimension": ("intervals(3)",), "new": ("learner", "mine"),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
