@@ -42,7 +42,7 @@ def test_learners_plans_laws(root, capsys):
         ("vc1", [r"(?s)\(1, 1e-06\)-DP.*\(1, 1e-06\)-DP"]),
         ("many-concepts", ["^32 136\n"]),
         ("geometry", [r"(?s)set cover.*set cover"]),
-        ("dimensions", [""]),
+        ("dimensions", [r"(?m)^125 .*\n1389 "]),
         ("audits", [r"(?s)consistent with the claim.*consistent with the claim", "2 outcomes", "\nTrue\n"]),
         pytest.param("own-code", ["passed"], marks=pytest.mark.slow),
     ],

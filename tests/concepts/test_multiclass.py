@@ -1,5 +1,7 @@
 """Classes with more than two labels: labels as bits, errors, and what is refused."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,9 @@ import pytest
 import dpjax as dp
 from dpjax.concepts import Finite, Hypothesis, Multiclass, distributions
 from dpjax.core.checks import InputError
+from dpjax.dimensions import families
+from dpjax.experiments.build import CONCEPTS, Builder
+from dpjax.experiments.spec import spec_of
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, BitReduction
 
@@ -95,3 +100,14 @@ def test_samples_with_another_number_of_bits_are_refused():
             learner.learn(jax.random.key(2), short, plan)
     with pytest.raises(InputError, match="more than two labels"):
         Task(CLASS, distributions.uniform(CLASS.domain), noise=0.1)
+
+
+def test_in_configurations_and_results():
+    """By a function that makes its matrix; what a result stores is the class again."""
+    made = Builder().build("concepts", "Multiclass.of(copies(one_bit_gap(7), 2))", CONCEPTS)
+    assert made == Multiclass.of(families.copies(families.one_bit_gap(7), 2))
+    assert Builder().build("concepts", json.loads(json.dumps(spec_of(made))), CONCEPTS) == made
+    learner = BitReduction(made)
+    assert Builder().build("learner", json.loads(json.dumps(spec_of(learner)))) == learner
+    with pytest.raises(InputError, match="did you mean one_bit_gap"):
+        Builder().build("concepts", "Multiclass.of(one_bit_gab(7))", CONCEPTS)
