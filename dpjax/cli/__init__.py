@@ -5,6 +5,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import dpjax
@@ -44,9 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except BrokenPipeError:  # the reader closed standard output
         give_up_output()
-    except Exception:  # internal error; Python's default status 1 means a refuted claim here
-        traceback.print_exc()
-        return 3
+    except Exception as error:  # Python's default status 1 means a refuted claim here
+        if not _is_from_outside(error):
+            traceback.print_exc()
+            return 3
+        from dpjax.experiments.build import PersonsFault
+
+        fault = PersonsFault("your code", error)
+        print(f"{fault.trace}dpjax: {fault}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         kept = getattr(command, "resumes", False)
         what = "computed results are stored, run the same command to continue" if kept else "nothing was stored"
@@ -55,3 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "status" in answer:  # what `dpjax check` found
         return answer["status"]
     return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 4 if answer.get("failed") else 0
+
+
+def _is_from_outside(error: Exception) -> bool:
+    """Whether the code that raised was called by dpjax and belongs neither to it nor to an installed package."""
+    ours, installed = str(Path(dpjax.__file__).parent), (sys.prefix, sys.base_prefix, "<")
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return any(not file.startswith((ours, *installed)) for file in files)

@@ -55,6 +55,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
                            ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
             if any(star[end] is None for star in answer["n_star"]):
                 console.print(words)
+    if search is None and answer["points"]:
+        console.print(_success(answer["points"]))
     everywhere = answer["exponents_all_k"] if study.fit_from > 1 else []
     for fit in (*answer["exponents"], *everywhere):
         claim = "" if fit["claimed"] is None else f", claimed {fit['claimed']:g}"
@@ -71,6 +73,18 @@ def _show(answer: dict[str, Any], study: Study) -> None:
     console.print(f"{computed['trials']} trials computed now, {computed['programs']} programs compiled")
     for path in answer["figures"]:
         console.print(f"figure: {path}")
+
+
+def _success(points: list[dict[str, Any]]) -> Printed:
+    """Success at each n, with its simultaneous band."""
+    rows = Printed(title="Success probability")
+    for heading in ("learner", "k", "epsilon", "n", "success", "band"):
+        rows.add_column(heading, justify="left" if heading == "learner" else "right")
+    for point in points:
+        place = point["learner"], str(point["k"]), f"{point['epsilon']:g}", str(point["n"])
+        success, band = point["successes"] / point["trials"], f"[{point['lower']:.3f}, {point['upper']:.3f}]"
+        rows.add_row(*place, f"{success:.3f}", band)
+    return rows
 
 
 def _start(devices: int | None, in_flight: int | None, compile_cache: Any) -> None:

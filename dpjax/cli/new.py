@@ -50,7 +50,8 @@ def run(command: NewCommand) -> Answer:
         given = f"{command.out}: {error.strerror}"
         raise InputError("out", "a folder that can be written to", given, "choose another folder") from error
     here = [] if command.out.resolve() == Path.cwd() else [f"cd {command.out}"]
-    steps = [*here, *(step.format(name=command.name) for step in _STEPS[kind]), f"pytest test_{command.name}.py"]
+    test = f'python -m pytest test_{command.name}.py    # pytest comes with "dpjax[test]"'
+    steps = [*here, *(step.format(name=command.name) for step in _STEPS[kind]), test]
 
     def show() -> None:
         console = Console(highlight=False, markup=False, soft_wrap=True)

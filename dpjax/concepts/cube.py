@@ -28,6 +28,10 @@ class Cube:
         """2**d."""
         return 1 << self.dimension
 
+    def uniform(self) -> "UniformCube":
+        """The uniform distribution."""
+        return UniformCube(self.dimension)
+
     @property
     def limbs(self) -> int:
         """uint32 limbs of an element, ceil(d / 32)."""

@@ -139,8 +139,10 @@ def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distr
     return Distribution(starts, ends, weights, lasts, limbs=domain.limbs, atoms=atoms)
 
 
-def uniform(domain: Domain) -> Distribution:
-    """Every element has mass 1."""
+def uniform(domain: Any) -> Distribution:
+    """Every element has mass 1. A domain with a distribution of its own, such as a cube's, has a method ``uniform``."""
+    if (own := getattr(domain, "uniform", None)) is not None:
+        return own()
     return from_segments(domain, [(0, require(domain).size - 1, 1)])
 
 

@@ -10,9 +10,17 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 
 
+def table_of(matrix) -> np.ndarray:
+    """Host: any table as an array; of objects if its rows have different lengths."""
+    try:
+        return np.asarray(matrix)
+    except ValueError:
+        return np.asarray(matrix, object)
+
+
 def class_matrix(matrix) -> np.ndarray:
     """Host: ``bool[concepts, d]``, at least one of each, from a table of 0 and 1; InputError otherwise."""
-    table = np.asarray(matrix)
+    table = table_of(matrix)
     if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
         raise InputError(
             "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
@@ -58,7 +66,7 @@ class Domain:
 
 def require(domain: Any) -> Any:
     """A domain, or InputError."""
-    return checks.members("domain", domain, ("size", "limbs", "encode"), "write for example Domain(2**32)")
+    return checks.members("domain", domain, ("size", "limbs", "encode", "spread"), "write for example Domain(2**32)")
 
 
 @dataclass(frozen=True)

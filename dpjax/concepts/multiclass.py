@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain
+from dpjax.concepts.domain import Domain, table_of
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.core import checks, wide
@@ -41,7 +41,7 @@ class Multiclass:
 
         InputError for other labels, more than 2^16 of them, equal rows, or none.
         """
-        table = np.asarray(matrix)
+        table = table_of(matrix)
         if table.ndim != 2 or 0 in table.shape or not (table.dtype == bool or np.issubdtype(table.dtype, np.integer)):
             raise InputError(
                 "class matrix", "a two-dimensional table of whole numbers", f"shape {table.shape} of {table.dtype}",

@@ -31,6 +31,10 @@ class Plane:
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)
 
+    def uniform(self) -> "UniformPlane":
+        """The uniform distribution."""
+        return UniformPlane(self.d)
+
     @property
     def shift(self) -> int:
         """The number of bits of a coordinate that `rounded` drops."""

@@ -13,7 +13,10 @@ Cells = tuple[tuple[int, int], ...]
 
 def class_matrix(matrix, labels: int | None = None) -> np.ndarray:
     """``int64[m, N]``: m >= 1 distinct rows of labels >= 0, below ``labels`` if that is given; InputError otherwise."""
-    table = np.asarray(matrix)
+    try:
+        table = np.asarray(matrix)
+    except ValueError:
+        table = np.asarray(matrix, object)
     whole = table.dtype == bool or np.issubdtype(table.dtype, np.integer)
     if table.ndim != 2 or not len(table) or not whole:
         raise InputError(

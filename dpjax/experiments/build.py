@@ -151,6 +151,9 @@ class Builder:
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
         open_ = self.free(found)
+        every = [key for key, one in signature.parameters.items() if one.kind in _NAMED]
+        if len(open_) < len(positional) <= len(every):  # what is known is given all the same
+            open_ = every
         if len(positional) > len(open_):
             raise InputError(name, _words(path, signature), f"{len(positional)} arguments", "give fewer")
         named = {**dict(zip(open_, positional, strict=False)), **named}

@@ -11,7 +11,7 @@ import pyarrow as pa
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import comparisons, errors
-from dpjax.experiments.store import Store
+from dpjax.experiments.store import Store, require_schema
 
 LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 
@@ -36,7 +36,9 @@ class Result:
         """Reads result.json, given its path or its folder."""
         checks.instance("path", path, (str, Path), "give result.json or its folder", "a path")
         path = Path(path)
-        path = path / "result.json" if path.is_dir() else path
+        if path.is_dir():
+            require_schema(path)
+            path = path / "result.json"
         if path.suffix in (".png", ".svg", ".pdf"):
             advice = f"measure it again: dpjax curve {path} --out FOLDER"
             raise InputError(

@@ -148,8 +148,8 @@ def measure(
         if study.search is not None:
             step(f"{line}: searching n*", done, len(study.lines))
             star = _tried(line, None, failures, partial(find, line, study, cells))
-            if star is not None:
-                stars.append(_star_row(line, star, cells))
+            row = None if star is None else _tried(line, None, failures, partial(_star_row, line, star, cells))
+            stars += [] if row is None else [row]
         if star is not None or study.n != "search":
             step(f"{line}: curve", done, len(study.lines))
             middle = None if star is None else star.n_high or star.n_low

@@ -27,7 +27,7 @@ SCHEMA = 2  # of the files and of the hash; a store of another one is refused
 Rows = dict[str, NDArray[Any]]
 
 _FLOAT = "$float"
-_FORMAT = "format.json"
+_FORMAT, _CELLS = "format.json", "cells"
 _LAYOUT = {
     "compression": "zstd", "compression_level": 3, "use_dictionary": False, "write_statistics": False,
     "version": "2.6", "data_page_version": "1.0",
@@ -88,8 +88,8 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str], read_only: bool = False):
         self.root, self.read_only, self._lock = Path(root), read_only, None
-        self._cells = self.root / "cells"
-        _require_schema(self.root, self._cells)
+        self._cells = self.root / _CELLS
+        require_schema(self.root)
         if read_only:
             if not self._cells.is_dir():
                 advice = "run a study into it, or check the path"
@@ -204,9 +204,9 @@ class Store:
         return sorted(self._cells.glob("[0-9a-f][0-9a-f]/*.parquet"), key=lambda path: path.name)
 
 
-def _require_schema(root: Path, cells: Path) -> None:
-    """Refuses a store that was written in another format; nothing in it is touched."""
-    if next(cells.glob("*/*.parquet"), None) is None and not (root / _FORMAT).exists():
+def require_schema(root: Path) -> None:
+    """Refuses a folder with a store that was written in another format; nothing in it is touched."""
+    if next((root / _CELLS).glob("*/*.parquet"), None) is None and not (root / _FORMAT).exists():
         return
     try:
         found = json.loads((root / _FORMAT).read_text())["schema"]

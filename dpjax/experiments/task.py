@@ -129,7 +129,14 @@ class Task:
             return jnp.where(valid & (share <= 1), share, jnp.nan).astype(jnp.float32)
 
     def mass(self, found: Any, target: Hypothesis) -> tuple[Array, Array]:
-        """Mass of the disagreement, ``uint64[k]`` in units, and whether it is valid; 64-bit types enabled."""
+        """Mass of the disagreement, ``uint64[k]`` in units, and whether it is valid; 64-bit types enabled.
+
+        InputError for concepts that are not whole numbers, which may be NaN.
+        """
+        words = getattr(getattr(found, "concept", None), "dtype", jnp.uint32)
+        if jnp.issubdtype(words, jnp.inexact):
+            advice = "return the numbers of concepts: Hypothesis.of(number)"
+            raise InputError("hypothesis", "a concept of whole numbers, uint32[k, ...]", f"dtype {words}", advice)
         return as_mass(self.concepts.error(self.distribution, found, target))
 
     @cached_property

@@ -95,7 +95,7 @@ def test_list_names_everything_with_its_guarantee(capsys):
     assert all(entry["guarantee"] for entry in entries if entry["kind"] in ("learner", "mechanism", "sanitizer"))
     assert all(entry["what"] for entry in entries)
     tasks = {entry["name"] for entry in entries if entry["kind"] == "task"}
-    assert tasks == {"hard_points", "hard_thresholds", "hard_tree"}
+    assert tasks == {"hard_bits", "hard_points", "hard_thresholds", "hard_tree"}
     assert not {"Learner", "Sanitizer", "database"} & names
 
 

@@ -19,7 +19,7 @@ def test_it_writes_a_module_and_its_test(kind, folder, capsys):
     assert cli.main(["new", kind, "mine", "--out", "deep/er", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert sorted(path.name for path in (folder / "deep" / "er").iterdir()) == ["mine.py", "test_mine.py"]
-    assert answer["next"][0] == "cd deep/er" and answer["next"][-1] == "pytest test_mine.py"
+    assert answer["next"][0] == "cd deep/er" and answer["next"][-1].startswith("python -m pytest test_mine.py ")
     assert any(step.startswith("dpjax check ") for step in answer["next"])
     for path in answer["files"]:
         compile((folder / path).read_text(), path, "exec")

@@ -76,11 +76,7 @@ def test_commands_print_everything_in_ascii(monkeypatch, columns):
     assert raw.getvalue().isascii()
 
 
-def failing(command):
-    def show():
-        raise failing.error
-
-    return {"fine": True}, show
+CODE = "def failing(command):\n    def show():\n        raise error\n    return {'fine': True}, show\n"
 
 
 @pytest.mark.parametrize(
@@ -89,8 +85,9 @@ def failing(command):
 def test_faults_while_printing(monkeypatch, capsys, error, status):
     from dpjax.cli import list as command
 
-    failing.error = error
-    monkeypatch.setattr(command, "run", failing)
+    space = {"error": error}
+    exec(compile(CODE, command.__file__, "exec"), space)  # as if it were the command's own code
+    monkeypatch.setattr(command, "run", space["failing"])
     assert cli.main(["list"]) == status
     said = capsys.readouterr().err
     assert ("Traceback" in said) == (status == 3)

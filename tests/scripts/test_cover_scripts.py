@@ -44,6 +44,7 @@ def test_polygons(scripts, tmp_path):
     page = (tmp_path / "polygons.md").read_text()
     low, high = bracket(cells(page, "kinematic")[0][4])
     assert 600 < high < 3000 and low < high
-    assert cells(page, "4")[0][2] == f"({low}, {high}]"
+    other = bracket(cells(page, "4")[0][2])  # the same case on a longer grid
+    assert other[0] < high and low < other[1]
     assert cells(page, "kinematic")[1] == ["kinematic", "2^10", f"({low}, {high}]"]
     assert read_metadata(tmp_path / "figures" / "polygon.png")["seed"] == 3

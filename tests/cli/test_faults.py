@@ -1,0 +1,111 @@
+"""Faults of a person's code are recorded or named with that code's own traceback; old stores are read by no command."""
+
+import json
+
+import pytest
+
+from dpjax import cli
+from dpjax.experiments.results import Result
+
+CODE = """
+from dataclasses import dataclass
+import jax.numpy as jnp
+import dpjax as dp
+
+@dataclass(frozen=True)
+class Raises(dp.KLN):
+    def plan(self, privacy, accuracy, n=None) -> dp.learners.kln.KLNPlan:
+        if float(privacy.epsilon) == 2:
+            raise RuntimeError("no plan for epsilon 2")
+        return super().plan(privacy, accuracy, n)
+
+@dataclass(frozen=True)
+class NoSize(dp.KLN):
+    def sample_size(self, privacy, accuracy) -> int:
+        return 1 // 0
+
+@dataclass(frozen=True)
+class Floats(dp.KLN):
+    def learn(self, key, sample, plan):
+        found = super().learn(key, sample, plan)
+        return dp.Hypothesis(found.concept * jnp.float32(jnp.nan), found.zero, found.outcome)
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """The words of a small study with the learners above."""
+    (tmp_path / "faulty.py").write_text(CODE.replace("dp.learners.kln.KLNPlan", "KLNPlan").replace(
+        "import dpjax as dp\n", "import dpjax as dp\nfrom dpjax.learners.kln import KLNPlan\n"))  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return ("--import", "faulty", "--concepts", "Points(16)")
+
+
+SMALL = ("--n", "20", "40", "--trials", "8", "--out", "results", "--formats")
+
+
+def test_a_planner_that_raises_at_one_epsilon(own, capsys):
+    """Its points are failures, all others are measured."""
+    words = ["curve", *own, "--learners", "ok=KLN", "raises=faulty:Raises", "--epsilon", "1", "2", *SMALL]
+    assert cli.main(words) == 4
+    assert "raises, k = 1, epsilon = 2, n = 20: RuntimeError: no plan for epsilon 2" in capsys.readouterr().out
+    found = Result.load("results").data
+    assert {(row["learner"], row["epsilon"], row["n"]) for row in found["failures"]} == {
+        ("raises", 2, 20), ("raises", 2, 40)
+    }  # fmt: skip
+    assert len(found["points"]) == 6
+    assert (
+        cli.main(["trial", "results", "--import", "faulty", "--learners", "raises", "--epsilon", "2", "--n", "20"]) == 2
+    )
+    printed = capsys.readouterr().err
+    assert 'raise RuntimeError("no plan for epsilon 2")' in printed and "dpjax: your code: expected" in printed
+
+
+def test_a_sample_size_that_raises(own, capsys):
+    words = ["--learners", "ok=KLN", "none=faulty:NoSize"]
+    assert cli.main(["plan", *own, *words, "--n", "20"]) == 2
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    search = ("--n-max", "64", "--trials", "8", "--gamma", "0.5", "--out", "results", "--formats")
+    assert cli.main(["curve", *own, *words, *search]) == 4
+    found = Result.load("results").data
+    assert {row["learner"] for row in found["failures"]} == {"none"}
+    assert {row["learner"] for row in found["n_star"]} == {"ok"}
+
+
+def test_concepts_that_are_no_whole_numbers(own, capsys):
+    assert cli.main(["curve", *own, "--learners", "floats=faulty:Floats", "--epsilon", "1", *SMALL]) == 4
+    assert "whole numbers, uint32" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [
+    ("export",), ("status",), ("trial", "--learners", "KLN", "--n", "20"), ("plot", "--out", "figure.pdf"),
+])  # fmt: skip
+def test_stores_of_another_format_are_read_by_no_command(own, capsys, tmp_path, command):
+    assert cli.main(["curve", *own, "--learners", "KLN", "--epsilon", "1", *SMALL]) == 0
+    (tmp_path / "results" / "format.json").write_text(json.dumps({"schema": 1}))
+    before = sorted(path.name for path in (tmp_path / "results").iterdir())
+    capsys.readouterr()
+    assert cli.main([command[0], "results", *command[1:]]) == 2
+    assert "of format 1" in capsys.readouterr().err
+    assert sorted(path.name for path in (tmp_path / "results").iterdir()) == before
+
+
+@pytest.mark.parametrize(("concepts", "learner"), [
+    ("Parities(12)", "ParityLearner"), ("Conjunctions(12)", "ConjunctionLearner(literals=2)"),
+    ("ConvexPolygons(31)", "PolygonLearner"),
+])  # fmt: skip
+def test_the_uniform_distribution_of_every_domain(concepts, learner, capsys):
+    assert cli.main(["plan", "--concepts", concepts, "--learners", learner, "--n", "100"]) == 0
+    assert (
+        cli.main(["plan", "--concepts", concepts, "--distribution", "uniform", "--learners", learner, "--n", "9"]) == 0
+    )
+
+
+def test_what_is_known_may_be_written(capsys):
+    words = ["plan", "--concepts", "Parities(12)", "--learners", "ParityLearner", "--n", "100", "--distribution"]
+    assert cli.main([*words, "UniformCube(12)"]) == 0
+    assert cli.main([*words, "UniformCube(12, 3)"]) == 2
+    assert cli.main([*words, "UniformCube(11)"]) == 2
+    assert cli.main([*words, "heavy(4, 0.2)"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
