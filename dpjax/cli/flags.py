@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import config
-from dpjax.experiments.build import LEARNERS, public_names
+from dpjax.experiments.build import LEARNERS, imported, public_names
 from dpjax.experiments.results import Result
 from dpjax.experiments.study import Study
 from dpjax.plots import read_metadata
@@ -21,6 +21,9 @@ _FIGURES = (".png", ".svg", ".pdf")
 
 def study_of(command: Any) -> Study:
     """The study of a file, if given, with the values of given flags replaced."""
+    for module in command.imports:
+        if not module.endswith(".py"):  # whoever uses it says so
+            imported(module)
     data = {} if command.config is None else read(command.config)
     for table, names in _TABLES.items():
         if given := {name: value for name in names if (value := getattr(command, name, None)) not in (None, ())}:

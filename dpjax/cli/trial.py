@@ -73,8 +73,9 @@ def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
 def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, int]:
     """The named point of a figure; --n may move it along its axis."""
     if len(command.learners) != 1:
-        known = "; ".join(map(repr, data["settings"]))
-        raise InputError("learners", f"one of {known}", " ".join(command.learners) or "none", "choose by --learners")
+        known = "".join(f"\n    {name!r}" for name in data["settings"])
+        words = " ".join(command.learners) or "none"
+        raise InputError("learners", "one name", words, f"choose by --learners one of{known}")
     (name,) = command.learners
     setting = config.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
     given = {"k": command.k, "epsilon": command.epsilon}

@@ -134,7 +134,8 @@ class Builder:
                 raise InputError(name, "code in a module", "code of a notebook or a shell", advice)
             raise InputError(
                 name, "a module named by --import", repr(module),
-                f"add --import {module} (in Python: imports=[{module!r}]): a configuration alone runs no code",
+                f"add --import {module}, with its folder on PYTHONPATH if it is not this one (in Python: "
+                f"imports=[{module!r}]): a configuration alone runs no code",
             )  # fmt: skip
         return imported(module)
 

@@ -7,6 +7,7 @@ from typing import Any
 from dpjax.core.checks import InputError
 
 _OPERATIONS = {ast.Pow: operator.pow, ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+_EXPONENT = "powers with an exponent in 0..64 of numbers up to 2**16"
 _WORDS = "a whole number such as 4294967296, 2**32 or 1e6"
 
 
@@ -40,7 +41,8 @@ def arithmetic(name: str, text: str) -> Any:
     try:
         return _evaluate(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError) as error:
-        raise InputError(name, "a number", repr(text), "write it as 0.5, 2**32 or 1e6") from error
+        expected = str(error) if str(error) == _EXPONENT else "a number"
+        raise InputError(name, expected, repr(text), "write it as 0.5, 2**32 or 1e6") from error
 
 
 def _evaluate(node: ast.AST) -> int | float:
@@ -51,6 +53,6 @@ def _evaluate(node: ast.AST) -> int | float:
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
         left, right = _evaluate(node.left), _evaluate(node.right)
         if isinstance(node.op, ast.Pow) and not (isinstance(right, int) and 0 <= right <= 64 and abs(left) <= 2**16):
-            raise ValueError("an exponent in [0, 64]")
+            raise ValueError(_EXPONENT)
         return _OPERATIONS[type(node.op)](left, right)
     raise ValueError(_WORDS)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError, replace_file
 from dpjax.experiments import errors
@@ -44,6 +45,7 @@ def run(
     tries it again. Trials whose errors are no numbers are stored as they are, and their point fails again. Raises
     InputError where the folder cannot be used.
     """
+    checks.instance("out", out, (str, Path), "give the folder of the results", "a path")
     out = Path(out)
     with ExitStack() as stack:
         store = stack.enter_context(Store(out))

@@ -109,3 +109,14 @@ def test_what_is_known_may_be_written(capsys):
     assert cli.main([*words, "UniformCube(11)"]) == 2
     assert cli.main([*words, "heavy(4, 0.2)"]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_modules_that_nothing_uses_have_to_exist(capsys):
+    words = ["plan", "--concepts", "Points(16)", "--learners", "KLN", "--n", "20", "--import", "no_such_module"]
+    assert cli.main(words) == 2
+    assert "no_such_module" in capsys.readouterr().err
+
+
+def test_a_power_that_is_too_large_says_so(capsys):
+    assert cli.main(["plan", "--concepts", "Points(2**65)", "--learners", "KLN", "--n", "20"]) == 2
+    assert "an exponent in 0..64" in capsys.readouterr().err
