@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -66,6 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _is_from_outside(error: Exception) -> bool:
     """Whether the code that raised was called by dpjax and belongs neither to it nor to an installed package."""
-    ours, installed = str(Path(dpjax.__file__).parent), (sys.prefix, sys.base_prefix, "<")
+    ours, installed = f"{Path(dpjax.__file__).parent}{os.sep}", (sys.prefix, sys.base_prefix, "<")
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     return any(not file.startswith((ours, *installed)) for file in files)

@@ -74,7 +74,7 @@ def _matrix(command: DimensionCommand) -> Any:
     made = Builder(imports=command.imports).build(
         "class", text, MATRICES if head in public_names(MATRICES) else CONCEPTS
     )
-    return made if isinstance(made, np.ndarray | list | tuple) else matrix_of(made)
+    return matrix_of(made) if hasattr(made, "predict") else made  # anything else has to be a table
 
 
 def _record(found: Any) -> dict[str, Any]:

@@ -102,8 +102,8 @@ class _Search:
 
     def witness(self) -> ShatteredSet:
         """The points, maps and rows of the best set."""
-        points, maps = tuple(one.point for one in self.best), tuple(one.map for one in self.best)
-        return ShatteredSet(points, maps, tuple((part & -part).bit_length() - 1 for part in self._parts))
+        rows = tuple((part & -part).bit_length() - 1 for part in self._parts)
+        return ShatteredSet(tuple(one.point for one in self.best), tuple(one.map for one in self.best), rows)
 
 
 def _options(table: np.ndarray, family: Family) -> list[Option]:

@@ -18,7 +18,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, OfClass, Pairs, flipped_label_pairs, replace_one_only, require_learner
+from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner
 from dpjax.learners.kln import KLN
 
 
@@ -112,10 +112,6 @@ class BitReduction(OfClass):
         """L times the largest sample size of a bit."""
         each = self._of_bit(accuracy)
         return len(self.learners) * max(one.sample_size(privacy, each) for one in self.learners)
-
-    def hard_neighbors(self, rows: int) -> Pairs:
-        """Samples of identical rows in which one row is moved, or relabeled in every bit at once."""
-        return flipped_label_pairs(self.concepts.domain, rows, self.concepts.columns)
 
     def _of_bit(self, accuracy: Accuracy) -> Accuracy:
         count = len(self.learners)

@@ -96,10 +96,8 @@ def shrunk(learner: Any, k: int = 1) -> Any:
 
 def _rows(small: Any, subject: LearnerUnderTest) -> int:
     """The number of rows for which the number of samples stays small."""
-    kinds, rows = (
-        small.concepts.domain.size << columns_of(small.concepts, subject.k),
-        min(subject.rows, _MOST_ROWS_OF_A_WORLD),
-    )
+    kinds = small.concepts.domain.size << columns_of(small.concepts, subject.k)
+    rows = min(subject.rows, _MOST_ROWS_OF_A_WORLD)
     while rows > 1 and kinds**rows > _MOST_DATABASES // (8 if subject.quick else 1):
         rows -= 1
     return rows

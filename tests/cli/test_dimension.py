@@ -1,6 +1,7 @@
 """`dpjax dimension`: classes from files, functions, concept classes and a user's module; clear errors."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -102,8 +103,7 @@ def test_errors_are_one_clear_sentence(capsys, words, message):
     assert cli.main(["dimension", *words]) == 2
     printed = capsys.readouterr()
     assert not printed.out and "Traceback" not in printed.err
-    with pytest.raises(AssertionError, match=message):
-        raise AssertionError(printed.err)
+    assert re.search(message, printed.err), printed.err
 
 
 @pytest.mark.parametrize("text", ["", "0,1\n0\n", "a,b\n", "0,1\n0,1\n", "0,-1\n", "0.5,1\n"])
