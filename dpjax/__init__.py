@@ -54,10 +54,13 @@ if TYPE_CHECKING:
     from dpjax.learners import PointLearner as PointLearner
     from dpjax.learners import PolygonLearner as PolygonLearner
     from dpjax.learners import ProperVC1 as ProperVC1
+    from dpjax.learners import SparseAggregate as SparseAggregate
     from dpjax.learners import ThresholdInterior as ThresholdInterior
     from dpjax.learners import ThresholdMedian as ThresholdMedian
     from dpjax.learners import UnionLearner as UnionLearner
     from dpjax.learners import database as database
+    from dpjax.lists import GloballyStable as GloballyStable
+    from dpjax.lists import Irreducibility as Irreducibility
 
     __version__: str
 
@@ -70,8 +73,9 @@ _NOUNS = {
     "ProductCube Thresholds Tree UniformCube UniformPlane Unions",
     "dpjax.concepts.distributions": "heavy uniform zipf",
     "dpjax.learners": "BitReduction ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints ImproperVC1 "
-    "Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 ThresholdInterior ThresholdMedian "
-    "UnionLearner database",
+    "Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 SparseAggregate ThresholdInterior "
+    "ThresholdMedian UnionLearner database",
+    "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
     "dpjax.experiments.cells": "Setting trial_key",
     "dpjax.experiments.task": "Task",

@@ -32,6 +32,8 @@ CASES: dict[str, tuple[str, int]] = {
     "ProperVC1": ("caterpillar(256, 3, 0.5)", 1), "EmpiricalLearner(KLN)": (POINTS, K),
     "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
     "BitReduction": ("Multiclass.of(one_bit_gap(15))", 1),
+    "SparseAggregate(GloballyStable)": ("Finite.of(thresholds(6))", 1),
+    "SparseAggregate(Irreducibility)": ("Finite.of(thresholds(6))", 1),
     "PolygonLearner": ("ConvexPolygons(31)", 1), "UnionLearner": ("Unions(31)", 1),
 }  # fmt: skip
 """Every learner, with a class that it fits and a number of concepts."""

@@ -10,6 +10,7 @@ from jax import Array
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain, class_matrix
 from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.concepts.labelings import difference, labels_of, of_labels
 from dpjax.core import checks, wide
 from dpjax.mechanisms.intervals import Pieces
 
@@ -18,7 +19,8 @@ from dpjax.mechanisms.intervals import Pieces
 class Finite:
     """Concept number i is row i of a boolean matrix over the domain {0, ..., d-1}. Equal matrices are equal classes.
 
-    Build it with `Finite.of`; ``packed`` holds the bits of the matrix, row by row.
+    The concept of a `Hypothesis` is its number, ``uint32[k, 2]``; of a function outside the class, its labels at all
+    elements, ``uint32[k, max(3, d)]``. Build it with `Finite.of`; ``packed`` holds the bits of the matrix, row by row.
     """
 
     packed: bytes
@@ -47,23 +49,33 @@ class Finite:
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., 1]``."""
-        table = jnp.asarray(self.matrix())
         element = jnp.minimum(x[..., 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
-        return table[self._rows(hypothesis)][:, element].transpose((*range(1, element.ndim + 1), 0)) & ~hypothesis.zero
+        return jnp.moveaxis(self.labeling(hypothesis)[:, element], 0, -1)
+
+    def labeling(self, hypothesis: Hypothesis) -> Array:
+        """The label of each element under k hypotheses, ``bool[k, d]``."""
+        return labels_of(hypothesis, jnp.asarray(self.matrix()))
+
+    def of_labels(self, labels: Array, outcome: Array) -> Hypothesis:
+        """Any functions on the domain, ``bool[k, d]``, with outcomes ``int32[k]``, as hypotheses."""
+        return of_labels(labels, outcome)
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        return sentences(hypothesis, lambda words: f"row {wide.decode(words)} of the matrix")
+        if hypothesis.concept.shape[1] == 2:
+            return sentences(hypothesis, lambda words: f"row {wide.decode(words)} of the matrix")
+        rows = {row.tobytes(): number for number, row in enumerate(self.matrix())}
+
+        def said(words: np.ndarray) -> str:
+            labels = words[: self.width].astype(bool)
+            number = rows.get(labels.tobytes())
+            return f"labels {''.join('01'[one] for one in labels)}" if number is None else f"row {number} of the matrix"
+
+        return sentences(hypothesis, said)
 
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled)."""
-        table = jnp.asarray(self.matrix())
-        ours = table[self._rows(hypothesis)] & ~hypothesis.zero[:, None]
-        theirs = table[self._rows(target)] & ~target.zero[:, None]
-        mass = distribution.mass_at(jnp.arange(self.width, dtype=jnp.uint64))
-        wrong = jnp.where(ours != theirs, mass, jnp.uint64(0))
-        total = jnp.sum(wrong, axis=-1)
-        return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
+        return difference(distribution, self.labeling(hypothesis), self.labeling(target))
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
         """One concept for each way in which the class cuts a set: (``uint32[concepts, 2]``, which of them count).
@@ -104,6 +116,3 @@ class Finite:
         errors = positives - jnp.sum(jnp.where(table, balance, 0), axis=1, dtype=jnp.int32)
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)
         return Pieces(number, number, errors, jnp.ones(self.size, bool), size=self.size)
-
-    def _rows(self, hypothesis: Hypothesis) -> Array:
-        return jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(self.size - 1)).astype(jnp.int32)

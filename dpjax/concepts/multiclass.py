@@ -11,6 +11,7 @@ from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain, table_of
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.concepts.labelings import difference, labels_of, of_labels
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
@@ -80,17 +81,11 @@ class Multiclass:
 
     def labeling(self, hypothesis: Hypothesis) -> Array:
         """The label of each element under k hypotheses, ``int32[k, d]``."""
-        if hypothesis.concept.shape[1] > 2:
-            found = hypothesis.concept[:, : self.width].astype(jnp.int32)
-        else:
-            row = jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(self.size - 1)).astype(jnp.int32)
-            found = jnp.asarray(self.matrix(), jnp.int32)[row]
-        return jnp.where(hypothesis.zero[:, None], jnp.int32(0), found)
+        return labels_of(hypothesis, jnp.asarray(self.matrix(), jnp.int32))
 
     def of_labels(self, labels: Array, outcome: Array) -> Hypothesis:
         """Any functions on the domain, ``int32[k, d]`` labels, with outcomes ``int32[k]``, as hypotheses."""
-        words = jnp.pad(labels.astype(jnp.uint32), ((0, 0), (0, max(0, 3 - self.width))))
-        return Hypothesis(words, jnp.zeros(labels.shape[0], bool), outcome)
+        return of_labels(labels, outcome)
 
     def of_bits(self, bits: Array) -> Array:
         """Labels ``int32[...]`` of bits ``bool[..., columns]``; numbers that are no label become 0."""
@@ -120,10 +115,7 @@ class Multiclass:
     def error(self, distribution: Distribution, hypothesis: Hypothesis, target: Hypothesis) -> Array:
         """Mass of the elements with another label, exactly, in units of the distribution: ``uint64[k]`` (64-bit types
         enabled)."""
-        mass = distribution.mass_at(jnp.arange(self.width, dtype=jnp.uint64))
-        wrong = jnp.where(self.labeling(hypothesis) != self.labeling(target), mass, jnp.uint64(0))
-        total = jnp.sum(wrong, axis=-1)
-        return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
+        return difference(distribution, self.labeling(hypothesis), self.labeling(target))
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Every concept is its own cell.

@@ -12,6 +12,7 @@ from jax import Array
 
 from dpjax import concepts as c
 from dpjax import learners as le
+from dpjax import lists as li
 from dpjax import sanitizers as s
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
@@ -163,6 +164,7 @@ _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
     "rsc": small_rsc, "treelog": small_treelog,
 }  # fmt: skip
 _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
+_TINY_LINE = c.Finite.of([[0, 0], [0, 1], [1, 1]])
 _LABELS = c.Multiclass.of([[0, 1], [2, 0], [1, 2]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
 _LAPLACE = "it draws continuous Laplace noise"
@@ -233,6 +235,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     ),
     "kln-labels": lambda: World(le.KLN(_LABELS), rows=2),
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
+    "stable": lambda: World(le.SparseAggregate(li.GloballyStable(_TINY_LINE), 2), rows=2, twin=16),
+    "irreducible": lambda: World(le.SparseAggregate(li.Irreducibility(_TINY_LINE), 2), rows=2, twin=16),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

@@ -11,6 +11,7 @@ from jax import Array
 
 from dpjax import mechanisms as m
 from dpjax.audit.databases import Universe, histograms, vectors
+from dpjax.audit.exact import table_of_run
 from dpjax.audit.target import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -23,6 +24,8 @@ from dpjax.mechanisms.sparse_vector import SparseVector
 
 _VOTES, _VOTES_OF_PRINTED = 40, 80
 _MOST = 1 << 10  # largest number of outcomes of a listed law
+_PAIRS = np.array([[0, 0], [0, 0], [0, 1], [0, 2], [0, 1], [0, 2], [1, 2]])  # lists of names: none, one, two of them
+_FILLED = np.array([[0, 0], [1, 0], [0, 1], [0, 1], [1, 1], [1, 1], [1, 1]], bool)
 _FAR = tuple(6**i for i in range(11))  # distances, some of them 5 to 60 scales of noise for each epsilon
 
 
@@ -171,6 +174,31 @@ def _choosing_growing(relation: Neighboring) -> Target:
     )  # fmt: skip
 
 
+def _sparse_selection(relation: Neighboring) -> Target:
+    """Three lists of at most two of the names 0, 1, 2; a database holds the number of each list."""
+
+    def run(key: Array, data: Array, p: Privacy) -> Array:
+        names, valid = (jnp.asarray(part)[data] for part in (_PAIRS, _FILLED))
+        law, found = m.sparse_selection(
+            names[..., None].astype(jnp.uint32), valid, p.epsilon, p.delta, neighboring=relation
+        )
+        slot = law.sample(key)
+        return jnp.where(slot < 0, slot, found.names[jnp.maximum(slot, 0), 0].astype(jnp.int32))
+
+    def pairs() -> Universe:
+        codes = range(len(_PAIRS))
+        near = [(one, two) for one in codes for two in codes if one < two]
+        if relation is Neighboring.ADD_OR_REMOVE_ONE:
+            near = [(one, two) for one, two in near if one == 0]
+        rest = list(itertools.combinations_with_replacement(codes, 2))
+        return chosen([([one, *r], [two, *r]) for r in rest for one, two in near], relation, "three lists of two names")
+
+    return target_of(
+        "sparse_selection", None, lambda e, d: m.sparse_selection_guarantee(e, d, 2, relation), lambda: [pairs()],
+        [([4, 0, 0], [3 if relation is Neighboring.REPLACE_ONE else 0, 0, 0])], run=run, table=table_of_run(run),
+    )  # fmt: skip
+
+
 def _exponential_based(relation: Neighboring) -> Target:
     """Sensitivity 3, a base measure, and an empty slot."""
 
@@ -230,7 +258,7 @@ def _revealing_randomized_response(relation: Neighboring) -> Target:
 
 _BUILDERS: dict[str, Callable[[Neighboring], Target]] = {
     **NOISE, "randomized_response": _randomized_response,
-    "revealing_randomized_response": _revealing_randomized_response,
+    "revealing_randomized_response": _revealing_randomized_response, "sparse_selection": _sparse_selection,
 }  # fmt: skip
 _OF_SCORES: dict[str, Callable[[_Scores], Target]] = {
     "above_threshold": _above_threshold, "choosing": _choosing, "exponential": _exponential,

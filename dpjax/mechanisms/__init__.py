@@ -34,6 +34,8 @@ from .randomized_response import randomized_response_guarantee as randomized_res
 from .randomized_response import revealing_randomized_response as revealing_randomized_response
 from .randomized_response import revealing_randomized_response_guarantee as revealing_randomized_response_guarantee
 from .slicing import cut_slice as cut_slice
+from .sparse_selection import sparse_selection as sparse_selection
+from .sparse_selection import sparse_selection_guarantee as sparse_selection_guarantee
 from .sparse_vector import sparse_vector as sparse_vector
 from .sparse_vector import sparse_vector_guarantee as sparse_vector_guarantee
 from .stability import release as release

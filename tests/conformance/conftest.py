@@ -23,6 +23,7 @@ from dpjax.concepts import (
     Unions,
 )
 from dpjax.concepts import tree_generators as trees
+from dpjax.dimensions import families
 from dpjax.evidence.learners import SmallImproper, SmallInterior
 from dpjax.learners import (
     KLN,
@@ -37,10 +38,12 @@ from dpjax.learners import (
     PointLearner,
     PolygonLearner,
     ProperVC1,
+    SparseAggregate,
     ThresholdInterior,
     ThresholdMedian,
     UnionLearner,
 )
+from dpjax.lists import GloballyStable, Irreducibility
 from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
 
@@ -86,6 +89,7 @@ class Case:
 HUGE = Points(Domain(2**64))
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 LINE = Thresholds(Domain(2**64))
+FOUR = Finite.of(families.thresholds(3))
 LABELS = Multiclass.of(np.random.default_rng(12).integers(0, 6, (24, 10)))
 ROUNDS = Finite.of(MATRIX[:6, :9])
 
@@ -109,6 +113,10 @@ INSTANCES = {
         ),
     ],
     BitReduction: [Case(BitReduction(LABELS), numbered=False)],
+    SparseAggregate: [
+        Case(SparseAggregate(GloballyStable(FOUR), 4), 1, SparseAggregate(GloballyStable(FOUR)), numbered=False),
+        Case(SparseAggregate(Irreducibility(FOUR, 1), 6), 1, SparseAggregate(Irreducibility(FOUR)), numbered=False),
+    ],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],
     GenericLearner: [
         Case(GenericLearner(HUGE, 3, PointCounts(HUGE.domain, 12, 8), "optimal"), 3,

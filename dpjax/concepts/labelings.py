@@ -1,0 +1,37 @@
+"""Functions on a small domain, in a class or not, by their labels."""
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.concepts.distributions import Distribution
+from dpjax.concepts.hypothesis import Hypothesis
+
+
+def of_labels(labels: Array, outcome: Array) -> Hypothesis:
+    """k functions by their labels, ``[k, d]``, with outcomes ``int32[k]``: concepts ``uint32[k, max(3, d)]``.
+
+    Two words are the number of a row; functions have at least three.
+    """
+    words = jnp.pad(labels.astype(jnp.uint32), ((0, 0), (0, max(0, 3 - labels.shape[1]))))
+    return Hypothesis(words, jnp.zeros(labels.shape[0], bool), outcome)
+
+
+def labels_of(hypothesis: Hypothesis, table: Array) -> Array:
+    """The labels of k hypotheses, rows of ``table [m, d]`` or functions by their labels, ``[k, d]`` of its dtype."""
+    rows, width = table.shape
+    if hypothesis.concept.shape[1] > 2:
+        found = hypothesis.concept[:, :width].astype(table.dtype)
+    else:
+        found = table[jnp.minimum(hypothesis.concept[:, 1], jnp.uint32(rows - 1)).astype(jnp.int32)]
+    return jnp.where(hypothesis.zero[:, None], jnp.zeros((), table.dtype), found)
+
+
+def difference(distribution: Distribution, ours: Array, theirs: Array) -> Array:
+    """Mass of the elements with other labels, exactly, in units of the distribution: ``uint64[k]`` of ``[k, d]``.
+
+    64-bit types must be enabled.
+    """
+    mass = distribution.mass_at(jnp.arange(ours.shape[1], dtype=jnp.uint64))
+    wrong = jnp.where(ours != theirs, mass, jnp.uint64(0))
+    total = jnp.sum(wrong, axis=-1)
+    return jnp.where((total == 0) & jnp.any(wrong > 0, axis=-1), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0

@@ -1,0 +1,128 @@
+"""A private learner from lists: one list for each batch of rows, and a private choice among the names on them."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts.finite import Finite
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.learners.base import OfClass, single_column
+from dpjax.lists.base import Lists
+from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
+
+MOST_COUNTS = 1 << 28
+
+
+@plan_type
+class SparseAggregatePlan:
+    """lists: the plan of the lists. epsilon, delta: of the selection. batches: ``int32[]``. most: buffer, >= batches."""
+
+    lists: Any
+    epsilon: Number
+    delta: Number
+    batches: Number
+    most: int = field(metadata=STATIC)
+
+
+@dataclass(frozen=True)
+class SparseAggregate(OfClass):
+    """Row i belongs to batch i mod m; each batch makes a list of functions; a name on many lists is selected.
+
+    Args:
+      lists: a `Lists`, such as `GloballyStable` or `Irreducibility`; one from outside is as good.
+      batches: m >= 1; by default what the theorem of the lists asks for.
+
+    Privacy: (epsilon, delta), replace-one, for every sample and whatever the lists are: a row changes one list.
+    Utility: that of the lists, from batches x rows on. Improper. Without a name that is on enough lists it abstains:
+      the zero function with outcome -1.
+    Reference: Bun, Livni, Moran 2020, Theorem 3 (lists of one); Ghazi, Golowich, Kumar, Manurangsi 2021.
+    """
+
+    lists: Lists
+    batches: int | None = None
+    spends: ClassVar[Spends] = "approximate"
+    proper: ClassVar[bool] = False
+
+    def __post_init__(self):
+        members = ("concepts", "plan", "names", "rows", "batches")
+        checks.members("lists", self.lists, members, "build one, such as GloballyStable(concepts)")
+        checks.whole_or_none("batches", self.batches, 1, 2**24)
+
+    @property
+    def concepts(self) -> Finite:
+        """The class of the lists."""
+        return self.lists.concepts
+
+    @property
+    def neighboring(self) -> Neighboring:
+        """REPLACE_ONE: rows are assigned to batches by their position."""
+        return Neighboring.REPLACE_ONE
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> SparseAggregatePlan:
+        """All of the budget for the selection. InputError if delta is 0, or if the counts would not fit in memory."""
+        epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
+        checks.delta(float(delta), positive_for="SparseAggregate")
+        inner = self.lists.plan(accuracy)
+        m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
+        most = bucket(m) if m <= 2**24 else m
+        if (entries := 2 * most * len(inner.ends) * self.concepts.width) > MOST_COUNTS:
+            rows = self.lists.rows(accuracy)
+            raise InputError(
+                "accuracy", f"a plan with at most 2^28 = {MOST_COUNTS} counts",
+                f"n = {m * rows:.3g} rows: {m} batches of {rows}, {4 * entries / 2**30:.3g} GiB of counts",
+                "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN",
+            )  # fmt: skip
+        return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)
+
+    def learn(self, key: Array, sample: Sample, plan: SparseAggregatePlan) -> Hypothesis:
+        """One function on the domain, by its labels."""
+        return self.select(key, self.counts(sample, plan), plan)
+
+    def counts(self, sample: Sample, plan: SparseAggregatePlan) -> Array:
+        """The rows of each batch and part by element and label, ``int32[most, parts, N, 2]``."""
+        m, parts = jnp.clip(plan.batches, 1, plan.most), len(plan.lists.ends)
+        index = jnp.arange(sample.capacity, dtype=jnp.int32)
+        batch, place = index % m, index // m
+        rows = (sample.size - batch + m - 1) // m
+        ends = jnp.rint(plan.lists.ends * rows[:, None].astype(jnp.float32)).astype(jnp.int32)
+        part = jnp.sum(place[:, None] >= ends, axis=1, dtype=jnp.int32)  # rows beyond the last end are not counted
+        element = jnp.minimum(sample.x[:, 0], jnp.uint32(self.concepts.width - 1)).astype(jnp.int32)
+        label = single_column(sample, "SparseAggregate").astype(jnp.int32)
+        empty = jnp.zeros((plan.most, parts, self.concepts.width, 2), jnp.int32)
+        return empty.at[batch, part, element, label].add(sample.mask.astype(jnp.int32), mode="drop")
+
+    def select(self, key: Array, counts: Array, plan: SparseAggregatePlan) -> Hypothesis:
+        """The hypothesis for the counts of all batches, ``int32[most, parts, N, 2]``.
+
+        The counts of a sample are all that a learner reads of it, so simulations of many rows may draw counts.
+        """
+        of_lists, of_choice = keys.streams(key, "lists", "choice")
+        own = keys.per_index(of_lists, plan.most)
+        names, filled = jax.vmap(self.lists.names, (0, 0, None))(own, counts, plan.lists)
+        filled &= jnp.arange(plan.most, dtype=jnp.int32)[:, None] < plan.batches
+        law, found = sparse_selection(names, filled, plan.epsilon, plan.delta)
+        slot = law.sample(of_choice)
+        name = jnp.where(slot < 0, jnp.uint32(0), found.names[jnp.maximum(slot, 0), 0])
+        labels = name >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
+        return self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
+
+    def guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
+        """One sparse selection."""
+        return sparse_selection_guarantee(float(plan.epsilon), float(plan.delta), plan.lists.length)
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """Batches times rows of a batch; InputError for fewer batches than the theorem's."""
+        need = self.lists.batches(privacy, accuracy)
+        if self.batches is not None and self.batches < need:
+            raise InputError(
+                "batches", f"at least the theorem's {need}", str(self.batches), "leave them to the planner"
+            )
+        return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)

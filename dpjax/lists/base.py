@@ -1,0 +1,46 @@
+"""Learners that are not private by themselves: each makes a short list of functions from a batch of rows."""
+
+from typing import Any, Protocol
+
+from jax import Array
+
+from dpjax.concepts.finite import Finite
+from dpjax.core.types import Accuracy, Privacy
+
+
+class ListPlan(Protocol):
+    """A `core.plans.plan_type` with at least these members."""
+
+    @property
+    def ends(self) -> Any:
+        """``float32[parts]``, ascending to 1: part j of a batch ends at this fraction of its rows."""
+
+    @property
+    def length(self) -> int:
+        """Static: the entries of a list, >= 1."""
+
+
+class Lists(Protocol):
+    """A frozen dataclass, equal by value, that makes lists; `SparseAggregate` makes a private learner of it.
+
+    A list is any function of its batch and of its key: no condition on it is needed for privacy.
+    """
+
+    @property
+    def concepts(self) -> Finite:
+        """The class, over at most 32 elements: a function is named by the word whose bit x is its label at x."""
+
+    def plan(self, accuracy: Accuracy) -> ListPlan:
+        """Every number that `names` needs, on the host."""
+
+    def names(self, key: Array, counts: Array, plan: Any) -> tuple[Array, Array]:
+        """The list of one batch: (``uint32[length, 1]``, which entries are filled ``bool[length]``).
+
+        counts: ``int32[parts, N, 2]``, the rows of each part by element and label.
+        """
+
+    def rows(self, accuracy: Accuracy) -> int:
+        """Rows of a batch for which the theorem holds."""
+
+    def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """Batches for which the theorem holds."""

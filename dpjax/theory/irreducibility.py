@@ -1,0 +1,87 @@
+"""The learner by irreducible classes: sizes of its trees, lists and batches."""
+
+from dataclasses import dataclass
+from math import ceil, comb, log
+
+from dpjax.core import checks
+from dpjax.theory.search import smallest
+
+BAD = 0.05  # probability that the first half of a batch misleads, and the same for the second
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the theorem asks for.
+
+    depths: of the trees, one per level 0..d. lengths: the most candidates of each level. first, second: rows of the two
+    halves of a batch. cuts: empirical errors up to which level j keeps concepts. keep: the largest error of a candidate
+    on the second half.
+    """
+
+    depths: tuple[int, ...]
+    lengths: tuple[int, ...]
+    first: int
+    second: int
+    cuts: tuple[float, ...]
+    keep: float
+
+    @property
+    def length(self) -> int:
+        """The most candidates on a list."""
+        return sum(self.lengths)
+
+
+def irreducible_depth(concepts: int, elements: int, alpha: float) -> int:
+    """r: a class that no tree of this depth reduces agrees with its optimal prediction on any r elements.
+
+    A prediction with error above rho = alpha / 5 would be caught by r > ln |C| / rho random ones; all elements suffice.
+    """
+    return min(checks.integer("elements", elements, 1), int(5 * log(concepts) / alpha) + 1)
+
+
+def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int | None = None) -> Sizes:
+    """For error alpha, from a class of Littlestone dimension d with |C| concepts over N elements.
+
+    Levels alpha_0 = alpha / 5 > ... > alpha_{d+1} = alpha_0 / 2 at equal distances; the empirical error separates each
+    from the next (Bernstein, with failure `BAD` over all concepts and levels). The trees of level j have depth
+    K_j = (2^j - 1) r; a tree deeper than N does no more than one of depth N. A tree of depth K has at most
+    sum_{i <= d} C(K, i) leaves that are not empty. The second half keeps errors up to 3 alpha_0: the stable candidate
+    has error at most 2 alpha_0, and none above 5 alpha_0 is kept.
+
+    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise.
+    Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
+    """
+    checks.integer("dimension", dimension, 0)
+    r = irreducible_depth(concepts, elements, alpha) if depth is None else checks.integer("depth", depth, 1)
+    depths = tuple(min((2**j - 1) * r, elements) for j in range(dimension + 1))
+    lengths = tuple(min(concepts, sum(comb(k, i) for i in range(dimension + 1))) for k in depths)
+    top, gaps = alpha / 5, dimension + 1
+    first = ceil((32 * gaps**2 + 8 / 3 * gaps) / top * log(2 * gaps * concepts / BAD))
+    second = ceil(max(14 / 3 * log(2 / BAD), 2.5 * log(2 * sum(lengths) / BAD)) / top)
+    cuts = tuple(top - (j + 0.5) * top / (2 * gaps) for j in range(gaps))
+    return Sizes(depths, lengths, first, second, cuts, 3 * top)
+
+
+def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
+    """Batches m for which the selected candidate was on a list of a good batch, with probability 1 - beta.
+
+    Three events of probability beta / 3: more than m / 5 bad batches (Hoeffding; a batch is bad with probability 2 BAD
+    = 1/10), so that the stable candidate has 4 m / 5 votes or more; the selection abstains then; the selected one has
+    m / 2 votes or fewer, out of at most m times ``length`` names.
+    """
+    checks.integer("length", length, 1)
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for="a selection from lists")
+    checks.probability("beta", beta)
+    part, rate = beta / 3, epsilon / 2
+    gate = 1 + log(length / delta) / rate
+
+    def enough(m: int) -> bool:
+        return (
+            m * 2 * (0.2 - 2 * BAD) ** 2 >= log(1 / part)
+            and rate * (0.8 * m - gate) >= log(1 / part)
+            and rate * 0.3 * m >= log(m * length / part)
+        )
+
+    # m / ln(m length / part) grows from 3 on; all other conditions are monotone
+    return max(3, smallest(lambda m: enough(m + 2)) + 2)
