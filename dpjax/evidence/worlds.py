@@ -15,11 +15,12 @@ from dpjax.mechanisms.median import bits as B
 
 
 def target_of(
-    name: str, law: Callable[[Any, Any], Any], claim: Callable[[float, float], Guarantee],
+    name: str, law: Callable[[Any, Any], Any] | None, claim: Callable[[float, float], Guarantee],
     universes: Callable[[], list[Universe]], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
 ) -> Target:  # fmt: skip
-    """A mechanism whose output is one draw from ``law(database, plan)``."""
-    how = {"run": lambda key, data, plan: law(data, plan).sample(key), "table": table_of(law), **how}
+    """A mechanism whose output is one draw from ``law(database, plan)``; without a law, give ``run`` and ``table``."""
+    if law is not None:
+        how = {"run": lambda key, data, plan: law(data, plan).sample(key), "table": table_of(law), **how}
     pairs = [Pair(np.asarray(one, np.int32), np.asarray(other, np.int32), show_numbers) for one, other in hard]
     covered = tuple(f"dpjax.mechanisms.{x}" for x in (name, *covers))
     return Target(name, claim, universes=universes, pairs=lambda: pairs, covers=covered, **how)

@@ -23,7 +23,7 @@ MOST_COUNTS = 1 << 28
 
 @plan_type
 class SparseAggregatePlan:
-    """lists: the plan of the lists. epsilon, delta: of the selection. batches: ``int32[]``. most: buffer, >= batches."""
+    """lists: the plan of the lists. epsilon, delta: of the selection. batches ``int32[]``. most: of them, static."""
 
     lists: Any
     epsilon: Number

@@ -1,7 +1,6 @@
 """The globally stable learner of a class of small Littlestone dimension: one function is frequent among its outputs."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +11,8 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.plans import STATIC, Number, plan_type
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.dimensions import littlestone_dimension
 from dpjax.laws import Categorical
-from dpjax.lists.version_spaces import State, after, block_bits, prediction, require_small
+from dpjax.lists.version_spaces import State, after, block_bits, dimension_of, prediction, require_small
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import global_stability as theory
 
@@ -60,10 +58,10 @@ class GloballyStable:
         require_small(self.concepts, "GloballyStable")
         checks.whole_or_none("attempts", self.attempts, 1, 64)
 
-    @cached_property
+    @property
     def dimension(self) -> int:
         """The Littlestone dimension of the class."""
-        return littlestone_dimension(self.concepts.matrix()).value
+        return dimension_of(self.concepts)
 
     @property
     def tries(self) -> int:

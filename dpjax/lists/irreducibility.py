@@ -1,7 +1,6 @@
 """Lists of optimal predictions of irreducible subclasses: one function is on almost every list."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +11,8 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.plans import STATIC, Number, down, plan_type
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.dimensions import littlestone_dimension
 from dpjax.dimensions.subsets import SubsetTables
-from dpjax.lists.version_spaces import require_small, tables_of
+from dpjax.lists.version_spaces import dimension_of, require_small, tables_of
 from dpjax.theory import irreducibility as theory
 
 
@@ -41,14 +39,13 @@ class Irreducibility:
 
     Args:
       concepts: at most 20 concepts over 32 elements, of Littlestone dimension d.
-      depth: r >= 1 of the trees, (2^j - 1) r at level j; by default the theorem's. Smaller trees are cheaper and promise
-        nothing.
+      depth: r >= 1 of the trees, (2^j - 1) r at level j; by default the theorem's. With smaller ones nothing is proved.
 
     Not private by itself: see `SparseAggregate`.
     Utility: for realizable rows, one function that depends on the distribution and the target alone is on the list of
       every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`.
-    Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible classes, reducing trees); the learner, which is
-      improper, and its proof are our own.
+    Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible classes, reducing trees); the learner, which
+      is improper, and its proof are our own.
     """
 
     concepts: Finite
@@ -58,10 +55,10 @@ class Irreducibility:
         require_small(self.concepts, "Irreducibility")
         checks.whole_or_none("depth", self.depth, 1)
 
-    @cached_property
+    @property
     def dimension(self) -> int:
         """The Littlestone dimension of the class."""
-        return littlestone_dimension(self.concepts.matrix()).value
+        return dimension_of(self.concepts)
 
     def sizes(self, accuracy: Accuracy) -> theory.Sizes:
         """`theory.irreducibility.sizes` of the class."""

@@ -36,11 +36,16 @@ def tables_of(concepts: Finite, depth: int = 0) -> SubsetTables:
     return subset_tables(concepts.matrix(), depth)
 
 
+def dimension_of(concepts: Finite) -> int:
+    """The Littlestone dimension."""
+    return int(tables_of(concepts).littlestone[-1])
+
+
 class State(NamedTuple):
     """The concepts that agree with a sequence, and its other items.
 
-    space ``uint32[...]``: bit i says whether concept i agrees. patched, value ``uint32[...]``: the elements, as bits, of
-    items with which no concept of the space agreed, and their labels.
+    space ``uint32[...]``: bit i says whether concept i agrees. patched, value ``uint32[...]``: the elements, as bits,
+    of items with which no concept of the space agreed, and their labels.
     """
 
     space: Array
