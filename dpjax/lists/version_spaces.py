@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import columns_of
 from dpjax.concepts.finite import Finite
 from dpjax.core.checks import InputError
 from dpjax.dimensions.subsets import SubsetTables, subset_tables
@@ -18,7 +19,8 @@ MOST_CONCEPTS, MOST_ELEMENTS = 20, 32
 def require_small(concepts: Finite, learner: str) -> None:
     """Raises InputError unless the class is finite and small enough for `tables_of`."""
     size, width = getattr(concepts, "size", None), getattr(concepts, "width", None)
-    if not hasattr(concepts, "matrix") or not hasattr(concepts, "of_labels") or size is None or width is None:
+    named = all(hasattr(concepts, member) for member in ("matrix", "of_labels")) and columns_of(concepts) == 1
+    if not named or size is None or width is None:
         given = type(concepts).__name__
         raise InputError("concepts", "a finite class of binary functions", given, "give a matrix: Finite.of")
     if size > MOST_CONCEPTS or width > MOST_ELEMENTS:

@@ -1,0 +1,100 @@
+"""The bounds of the globally stable learner and of the learner by irreducible classes."""
+
+from math import ceil, exp, log
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpjax.core.checks import InputError
+from dpjax.theory import global_stability as stable
+from dpjax.theory import irreducibility as irreducible
+
+
+def test_bounds_of_small_dimensions():
+    assert stable.correct(3, 2) == pytest.approx((1, 0.375, 0.375**2 / 4, (0.375**2 / 4) ** 2 / 4))
+    assert stable.levels(0, 1) == ((1.0,), 1.0)
+    weights, eta = stable.levels(1, 1)
+    assert weights == pytest.approx((1 / 3, 2 / 3)) and eta == pytest.approx(1 / 6)
+    for d in range(1, 5):
+        weights, eta = stable.levels(d, 2)
+        bounds = stable.correct(d, 2)
+        reached = [w * c / 2 for w, c in zip(weights[:-1], bounds[:-1], strict=True)] + [weights[-1] * bounds[-1]]
+        assert sum(weights) == pytest.approx(1) and reached == pytest.approx([eta] * (d + 1))
+
+
+def test_blocks_are_counted_by_the_recursion():
+    assert [stable.blocks(d, 1) for d in range(4)] == [1, 3, 7, 15]
+    assert [stable.blocks(d, 2) for d in range(4)] == [1, 5, 11, 23]
+    assert [stable.best_attempts(d) for d in (1, 2)] == [1, 2]
+
+
+@pytest.mark.parametrize("eta", [1 / 6, 0.0279, 1e-3])
+def test_the_number_of_batches_is_the_least_that_its_proof_allows(eta):
+    """The binomial tails themselves are below what the bounds give."""
+    epsilon, delta, beta = 1.0, 1e-6, 0.05
+    m = stable.batches(eta, epsilon, delta, beta)
+    assert binom.cdf(eta * m / 2, m, eta) <= beta / 4
+    gate = 1 + 2 / epsilon * log(1 / delta)
+    assert exp(-epsilon / 2 * (eta * m / 2 - gate)) <= beta / 4
+    assert m * exp(-epsilon / 2 * eta * m / 4) <= beta / 4
+    each = eta / 16 * (1 - 1e-9)
+    assert ceil(1 / each) * binom.sf(ceil(eta * m / 4) - 1, m, each) <= beta / 4
+    less = stable.batches(eta, epsilon, delta, 0.2)
+    assert less < m < stable.batches(eta, 0.5, delta, beta) + 1
+
+
+def test_sizes_at_the_papers_accuracy():
+    """Thresholds have d = 2 on 3 to 6 points; alpha = .1, beta = .05, epsilon = 1, delta = 1e-6."""
+    sizes = {}
+    for d in (1, 2, 3):
+        attempts = stable.best_attempts(d)
+        eta = stable.levels(d, attempts)[1]
+        sizes[d] = (
+            stable.blocks(d, attempts) * stable.block(eta, 0.1) * stable.batches(eta, 1.0, 1e-6, 0.05)
+        )  # spec: 7.9e4, 8.9e6, 9.7e9 with equal levels and attempts at every level
+    assert sizes[1] < 7.9e4 and sizes[2] < 3e6 and 1e8 < sizes[3] < 9.7e9
+
+
+def test_sizes_of_irreducible_trees():
+    found = irreducible.sizes(2, 7, 6, 0.1)
+    assert found.depths == (0, 6, 6) and found.lengths == (1, 7, 7) and found.length == 15
+    assert found.cuts == pytest.approx((0.055 / 3, 0.015, 0.035 / 3))
+    assert found.keep == pytest.approx(0.06)
+    assert irreducible.sizes(2, 1 << 20, 32, 0.1, depth=1).depths == (0, 1, 3)
+    assert irreducible.irreducible_depth(1, 4, 0.1) == 1
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_a_batch_separates_the_levels(d):
+    """Exact binomial tails at neighboring levels, over all concepts, are below the failure that is planned."""
+    concepts, alpha = 12, 0.1
+    found = irreducible.sizes(d, concepts, 11, alpha)
+    top = alpha / 5
+    levels = [top * (1 - j / (2 * (d + 1))) for j in range(d + 2)]
+    bad = sum(
+        binom.sf(cut * found.first, found.first, low) + binom.cdf(cut * found.first, found.first, high)
+        for cut, high, low in zip(found.cuts, levels[:-1], levels[1:], strict=True)
+    )
+    assert concepts * bad <= irreducible.BAD
+    loose = binom.sf(found.keep * found.second, found.second, 2 * top)
+    tight = found.length * binom.cdf(found.keep * found.second, found.second, 5 * top)
+    assert loose <= irreducible.BAD / 2 and tight <= irreducible.BAD / 2
+
+
+def test_batches_of_the_selection():
+    for length in (1, 15, 10**6):
+        m = irreducible.batches(length, 1.0, 1e-6, 0.05)
+        assert binom.sf(m / 5, m, 2 * irreducible.BAD) <= 0.05 / 3
+        assert m * length * exp(-0.15 * m) <= 0.05 / 3
+    assert irreducible.batches(15, 1.0, 1e-6, 0.05) == 205
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda: stable.levels(-1, 1), lambda: stable.levels(1, 0), lambda: stable.block(0.1, 1.5),
+    lambda: stable.batches(0.1, 1.0, 0.0, 0.1), lambda: irreducible.sizes(1, 4, 3, 0.1, 0),
+    lambda: irreducible.batches(0, 1.0, 1e-6, 0.1), lambda: irreducible.batches(1, 1.0, 1e-6, np.nan),
+])  # fmt: skip
+def test_wrong_numbers(wrong):
+    with pytest.raises(InputError):
+        wrong()
