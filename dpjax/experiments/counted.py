@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts.hypothesis import Hypothesis
@@ -62,6 +63,6 @@ def errors(learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int
     for trial in range(trials):
         counts, target = drawn.batches(plan.lists.ends, rows, m, seed, trial)
         padded = np.concatenate([counts, np.zeros((plan.most - m, *counts.shape[1:]), np.int32)])
-        found = select(keys.of_trial(keys.root(seed), np.uint32(trial)), padded, plan)
+        found = select(keys.of_trial(keys.root(seed), jnp.uint32(trial)), padded, plan)
         wrong = np.asarray(learner.concepts.labeling(found))[0] != drawn.labels[target]
         yield 1.0 if int(found.outcome[0]) < 0 else float(drawn.mass @ wrong)

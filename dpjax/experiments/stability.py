@@ -65,7 +65,7 @@ def stability(
     drawn = Counted.of(task)
     counts = np.concatenate([drawn.batches(plan.ends, n, 1, seed, trial)[0] for trial in range(trials)])
     own = keys.per_index(keys.stream(keys.root(seed), "lists"), trials)
-    names, filled = _named(lists)(own, counts, plan)
+    names, filled = _named(lists)(own, counts, plan)  # type: ignore[arg-type]
     found = [set(np.asarray(row)[keep, 0].tolist()) for row, keep in zip(names, np.asarray(filled), strict=True)]
     half = trials // 2
     votes = Counter(name for one in found[:half] for name in sorted(one))
@@ -79,7 +79,7 @@ def stability(
 
 
 @lru_cache(32)
-def _named(lists: Lists) -> Any:
+def _named(lists: Any) -> Any:
     return jax.jit(jax.vmap(lists.names, (0, 0, None)))
 
 

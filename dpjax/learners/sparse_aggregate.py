@@ -112,8 +112,8 @@ class SparseAggregate(OfClass):
         slot = law.sample(of_choice)
         name = jnp.where(slot < 0, jnp.uint32(0), found.names[jnp.maximum(slot, 0), 0])
         labels = name >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
-        found = self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
-        return replace(found, zero=(slot < 0)[None])
+        hypothesis = self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
+        return replace(hypothesis, zero=(slot < 0)[None])
 
     def guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
         """One sparse selection."""
