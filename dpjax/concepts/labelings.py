@@ -10,10 +10,12 @@ from dpjax.concepts.hypothesis import Hypothesis
 def of_labels(labels: Array, outcome: Array) -> Hypothesis:
     """k functions by their labels, ``[k, d]``, with outcomes ``int32[k]``: concepts ``uint32[k, max(3, d)]``.
 
-    Two words are the number of a row; functions have at least three.
+    Two words are the number of a row; functions have at least three. The hypothesis of an outcome -1 is the zero
+    function, whatever its labels.
     """
-    words = jnp.pad(labels.astype(jnp.uint32), ((0, 0), (0, max(0, 3 - labels.shape[1]))))
-    return Hypothesis(words, jnp.zeros(labels.shape[0], bool), outcome)
+    zero = outcome < 0
+    words = jnp.where(zero[:, None], jnp.uint32(0), labels.astype(jnp.uint32))
+    return Hypothesis(jnp.pad(words, ((0, 0), (0, max(0, 3 - labels.shape[1])))), zero, outcome)
 
 
 def labels_of(hypothesis: Hypothesis, table: Array) -> Array:

@@ -34,6 +34,7 @@ class BitReduction(OfClass):
     """Learns bit i of the label from every L-th row, i = 0..L-1, with a binary learner of the class of that bit.
 
     The label of an element is the number that the L predictions are the bits of, or 0 if that is no label: improper.
+    If the learner of a bit abstains, so does the reduction, and all labels are 0.
 
     Args:
       concepts: a `Multiclass` of L = ceil(log2(labels)) bits.

@@ -1,6 +1,6 @@
 """A private learner from lists: one list for each batch of rows, and a private choice among the names on them."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import jax
@@ -112,8 +112,7 @@ class SparseAggregate(OfClass):
         slot = law.sample(of_choice)
         name = jnp.where(slot < 0, jnp.uint32(0), found.names[jnp.maximum(slot, 0), 0])
         labels = name >> jnp.arange(self.concepts.width, dtype=jnp.uint32) & 1
-        hypothesis = self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
-        return replace(hypothesis, zero=(slot < 0)[None])
+        return self.concepts.of_labels(labels[None], jnp.minimum(slot, 0)[None])
 
     def guarantee(self, plan: SparseAggregatePlan) -> Guarantee:
         """One sparse selection."""

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 import dpjax as dp
-from dpjax.concepts import Finite, Multiclass, distributions
+from dpjax.concepts import Domain, Finite, Multiclass, Points, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
 from dpjax.experiments.hard import hard_bits
 from dpjax.experiments.task import Task
-from dpjax.learners import KLN, BitReduction
+from dpjax.learners import KLN, BitReduction, PointLearner
+from dpjax.testing import runs
+from dpjax.testing.under_test import LearnerUnderTest
 from tests.trials import successes
 
 CLASS = Multiclass.of(families.independent_bits(3, 1, 4))
@@ -53,6 +55,21 @@ def test_a_tiny_sample_and_an_empty_one_have_answers():
         sample, _ = Task(CLASS, distributions.uniform(CLASS.domain)).draw(jax.random.key(1), n, 1, capacity)
         found = learner.learn(jax.random.key(3), sample, plan)
         assert np.isin(found.concept, range(8)).all()
+
+
+def by_points(concepts):
+    """Abstains often on 40 rows, whatever the bit is."""
+    return PointLearner(Points(Domain(concepts.width)))
+
+
+def test_a_bit_that_abstains_makes_the_labels_zero():
+    subject = LearnerUnderTest(BitReduction(CLASS, by_points), 1)
+    found = subject.learn(subject.draw(), 15.0)
+    silent = np.asarray(found.outcome[:, 0]) == -1
+    assert 0 < silent.sum() < len(silent)
+    assert not np.asarray(found.concept)[silent].any() and np.asarray(found.zero)[silent].all()
+    assert np.asarray(found.concept)[~silent].any()
+    runs.every_database_and_budget_has_an_answer(subject)
 
 
 def test_what_is_no_binary_learner_is_refused():
