@@ -28,38 +28,40 @@ The extremal classes of Bun, Gaboardi and Sivakumar: a bit may have a much large
 
 """
 RANDOM = """
-Every inequality of the paper between dimensions, on {classes} random classes with labels 0..k, k <= 7, at most 27 rows
-and 5 elements (a class may be counted for several depths of Theorem 5.6). "Closest" is the largest ratio of the left
-side to the right one. Theorem 7.1 holds with the number of bits, ceil(log2(k + 1)), and fails as printed, with
-log2(k + 1):
+Every inequality of the paper between dimensions, on {classes} random classes with labels 0..k, k <= {most}, at most
+{rows} rows and {elements} elements (a class may be counted for several depths of Theorem 5.6). "Closest" is the
+largest ratio of the left side to the right one. Theorem 7.1 holds with the number of bits, ceil(log2(k + 1)), and
+fails as printed, with log2(k + 1):
 
 """
 COUNTER = """
-A counterexample to Theorem 7.1 as printed has labels 0..2: rows {rows}, with multiclass Littlestone dimension
-{multiclass}, bits of dimension {bits}, and {multiclass} > log2(3) = 1.58.
+A counterexample to Theorem 7.1 as printed has labels 0..{k}: rows {rows}, with multiclass Littlestone dimension
+{multiclass}, bits of dimension {bits}, and {multiclass} > max d_i log2({labels}) = {printed:.2f}.
 
 ![Dimension of the largest bit against that of the class](figures/dimensions.png)
 
 Each circle is a pair of values, its area the number of classes; triangles are the extremal classes. The largest ratio
 of max d_i to MLD ln(k + 1) on random classes is {ratio:.3g}; the proof allows 6.
 """
+SIZES = {"labels": 8, "rows": 27, "elements": 5}  # the largest of random classes
 
 
 def main(out: Path, seed: int, classes: int) -> dict[str, int]:
     """Returns how often each statement failed."""
     generator = np.random.default_rng(seed)
-    measured = [measure(random_class(generator)) for _ in range(classes)]
+    measured = [measure(random_class(generator, **SIZES)) for _ in range(classes)]
     rows, failures = _statements(measured)
     extremal = _extremal()
     counter = measure(COUNTEREXAMPLE)
     ratio = max(one.largest_bit / (one.multiclass * log(one.k + 1)) for one in measured if one.multiclass)
     page = HEAD + table(("class", "concepts", "elements", "dimension", "seconds"), _known())
     page += EXTREMAL + table(("class", "concepts", "MLD", "largest d_i", "Psi^bin", "stated"), extremal)
-    page += RANDOM.format(classes=classes)
+    page += RANDOM.format(classes=classes, most=SIZES["labels"] - 1, rows=SIZES["rows"], elements=SIZES["elements"])
     page += table(("source", "statement", "cases", "failures", "closest"), rows)
     page += COUNTER.format(
         rows=", ".join("".join(map(str, row)) for row in COUNTEREXAMPLE), multiclass=counter.multiclass,
-        bits=" and ".join(map(str, counter.of_bits)), ratio=ratio,
+        bits=" and ".join(map(str, counter.of_bits)), k=counter.k, labels=counter.k + 1,
+        printed=log2(counter.k + 1) * counter.largest_bit, ratio=ratio,
     )  # fmt: skip
     carried = about({"script": "dimensions", "classes": classes}, seed)
     save(lambda: _figure(measured, extremal), figure_path(out, "dimensions"), ("png", "svg"), carried)

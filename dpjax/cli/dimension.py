@@ -13,9 +13,9 @@ from dpjax.cli.printing import Table, console
 from dpjax.concepts import Multiclass
 from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
+from dpjax.core.matrices import class_matrix
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.families import bit
-from dpjax.dimensions.matrix import class_matrix
 from dpjax.dimensions.summary import summary
 from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, public_names
 from dpjax.learners import BitReduction

@@ -10,25 +10,6 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 
 
-def table_of(matrix) -> np.ndarray:
-    """Host: any table as an array; of objects if its rows have different lengths."""
-    try:
-        return np.asarray(matrix)
-    except ValueError:
-        return np.asarray(matrix, object)
-
-
-def class_matrix(matrix) -> np.ndarray:
-    """Host: ``bool[concepts, d]``, at least one of each, from a table of 0 and 1; InputError otherwise."""
-    table = table_of(matrix)
-    if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
-        raise InputError(
-            "class matrix", "a two-dimensional table of 0 and 1", f"shape {table.shape}",
-            "give one row per concept and one column per domain element",
-        )  # fmt: skip
-    return table.astype(bool)
-
-
 @dataclass(frozen=True)
 class Domain:
     """{0, ..., size-1}. Elements are ``uint32[..., limbs]``; ``limbs`` is 1 up to size 2**32, else 2."""

@@ -8,10 +8,11 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain, class_matrix
+from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.labelings import difference, labels_of, of_labels
 from dpjax.core import checks, wide
+from dpjax.core.matrices import zero_one_matrix
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -30,7 +31,7 @@ class Finite:
     @staticmethod
     def of(matrix) -> "Finite":
         """From ``bool[concepts, d]``, at least one of each."""
-        table = class_matrix(matrix)
+        table = zero_one_matrix(matrix)
         return Finite(np.packbits(table).tobytes(), *table.shape)
 
     @property

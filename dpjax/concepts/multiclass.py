@@ -8,12 +8,13 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain, table_of
+from dpjax.concepts.domain import Domain
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.labelings import difference, labels_of, of_labels
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import class_matrix
 from dpjax.mechanisms.intervals import Pieces
 
 _MOST_LABELS = 1 << 16
@@ -42,17 +43,9 @@ class Multiclass:
 
         InputError for other labels, more than 2^16 of them, equal rows, or none.
         """
-        table = table_of(matrix)
-        if table.ndim != 2 or 0 in table.shape or not (table.dtype == bool or np.issubdtype(table.dtype, np.integer)):
-            raise InputError(
-                "class matrix", "a two-dimensional table of whole numbers", f"shape {table.shape} of {table.dtype}",
-                "give one row per concept and one column per domain element",
-            )  # fmt: skip
-        count = max(2, int(table.max()) + 1) if labels is None else checks.integer("labels", labels, 2, _MOST_LABELS)
-        if (outside := table[(table < 0) | (table >= min(count, _MOST_LABELS))]).size:
-            raise InputError("label", f"a whole number in 0..{count - 1}", str(outside[0]), "number labels from 0")
-        if len(np.unique(table, axis=0)) < len(table):
-            raise InputError("class matrix", "distinct rows", "equal rows", "list every concept once: numpy.unique")
+        most = _MOST_LABELS if labels is None else checks.integer("labels", labels, 2, _MOST_LABELS)
+        table = class_matrix(matrix, most, elements=1)
+        count = max(2, int(table.max()) + 1) if labels is None else most
         rows, elements = table.shape
         return Multiclass(table.astype("<u2").tobytes(), rows, elements, count)
 

@@ -1,1 +1,1 @@
-"""The base layer: data types, input checks, keys, draws, random numbers, wide integers, plans, files."""
+"""The base layer: types, input checks, class matrices, keys, draws, random numbers, wide integers, plans, files."""

@@ -6,9 +6,10 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock
 from dpjax.dimensions.littlestone import Search
-from dpjax.dimensions.matrix import cells, class_matrix
+from dpjax.dimensions.matrix import cells
 from dpjax.dimensions.psi import natarajan
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import Cells, class_matrix, informative
+from dpjax.dimensions.matrix import Cells, informative
 from dpjax.dimensions.result import Dimension
 
 InputTree = tuple

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.dimensions.matrix import LARGEST, class_matrix
+from dpjax.core.matrices import LARGEST, class_matrix
 
 
 def thresholds(elements: int) -> np.ndarray:

@@ -4,8 +4,9 @@ The search decides "is the dimension of these rows at least t?" and remembers th
 has met. A tree of depth t needs 2^t rows, which prunes most questions; the most balanced splits are tried first.
 """
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import class_matrix, informative
+from dpjax.dimensions.matrix import informative
 from dpjax.dimensions.psi import Family, Grouping, natarajan, side
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredTree

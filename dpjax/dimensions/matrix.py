@@ -1,59 +1,16 @@
-"""A finite class as a matrix of labels: validation, and its columns as sets of rows."""
+"""A finite class as a matrix of labels: its columns as sets of rows."""
 
 import numpy as np
 
-from dpjax.core import checks
-from dpjax.core.checks import InputError
-
-LARGEST = 1 << 28  # entries of a matrix
+from dpjax.core.matrices import class_matrix
 
 Cells = tuple[tuple[int, int], ...]
 """A column: (label, the set of rows with that label) for each label that occurs, labels ascending."""
 
 
-def class_matrix(matrix, labels: int | None = None) -> np.ndarray:
-    """``int64[m, N]``: m >= 1 distinct rows of labels >= 0, below ``labels`` if that is given; InputError otherwise."""
-    try:
-        table = np.asarray(matrix)
-    except ValueError:
-        table = np.asarray(matrix, object)
-    whole = table.dtype == bool or np.issubdtype(table.dtype, np.integer)
-    if table.ndim != 2 or not len(table) or not whole:
-        raise InputError(
-            "class matrix", "a two-dimensional table of whole numbers with a row or more",
-            f"shape {table.shape} of {table.dtype}", "give one row per concept and one column per domain element",
-        )  # fmt: skip
-    if table.size > LARGEST:
-        raise InputError(
-            "class matrix", f"at most 2^28 = {LARGEST} entries", f"{len(table)} rows of {table.shape[1]} labels",
-            "take fewer domain elements",
-        )  # fmt: skip
-    most = None if labels is None else checks.integer("labels", labels, 1)
-    outside = (table < 0) if most is None else (table < 0) | (table >= most)
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        span = ">= 0" if most is None else f"in 0..{most - 1}"
-        raise InputError(
-            f"label in row {row}, column {column}", f"a whole number {span}", str(table[row, column]),
-            "number the labels from 0",
-        )  # fmt: skip
-    _distinct(table)
-    return table.astype(np.int64)
-
-
 def binary_matrix(matrix) -> np.ndarray:
     """``bool[m, N]``: m >= 1 distinct rows of 0 and 1; InputError otherwise."""
     return class_matrix(matrix, labels=2).astype(bool)
-
-
-def _distinct(table: np.ndarray) -> None:
-    seen: dict[bytes, int] = {}
-    for number, row in enumerate(np.ascontiguousarray(table)):
-        if (first := seen.setdefault(row.tobytes(), number)) != number:
-            raise InputError(
-                "class matrix", "distinct rows", f"row {number} equal to row {first}",
-                "list every concept once, for example by numpy.unique(matrix, axis=0)",
-            )  # fmt: skip
 
 
 def bitset(flags: np.ndarray) -> int:

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.littlestone import Search
-from dpjax.dimensions.matrix import class_matrix, informative
+from dpjax.dimensions.matrix import informative
 from dpjax.dimensions.psi import maps, natarajan, side
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredTree, Sides

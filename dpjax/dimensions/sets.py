@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import binary_matrix, cells, class_matrix
+from dpjax.dimensions.matrix import binary_matrix, cells
 from dpjax.dimensions.psi import Family, maps, natarajan, side
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredSet, Sides

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions import psi
 from dpjax.dimensions.families import bit
 from dpjax.dimensions.littlestone import littlestone_dimension, psi_littlestone_dimension
-from dpjax.dimensions.matrix import class_matrix
 from dpjax.dimensions.randomized import randomized_littlestone_dimension
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.sets import dual_vc_dimension, psi_dimension, vc_dimension

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import bitset, class_matrix, members
+from dpjax.dimensions.matrix import bitset, members
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import TeachingSets
 

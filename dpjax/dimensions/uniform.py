@@ -1,7 +1,8 @@
 """Uniform Psi-Littlestone dimensions: all nodes of a level have the same map."""
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import class_matrix, informative
+from dpjax.dimensions.matrix import informative
 from dpjax.dimensions.psi import Family, maps, side
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredTree, Sides

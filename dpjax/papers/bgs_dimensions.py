@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core.matrices import class_matrix
 from dpjax.dimensions import (
     littlestone_dimension,
     psi_littlestone_dimension,
@@ -14,7 +15,6 @@ from dpjax.dimensions import (
     zero_cover_bound,
 )
 from dpjax.dimensions.families import bit
-from dpjax.dimensions.matrix import class_matrix
 from dpjax.dimensions.psi import bipartitions, bits
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.concepts.distributions import Distribution
-from dpjax.concepts.domain import Domain, class_matrix
+from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.tree.layout import LARGEST, preorder, tree_parents
 from dpjax.concepts.tree.nodes import Nodes
@@ -16,6 +16,7 @@ from dpjax.concepts.tree.of_class import class_order
 from dpjax.concepts.tree.points import ancestor_at_depth, deterministic_points
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import zero_one_matrix
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -43,7 +44,7 @@ class Tree(Nodes):
         f: the row that becomes the root; by default the first one with the smallest height.
         Raises InputError for a class of VC dimension 2 or more, naming two points and four concepts.
         """
-        order = class_order(class_matrix(matrix), f)
+        order = class_order(zero_one_matrix(matrix), f)
         proper = np.zeros(len(order.parent), bool)
         proper[order.concept] = True
         return _tree(order.parent, proper, order.place, order.flip)

@@ -1,0 +1,67 @@
+"""Host: tables that are given as finite classes, a row per concept and a column per domain element."""
+
+import numpy as np
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+LARGEST = 1 << 28  # entries of a matrix of labels
+
+
+def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.ndarray:
+    """``int64[m, N]``: m >= 1 distinct rows of labels >= 0; InputError otherwise.
+
+    labels: if given, the labels are below it. elements: the least N.
+    """
+    table = _table_of(matrix)
+    whole = table.dtype == bool or np.issubdtype(table.dtype, np.integer)
+    if table.ndim != 2 or not len(table) or table.shape[1] < elements or not whole:
+        least = "a row or more" if not elements else "a row and a column or more"
+        raise _no_matrix(f"a two-dimensional table of whole numbers with {least}", f"{table.shape} of {table.dtype}")
+    if table.size > LARGEST:
+        raise InputError(
+            "class matrix", f"at most 2^28 = {LARGEST} entries", f"{len(table)} rows of {table.shape[1]} labels",
+            "take fewer domain elements",
+        )  # fmt: skip
+    most = None if labels is None else checks.integer("labels", labels, 1)
+    outside = (table < 0) if most is None else (table < 0) | (table >= most)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        span = ">= 0" if most is None else f"in 0..{most - 1}"
+        raise InputError(
+            f"label in row {row}, column {column}", f"a whole number {span}", str(table[row, column]),
+            "number the labels from 0",
+        )  # fmt: skip
+    _require_distinct(table)
+    return table.astype(np.int64)
+
+
+def zero_one_matrix(matrix) -> np.ndarray:
+    """``bool[m, N]``, at least one row and column of 0 and 1, of any type; equal rows are allowed."""
+    table = _table_of(matrix)
+    if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
+        raise _no_matrix("a two-dimensional table of 0 and 1", str(table.shape))
+    return table.astype(bool)
+
+
+def _table_of(matrix) -> np.ndarray:
+    """An array; of objects if the rows have different lengths."""
+    try:
+        return np.asarray(matrix)
+    except ValueError:
+        return np.asarray(matrix, object)
+
+
+def _no_matrix(expected: str, shape: str) -> InputError:
+    advice = "give one row per concept and one column per domain element"
+    return InputError("class matrix", expected, f"shape {shape}", advice)
+
+
+def _require_distinct(table: np.ndarray) -> None:
+    seen: dict[bytes, int] = {}
+    for number, row in enumerate(np.ascontiguousarray(table)):
+        if (first := seen.setdefault(row.tobytes(), number)) != number:
+            raise InputError(
+                "class matrix", "distinct rows", f"row {number} equal to row {first}",
+                "list every concept once, for example by numpy.unique(matrix, axis=0)",
+            )  # fmt: skip
