@@ -112,7 +112,8 @@ class Finite:
         table = jnp.asarray(self.matrix())
         cell = jnp.minimum(x[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         votes = jnp.where(mask, jnp.where(y, jnp.int32(1), jnp.int32(-1)), 0)
-        balance = jnp.zeros(self.width, jnp.int32).at[cell].add(votes)
+        # one more slot: XLA on CPUs sums wrongly into a single one if as many trials are vmapped as there are rows
+        balance = jnp.zeros(self.width + 1, jnp.int32).at[cell].add(votes)[:-1]
         positives = jnp.sum(y & mask, dtype=jnp.int32)
         errors = positives - jnp.sum(jnp.where(table, balance, 0), axis=1, dtype=jnp.int32)
         number = jnp.stack([jnp.zeros(self.size, jnp.uint32), jnp.arange(self.size, dtype=jnp.uint32)], axis=-1)

@@ -52,7 +52,7 @@ class OfQueries:
 def histogram(queries: Finite, x: Array, mask: Array) -> Array:
     """The number of rows with each value, ``int32[d]``, for x ``uint32[n, 1]``; larger values count as the last one."""
     cell = jnp.minimum(x[:, 0], jnp.uint32(queries.width - 1)).astype(jnp.int32)
-    return jnp.zeros(queries.width, jnp.int32).at[cell].add(mask.astype(jnp.int32))
+    return jnp.zeros(queries.width + 1, jnp.int32).at[cell].add(mask.astype(jnp.int32))[:-1]  # see `Finite.pieces`
 
 
 def answers(queries: Finite, counts: Array) -> Array:

@@ -129,3 +129,16 @@ def test_finite_classes_are_equal_by_value_and_keep_their_matrix():
     assert (again.size, again.width, again.domain) == (6, 9, Domain(9))
     np.testing.assert_array_equal(again.matrix(), MATRIX)
     assert Finite.of(np.zeros((2, 6))) != Finite.of(np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_errors_of_a_class_on_one_element_in_as_many_trials_as_rows(width):
+    """XLA on CPUs summed 64 x 64 equal cells to the last row of each; here every row is right for concept 1."""
+    concepts, trials = Finite.of([[0] * width, [1] * width]), 64
+
+    def errors(y):
+        x = jnp.zeros((trials, 1), jnp.uint32)  # known to the compiler, as draws from a single atom are
+        return concepts.pieces(x, y, jnp.ones(trials, bool)).errors
+
+    found = jax.jit(jax.vmap(errors))(jnp.ones((trials, trials), bool))
+    assert np.array_equal(found, np.broadcast_to([trials, 0], (trials, 2)))
