@@ -237,6 +237,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
     "stable": lambda: World(le.SparseAggregate(li.GloballyStable(_TINY_LINE), 2), rows=2, twin=16),
     "irreducible": lambda: World(le.SparseAggregate(li.Irreducibility(_TINY_LINE), 2), rows=2, twin=16),
+    "bits-weights": lambda: World(le.BitReduction(_LABELS, weights=(1, 2))),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import jax
@@ -19,6 +19,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner
+from dpjax.learners.blocks import Blocks
 from dpjax.learners.kln import KLN
 
 
@@ -31,24 +32,28 @@ class BitReductionPlan:
 
 @dataclass(frozen=True)
 class BitReduction(OfClass):
-    """Learns bit i of the label from every L-th row, i = 0..L-1, with a binary learner of the class of that bit.
+    """Learns each of the L bits of the label from rows of its own, with a binary learner of the class of that bit.
 
     The label of an element is the number that the L predictions are the bits of, or 0 if that is no label: improper.
-    If the learner of a bit abstains, so does the reduction, and all labels are 0.
+    If the learner of a bit abstains, so does the reduction, and all labels are 0. Bits with equal learners are learned
+    by one program, vmapped.
 
     Args:
       concepts: a `Multiclass` of L = ceil(log2(labels)) bits.
       binary: makes the learner of one concept from a bit's class, a `Finite`; by default `KLN`. A class or a function
         of a module, so that results can name it.
+      weights: static, one whole number >= 1 for each bit: the numbers of its rows are in these proportions. By default
+        the learners' sample sizes at epsilon = 1, delta = 1e-6, alpha = beta = 0.1.
 
     Privacy: (epsilon, delta), replace-one, if the binary learners are: each row is read by one of them.
-    Utility: error at most alpha with probability 1 - beta from L max_i n_i rows on, n_i the sample size of bit i's
-      learner at alpha / L and beta / L. (The paper's blocks have n_i rows, their sum; ours are equal.)
+    Utility: error at most alpha with probability 1 - beta from n rows on, the least n that gives every bit the sample
+      size of its learner at alpha / L and beta / L: their sum, if the weights are in the proportion of these sizes.
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 3.1.
     """
 
     concepts: Multiclass
     binary: Callable[[Finite], Learner] = KLN
+    weights: tuple[int, ...] | None = None
     proper: ClassVar[bool] = False
 
     def __post_init__(self):
@@ -61,11 +66,23 @@ class BitReduction(OfClass):
         for one in self.learners:
             require_learner(one)
             replace_one_only(one.neighboring, "rows are assigned to bits by their position")
+        if self.weights is not None:
+            count = self.concepts.columns
+            if not isinstance(self.weights, tuple) or len(self.weights) != count:
+                given, advice = repr(self.weights), "leave weights out, or give each bit one"
+                raise InputError("weights", f"a tuple of {count} whole numbers, one for each bit", given, advice)
+            for weight in self.weights:
+                checks.integer("weight", weight, 1, 2**31 - 1)
 
     @cached_property
     def learners(self) -> tuple[Learner, ...]:
         """The binary learner of each bit."""
         return tuple(self.binary(bit) for bit in self.concepts.bits)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Which rows each bit is learned from."""
+        return Blocks.of(self.weights or self._sizes(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)))
 
     @property
     def neighboring(self) -> Neighboring:
@@ -79,11 +96,10 @@ class BitReduction(OfClass):
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> BitReductionPlan:
         """All of the budget for every bit, at alpha / L and beta / L."""
-        each, count = self._of_bit(accuracy), len(self.learners)
-        rows = [None if n is None else (n - i + count - 1) // count for i in range(count)]
+        each = self._of_bit(accuracy)
         return BitReductionPlan(
-            tuple(one.plan(privacy, each, max(0, own) if own is not None else None)
-                  for one, own in zip(self.learners, rows, strict=True))
+            tuple(one.plan(privacy, each, None if n is None else self.blocks.rows(i, n))
+                  for i, one in enumerate(self.learners))
         )  # fmt: skip
 
     def learn(self, key: Array, sample: Sample, plan: BitReductionPlan) -> Hypothesis:
@@ -92,16 +108,17 @@ class BitReduction(OfClass):
         if sample.y.shape[1] != count:
             given = f"{sample.y.shape[1]} columns"
             raise InputError("labels", f"{count} bits of 0..{self.concepts.labels - 1}", given, "give all bits")
-        elements = jnp.arange(self.concepts.width, dtype=jnp.uint32)[:, None]
-        found, outcomes = [], []
-        for i, own in enumerate(jax.random.split(key, count)):
-            block = Sample(sample.x[i::count], sample.y[i::count, i : i + 1], sample.mask[i::count])
-            learner = self.learners[i]
-            hypothesis = learner.learn(own, block, plan.bits[i])
-            found.append(learner.predict(hypothesis, elements)[:, 0])
-            outcomes.append(getattr(hypothesis, "outcome", jnp.zeros(1, jnp.int32))[0])
-        labels = self.concepts.of_bits(jnp.stack(found, axis=-1))
-        return self.concepts.of_labels(labels[None], jnp.min(jnp.stack(outcomes))[None])
+        keys = jax.random.split(key, count)
+        found: dict[int, tuple[Array, Array]] = {}
+        for alike in self._alike(plan):
+            own = [(self._rows_of(sample, i), plan.bits[i]) for i in alike]
+            rows, plans = jax.tree.map(lambda *parts: jnp.stack(parts), *own)
+            learn = partial(self._learn_bit, self.learners[alike[0]])
+            answers = jax.vmap(learn)(jnp.concatenate([keys[i : i + 1] for i in alike]), rows, plans)
+            found |= dict(zip(alike, zip(*answers, strict=True), strict=True))
+        bits, outcomes = (jnp.stack(part, axis=-1) for part in zip(*(found[i] for i in range(count)), strict=True))
+        labels = self.concepts.of_bits(bits)
+        return self.concepts.of_labels(labels[None], jnp.min(outcomes)[None])
 
     def guarantee(self, plan: BitReductionPlan) -> Guarantee | None:
         """Parallel composition over the bits; None if a binary learner is not private."""
@@ -110,10 +127,31 @@ class BitReduction(OfClass):
         return parallel(known, "index", f"{len(parts)} bits of a label") if len(known) == len(parts) else None
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """L times the largest sample size of a bit."""
+        """The least n from which on each bit has its learner's sample size."""
+        return self.blocks.needed(self._sizes(privacy, accuracy))
+
+    def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> list[int]:
         each = self._of_bit(accuracy)
-        return len(self.learners) * max(one.sample_size(privacy, each) for one in self.learners)
+        return [max(1, one.sample_size(privacy, each)) for one in self.learners]
 
     def _of_bit(self, accuracy: Accuracy) -> Accuracy:
         count = len(self.learners)
         return Accuracy(float(accuracy.alpha) / count, float(accuracy.beta) / count)
+
+    def _alike(self, plan: BitReductionPlan) -> list[list[int]]:
+        """The bits that one program can learn: with equal learners, equal weights, and plans of one structure."""
+        groups: dict[Any, list[int]] = {}
+        for i, (learner, own) in enumerate(zip(self.learners, plan.bits, strict=True)):
+            key = learner, self.blocks.order.count(i), jax.tree.structure(own)
+            groups.setdefault(key, []).append(i)
+        return list(groups.values())
+
+    def _rows_of(self, sample: Sample, bit: int) -> Sample:
+        return self.blocks.take(Sample(sample.x, sample.y[:, bit : bit + 1], sample.mask), bit)
+
+    def _learn_bit(self, learner: Learner, key: Array, rows: Sample, plan: Any) -> tuple[Array, Array]:
+        """The bit at all elements, ``bool[d]``, and the outcome."""
+        hypothesis = learner.learn(key, rows, plan)
+        elements = jnp.arange(self.concepts.width, dtype=jnp.uint32)[:, None]
+        outcome = getattr(hypothesis, "outcome", jnp.zeros(1, jnp.int32))[0]
+        return learner.predict(hypothesis, elements)[:, 0], outcome

@@ -1,6 +1,9 @@
 """The reduction of many labels to bits: blocks, plans, inner learners, clipping."""
 
+import json
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -8,7 +11,9 @@ import dpjax as dp
 from dpjax.concepts import Domain, Finite, Multiclass, Points, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
+from dpjax.experiments.build import Builder
 from dpjax.experiments.hard import hard_bits
+from dpjax.experiments.spec import spec_of
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, BitReduction, PointLearner
 from dpjax.testing import runs
@@ -16,6 +21,7 @@ from dpjax.testing.under_test import LearnerUnderTest
 from tests.trials import successes
 
 CLASS = Multiclass.of(families.independent_bits(3, 1, 4))
+GAP = Multiclass.of(families.one_bit_gap(15))
 BUDGET, GOAL = dp.Privacy(1.0), dp.Accuracy(0.1, 0.1)
 
 
@@ -36,6 +42,65 @@ def test_each_bit_is_learned_from_its_own_rows():
         wrong[others, i] = ~wrong[others, i]
     again = learner.learn(jax.random.key(2), dp.Sample(sample.x, wrong, sample.mask), plan)
     assert np.array_equal(found.concept, again.concept)
+
+
+@pytest.mark.parametrize("concepts", [CLASS, GAP], ids=["equal bits", "one large bit"])
+def test_the_answer_is_that_of_a_loop_over_bits(concepts):
+    """One bit after another, with the same keys, from the rows that its block names; also in a larger buffer."""
+    learner = BitReduction(concepts)
+    plan = learner.plan(dp.Privacy(0.3), GOAL)
+
+    def loop(key, sample):
+        keys, rows = jax.random.split(key, concepts.columns), np.arange(sample.capacity)
+        bits = []
+        for i, one in enumerate(learner.learners):
+            own = np.equal(learner.blocks.order, i)[rows % len(learner.blocks.order)]
+            block = dp.Sample(sample.x[own], sample.y[own, i : i + 1], sample.mask[own])
+            found = one.learn(keys[i], block, plan.bits[i])
+            bits.append(one.predict(found, jnp.arange(concepts.width, dtype=jnp.uint32)[:, None])[:, 0])
+        return concepts.of_bits(jnp.stack(bits, axis=-1))
+
+    task, keys = Task(concepts, distributions.uniform(concepts.domain)), jax.random.split(jax.random.key(7), 64)
+    expected, answers = [], []
+    for capacity, run, into in ((150, loop, expected), (150, learner.learn, answers), (700, learner.learn, answers)):
+        sample, _ = task.draw(jax.random.key(1), 150, 1, capacity)
+        given = (plan,) if run == learner.learn else ()
+        into.append(jax.jit(jax.vmap(lambda key, run=run, rest=(sample, *given): run(key, *rest)))(keys))
+    for found in answers:
+        assert np.array_equal(found.concept[:, 0], expected[0])
+    assert len(np.unique(expected[0], axis=0)) > 1
+
+
+def test_bits_with_equal_learners_are_one_program():
+    """The size of the traced program does not grow with the number of bits."""
+    sizes = []
+    for bits in (2, 6):
+        concepts = Multiclass.of(np.arange(1 << bits)[:, None])
+        learner = BitReduction(concepts)
+        sample, _ = Task(concepts, distributions.uniform(concepts.domain)).draw(jax.random.key(1), 24, 1)
+        traced = jax.make_jaxpr(learner.learn)(jax.random.key(0), sample, learner.plan(BUDGET, GOAL))
+        sizes.append(str(traced).count("dpjax_draw"))
+    assert sizes[0] == sizes[1] > 0
+
+
+def test_rows_in_proportion_to_sample_sizes():
+    """The sum of the theorem, up to a few percent, where the largest bit would otherwise decide for all."""
+    learner = BitReduction(GAP)
+    each = [KLN(bit).sample_size(BUDGET, dp.Accuracy(0.1 / 4, 0.1 / 4)) for bit in GAP.bits]
+    n = learner.sample_size(BUDGET, GOAL)
+    assert sum(each) <= n <= 1.04 * sum(each) < 0.87 * 4 * max(each)
+    assert all(learner.blocks.rows(i, n) >= size for i, size in enumerate(each))
+    assert any(learner.blocks.rows(i, n - 1) < size for i, size in enumerate(each))
+    even = BitReduction(GAP, weights=(1, 1, 1, 1))
+    assert even.blocks.order == (0, 1, 2, 3) and even.sample_size(BUDGET, GOAL) == 4 * max(each) - 3
+    assert BitReduction(CLASS).blocks.order == (0, 1, 2)
+    assert Builder().build("learner", json.loads(json.dumps(spec_of(even)))) == even
+
+
+@pytest.mark.parametrize("weights", [(1, 2), (1, 2, 0), (1, 2, 0.5), [1, 2, 3], 3])
+def test_weights_that_are_none(weights):
+    with pytest.raises(InputError, match="weight"):
+        BitReduction(CLASS, weights=weights)
 
 
 def test_the_inner_learners_and_their_plans():
