@@ -33,7 +33,7 @@ def test_a_binary_class(capsys):
 
 def test_a_class_with_more_labels(capsys):
     found, values = answer(capsys, "copies(one_bit_gap(7), 2)", "--labels", 8)
-    assert found["sample sizes"] == {"KLN": 125, "KLN, agnostic": 4940, "BitReduction, improper": 1389}
+    assert found["sample sizes"] == {"KLN": 125, "KLN, agnostic": 4940, "BitReduction, improper": 1157}
     assert found["labels"] == 8 and values["multiclass Littlestone dimension"] == (2, 2)
     assert values["Littlestone dimension of bit 0"] == (4, 4) and values["Natarajan dimension"] == (2, 2)
     _, lowest = answer(capsys, "copies(one_bit_gap(7), 2)", "--bit", 0)
