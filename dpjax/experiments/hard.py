@@ -60,15 +60,51 @@ def hard_bits(bits: int, alpha: float, wrong: int = 1) -> Task:
     good. wrong: in 1..bits. InputError if the elements' masses, 1.01 alpha / wrong each, exceed 1 together.
     """
     checks.integer("bits", bits, 1, 12)
-    checks.integer("wrong", wrong, 1, bits)
-    each = -(-101 * round(_UNIT * checks.probability("alpha", alpha)) // (100 * wrong))
-    rest = _UNIT - bits * each
-    if rest < 1:
-        raise InputError(
-            "alpha", f"below {wrong / (1.01 * bits):.4g} for {bits} bits", repr(alpha),
-            "choose a smaller alpha, or more wrong bits",
-        )  # fmt: skip
+    each, rest = _masses(bits, checks.integer("wrong", wrong, 1, bits), alpha)
     free = np.arange(1 << bits)[:, None] & (1 << np.arange(bits))
     concepts = Multiclass.of(np.pad(free, ((0, 0), (0, 1))), labels=1 << bits)
     law = distributions.from_weights(concepts.domain, range(bits + 1), [each] * bits + [rest])
     return Task(concepts, law)
+
+
+def hard_label(bits: int, alpha: float) -> Task:
+    """A free label 0..2^bits - 1 at element 0, of mass 1.01 alpha, and 0 at element 1: 2^bits concepts.
+
+    A hypothesis with another label at element 0 has error above alpha, whichever bit of it is wrong. bits: in 1..16.
+    """
+    checks.integer("bits", bits, 1, 16)
+    each, rest = _masses(1, 1, alpha)
+    concepts = Multiclass.of(np.pad(np.arange(1 << bits)[:, None], ((0, 0), (0, 1))), labels=1 << bits)
+    return Task(concepts, distributions.from_weights(concepts.domain, range(2), [each, rest]))
+
+
+def hard_threshold_bits(bits: int, alpha: float, wrong: int = 1, elements: int = 15) -> Task:
+    """Labels whose bits are independent thresholds 1[x >= t], t in 0..elements: (elements + 1)^bits concepts.
+
+    The target of bit i is t = 2 i + 2, with mass 1.01 alpha / wrong on each of t - 1 and t, and the rest on the first
+    and the last element. A hypothesis with ``wrong`` wrong bits or more has error above alpha. wrong: in 1..bits; bits
+    in 1..(elements - 2) / 2; at most 2^16 concepts.
+    """
+    checks.integer("elements", elements, 4)
+    checks.integer("bits", bits, 1, min((elements - 2) // 2, int(np.log(2**16) / np.log(elements + 1) + 1e-9)))
+    each, rest = _masses(2 * bits, checks.integer("wrong", wrong, 1, bits), alpha)
+    cuts = np.indices((elements + 1,) * bits).reshape(bits, -1)  # the threshold of each bit in each concept
+    labels = sum((np.arange(elements) >= cut[:, None]) << i for i, cut in enumerate(cuts))
+    concepts = Multiclass.of(labels, labels=1 << bits)
+    law = distributions.from_weights(
+        concepts.domain, [*range(1, 2 * bits + 1), 0, elements - 1], [each] * (2 * bits) + [rest - rest // 2, rest // 2]
+    )
+    target = np.flatnonzero((2 * np.arange(bits) + 2 == cuts.T).all(axis=1))
+    return Task(concepts, law, target)
+
+
+def _masses(atoms: int, wrong: int, alpha: float) -> tuple[int, int]:
+    """Units of each of the atoms, 1.01 alpha / wrong, and of the rest."""
+    each = -(-101 * round(_UNIT * checks.probability("alpha", alpha)) // (100 * wrong))
+    rest = _UNIT - atoms * each
+    if rest < 2:
+        most = wrong / (1.01 * atoms)
+        raise InputError(
+            "alpha", f"below {most:.4g} for {atoms} atoms", repr(alpha), "choose a smaller alpha, or more wrong bits"
+        )
+    return each, rest

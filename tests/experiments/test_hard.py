@@ -11,7 +11,14 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.hard import hard_bits, hard_thresholds, hard_tree, wrong_children
+from dpjax.experiments.hard import (
+    hard_bits,
+    hard_label,
+    hard_threshold_bits,
+    hard_thresholds,
+    hard_tree,
+    wrong_children,
+)
 from dpjax.experiments.members import judged
 from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.search import geometric_grid
@@ -99,7 +106,33 @@ def test_hard_bits_are_good_up_to_some_wrong_ones(bits, wrong):
     assert [bit.size for bit in task.concepts.bits] == [2] * bits
 
 
+@pytest.mark.parametrize("bits", [1, 2, 8, 16])
+def test_a_hard_label_is_good_only_if_right(bits):
+    task = hard_label(bits, 0.1)
+    matrix = task.concepts.matrix()
+    assert len(matrix) == 1 << bits == task.concepts.labels and task.concepts.columns == bits
+    share = wide.decode(task.distribution.weight) / task.total
+    assert (((matrix[:, None] != matrix[None, :2]) @ share > 0.1) == ~np.eye(len(matrix), 2, dtype=bool)).all()
+
+
+@pytest.mark.parametrize(("bits", "wrong", "elements"), [(1, 1, 15), (2, 1, 15), (3, 2, 15), (4, 2, 15), (2, 2, 6)])
+def test_hard_threshold_bits_are_bad_from_some_wrong_ones(bits, wrong, elements):
+    task = hard_threshold_bits(bits, 0.1, wrong, elements)
+    matrix, number = task.concepts.matrix(), int(wide.decode(task.targets)[0])
+    assert len(matrix) == (elements + 1) ** bits and len(task.targets) == 1
+    at, weights = wide.decode(task.distribution.start), wide.decode(task.distribution.weight)
+    differ = matrix[:, at] ^ matrix[number, at]
+    error = (differ > 0) @ (weights / task.total)
+    mistaken = sum(((differ >> i & 1) > 0).any(axis=1).astype(int) for i in range(bits))
+    assert (error[mistaken >= wrong] > 0.1).all() and (error == 0).sum() == 1 == (mistaken == 0).sum()
+    assert error[mistaken == wrong].min() == pytest.approx(0.101, rel=1e-6)
+    assert {bit.size for bit in task.concepts.bits} == {elements + 1}
+
+
 @pytest.mark.parametrize("attempt", [
+    lambda: hard_label(0, 0.1), lambda: hard_label(17, 0.1), lambda: hard_label(2, 0.995),
+    lambda: hard_threshold_bits(5, 0.1), lambda: hard_threshold_bits(2, 0.1, elements=5),
+    lambda: hard_threshold_bits(4, 0.15), lambda: hard_threshold_bits(2, 0.1, 3),
     lambda: hard_bits(0, 0.1), lambda: hard_bits(13, 0.1), lambda: hard_bits(4, 0.1, 5), lambda: hard_bits(10, 0.1),
     lambda: hard_bits(2, 0.6), lambda: hard_bits(2, 1.5),
 ])  # fmt: skip
