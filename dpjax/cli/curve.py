@@ -49,7 +49,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
             low = star["n_low"] if star["n_low"] is not None else f"<{search.n_min}"
             high = star["n_high"] if star["n_high"] is not None else f">{search.n_max}"
             cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
-            rows.add_row(*map(str, (*cells_of_row, star["theorem"], star["trials"])))
+            theorem = "-" if star["theorem"] is None else star["theorem"]
+            rows.add_row(*map(str, (*cells_of_row, theorem, star["trials"])))
         console.print(rows)
         for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
                            ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
@@ -63,7 +64,7 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         console.print(
             f"{fit['learner']}, epsilon {fit['epsilon']:g}: n* grows like k^{fit['slope']:.3f} "
             f"[{fit['low']:.3f}, {fit['high']:.3f}] for k >= {fit['k_from']}"
-            f" (the theorem's numbers: k^{fit['theorem']:.3f}{claim})"
+            + ("" if fit["theorem"] is None else f" (the theorem's numbers: k^{fit['theorem']:.3f}{claim})")
         )
     for failure in answer["failures"]:
         at = "search" if failure["n"] is None else f"n = {failure['n']}"

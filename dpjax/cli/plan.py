@@ -31,7 +31,8 @@ def run(command: PlanCommand) -> Answer:
     def show() -> None:
         out = console()
         for row in rows:
-            title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: theorem's n = {row['theorem']}"
+            n = "no theorem for these numbers" if row["theorem"] is None else f"theorem's n = {row['theorem']}"
+            title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: {n}"
             out.print(title, style="bold", markup=False)
             out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
             out.print(_sentence(row), highlight=False)

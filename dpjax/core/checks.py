@@ -20,6 +20,10 @@ class InputError(ValueError):
         super().__init__(f"{name}: expected {expected}, got {given}; {advice}")
 
 
+class NoTheoremError(InputError):
+    """No theorem says how many rows a learner with these numbers needs; the learner itself runs, and n* is measured."""
+
+
 def number(name: str, value: Any) -> float:
     """A finite real number, as a float; zero-dimensional arrays are accepted unless they are traced."""
     plain = value

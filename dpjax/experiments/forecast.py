@@ -163,7 +163,8 @@ def seconds(what: Forecast, rates: list[Rate]) -> float:
 
 def _expected(line: Line, study: Study) -> int:
     assert study.search is not None
-    return min(max(line.theorem(), study.search.n_min), study.search.n_max)
+    expected = line.theorem()
+    return study.search.n_max if expected is None else min(max(expected, study.search.n_min), study.search.n_max)
 
 
 def _visit(setting: Setting, asked: int) -> Visit:

@@ -194,7 +194,8 @@ def exponents(stars: list[dict[str, Any]], fit_from: int = 1) -> list[dict[str, 
         rows.append({
             "learner": name, "epsilon": epsilon, "k_from": int(k.min()), "k_to": int(k.max()),
             "slope": fit.slope, "low": fit.low, "high": fit.high, "confidence": fit.confidence,
-            "theorem": fit_exponent(k, theorem, theorem).slope, "claimed": own[-1]["exponent_of_k"],
+            "theorem": None if np.isnan(theorem).any() else fit_exponent(k, theorem, theorem).slope,
+            "claimed": own[-1]["exponent_of_k"],
         })  # fmt: skip
     return rows
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import CAPACITY_LIMIT, capacity
@@ -59,9 +59,12 @@ class Line:
     name: str
     setting: Setting
 
-    def theorem(self) -> int:
-        """The theorem's sample size, for all k concepts at once."""
-        return self.setting.learner.sample_size(*self._goal)
+    def theorem(self) -> int | None:
+        """The theorem's sample size, for all k concepts at once; None if no theorem covers the learner's numbers."""
+        try:
+            return self.setting.learner.sample_size(*self._goal)
+        except NoTheoremError:
+            return None
 
     def guarantee(self) -> Guarantee | None:
         """The guarantee of the learner's plan, for the theorem's n if the plan depends on n."""

@@ -69,7 +69,8 @@ class Learner(Protocol):
         """The privacy cost of the plan's numbers as a tree, on the host; None for a learner that is not private."""
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The theorem's n, with its constants, on the host."""
+        """The theorem's n, with its constants, on the host; `core.checks.NoTheoremError` if no theorem covers the
+        learner's own numbers, which can still be measured."""
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """Pairs of neighboring samples of ``rows`` >= 1 rows that stress the guarantee."""

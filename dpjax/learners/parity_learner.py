@@ -13,7 +13,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.parities import Parities
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, database, flipped_label_pairs, replace_one_only
@@ -121,7 +121,7 @@ class ParityLearner(OfClass):
             checks.delta(delta, positive_for="ParityLearner")
             found = theory.success(m, rows, self.concepts.dimension, epsilon, delta)
             if found < 1 - beta:
-                raise InputError(
+                raise NoTheoremError(
                     "subsamples", f"enough for success with probability {1 - beta:g}", f"{found:.3g}",
                     "leave them to the planner, or search for n",
                 )  # fmt: skip

@@ -11,7 +11,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, single_column
@@ -119,10 +119,9 @@ class SparseAggregate(OfClass):
         return sparse_selection_guarantee(float(plan.epsilon), float(plan.delta), plan.lists.length)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """Batches times rows of a batch; InputError for fewer batches than the theorem's."""
+        """Batches times rows of a batch; NoTheoremError for fewer batches than the theorem's."""
         need = self.lists.batches(privacy, accuracy)
         if self.batches is not None and self.batches < need:
-            raise InputError(
-                "batches", f"at least the theorem's {need}", str(self.batches), "leave them to the planner"
-            )
+            least = f"at least the theorem's {need}"
+            raise NoTheoremError("batches", least, str(self.batches), "leave them to the planner, or search for n")
         return (need if self.batches is None else self.batches) * self.lists.rows(accuracy)

@@ -9,6 +9,7 @@ from jax import Array
 
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
+from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, down, plan_type
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.subsets import SubsetTables
@@ -92,8 +93,11 @@ class Irreducibility:
         return name[:, None], kept
 
     def rows(self, accuracy: Accuracy) -> int:
-        """Both halves of a batch."""
-        found = self.sizes(accuracy)
+        """Both halves of a batch; NoTheoremError for smaller trees than the theorem's."""
+        found, width = self.sizes(accuracy), self.concepts.width
+        least = theory.irreducible_depth(self.concepts.size, width, float(accuracy.alpha))
+        if self.depth is not None and self.depth < least:
+            raise NoTheoremError("depth", f"at least the theorem's {least}", str(self.depth), "leave it to the planner")
         return found.first + found.second
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:

@@ -5,7 +5,7 @@ from math import ceil, log, log2
 import numpy as np
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import NoTheoremError
 from dpjax.theory.search import smallest
 
 
@@ -70,7 +70,7 @@ def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float
     mass, count = 2.0 ** (1 - bits), (tries << bits) + 1
     if k * 2.0**-tries > beta / 2 or mass >= alpha / 2:
         least = f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy"
-        raise InputError("tries, bits", least, f"{tries}, {bits}", "omit them: HashedPoints.plan chooses them")
+        raise NoTheoremError("tries, bits", least, f"{tries}, {bits}", "omit them: HashedPoints.plan chooses them")
     lost = 2 / part * log(6 * k * count / beta)
 
     def enough(n: np.ndarray | int) -> np.ndarray:

@@ -1,0 +1,43 @@
+"""Learners with numbers that no theorem covers are measured; only the theorem's number is missing."""
+
+import dpjax as dp
+from dpjax.cli import main
+from dpjax.concepts import Finite
+from dpjax.dimensions import families
+from dpjax.lists import Irreducibility
+
+FEW = dp.HashedPoints(dp.Points(dp.Domain(64)), 1, 1, 2)
+
+
+def test_a_study_runs_and_searches_without_a_theorem(tmp_path):
+    concepts = dp.Points(dp.Domain(64))
+    task = dp.Task(concepts, dp.heavy(concepts.domain, 4, 0.1))
+    found = dp.Study(
+        task, {"few": FEW, "all": dp.KLN(concepts)}, accuracy=dp.Accuracy(0.2, 0.2), trials=32, points=2,
+        search=dp.Search(n_min=8, n_max=64, steps_per_doubling=1, gamma=0.1, confidence=0.9),
+    ).run(tmp_path)  # fmt: skip
+    stars = {star["learner"]: star["theorem"] for star in found.data["n_star"]}
+    assert stars["few"] is None and stars["all"] > 0 and not found.data["failures"]
+
+
+def test_exponents_without_a_theorem():
+    from dpjax.experiments.run import exponents
+
+    row = {"learner": "few", "epsilon": 1.0, "confidence": 0.95, "exponent_of_k": None, "theorem": None}
+    stars = [row | {"k": k, "n_low": 90 * k, "n_high": 100 * k} for k in (1, 10)]
+    (fit,) = exponents(stars)
+    assert fit["theorem"] is None and abs(fit["slope"] - 1) < 1e-9
+
+
+def test_plan_says_that_there_is_none(capsys):
+    flags = ["--learner", "HashedPoints(tries=1, bits=2)", "KLN", "--concepts", "Points(64)", "--n", "50"]
+    assert main(["plan", *flags]) == 0
+    said = capsys.readouterr().out
+    assert "no theorem for these numbers" in said and "theorem's n = " in said
+
+
+def test_lists_with_smaller_trees_have_no_theorem():
+    concepts = Finite.of(families.thresholds(6))
+    learner = dp.SparseAggregate(Irreducibility(concepts, 1), 40)
+    line = dp.Study(dp.Task(concepts, dp.uniform(concepts.domain)), {"small": learner}, n=[40]).lines[0]
+    assert line.theorem() is None and line.guarantee().delta <= 1e-6
