@@ -35,8 +35,8 @@ class GloballyStable:
     of rows of its own, and compares their predictions; at the first element where they differ it tosses a coin, takes
     the draw whose prediction the coin contradicts, and appends that element with the coin as its label: if the coin is
     right, this forces a mistake, and the target's space loses a dimension. If they do not differ there is no draw; at
-    level 1 up to ``attempts`` pairs are tried. A run picks a level and predicts from a draw of it and one more block;
-    the labels of that last block override the prediction. Without a draw the list is empty.
+    level 1 up to ``attempts`` pairs are tried. A run picks a level, or the highest below it that has a draw, and
+    predicts from that draw and one more block; the labels of that last block override the prediction.
 
     The label of an element in a block is its more frequent label, 0 in a tie; an item with which no concept left agrees
     overrides the prediction at its element.
@@ -81,7 +81,7 @@ class GloballyStable:
         return StablePlan(ends.astype(np.float32), weights.astype(np.float32), self.tries, 1)
 
     def names(self, key: Array, counts: Array, plan: StablePlan) -> tuple[Array, Array]:
-        """One function, or an empty list."""
+        """One function."""
         of_level, of_coins = keys.streams(key, "level", "coins")
         top = self.dimension
         level = Categorical(plan.weights).sample(of_level)
@@ -95,9 +95,11 @@ class GloballyStable:
             state, drawn = self._draw(k, seen[:blocks], labels[:blocks], coins[: _tosses(k, plan.attempts)], plan)
             states.append(state)
             exist.append(drawn)
-        state, drawn = jax.tree.map(lambda *parts: jnp.stack(parts)[level], *zip(states, exist, strict=True))
+        index = jnp.arange(top + 1, dtype=jnp.int32)
+        at = jnp.max(jnp.where(jnp.stack(exist) & (index <= level), index, 0))  # level 0 has a draw
+        state = jax.tree.map(lambda *parts: jnp.stack(parts)[at], *states)
         name = prediction(self.concepts, after(self.concepts, state, seen[-1], labels[-1]), seen[-1], labels[-1])
-        return name[None, None], drawn[None]
+        return name[None, None], jnp.ones(1, bool)
 
     def rows(self, accuracy: Accuracy) -> int:
         """Rows of all blocks of a batch."""

@@ -37,7 +37,8 @@ def levels(dimension: int, attempts: int) -> tuple[tuple[float, ...], float]:
     Some level k < d has a hypothesis of probability c_k / 2, or level d gives the target with probability c_d: draws of
     level d whose coins are right have forced d mistakes, which leaves one function. Each level is drawn with
     probability in inverse proportion to its bound, so that the bound on the whole does not depend on which level it
-    is: eta = 1 / (2 / c_0 + ... + 2 / c_{d-1} + 1 / c_d).
+    is: eta = 1 / (2 / c_0 + ... + 2 / c_{d-1} + 1 / c_d). What a run does without a draw of its level can only add to
+    it.
     """
     bounds = correct(dimension, attempts)
     needs = [*(2 / bound for bound in bounds[:-1]), 1 / bounds[-1]]

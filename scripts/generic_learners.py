@@ -1,0 +1,177 @@
+"""Writes docs/generic-learners.md: private learners from the Littlestone dimension, their sizes and their stability.
+
+Run: python scripts/generic_learners.py [--trials TRIALS] [--seed SEED] [--out FOLDER]
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from dpjax.concepts import Finite, distributions
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.dimensions import families
+from dpjax.experiments.bands import clopper_pearson
+from dpjax.experiments.counted import errors
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.experiments.stability import Stability, stability
+from dpjax.experiments.task import Task
+from dpjax.learners import KLN, SparseAggregate
+from dpjax.lists import GloballyStable, Irreducibility, Lists
+from dpjax.plots.files import save
+from dpjax.theory import global_stability, irreducibility
+
+BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.05)
+DIMENSIONS = (1, 2, 3, 4)
+CONCEPTS, ELEMENTS = 16, 15
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+CLASSES: dict[str, Any] = {
+    "points of 12": families.points(12), "thresholds on 2 points": families.thresholds(2),
+    "thresholds on 6 points": families.thresholds(6), "two points of 5": families.points(5, 2),
+}  # fmt: skip
+HEAD = """# Generic learners from the Littlestone dimension
+
+Written by `python scripts/generic_learners.py --trials {trials}`. epsilon = {epsilon:g}, delta = {delta:g}, alpha =
+{alpha:g}, beta = {beta:g}, realizable. Both learners make a list of functions from each of many batches of rows and
+select one that is on many lists (`SparseAggregate`); they are private whatever the lists are.
+
+## What the theorems ask for
+
+`GloballyStable` (after Bun, Livni and Moran 2020) asks for a number of rows that is doubly exponential in the
+Littlestone dimension d, `Irreducibility` (after Ghazi, Golowich, Kumar and Manurangsi 2021) for a polynomial one, times
+ln of the number of concepts; the exponential mechanism over the class (`KLN`) for that logarithm alone. Here with
+{concepts} concepts over {elements} elements. For every class that fits in a computer's memory `KLN` needs the fewest
+rows. `GloballyStable` is for classes that do not: its numbers depend on d alone.
+
+"""
+RUN = """
+A plan whose counts exceed 1 GiB is refused with its n, and runs with fewer batches only, for which nothing is proved.
+
+## At the theorem's sizes
+
+Counts of the rows are drawn in place of the rows themselves: the same law, and all that these learners read. Targets
+are drawn uniformly, elements by Zipf's law. "Failures" are errors above alpha, or no answer; the interval is exact
+(95 %).
+
+"""
+STABLE = """
+## Measured global stability
+
+The probability of the function that is on a list most often: chosen on {half} batches, estimated on {half} others, with
+the exact 99 % interval; one target each, the elements by Zipf's law. `eta` is what the theorem promises; lists of
+`Irreducibility` have the function of its theorem with probability 4/5 or more.
+
+"""
+SWEEP = """
+![Stability against the rows of a batch](figures/generic-learners.png)
+
+The same with fewer rows in a batch than the theorem's: dashed lines are eta.
+"""
+
+
+def sizes(dimension: int) -> Iterator[list[Any]]:
+    """A row for each learner."""
+    tries = global_stability.best_attempts(dimension)
+    eta = global_stability.levels(dimension, tries)[1]
+    numbers = float(BUDGET.epsilon), float(BUDGET.delta), float(ACCURACY.beta)
+    blocks, block = global_stability.blocks(dimension, tries), global_stability.block(eta, float(ACCURACY.alpha))
+    m = global_stability.batches(eta, *numbers)
+    yield ["GloballyStable", dimension, f"1/{1 / eta:.4g}", 1, m, blocks * block, float(m * blocks * block)]
+    found = irreducibility.sizes(dimension, CONCEPTS, ELEMENTS, float(ACCURACY.alpha))
+    rows, m = found.first + found.second, irreducibility.batches(found.length, *numbers)
+    yield ["Irreducibility", dimension, "4/5", found.length, m, rows, float(m * rows)]
+
+
+def zipf(matrix: Any, targets: Sequence[int] | None = None) -> Task:
+    """Elements by Zipf's law, the first most often."""
+    concepts = Finite.of(matrix)
+    return Task(concepts, distributions.zipf(concepts.domain, concepts.width, 1.0), targets)
+
+
+def at_the_theorem(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
+    """Failures of one learner."""
+    task = zipf(CLASSES[name])
+    learner = SparseAggregate(kind(task.concepts))
+    n = learner.sample_size(BUDGET, ACCURACY)
+    found = np.array(list(errors(learner, task, learner.plan(BUDGET, ACCURACY), _rows(learner), seed, trials)))
+    failures = int(np.sum(found > float(ACCURACY.alpha)))
+    low, high = (float(end) for end in clopper_pearson(failures, trials))
+    interval = f"[{low:.3f}, {high:.3f}]"
+    return [kind.__name__, name, learner.lists.dimension, n, failures, interval, float(found.mean())]
+
+
+def measured(name: str, kind: Any, trials: int, seed: int, rows: int | None = None) -> tuple[Lists, Stability]:
+    """The stability of one kind of lists for the middle target."""
+    concepts = Finite.of(CLASSES[name])
+    lists = kind(concepts)
+    return lists, stability(lists, zipf(CLASSES[name], [concepts.size // 2]), ACCURACY, rows, trials, seed)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the number of failed trials."""
+    given = options(__doc__, 0, 200, arguments)
+    epsilon, delta, alpha, beta = (float(x) for x in (BUDGET.epsilon, BUDGET.delta, ACCURACY.alpha, ACCURACY.beta))
+    page = HEAD.format(
+        trials=given.trials, epsilon=epsilon, delta=delta, alpha=alpha, beta=beta, concepts=CONCEPTS, elements=ELEMENTS
+    )
+    kln = KLN(Finite.of(np.array([[i >> x & 1 for x in range(ELEMENTS)] for i in range(CONCEPTS)])))
+    known = [row for d in DIMENSIONS for row in sizes(d)]
+    known.append(["KLN", None, None, None, None, None, kln.sample_size(BUDGET, ACCURACY)])
+    page += table(("lists", "d", "stability", "names on a list", "batches", "rows of a batch", "n"), known)
+    full = [at_the_theorem(name, kind, given.trials, given.seed) for name, kind in _runnable()]
+    page += RUN + table(("lists", "class", "d", "n", "failures", "interval", "mean error"), full)
+    many = 10 * given.trials
+    page += STABLE.format(half=many // 2) + table(
+        ("lists", "class", "d", "rows of a batch", "eta", "measured", "99 % interval", "its error", "functions seen",
+         "mean list", "longest"), [_stable_row(name, kind, many, given.seed) for name, kind in _runnable()],
+    )  # fmt: skip
+    sweep = {name: [measured(name, GloballyStable, many, given.seed, rows) for rows in ROWS] for name in CLASSES}
+    carried = about({"script": "generic_learners", "trials": given.trials}, given.seed)
+    save(lambda: _figure(sweep), figure_path(given.out, "generic-learners"), ("png", "svg"), carried)
+    write_page(given.out / "generic-learners.md", page + SWEEP)
+    return sum(row[4] for row in full)
+
+
+def _runnable() -> Iterator[tuple[str, Any]]:
+    for name, matrix in CLASSES.items():
+        for kind in (GloballyStable, Irreducibility):
+            try:
+                SparseAggregate(kind(Finite.of(matrix))).plan(BUDGET, ACCURACY)
+            except InputError:
+                continue
+            yield name, kind
+
+
+def _rows(learner: SparseAggregate) -> int:
+    return learner.lists.rows(ACCURACY)
+
+
+def _stable_row(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
+    lists, found = measured(name, kind, trials, seed)
+    eta = f"{getattr(lists, 'eta', 0.8):.4f}"
+    interval = f"[{found.low:.4f}, {found.high:.4f}]"
+    return [kind.__name__, name, lists.dimension, found.rows, eta, found.frequency, interval, found.error,
+            found.functions, found.mean_length, found.longest]  # fmt: skip
+
+
+def _figure(sweep: dict[str, list[tuple[Any, Stability]]]) -> tuple[Figure, str]:
+    title = "Measured stability of GloballyStable, and its bound eta (dashed)"
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for number, (name, found) in enumerate(sweep.items()):
+        middle = np.array([one.frequency for _, one in found])
+        low, high = (np.array([getattr(one, end) for _, one in found]) for end in ("low", "high"))
+        lists, color = found[0][0], f"C{number}"
+        label = f"{name}, d = {lists.dimension}"
+        axes.errorbar(ROWS, middle, yerr=[middle - low, high - middle], label=label, color=color, capsize=2)
+        axes.axhline(lists.eta, color=color, linestyle="--", linewidth=0.8)
+    axes.set(xscale="log", yscale="log", xlabel="rows of a batch", ylabel="probability of the most frequent function")
+    axes.set_title(title, fontsize=10)
+    axes.legend(fontsize=8)
+    return figure, title
+
+
+if __name__ == "__main__":
+    main()
