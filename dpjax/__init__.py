@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpjax.concepts import Multiclass as Multiclass
     from dpjax.concepts import Parities as Parities
     from dpjax.concepts import Points as Points
+    from dpjax.concepts import PointSets as PointSets
     from dpjax.concepts import ProductCube as ProductCube
     from dpjax.concepts import Thresholds as Thresholds
     from dpjax.concepts import Tree as Tree
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from dpjax.learners import PointLearner as PointLearner
     from dpjax.learners import PolygonLearner as PolygonLearner
     from dpjax.learners import ProperVC1 as ProperVC1
+    from dpjax.learners import RepresentationLearner as RepresentationLearner
     from dpjax.learners import SparseAggregate as SparseAggregate
     from dpjax.learners import ThresholdInterior as ThresholdInterior
     from dpjax.learners import ThresholdMedian as ThresholdMedian
@@ -70,11 +72,11 @@ _NOUNS = {
     "dpjax.core.checks": "InputError",
     "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
     "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Multiclass Parities Points "
-    "ProductCube Thresholds Tree UniformCube UniformPlane Unions",
+    "PointSets ProductCube Thresholds Tree UniformCube UniformPlane Unions",
     "dpjax.concepts.distributions": "heavy uniform zipf",
     "dpjax.learners": "BitReduction ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints ImproperVC1 "
-    "Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 SparseAggregate ThresholdInterior "
-    "ThresholdMedian UnionLearner database",
+    "Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 RepresentationLearner "
+    "SparseAggregate ThresholdInterior ThresholdMedian UnionLearner database",
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
     "dpjax.experiments.cells": "Setting trial_key",

@@ -31,6 +31,8 @@ CASES: dict[str, tuple[str, int]] = {
     "KLN": (POINTS, 1), "ThresholdMedian": (THRESHOLDS, 1), "PointLearner": (POINTS, K), "ERM": (POINTS, K),
     "ProperVC1": ("caterpillar(256, 3, 0.5)", 1), "EmpiricalLearner(KLN)": (POINTS, K),
     "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
+    "RepresentationLearner(PointBuckets)": (POINTS, 1), "RepresentationLearner(Whole)": (THRESHOLDS, 1),
+    "RepresentationLearner(PointSetBuckets)": ("PointSets(2**10, 2)", 1),
     "BitReduction": ("Multiclass.of(one_bit_gap(15))", 1),
     "SparseAggregate(GloballyStable)": ("Finite.of(thresholds(6))", 1),
     "SparseAggregate(Irreducibility)": ("Finite.of(thresholds(6))", 1),

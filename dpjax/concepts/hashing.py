@@ -34,6 +34,10 @@ class Hash(NamedTuple):
         """``count`` independent hash functions into 2**bits buckets, bits in [0, 31], of elements of ``width`` bits."""
         return HashLaw(count, bits, width).sample(key)
 
+    def take(self, function: Array) -> "Hash":
+        """The functions with these numbers, ``int32[...]``."""
+        return Hash(self.columns[function], self.offset[function])
+
     def __call__(self, x: Array) -> Array:
         """Buckets ``uint32[..., functions]`` of elements ``uint32[..., limbs]`` under all functions."""
         bucket = jnp.zeros((), jnp.uint32)
@@ -98,7 +102,7 @@ class Buckets(Hypothesis):
         function = self.concept[:, 0].astype(jnp.int32)
         return (self.hashes(x)[..., function] == self.concept[:, 1]) & ~self.zero
 
-    def _mass(self, distribution: Distribution) -> tuple[Array, Array]:
+    def mass(self, distribution: Distribution) -> tuple[Array, Array]:
         """Mass of the positives modulo 2**64, and whether a segment starts with one, as in the all-positive case."""
         start, end, weight = (wide.join(part) for part in (distribution.start, distribution.end, distribution.weight))
 
@@ -124,7 +128,7 @@ def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypoth
     bucket = jnp.take_along_axis(hypothesis.hashes(target.concept), function[:, None], axis=1)[:, 0]
     hit = (bucket == hypothesis.concept[:, 1]) & ~hypothesis.zero
     own = jnp.where(target.zero, jnp.uint64(0), distribution.mass_at(point))
-    mass, some = hypothesis._mass(distribution)
+    mass, some = hypothesis.mass(distribution)
     wrong = jnp.where(hit, mass - own, mass + own)
     any_wrong = jnp.where(hit, some & (own == 0), some | (own > 0))
     return jnp.where((wrong == 0) & any_wrong, jnp.uint64(2**64 - 1), wrong)

@@ -25,6 +25,8 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
+from dpjax.learners import representations as r
+from dpjax.learners.representation_learner import RepresentationPlan
 from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.mechanisms.median import MedianDesign, MedianPlan
 
@@ -159,6 +161,16 @@ class SmallInterior(_SmallMedian, le.ThresholdInterior):
     """A `ThresholdInterior` with a median for a few rows."""
 
 
+@dataclass(frozen=True)
+class Labels(le.RepresentationLearner):
+    """A `RepresentationLearner` that returns the labels of all elements, and nothing of the family."""
+
+    def learn(self, key: Array, sample: Sample, plan: RepresentationPlan) -> Any:
+        """``bool[|X|, columns]``."""
+        elements = jnp.arange(self.concepts.domain.size, dtype=jnp.uint32)[:, None]
+        return self.predict(le.RepresentationLearner.learn(self, key, sample, plan), elements)
+
+
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
     "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
     "rsc": small_rsc, "treelog": small_treelog,
@@ -167,6 +179,7 @@ _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
 _TINY_LINE = c.Finite.of([[0, 0], [0, 1], [1, 1]])
 _LABELS = c.Multiclass.of([[0, 1], [2, 0], [1, 2]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
+_PAIRS, _BITS = c.PointSets(c.Domain(3), 2), c.PointSets(c.Domain(2), 1, 2)
 _LAPLACE = "it draws continuous Laplace noise"
 _ADDED = Neighboring.ADD_OR_REMOVE_ONE
 
@@ -238,6 +251,14 @@ WORLDS: dict[str, Callable[[], World]] = {
     "stable": lambda: World(le.SparseAggregate(li.GloballyStable(_TINY_LINE), 2), rows=2, twin=16),
     "irreducible": lambda: World(le.SparseAggregate(li.Irreducibility(_TINY_LINE), 2), rows=2, twin=16),
     "bits-weights": lambda: World(le.BitReduction(_LABELS, weights=(1, 2))),
+    "representation-points": lambda: World(le.RepresentationLearner(r.PointBuckets(_POINTS, 2, 1))),
+    "representation-sets": lambda: World(le.RepresentationLearner(r.PointSetBuckets(_PAIRS, 2, 1))),
+    "representation-labels": lambda: World(le.RepresentationLearner(r.PointSetBuckets(_BITS, 1, 1)), rows=2),
+    "representation-whole": lambda: World(le.RepresentationLearner(r.Whole(_TINY), neighboring=_ADDED), twin=4),
+    "representation-runs": lambda: World(
+        le.RepresentationLearner(r.LearnerRuns(le.KLN(_TINY), 1.0, 4, 0.25, 1)), twin=4
+    ),
+    "representation-in-total": lambda: World(Labels(r.PointSetBuckets(_PAIRS, 2, 1))),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

@@ -48,8 +48,10 @@ LEARNERS = Kind(("dpjax.learners", "dpjax.baselines"), ("learn", "plan"))
 TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
 LISTS = Kind(("dpjax.lists",), ("names", "plan"))
+REPRESENTATIONS = Kind(("dpjax.learners.representations",), ("draw", "errors", "member"))
 MATRICES = Kind(("dpjax.dimensions.families",))
-ANY = Kind(tuple(room for kind in (CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS) for room in kind.rooms))
+_NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS
+ANY = Kind(tuple(room for kind in _NOUNS for room in kind.rooms))
 _OF_PARAMETER = {"matrix": MATRICES}
 """What names stand for in the arguments of parameters of these names; in those of others, for `ANY`."""
 

@@ -131,12 +131,15 @@ class Task:
     def mass(self, found: Any, target: Hypothesis) -> tuple[Array, Array]:
         """Mass of the disagreement, ``uint64[k]`` in units, and whether it is valid; 64-bit types enabled.
 
+        By the class's ``error``, or by the hypothesis's own ``error(distribution, target)`` if it has one.
         InputError for concepts that are not whole numbers, which may be NaN.
         """
         words = getattr(getattr(found, "concept", None), "dtype", jnp.uint32)
         if jnp.issubdtype(words, jnp.inexact):
             advice = "return the numbers of concepts: Hypothesis.of(number)"
             raise InputError("hypothesis", "a concept of whole numbers, uint32[k, ...]", f"dtype {words}", advice)
+        if (own := getattr(found, "error", None)) is not None:
+            return as_mass(own(self.distribution, target))
         return as_mass(self.concepts.error(self.distribution, found, target))
 
     @cached_property

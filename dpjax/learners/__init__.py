@@ -12,6 +12,7 @@ from .kln import KLN as KLN
 from .parity_learner import ParityLearner as ParityLearner
 from .point_learner import PointLearner as PointLearner
 from .polygons import PolygonLearner as PolygonLearner
+from .representation_learner import RepresentationLearner as RepresentationLearner
 from .sparse_aggregate import SparseAggregate as SparseAggregate
 from .threshold_interior import ThresholdInterior as ThresholdInterior
 from .threshold_median import ThresholdMedian as ThresholdMedian

@@ -180,9 +180,11 @@ class OfClass:
                 setattr(cls, name, _behind(door, vars(cls)[name]))
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]`` of ``uint32[..., limbs]``."""
+        """``bool[..., k]`` of ``uint32[..., limbs]``, by the class, or by the hypothesis's own ``predict`` if it has
+        one."""
         limbs_of(x, self.concepts.domain)
-        return self.concepts.predict(hypothesis, x)
+        own = getattr(hypothesis, "predict", None)
+        return self.concepts.predict(hypothesis, x) if own is None else own(x)
 
     def hard_neighbors(self: Any, rows: int) -> Pairs:
         """Samples of identical rows in which one row is moved or relabeled."""

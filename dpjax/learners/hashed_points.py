@@ -3,12 +3,10 @@
 from dataclasses import dataclass, field
 
 import jax
-import jax.numpy as jnp
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import composed, require_composition, split
-from dpjax.concepts.hashing import Buckets, Hash
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys
@@ -16,6 +14,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfColumns
+from dpjax.learners.representations.points import PointBuckets
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.theory import points as theory
 
@@ -37,7 +36,8 @@ class HashedPoints(OfColumns):
     """Exponential mechanism over the buckets of a few random hash functions and the all-zero function.
 
     The bucket of the target errs on the points that collide with it; with high probability one of the ``tries``
-    functions has few collisions. The functions are independent of the data, published, and shared by all columns.
+    functions has few collisions. The functions are independent of the data, published, and shared by all columns:
+    the family is `representations.PointBuckets`, and `RepresentationLearner` chooses from it for one column.
 
     Args:
       concepts: points.
@@ -85,26 +85,11 @@ class HashedPoints(OfColumns):
         """k buckets or all-zero functions; an empty sample gives a uniform choice."""
         self.check_columns(sample)
         of_hashes, of_columns = keys.streams(key, "hashes", "columns")
-        hashes = Hash.draw(of_hashes, plan.tries, plan.bits, max(1, (self.concepts.domain.size - 1).bit_length()))
-        errors = self.errors(hashes, sample, plan.bits)
+        family = PointBuckets(self.concepts, plan.tries, plan.bits)
+        hashes = family.draw(of_hashes)
         choose = lambda own, column: exponential(-column, plan.epsilon).sample(own)  # noqa: E731
-        chosen = jax.vmap(choose)(keys.per_index(of_columns, self.k), errors)
-        zero = chosen == plan.tries << plan.bits
-        place = jnp.where(zero, 0, chosen)
-        number = jnp.stack([place >> plan.bits, place & ((1 << plan.bits) - 1)], axis=-1).astype(jnp.uint32)
-        return Buckets(number, zero, jnp.zeros(self.k, jnp.int32), hashes)
-
-    def errors(self, hashes: Hash, sample: Sample, bits: int) -> Array:
-        """Errors of all buckets, ordered by function, then of the all-zero function, ``int32[k, tries 2^bits + 1]``."""
-        nowhere = jnp.sum(sample.y & sample.mask[:, None], axis=0, dtype=jnp.int32)
-        votes = jnp.where(sample.mask[:, None], jnp.where(sample.y, jnp.int32(1), jnp.int32(-1)), 0)
-
-        def of_function(bucket: Array) -> Array:
-            """Number of positive rows minus number of negative rows, per bucket."""
-            return jnp.zeros((1 << bits, self.k), jnp.int32).at[bucket.astype(jnp.int32)].add(votes)
-
-        lead = jax.lax.map(of_function, hashes(sample.x).T).reshape(-1, self.k)
-        return jnp.concatenate([nowhere[:, None] - lead.T, nowhere[:, None]], axis=1)
+        errors = family.column_errors(hashes, sample)
+        return family.members(hashes, jax.vmap(choose)(keys.per_index(of_columns, self.k), errors))
 
     def guarantee(self, plan: HashedPlan) -> Guarantee:
         """The composition of k exponential mechanisms."""

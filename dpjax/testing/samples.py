@@ -111,7 +111,7 @@ def _named(concepts: Any, distribution: str) -> Task:
 
 
 def with_domain(value: Any, domain: Domain) -> Any:
-    """A frozen dataclass rebuilt with another `Domain` in it, or in its ``concepts`` or ``learner``.
+    """A frozen dataclass rebuilt with another `Domain` in it or its ``concepts``, ``learner``, ``representation``.
 
     None if it contains no `Domain`, or does not accept this one.
     """
@@ -120,7 +120,7 @@ def with_domain(value: Any, domain: Domain) -> Any:
     for field in fields(value):
         own = getattr(value, field.name)
         inner: Any = domain if isinstance(own, Domain) else None
-        if field.name in ("concepts", "learner"):
+        if field.name in ("concepts", "learner", "representation"):
             inner = with_domain(own, domain)
         if inner is not None:
             try:

@@ -19,6 +19,7 @@ from dpjax.concepts import (
     Multiclass,
     Parities,
     Points,
+    PointSets,
     Thresholds,
     Unions,
 )
@@ -38,11 +39,13 @@ from dpjax.learners import (
     PointLearner,
     PolygonLearner,
     ProperVC1,
+    RepresentationLearner,
     SparseAggregate,
     ThresholdInterior,
     ThresholdMedian,
     UnionLearner,
 )
+from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
 from dpjax.lists import GloballyStable, Irreducibility
 from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
@@ -152,6 +155,15 @@ INSTANCES = {
     ProperVC1: [
         Case(ProperVC1(RANDOM_TREE, "exponential", 4, 0.05, 3, 0.6), 1, ProperVC1(RANDOM_TREE, "exponential"),
             ),
+    ],
+    RepresentationLearner: [
+        Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2), 4, 6)), 1,
+             RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2)), "printed"), numbered=False),
+        Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3), 4, 6)), 3,
+             RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3))), numbered=False),
+        Case(RepresentationLearner(PointBuckets(HUGE, 5, 6)), 1, RepresentationLearner(PointBuckets(HUGE)),
+             numbered=False),
+        Case(RepresentationLearner(Whole(LINE))),
     ],
     ThresholdInterior: [
         Case(SmallInterior(Thresholds(Domain(2**20)), "recprefix", 16), 1,

@@ -10,7 +10,7 @@ import pytest
 from dpjax.core import wide
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import BitReduction, HashedPoints, Independent, SparseAggregate
+from dpjax.learners import BitReduction, HashedPoints, Independent, RepresentationLearner, SparseAggregate
 from dpjax.testing import plans, runs
 from dpjax.testing.findings import name_of, run_check
 from dpjax.testing.identity import PARTS, in_fresh_processes, packed
@@ -98,6 +98,9 @@ def test_hypotheses_are_concepts_or_the_zero_function(case):
     elif isinstance(case.learner, BitReduction | SparseAggregate):  # a label for each element
         assert concept.shape == (BATCH, case.k, case.learner.concepts.width)
         assert np.isin(concept, range(getattr(case.learner.concepts, "labels", 2))).all()
+    elif isinstance(case.learner, RepresentationLearner) and not case.numbered:  # a function and its buckets
+        tries, bits = case.learner.representation.sizes
+        assert np.all(concept[..., 0] < tries) and np.all(concept[..., 1::2] < 2**bits)
     elif case.numbered:
         assert concept.shape == (BATCH, case.k, 2)
         assert all(int(v) < case.learner.concepts.size for v in wide.decode(concept)[~zero])

@@ -13,6 +13,7 @@ from dpjax.concepts import (
     Multiclass,
     Parities,
     Points,
+    PointSets,
     ProductCube,
     Thresholds,
     Tree,
@@ -39,10 +40,12 @@ from dpjax.learners import (
     PointLearner,
     PolygonLearner,
     ProperVC1,
+    RepresentationLearner,
     ThresholdInterior,
     ThresholdMedian,
     UnionLearner,
 )
+from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
 from dpjax.sanitizers import PointCounts
 from tests.trials import successes
 
@@ -75,6 +78,10 @@ HARD = [
     (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
     (GenericLearner(Points(Domain(2**40)), 3, PointCounts(Domain(2**40)), "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),
     (HashedPoints(Points(Domain(2**64)), 3, 6, 6), 3, 8.0, 0.0, 0.2, 0.1),
+    (RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2))), 1, 1.0, 0.0, 0.1, 0.1),
+    (RepresentationLearner(PointBuckets(Points(Domain(2**64)))), 1, 1.0, 0.0, 0.1, 0.1),
+    (RepresentationLearner(PointSetBuckets(PointSets(Domain(2**40), 1, 3))), 1, 1.0, 0.0, 0.1, 0.1),
+    (RepresentationLearner(Whole(Thresholds(Domain(2**20)))), 1, 1.0, 0.0, 0.1, 0.1),
     alone(ConjunctionLearner(Conjunctions(20), 2)),
     alone(ConjunctionLearner(Disjunctions(64), 3), epsilon=8.0),
     alone(PolygonLearner(ConvexPolygons(2**10, 3)), epsilon=64.0, alpha=0.2),
@@ -98,6 +105,8 @@ def hard_task(concepts, alpha):
         distribution = make.adversarial_points(domain, alpha)
         starts, ends = (wide.decode(part) for part in (distribution.start, distribution.end))
         targets = [int(s) for s, e in zip(starts, ends, strict=True) if s == e and 0 < s < domain.size - 1]
+    elif isinstance(concepts, PointSets):
+        return Task(concepts, make.adversarial_points(domain, alpha))
     elif isinstance(concepts, Tree):
         return tree_task(concepts, alpha)
     elif isinstance(concepts, Conjunctions | Disjunctions):

@@ -12,6 +12,7 @@ import dpjax as dp
 from dpjax.experiments.comparisons import pairs
 from dpjax.experiments.paired import difference
 from dpjax.experiments.search import geometric_grid
+from dpjax.learners.representations import PointBuckets
 from dpjax.sanitizers import Hierarchy, PointCounts
 
 
@@ -50,6 +51,9 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (dp.Independent, {"learner": KLN, "k": 2, "composition": "optimal"}),
     (dp.GenericLearner, {"concepts": POINTS, "k": 2, "sanitizer": PointCounts(DOMAIN)}),
     (dp.HashedPoints, {"concepts": POINTS, "k": 2}),
+    (dp.PointSets, {"domain": DOMAIN, "ones": 2, "bits": 2}),
+    (PointBuckets, {"concepts": POINTS, "tries": 2, "bits": 2}),
+    (dp.RepresentationLearner, {"representation": PointBuckets(POINTS), "calibration": "printed"}),
     (dp.ThresholdMedian, {"concepts": THRESHOLDS}),
     (dp.ImproperVC1, {"concepts": TREE, "method": "exponential"}),
     (dp.ProperVC1, {"concepts": TREE, "method": "exponential"}),
@@ -101,6 +105,7 @@ WELCOME = {
     ("Task", "targets"): [None, "array"], ("Study", "k"): ["array"], ("Study", "n"): ["array"],
     ("Study", "epsilon"): [1.5, 2**70, "array"], ("Study", "search"): [None], ("Task.draw", "capacity"): [None],
     ("Independent", "k"): [2**70], ("GenericLearner", "k"): [2**70], ("HashedPoints", "k"): [2**70],
+    ("PointBuckets", "tries"): [None], ("PointBuckets", "bits"): [None],
     ("Hierarchy", "levels"): [None], ("database", "values"): ["array"], ("database", "capacity"): [None],
     ("geometric_grid", "high"): [2**70], ("geometric_grid", "ratio"): [1.5, 2**70],
     ("zipf", "exponent"): [1.5, 2**70],

@@ -14,6 +14,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments.task import Task
 from dpjax.learners import HashedPoints, column_errors
+from dpjax.learners.representations import PointBuckets
 from dpjax.theory import points as theory
 from tests.trials import successes
 
@@ -50,12 +51,12 @@ def task(name, rate=0.0):
 def test_errors_are_counted(k):
     """Of every bucket of every function and of the all-zero function, against predictions."""
     domain = Domain(2**40)
-    learner = HashedPoints(Points(domain), k, 3, 2)
-    hashes, errors = jax.jit(lambda: Hash.draw(jax.random.key(1), 3, 2))(), jax.jit(learner.errors, static_argnums=2)
+    hashes = jax.jit(lambda: Hash.draw(jax.random.key(1), 3, 2))()
+    errors = jax.jit(PointBuckets(Points(domain), 3, 2).column_errors)
     for n in (0, 1, 7, 20):
         sample = rows(domain, k, n, 20, seed=n)
         with jax.numpy_dtype_promotion("strict"):
-            found = np.asarray(errors(hashes, sample, 2))
+            found = np.asarray(errors(hashes, sample))
         bucket, y = np.asarray(jax.jit(Hash.__call__)(hashes, sample.x))[:n], np.asarray(sample.y)[:n]
         expected = [[np.sum((bucket[:, f] == b) != y[:, j]) for f in range(3) for b in range(4)] + [np.sum(y[:, j])]
                     for j in range(k)]  # fmt: skip
@@ -90,7 +91,7 @@ def test_the_choice_follows_the_exponential_mechanism(stats):
     @jax.vmap
     def run(key):
         found = learner.learn(key, sample, plan)
-        return found.zero[0], found.concept[0, 1], learner.errors(found.hashes, sample, 2)[0]
+        return found.zero[0], found.concept[0, 1], PointBuckets(learner.concepts, 1, 2).errors(found.hashes, sample)
 
     zero, bucket, errors = (np.asarray(part) for part in run(keys))
     weights = np.exp(-epsilon / 2 * errors.astype(np.float64))
