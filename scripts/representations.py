@@ -229,7 +229,8 @@ def _represented(drawn: int, seed: int) -> list[tuple[Any, ...]]:
     big = Domain(2**40)
     asked: list[tuple[str, Any, float, float]] = [
         ("thresholds of 16, the class", Whole(Thresholds(Domain(16))), 0.0, 0.125),
-        ("points of 4, one function of 4 buckets", PointBuckets(Points(Domain(4)), 1, 2), 0.25, 0.125),
+        ("points of 4, one function of 8 buckets", PointBuckets(Points(Domain(4)), 1, 3), 0.25, 0.5),
+        ("2-points of 4, one function of 8 buckets", PointSetBuckets(PointSets(Domain(4), 2), 1, 3), 0.5, 0.5),
         ("points of 2^40", PointBuckets(Points(big)).for_accuracy(0.25, 0.125), 0.25, 0.125),
         ("2-points of 2^40", PointSetBuckets(PointSets(big, 2)).for_accuracy(0.25, 0.125), 0.25, 0.125),
         ("2 bits of points of 8", PointSetBuckets(PointSets(Domain(8), 1, 2)).for_accuracy(0.25, 0.125), 0.25, 0.125),
@@ -304,7 +305,8 @@ def _figure(stars: dict[int, dict[str, NStar]]) -> tuple[Figure, str]:
         middle = np.sqrt(low * high)
         axes.errorbar(at, middle, np.stack([middle - low, high - middle]), color=color, capsize=4, marker="o",
                       markersize=3, linewidth=1, label=f"n* with {words}")  # fmt: skip
-        axes.plot(at, [_size(kind, bits) for bits in at], color=color, linestyle="--", linewidth=1, label="planned")
+        axes.plot(at, [_size(kind, bits) for bits in at], color=color, linestyle="--", linewidth=1)
+    axes.plot([], [], color="#777777", linestyle="--", linewidth=1, label="planned")
     axes.set(xlabel="log2 |X|", ylabel="rows", title=title, xticks=at, ylim=(0, None))
     axes.legend()
     return figure, title

@@ -133,10 +133,9 @@ class PointSets:
         single = jax.vmap(lambda rows: first_of_each(rows, jnp.ones(rows.shape[0], bool)))(elements)
         mass = jnp.where(single, distribution.mass_at(wide.join(elements)), jnp.uint64(0))
         wrong = jnp.where(jnp.any(ours != theirs, axis=-1), mass, jnp.uint64(0))
-        total = everywhere + jnp.sum(wrong, axis=1)
-        if mass_of is not None:
-            total = total - jnp.sum(jnp.where(jnp.any(ours, axis=-1), mass, jnp.uint64(0)), axis=1)
-        some = jnp.any(wrong > 0, axis=1) | full
+        listed = jnp.where(jnp.any(ours, axis=-1) & (mass_of is not None), mass, jnp.uint64(0))
+        total = everywhere - jnp.sum(listed, axis=1) + jnp.sum(wrong, axis=1)
+        some = jnp.any(wrong > 0, axis=1) | (full & ~jnp.any(listed > 0, axis=1))
         return jnp.where((total == 0) & some, jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
 
     def growth(self, elements: int) -> int:
@@ -168,7 +167,8 @@ class PointSets:
             for start in range(total)
         ]
         distinct = list({str([sorted(own) for own in sets]): sets for sets in made}.values())
-        return distinct[:: max(1, -(-len(distinct) // count))][:count]
+        few = min(count, len(distinct))
+        return [distinct[i * len(distinct) // few] for i in range(few)]
 
 
 def _subset(rank: int, ones: int) -> list[int]:

@@ -10,7 +10,11 @@ from math import ceil, exp, expm1, inf, log, log1p
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
-_NEAR = (0.0, *(2.0 ** (-i / 4) for i in range(2, 49)))  # errors of the good member that are tried, in units of alpha
+_NEAR = (
+    0.0,
+    0.95,
+    *(2.0 ** (-i / 4) for i in range(1, 49)),
+)  # errors of the good member that are tried, in units of alpha
 CONSTANT = 0.25, 0.125
 """The accuracy (1/4, 1/8) in the definition of the representation dimension."""
 
@@ -36,7 +40,7 @@ def rows(count: int, near: float, failure: float, epsilon: float, alpha: float, 
     if count == 1:
         return 1
     t = epsilon / 2 if near == 0 else min(epsilon / 2, log(alpha / near) / 2)
-    rate = -log1p(alpha * expm1(-t) + near * expm1(t))
+    rate = -log1p(alpha * expm1(-t) + (near * expm1(t) if near else 0.0))
     return max(1, ceil((log(count - 1) - log(beta - failure)) / rate)) if rate > 0 else None
 
 
