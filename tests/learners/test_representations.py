@@ -266,7 +266,8 @@ def test_representations_from_outside():
 @pytest.mark.parametrize("attempt", [
     lambda: RepresentationLearner(Points(Domain(4))), lambda: RepresentationLearner(PointBuckets),
     lambda: RepresentationLearner(Whole(MATRIX), "best"), lambda: Whole(PointSets(Domain(4), 2)),
-    lambda: PointBuckets(MATRIX), lambda: PointBuckets(Points(Domain(4)), 0), lambda: PointBuckets(Points(Domain(4)), 1, 21),
+    lambda: PointBuckets(MATRIX), lambda: PointBuckets(Points(Domain(4)), 0),
+    lambda: PointBuckets(Points(Domain(4)), 1, 21),
     lambda: PointSetBuckets(Points(Domain(4))), lambda: PointSetBuckets(PointSets(Domain(4), 2), 1, 13),
     lambda: PointSetBuckets(PointSets(Domain(2**20), 7, 8)),  # 16^8 cells: too many tuples
     lambda: PointBuckets(Points(Domain(4))).count, lambda: PointBuckets(Points(Domain(4))).draw(jax.random.key(0)),

@@ -1,4 +1,4 @@
-"""Theorem 8.8 by computation: paths of shattered trees, families that walk along them, and the bounds on their sizes."""
+"""Theorem 8.8 by computation: paths of shattered trees, families that walk along them, and bounds on their sizes."""
 
 from itertools import combinations
 from math import exp, log

@@ -7,6 +7,7 @@ weight of the labelings of the last buckets, given how often each bit may still 
 
 from functools import cache
 from itertools import product
+from math import log
 from typing import NamedTuple
 
 import jax
@@ -18,6 +19,8 @@ from dpjax.core import keys
 from dpjax.core.draws import asked
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import LESS, rate
+
+_ROWS = 1 << 22
 
 
 class States(NamedTuple):
@@ -38,30 +41,35 @@ def states(ones: int, bits: int) -> States:
     return States(np.where(allowed, grown @ weights, 0).astype(np.int32), allowed)
 
 
-def choose_labeling(key: Array, right: Array, ones: int, bits: int, epsilon: Array) -> tuple[Array, Array]:
+def choose_labeling(
+    key: Array, right: Array, ones: int, bits: int, epsilon: Array, capacity: int = _ROWS
+) -> tuple[Array, Array]:  # fmt: skip
     """One function and labeling with probability proportional to exp(epsilon (rows that it labels correctly) / 2).
 
     Args:
       key: consumed.
       right: ``int32[tries, B, 2^L]``, rows of a bucket of a function by label; a replaced row moves one of them.
       ones, bits: static; d and L.
-      epsilon: ``float[]``, > 0.
+      epsilon: ``float[]``, > 0. capacity: static; an upper bound of the rows, by default 2^22.
 
     Returns: the number of the function, ``int32[]``, and d L pairs of a bucket and its label, ``int32[d L, 2]``, in the
       order of buckets; unused pairs are 0.
 
-    The rate is reduced for rounding, as in `mechanisms.exponential.scaled`, by a fraction that also covers the
-    recursion in float64 for the largest total of rows.
+    The rate is reduced to pay for rounding. Each of the m = d L + 1 choices is a draw whose log-weights have an error
+    of at most E, which changes its privacy loss by at most 4 E: 2^-48 of the largest log-weight, at most rate x
+    capacity, for the draw itself (`mechanisms.exponential.LESS`), and for each of the B steps of the recursion 2^-51 of
+    what it adds up, at most the largest log-weight and l, the logarithm of the number of labelings. The loss is twice
+    the rate, so the rate is reduced by the fraction (m + 1) (LESS + 2^-49 B capacity) and by (m + 1) B (l + 8) 2^-49.
     """
     buckets = right.shape[1]
     right = asked(right, "choose_labeling", 1)
     factor = rate(epsilon)
     of_function, of_labels = keys.streams(key, "function", "labels")
     steps = ones * bits
-    # each of steps + 2 choices pays for its rounding; the recursion's error is below 2**-50 of its largest log-weight
-    # for each bucket, at most 2**-50 x 2**22 x rate for every 2**22 rows
-    factor = factor * factor.dtype.type(1 - LESS * (steps + 2 + buckets * 2.0**-10))
-    dtype = factor.dtype
+    dtype, draws = factor.dtype, steps + 2
+    fraction = draws * (LESS + 2.0**-49 * buckets * max(capacity, _ROWS))
+    fixed = draws * buckets * 2.0**-49 * (steps * log(buckets + 1) + 8)
+    factor = jnp.maximum(factor * dtype.type(max(0.0, 1 - fraction)) - dtype.type(fixed), 0)
     with jax.enable_x64(True):
         scaled = factor.astype(jnp.float64) * (right - right[..., :1]).astype(jnp.float64)  # of label 0: 0
         later = _later(scaled, ones, bits)

@@ -85,7 +85,7 @@ class PointSetBuckets(HashSizes):
     def choose(self, key: Array, family: Hash, sample: Sample, epsilon: Array) -> BucketSets:
         """The exponential mechanism over all members, by a recursion over buckets."""
         correct = self.correct(family, sample)
-        function, pairs = choose_labeling(key, correct, self.ones, self.concepts.bits, epsilon)
+        function, pairs = choose_labeling(key, correct, self.ones, self.concepts.bits, epsilon, sample.capacity)
         return self._hypothesis(family, function, pairs)
 
     def errors(self, family: Hash, sample: Sample) -> Array:
