@@ -43,6 +43,7 @@ def test_learners_plans_laws(root, capsys):
         ("many-concepts", ["^32 136\n"]),
         ("geometry", [r"(?s)set cover.*set cover"]),
         ("dimensions", [r"(?m)^125 .*\n1389 "]),
+        ("representations", [r"(?m)^127 367$", r"\(1, 0\)-DP", r"by hash function \d"]),
         ("audits", [r"(?s)consistent with the claim.*consistent with the claim", "2 outcomes", "\nTrue\n"]),
         pytest.param("own-code", ["passed"], marks=pytest.mark.slow),
     ],
@@ -55,7 +56,16 @@ def test_pages_run(page, says, root, capsys):
 
 def test_every_page_with_samples_is_tested(root):
     pages = {path.stem for path in (root / "docs/guide").glob("*.md") if python(root, path.relative_to(root))}
-    assert pages == {"python", "vc1", "many-concepts", "geometry", "audits", "own-code", "dimensions"}
+    assert pages == {
+        "python",
+        "vc1",
+        "many-concepts",
+        "geometry",
+        "audits",
+        "own-code",
+        "dimensions",
+        "representations",
+    }
 
 
 def test_the_module_of_one_s_own_stands_alone(root, capsys):

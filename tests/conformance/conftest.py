@@ -159,7 +159,7 @@ INSTANCES = {
     RepresentationLearner: [
         Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2), 4, 6)), 1,
              RepresentationLearner(PointSetBuckets(PointSets(Domain(2**64), 2)), "printed"), numbered=False),
-        Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3), 4, 6)), 3,
+        Case(RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3), 4, 6)), 1,
              RepresentationLearner(PointSetBuckets(PointSets(Domain(2**20), 1, 3))), numbered=False),
         Case(RepresentationLearner(PointBuckets(HUGE, 5, 6)), 1, RepresentationLearner(PointBuckets(HUGE)),
              numbered=False),
