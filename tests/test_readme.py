@@ -56,16 +56,8 @@ def test_pages_run(page, says, root, capsys):
 
 def test_every_page_with_samples_is_tested(root):
     pages = {path.stem for path in (root / "docs/guide").glob("*.md") if python(root, path.relative_to(root))}
-    assert pages == {
-        "python",
-        "vc1",
-        "many-concepts",
-        "geometry",
-        "audits",
-        "own-code",
-        "dimensions",
-        "representations",
-    }
+    tested = "python vc1 many-concepts geometry audits own-code dimensions representations"
+    assert pages == set(tested.split())
 
 
 def test_the_module_of_one_s_own_stands_alone(root, capsys):

@@ -19,7 +19,8 @@ class BucketSets(Hypothesis):
 
     concept: ``uint32[k, 1 + 2 s]``: the number of the hash function, then s pairs of a bucket and its label; label 0
       marks an unused pair, and all other buckets have label 0. Buckets of used pairs are distinct.
-    hashes: the functions, drawn independently of the data and therefore publishable. bits: static.
+    hashes: the functions of each hypothesis, with a leading axis of length k, drawn independently of the data and
+      therefore publishable. bits: static.
     """
 
     hashes: Hash
@@ -32,16 +33,17 @@ class BucketSets(Hypothesis):
 
     def labels_at(self, x: Array) -> Array:
         """The labels that hypothesis j gives to the elements of row j of ``uint32[k, e, limbs]``, ``bool[k, e, L]``."""
-        own = self._own()
-        bucket = jax.vmap(lambda one, rows: Hash(one.columns[None], one.offset[None])(rows)[:, 0])(own, x)
-        return jnp.swapaxes(self._bits(bucket.T), 0, 1)
+        bucket = jax.vmap(self._own().each, 1)(x)
+        return jnp.swapaxes(self._bits(bucket), 0, 1)
 
     def mass(self, distribution: Distribution) -> tuple[Array, Array]:
         """Mass of the elements with a label other than 0, modulo 2**64, ``uint64[k]``, and whether it is 2**64."""
-        function, bucket, label = self._parts()
-        each = jnp.stack([jnp.broadcast_to(function[:, None], bucket.shape), bucket], axis=-1).reshape(-1, 2)
+        _, bucket, label = self._parts()
+        count, slots = bucket.shape
+        number = jnp.broadcast_to(jnp.arange(count, dtype=jnp.uint32)[:, None], bucket.shape)
         unused = ((label == 0) | self.zero[:, None]).reshape(-1)
-        one = Buckets(each, unused, jnp.zeros(each.shape[0], jnp.int32), self.hashes)
+        concept = jnp.stack([number, bucket], axis=-1).reshape(-1, 2)
+        one = Buckets(concept, unused, jnp.zeros(count * slots, jnp.int32), self._own())
         mass, some = (part.reshape(bucket.shape) for part in one.mass(distribution))
         total = jnp.sum(mass, axis=1)
         return total, (total == 0) & jnp.any(some, axis=1)
@@ -64,7 +66,7 @@ class BucketSets(Hypothesis):
         return self.concept[:, 0], pairs[..., 0], pairs[..., 1]
 
     def _own(self) -> Hash:
-        return self.hashes.take(self.concept[:, 0].astype(jnp.int32))
+        return self.hashes.of_columns(self.concept[:, 0])
 
     def _bits(self, found: Array) -> Array:
         """Bits of the labels of buckets ``uint32[..., k]``, ``bool[..., k, bits]``."""

@@ -34,9 +34,18 @@ class Hash(NamedTuple):
         """``count`` independent hash functions into 2**bits buckets, bits in [0, 31], of elements of ``width`` bits."""
         return HashLaw(count, bits, width).sample(key)
 
-    def take(self, function: Array) -> "Hash":
-        """The functions with these numbers, ``int32[...]``."""
-        return Hash(self.columns[function], self.offset[function])
+    def of_columns(self, function: Array) -> "Hash":
+        """The function of each of k columns by its number ``uint32[k]``; of functions ``[k, count]``, from the column's
+        own."""
+        number = function.astype(jnp.int32)
+        if self.offset.ndim == 1:
+            return Hash(self.columns[number], self.offset[number])
+        column = jnp.arange(number.shape[0], dtype=jnp.int32)
+        return Hash(self.columns[column, number], self.offset[column, number])
+
+    def each(self, x: Array) -> Array:
+        """The bucket into which function j puts element j of ``uint32[k, limbs]``, ``uint32[k]``."""
+        return jax.vmap(lambda columns, offset, row: Hash(columns[None], offset[None])(row)[0])(*self, x)
 
     def __call__(self, x: Array) -> Array:
         """Buckets ``uint32[..., functions]`` of elements ``uint32[..., limbs]`` under all functions."""
@@ -92,15 +101,23 @@ class HashLaw:
 class Buckets(Hypothesis):
     """k hypotheses: x is positive if hash function ``concept[j, 0]`` puts it into bucket ``concept[j, 1]``.
 
-    hashes: the functions, drawn independently of the data and therefore publishable.
+    hashes: the functions, drawn independently of the data and therefore publishable: shared by all columns, or for each
+      of them, with a leading axis of length k.
     """
 
     hashes: Hash
 
     def predict(self, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
-        function = self.concept[:, 0].astype(jnp.int32)
-        return (self.hashes(x)[..., function] == self.concept[:, 1]) & ~self.zero
+        if self.hashes.offset.ndim == 1:  # there may be many columns and few functions
+            found = self.hashes(x)[..., self.concept[:, 0].astype(jnp.int32)]
+        else:
+            found = self.own()(x)
+        return (found == self.concept[:, 1]) & ~self.zero
+
+    def own(self) -> Hash:
+        """The function of each column, k of them."""
+        return self.hashes.of_columns(self.concept[:, 0])
 
     def mass(self, distribution: Distribution) -> tuple[Array, Array]:
         """Mass of the positives modulo 2**64, and whether a segment starts with one, as in the all-positive case."""
@@ -115,18 +132,14 @@ class Buckets(Hypothesis):
             below = jnp.where(start == 0, jnp.uint64(0), jax.vmap(count)(start - jnp.uint64(1)))
             return jnp.sum(weight * (jax.vmap(count)(end) - below)), jnp.any(inside)
 
-        function = self.concept[:, 0].astype(jnp.int32)
-        own = Hash(self.hashes.columns[function], self.hashes.offset[function])
-        mass, some = jax.vmap(of_concept)(own, self.concept[:, 1])
+        mass, some = jax.vmap(of_concept)(self.own(), self.concept[:, 1])
         return jnp.where(self.zero, jnp.uint64(0), mass), some & ~self.zero
 
 
 def bucket_error(distribution: Distribution, hypothesis: Buckets, target: Hypothesis) -> Array:
     """Mass of the disagreement between buckets and points, ``uint64[k]`` (64-bit types enabled); at most 2**64 - 1."""
     point = wide.join(target.concept)
-    function = hypothesis.concept[:, 0].astype(jnp.int32)
-    bucket = jnp.take_along_axis(hypothesis.hashes(target.concept), function[:, None], axis=1)[:, 0]
-    hit = (bucket == hypothesis.concept[:, 1]) & ~hypothesis.zero
+    hit = (hypothesis.own().each(target.concept) == hypothesis.concept[:, 1]) & ~hypothesis.zero
     own = jnp.where(target.zero, jnp.uint64(0), distribution.mass_at(point))
     mass, some = hypothesis.mass(distribution)
     wrong = jnp.where(hit, mass - own, mass + own)

@@ -16,7 +16,7 @@ from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.experiments.task import Task
-from dpjax.learners import KLN, PointLearner, RepresentationLearner, database
+from dpjax.learners import KLN, HashedPoints, Independent, PointLearner, RepresentationLearner, database
 from dpjax.learners.representations import LearnerRuns, PointBuckets, PointSetBuckets, Whole
 from dpjax.learners.representations.base import Fixed, errors_of_labels
 from dpjax.learners.representations.labelings import choose_labeling
@@ -286,6 +286,26 @@ def test_representations_from_outside():
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
+
+
+@pytest.mark.parametrize("representation", [
+    PointBuckets(Points(Domain(2**40))), PointSetBuckets(PointSets(Domain(2**40), 2)), Whole(Thresholds(Domain(2**20))),
+])  # fmt: skip
+def test_several_concepts_have_families_of_their_own(representation):
+    """`Independent` joins hypotheses whose hash functions differ."""
+    learner = Independent(RepresentationLearner(representation), 3)
+    task = Task(representation.concepts, make.adversarial_points(representation.concepts.domain, 0.2))
+    plan = learner.plan(Privacy(40.0), ACCURACY)
+    sample, target = task.draw(jax.random.key(0), 200, 3)
+    found = jax.jit(learner.learn)(jax.random.key(1), sample, plan)
+    errors = np.asarray(task.error(found, target))
+    wrong = np.mean(np.asarray(learner.predict(found, sample.x)) != np.asarray(sample.y), axis=0)
+    assert errors.shape == wrong.shape == (3,) and errors.max() <= 0.2 and wrong.max() <= 0.25
+    assert all(part.shape[0] == 3 for part in jax.tree.leaves(found))
+    shared = Independent(HashedPoints(Points(Domain(9)), 1, 2, 3), 2)
+    plan = shared.plan(Privacy(1.0), ACCURACY)
+    with pytest.raises(InputError, match="leading axis"):
+        shared.learn(jax.random.key(0), sample_of(Domain(9), 2, 4), plan)
 
 
 def test_samples_have_the_columns_of_the_labels():

@@ -57,7 +57,7 @@ class Representation(Protocol):
         """Errors of all members on a sample, ``int32[N]``; a replaced row changes each by at most 1."""
 
     def member(self, family: Any, index: Array) -> Hypothesis:
-        """The hypothesis of member ``int32[]``."""
+        """The hypothesis of member ``int32[]``; all its arrays have a leading axis of length 1, of concepts."""
 
 
 def require_representation(value: Any) -> None:

@@ -112,7 +112,8 @@ class PointSetBuckets(HashSizes):
 
     def _hypothesis(self, family: Hash, function: Array, pairs: Array) -> BucketSets:
         words = jnp.concatenate([function[None].astype(jnp.int32), pairs.reshape(-1)]).astype(jnp.uint32)[None]
-        return BucketSets(words, jnp.zeros(1, bool), jnp.zeros(1, jnp.int32), family, self.concepts.bits)
+        own = jax.tree.map(lambda part: part[None], family)
+        return BucketSets(words, jnp.zeros(1, bool), jnp.zeros(1, jnp.int32), own, self.concepts.bits)
 
     def _of_function(self, buckets: int) -> int:
         return sum(comb(buckets, i) for i in range(self.ones + 1)) ** self.concepts.bits

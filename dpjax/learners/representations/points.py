@@ -72,8 +72,8 @@ class PointBuckets(HashSizes):
         return Buckets(number, zero, jnp.zeros(index.shape[0], jnp.int32), family)
 
     def member(self, family: Hash, index: Array) -> Buckets:
-        """The hypothesis of one member."""
-        return self.members(family, index[None])
+        """The hypothesis of one member, with its own axis of hash functions."""
+        return self.members(jax.tree.map(lambda part: part[None], family), index[None])
 
     def sized(self, sizes: tuple[int, ...]) -> "PointBuckets":
         """With these numbers of functions and bits."""
