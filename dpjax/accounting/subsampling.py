@@ -41,18 +41,26 @@ def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float)
     return amplified, scaled_delta(delta, amplified, epsilon, draws * mass) if mass > 0 else 0.0
 
 
-def with_replacement_base(epsilon: float, delta: float, draws: int, rows: int) -> Pair:
-    """The largest (epsilon, delta) of a base algorithm for which ``draws`` uniform draws stay within (epsilon, delta).
+def with_replacement_base(
+    epsilon: float, delta: float, draws: int, rows: int | None = None, mass: float | None = None
+) -> Pair:
+    """The largest (epsilon, delta) of a base algorithm for which ``draws`` draws stay within (epsilon, delta).
 
-    The inverse of `with_replacement_pair` at mass 1 / rows: ln(1 + n (e^{epsilon/m} - 1)), and delta in proportion, at
-    most 1/2. Both are reduced by 1e-12 for rounding. It grows with the rows: what is private at n rows is so at more.
+    The inverse of `with_replacement_pair` at ``mass`` a: ln(1 + (e^{epsilon/m} - 1) / a), and delta in proportion, at
+    most 1/2. Both are reduced by 1e-12 for rounding. It falls with the mass: what is private at n rows is so at more.
 
     Args:
-      epsilon: > 0, of the whole. delta: in [0, 1), of the whole. draws: m >= 1. rows: n >= 1.
+      epsilon: > 0, of the whole. delta: in [0, 1), of the whole. draws: m >= 1.
+      rows: n >= 1, of uniform draws, whose mass is 1/n; or mass: in (0, 1], of others. Give exactly one of them.
     """
     checks.epsilon(epsilon)
     checks.delta(delta)
-    each, n = epsilon / checks.integer("draws", draws, 1), checks.integer("rows", rows, 1)
+    each = epsilon / checks.integer("draws", draws, 1)
+    if (rows is None) == (mass is None):
+        raise InputError("rows, mass", "exactly one of them", f"{rows}, {mass}", "give rows for uniform draws")
+    if mass is not None and not 0 < checks.number("mass", mass) <= 1:
+        raise InputError("mass", "a number in (0, 1]", repr(mass), "give 1/n for uniform draws, or special_mass")
+    n = checks.integer("rows", rows, 1) if mass is None else 1 / mass
     grown = math.log1p(n * math.expm1(each)) if each < 1 else each + math.log(n - (n - 1) * math.exp(-each))
     base = grown * (1 - 1e-12)
     return base, min(0.5, scaled_delta(delta, base, epsilon, 1.0)) * (1 - 1e-12)

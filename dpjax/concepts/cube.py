@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -88,6 +89,11 @@ class UniformCube:
     def misfit(self, domain: Any) -> str | None:
         """None, or the reason why the distribution is not over the domain."""
         return None if domain == Cube(self.dimension) else f"one over {Cube(self.dimension)}"
+
+    def mass_at(self, element: Array) -> Array:
+        """Mass of single elements, given as numbers, unsigned ``[...]`` -> ``uint64[...]``; d in [1, 64]."""
+        with jax.enable_x64(True):
+            return jnp.full(jnp.shape(element), 2 ** (64 - self.dimension), jnp.uint64)
 
     def draw(self, key: Array, count: int) -> Array:
         """``uint32[count, limbs]`` independent elements; element i does not depend on ``count``."""

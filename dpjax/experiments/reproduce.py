@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.concepts.hypothesis import sentences
+from dpjax.concepts.outside import describe
 from dpjax.core import keys
 from dpjax.experiments import errors
 from dpjax.experiments.cells import Setting
@@ -48,7 +48,7 @@ def reproduce(setting: Setting, seed: int, trial: int) -> Reproduced:
     x = learner.concepts.domain.decode(np.asarray(outcome.sample.x)[:n])
     return Reproduced(
         setting.key_of(seed, trial), np.asarray(x).tolist(), np.asarray(outcome.sample.y)[:n],
-        described(learner.concepts, outcome.target), described(learner.concepts, outcome.found), error.tolist(),
+        describe(learner.concepts, outcome.target), describe(learner.concepts, outcome.found), error.tolist(),
         int(byte), bool(errors.successes(byte, setting.alpha)), bool(errors.silent(byte)),
     )  # fmt: skip
 
@@ -96,10 +96,3 @@ def _lane(trial: Trial, block: int) -> Any:
         return jax.tree.map(lambda part: part[place], jax.lax.map(one, own, batch_size=block))
 
     return jax.jit(run)
-
-
-def described(concepts: Any, hypothesis: Any) -> list[str]:
-    """Descriptions of the hypotheses by ``concepts.describe``; without that method, their encodings."""
-    if (describe := getattr(concepts, "describe", None)) is not None:
-        return list(describe(hypothesis))
-    return sentences(hypothesis, lambda words: f"the concept of words {words.tolist()}")

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import GetAttrKey, register_pytree_with_keys_class
 
-from dpjax.concepts import Hypothesis
+from dpjax.concepts import Hypothesis, outside
 from dpjax.concepts.base import columns_of
 from dpjax.core import checks, keys, random, wide
 from dpjax.core.checks import InputError
@@ -131,16 +131,14 @@ class Task:
     def mass(self, found: Any, target: Hypothesis) -> tuple[Array, Array]:
         """Mass of the disagreement, ``uint64[k]`` in units, and whether it is valid; 64-bit types enabled.
 
-        By the class's ``error``, or by the hypothesis's own ``error(distribution, target)`` if it has one.
+        By the class's ``error``, or by the hypothesis's own if it is a `concepts.outside.Outside`.
         InputError for concepts that are not whole numbers, which may be NaN.
         """
         words = getattr(getattr(found, "concept", None), "dtype", jnp.uint32)
         if jnp.issubdtype(words, jnp.inexact):
             advice = "return the numbers of concepts: Hypothesis.of(number)"
             raise InputError("hypothesis", "a concept of whole numbers, uint32[k, ...]", f"dtype {words}", advice)
-        if (own := getattr(found, "error", None)) is not None:
-            return as_mass(own(self.distribution, target))
-        return as_mass(self.concepts.error(self.distribution, found, target))
+        return as_mass(outside.error(self.concepts, self.distribution, found, target))
 
     @cached_property
     def total(self) -> int:

@@ -3,6 +3,8 @@
 from .base import Learner as Learner
 from .base import database as database
 from .bit_reduction import BitReduction as BitReduction
+from .boosted import Boosted as Boosted
+from .confident import Confident as Confident
 from .conjunctions import ConjunctionLearner as ConjunctionLearner
 from .empirical import EmpiricalLearner as EmpiricalLearner
 from .generic import GenericLearner as GenericLearner

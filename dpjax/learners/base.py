@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts import outside
 from dpjax.concepts.base import ConceptClass as ConceptClass
 from dpjax.concepts.base import InPieces as InPieces
 from dpjax.concepts.base import columns_of as columns_of
@@ -180,11 +181,10 @@ class OfClass:
                 setattr(cls, name, _behind(door, vars(cls)[name]))
 
     def predict(self: Any, hypothesis: Hypothesis, x: Array) -> Array:
-        """``bool[..., k]`` of ``uint32[..., limbs]``, by the class, or by the hypothesis's own ``predict`` if it has
-        one."""
+        """``bool[..., k]`` of ``uint32[..., limbs]``, by the class, or by the hypothesis if it is a
+        `concepts.outside.Outside`."""
         limbs_of(x, self.concepts.domain)
-        own = getattr(hypothesis, "predict", None)
-        return self.concepts.predict(hypothesis, x) if own is None else own(x)
+        return outside.predict(self.concepts, hypothesis, x)
 
     def hard_neighbors(self: Any, rows: int) -> Pairs:
         """Samples of identical rows in which one row is moved or relabeled."""

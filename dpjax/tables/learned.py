@@ -1,6 +1,5 @@
 """Hypotheses learned from a table: descriptions, a file that contains no row, and predictions on other tables."""
 
-import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.concepts.outside import describe
 from dpjax.core.checks import InputError
 from dpjax.experiments.build import LEARNERS, Builder
-from dpjax.experiments.reproduce import described
 from dpjax.experiments.spec import spec_of
 from dpjax.tables import places
 from dpjax.tables.columns import predicted
@@ -45,11 +44,9 @@ class Learned:
         Otherwise the description is about elements of the grid. A concept of a line that is an interval has
         ``interval``, a shape ``pieces``.
         """
-        concepts, describe = self.learner.concepts, getattr(self.learner.concepts, "describe", None)
-        if describe is not None and not self.placing.shape and "rule" in inspect.signature(describe).parameters:
-            said = list(describe(self.hypothesis, rule=lambda first, last: f"\0{first} {last}\0"))
-        else:
-            said = described(concepts, self.hypothesis)
+        concepts = self.learner.concepts
+        rule = None if self.placing.shape else lambda first, last: f"\0{first} {last}\0"
+        said = describe(concepts, self.hypothesis, rule)
         rows = [self._in_units(j, name, text) for j, (name, text) in enumerate(zip(self.names, said, strict=True))]
         if self.placing.shape:
             rows[0] |= places.pieces_of(concepts, self.hypothesis, self.placing.grids)
@@ -85,7 +82,7 @@ class Learned:
             hypothesis = jax.tree.map(jnp.asarray, builder.build("hypothesis", data["hypothesis"]))
             names, positive = tuple(map(str, data["names"])), data["positive"]
             made = Learned(learner, hypothesis, Placing.of(data["placing"]), names, positive)
-            count = len(described(learner.concepts, hypothesis))
+            count = len(describe(learner.concepts, hypothesis))
         except (KeyError, TypeError, AttributeError) as error:
             raise _broken(f"{type(error).__name__}: {error}") from error
         if count != len(names):

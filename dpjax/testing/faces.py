@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.concepts import outside
 from dpjax.core.plans import Spends
 from dpjax.core.types import Neighboring
 from dpjax.testing.findings import require, short
@@ -115,7 +116,7 @@ def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str |
         require(error.shape == (subject.k,) and np.all((error >= 0) & (error <= 1)), expected, short(error), advice)
         if not hasattr(concepts, "describe"):
             return "the class has no describe"
-        words = concepts.describe(jax.tree.map(np.asarray, found))
+        words = outside.describe(concepts, jax.tree.map(np.asarray, found))
         ok = isinstance(words, list) and len(words) == subject.k and all(isinstance(one, str) and one for one in words)
         require(ok, f"{subject.k} sentences", short(words), "return a list of strings, one a hypothesis")
     return f"for example: {words[0]}"

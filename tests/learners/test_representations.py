@@ -208,14 +208,14 @@ class Above:
     concept: Any
     outcome: Any
 
-    def predict(self, x):
+    def predict_in(self, concepts, x):
         """``bool[..., k]``."""
         return x[..., :1] >= self.concept[:, 1]
 
-    def error(self, distribution, target):
+    def error_in(self, concepts, distribution, target):
         """By listing the domain of 8 elements."""
         x = jnp.arange(8, dtype=jnp.uint32)[:, None]
-        wrong = self.predict(x) != Points(Domain(8)).predict(target, x)
+        wrong = self.predict_in(concepts, x) != concepts.predict(target, x)
         return jnp.sum(jnp.where(wrong, distribution.mass_at(x[:, 0].astype(jnp.uint64))[:, None], 0), axis=0)
 
 

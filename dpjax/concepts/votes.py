@@ -1,0 +1,97 @@
+"""Majorities of hypotheses of one class."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax.concepts import outside
+from dpjax.concepts.hypothesis import Hypothesis, Rule
+from dpjax.core import wide
+from dpjax.core.checks import InputError
+
+_MOST_ELEMENTS = 1 << 16
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Votes:
+    """k majorities of T hypotheses each: label 1 where more than T / 2 of the members predict 1, so a tie is 0.
+
+    members: hypotheses of one concept, every array with leading axes ``[k, T, 1]``; one that abstained votes as it
+      predicts. outcome: ``int32[k]``; -1 if all members abstained.
+    """
+
+    members: Any
+    outcome: Array
+
+    @staticmethod
+    def of(members: Any) -> "Votes":
+        """One majority of T hypotheses of one concept, stacked: every array is ``[T, 1, ...]``."""
+        every = jnp.max(members.outcome).astype(jnp.int32)
+        return Votes(jax.tree.map(lambda part: part[None], members), every[None])
+
+    @property
+    def concept(self) -> Array:
+        """The members' encodings, ``uint32[k, T x words]``."""
+        return self.members.concept.reshape(*self.outcome.shape, -1)
+
+    @property
+    def zero(self) -> Array:
+        """Whether all members are the all-zero function, ``bool[k]``."""
+        return jnp.all(self.members.zero.reshape(*self.outcome.shape, -1), axis=-1)
+
+    def predict_in(self, concepts: Any, x: Array) -> Array:
+        """``bool[..., k]``: the majority of the members' labels."""
+
+        def of_one(members: Any) -> Array:
+            labels = jax.vmap(lambda one: outside.predict(concepts, one, x)[..., 0])(members)
+            return 2 * jnp.sum(labels, axis=0, dtype=jnp.int32) > labels.shape[0]
+
+        return jnp.moveaxis(jax.vmap(of_one)(self.members), 0, -1)
+
+    def error_in(self, concepts: Any, distribution: Any, target: Hypothesis) -> Array:
+        """Mass of the disagreement, exactly, in units of the distribution: ``uint64[k]`` (64-bit types enabled).
+
+        It lists the elements, so it needs a distribution of single elements, or a domain of at most 2**16 elements
+        and a distribution that has ``mass_at``; InputError otherwise.
+        """
+        x, mass = _elements(concepts, distribution)
+        wrong = outside.predict(concepts, self, x) != outside.predict(concepts, target, x)
+        parts = jnp.where(wrong, mass[:, None], jnp.uint64(0))
+        total = jnp.sum(parts, axis=0)
+        return jnp.where((total == 0) & jnp.any(parts > 0, axis=0), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
+
+    def describe_in(self, concepts: Any, rule: Rule | None = None) -> list[str]:
+        """The different members' sentences, the most frequent first, with their numbers of votes."""
+        found = []
+        for j in range(len(np.asarray(self.outcome))):
+            of_one = [jax.tree.map(lambda part, t=t: part[j, t], self.members) for t in range(self._rounds)]
+            votes = Counter(said for one in of_one for said in outside.describe(concepts, one, rule))
+            listed = "; ".join(f"{count} x [{said}]" for said, count in votes.most_common())
+            found.append(f"majority of {self._rounds}: {listed}" + " (no answer)" * (int(self.outcome[j]) < 0))
+        return found
+
+    @property
+    def _rounds(self) -> int:
+        return self.members.outcome.shape[1]
+
+
+def _elements(concepts: Any, distribution: Any) -> tuple[Array, Array]:
+    """All elements that can occur, ``uint32[e, limbs]``, and their masses, ``uint64[e]``."""
+    domain = concepts.domain
+    if getattr(distribution, "atoms", False):
+        return distribution.start[:, -domain.limbs :], wide.join(distribution.weight)
+    if not hasattr(distribution, "mass_at") or domain.size > _MOST_ELEMENTS:
+        raise InputError(
+            "distribution", "one of single elements, or a domain of at most 2**16 elements with masses (mass_at)",
+            f"{type(distribution).__name__} over {domain}",
+            "errors of majorities are sums over elements: take distributions.from_weights or a smaller domain",
+        )  # fmt: skip
+    number = jnp.arange(domain.size, dtype=jnp.uint32)
+    return number[:, None], distribution.mass_at(number.astype(jnp.uint64))

@@ -1,0 +1,138 @@
+"""Confidence boosting: a learner that often succeeds, on several blocks, and a private choice among its hypotheses."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.accounting.composition import parallel
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts.base import ConceptClass, columns_of
+from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
+from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
+from dpjax.mechanisms.exponential import exponential, exponential_guarantee
+from dpjax.theory import boosting as theory
+
+
+@plan_type
+class ConfidentPlan:
+    """one: the learner's plan, for a block. epsilon: of the choice, ``float32[]``.
+
+    rows: of a block, ``int32[]``. blocks: their number K. most: buffer size of a block, >= rows.
+    """
+
+    one: Any
+    epsilon: Number
+    rows: Number
+    blocks: int = field(metadata=STATIC)
+    most: int = field(metadata=STATIC)
+
+
+@dataclass(frozen=True)
+class Confident(OfClass):
+    """Runs a learner on K disjoint blocks of rows, and chooses a hypothesis by its errors on the rows behind them.
+
+    Blocks are positions: rows 0..b-1, b..2b-1, and so on. Each row is read once, so the whole costs what one part does.
+
+    Args:
+      learner: any private learner of one binary concept under REPLACE_ONE.
+      failure: in (0, 1), the learner's own probability of failure on a block. ratio: in (0, 1), its error on a block
+        relative to alpha. blocks: K, static; by default the theorem's.
+
+    Privacy: (epsilon, delta), replace-one, for every sample, if the learner is: by parallel composition. (The
+      reference states 2 epsilon.)
+    Utility: error at most alpha with probability 1 - beta from `sample_size` on, for a learner with error ratio x alpha
+      and failure probability ``failure``: `theory.boosting.blocks` and `theory.boosting.fresh_rows`.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Appendix A; the constants are our own.
+    """
+
+    learner: Learner
+    failure: float = 0.25
+    ratio: float = 0.75
+    blocks: int | None = None
+
+    def __post_init__(self):
+        require_learner(self.learner)
+        checks.probability("failure", self.failure)
+        checks.probability("ratio", self.ratio)
+        checks.whole_or_none("blocks", self.blocks, 1, 2**10)
+        if (k := columns_of(self.learner.concepts, getattr(self.learner, "k", 1))) != 1:
+            advice = "wrap the result: Independent(Confident(...), k)"
+            raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
+        replace_one_only(self.learner.neighboring, "rows are assigned to blocks by their position")
+
+    @property
+    def concepts(self) -> ConceptClass:
+        """The class of the learner."""
+        return self.learner.concepts
+
+    @property
+    def proper(self) -> bool:
+        """Whether the learner is proper: one of its hypotheses is returned."""
+        return getattr(self.learner, "proper", False)
+
+    @property
+    def neighboring(self) -> Neighboring:
+        """REPLACE_ONE."""
+        return Neighboring.REPLACE_ONE
+
+    @property
+    def spends(self) -> Spends:
+        """Approximate if the learner is, else pure."""
+        return "approximate" if self.learner.spends == "approximate" else "pure"
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ConfidentPlan:
+        """All of the budget for the learner, and all of epsilon for the choice; n rows are split as the theorem's."""
+        count, own, fresh = self._sizes(privacy, accuracy)
+        if n is not None:
+            own = max(1, n * own // (count * own + fresh))
+        one = self.learner.plan(privacy, self._of_block(accuracy), own)
+        return ConfidentPlan(one, down(float(privacy.epsilon)), whole(own), count, bucket(own))
+
+    def learn(self, key: Array, sample: Sample, plan: ConfidentPlan) -> Any:
+        """One of the K hypotheses."""
+        labels = single_column(sample, "Confident")
+        of_blocks, of_choice = keys.streams(key, "blocks", "choice")
+        place = jnp.arange(plan.most, dtype=jnp.int32)
+        row = jnp.arange(plan.blocks, dtype=jnp.int32)[:, None] * plan.rows + place
+        there = (place < plan.rows) & (row < sample.capacity)
+        row = jnp.minimum(row, sample.capacity - 1)
+        block = Sample(sample.x[row], sample.y[row], there & sample.mask[row])
+        own = keys.per_index(of_blocks, plan.blocks)
+        found = jax.vmap(self.learner.learn, (0, 0, None))(own, block, plan.one)
+        fresh = sample.mask & (jnp.arange(sample.capacity, dtype=jnp.int32) >= plan.blocks * plan.rows)
+
+        def errors(hypothesis: Any) -> Array:
+            wrong = self.learner.predict(hypothesis, sample.x)[:, 0] != labels
+            return jnp.sum(wrong & fresh, dtype=jnp.int32)
+
+        chosen = exponential(-jax.vmap(errors)(found), plan.epsilon).sample(of_choice)
+        return jax.tree.map(lambda part: part[chosen], found)
+
+    def guarantee(self, plan: ConfidentPlan) -> Guarantee | None:
+        """Parallel composition of the K blocks and the choice; None if the learner is not private."""
+        base = self.learner.guarantee(plan.one)
+        if base is None:
+            return None
+        choice = exponential_guarantee(float(plan.epsilon), f"one of {plan.blocks} hypotheses", self.neighboring)
+        return parallel([base, choice], "index", f"{plan.blocks} blocks, and a choice on other rows")
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """K times the learner's sample size at the accuracy of a block, and the rows of the choice."""
+        count, own, fresh = self._sizes(privacy, accuracy)
+        return count * own + fresh
+
+    def _of_block(self, accuracy: Accuracy) -> Accuracy:
+        return Accuracy(self.ratio * float(accuracy.alpha), self.failure)
+
+    def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int, int]:
+        """(K, rows of a block, rows of the choice)."""
+        epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        count = theory.blocks(beta, self.failure) if self.blocks is None else self.blocks
+        own = self.learner.sample_size(privacy, self._of_block(accuracy))
+        return count, own, theory.fresh_rows(count, (1 - self.ratio) * alpha / 3, epsilon, beta)
