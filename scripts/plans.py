@@ -33,6 +33,7 @@ CASES: dict[str, tuple[str, int]] = {
     "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
     "RepresentationLearner(PointBuckets)": (POINTS, 1), "RepresentationLearner(Whole)": (THRESHOLDS, 1),
     "RepresentationLearner(PointSetBuckets)": ("PointSets(2**10, 2)", 1),
+    "Boosted(KLN)": ("Thresholds(32)", 1), "Confident(KLN)": (THRESHOLDS, 1),
     "BitReduction": ("Multiclass.of(one_bit_gap(15))", 1),
     "SparseAggregate(GloballyStable)": ("Finite.of(thresholds(6))", 1),
     "SparseAggregate(Irreducibility)": ("Finite.of(thresholds(6))", 1),

@@ -20,31 +20,22 @@ _MOST_ELEMENTS = 1 << 16
 
 @register_dataclass
 @dataclass(frozen=True)
-class Votes:
+class Votes(Hypothesis):
     """k majorities of T hypotheses each: label 1 where more than T / 2 of the members predict 1, so a tie is 0.
 
-    members: hypotheses of one concept, every array with leading axes ``[k, T, 1]``; one that abstained votes as it
-      predicts. outcome: ``int32[k]``; -1 if all members abstained.
+    concept: the members' encodings, ``uint32[k, T x words]``. zero: ``bool[k]``; True if all members are the all-zero
+      function. outcome: ``int32[k]``; -1 if all members abstained; one that abstained votes as it predicts.
+    members: hypotheses of one concept, every array with leading axes ``[k, T, 1]``.
     """
 
     members: Any
-    outcome: Array
 
     @staticmethod
     def of(members: Any) -> "Votes":
         """One majority of T hypotheses of one concept, stacked: every array is ``[T, 1, ...]``."""
-        every = jnp.max(members.outcome).astype(jnp.int32)
-        return Votes(jax.tree.map(lambda part: part[None], members), every[None])
-
-    @property
-    def concept(self) -> Array:
-        """The members' encodings, ``uint32[k, T x words]``."""
-        return self.members.concept.reshape(*self.outcome.shape, -1)
-
-    @property
-    def zero(self) -> Array:
-        """Whether all members are the all-zero function, ``bool[k]``."""
-        return jnp.all(self.members.zero.reshape(*self.outcome.shape, -1), axis=-1)
+        outcome = jnp.max(members.outcome).astype(jnp.int32)[None]
+        concept, zero = members.concept.reshape(1, -1), jnp.all(members.zero)[None]
+        return Votes(concept, zero, outcome, jax.tree.map(lambda part: part[None], members))
 
     def predict_in(self, concepts: Any, x: Array) -> Array:
         """``bool[..., k]``: the majority of the members' labels."""

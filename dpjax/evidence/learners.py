@@ -24,6 +24,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.evidence.boosting import FirstLabel
 from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.learners import representations as r
 from dpjax.learners.representation_learner import RepresentationPlan
@@ -178,6 +179,7 @@ _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
 _TINY = c.Finite.of([[0, 0], [0, 1], [1, 0], [1, 1]])
 _TINY_LINE = c.Finite.of([[0, 0], [0, 1], [1, 1]])
 _LABELS = c.Multiclass.of([[0, 1], [2, 0], [1, 2]])
+_CONSTANTS = c.Finite.of([[0, 0], [1, 1]])
 _POINTS, _LINE = c.Points(c.Domain(3)), c.Thresholds(c.Domain(3))
 _PAIRS, _BITS = c.PointSets(c.Domain(3), 2), c.PointSets(c.Domain(2), 1, 2)
 _LAPLACE = "it draws continuous Laplace noise"
@@ -259,6 +261,12 @@ WORLDS: dict[str, Callable[[], World]] = {
         le.RepresentationLearner(r.LearnerRuns(le.KLN(_TINY), 1.0, 4, 0.25, 1)), twin=4
     ),
     "representation-in-total": lambda: World(Labels(r.PointSetBuckets(_PAIRS, 2, 1))),
+    "boosted": lambda: World(le.Boosted(le.KLN(_CONSTANTS), rounds=2, draws=2, kappa=0.7), twin=4),
+    "boosted-sharp": lambda: World(le.Boosted(FirstLabel(), rounds=2, draws=1, kappa=0.9), rows=2, many=6),
+    "boosted-optimal": lambda: World(
+        le.Boosted(FirstLabel(), rounds=4, draws=1, kappa=0.9, composition="optimal"), rows=2, twin=4
+    ),
+    "confident": lambda: World(le.Confident(le.KLN(_CONSTANTS), blocks=2), twin=8),
     "union": lambda: World(le.UnionLearner(c.Unions(1, 1), rounds=1, directions=3, bins=2)),
 }  # fmt: skip
 """Configurations of every exported learner; each new learner needs a row here, which the conformance tests use."""

@@ -131,12 +131,20 @@ class Boosted(OfClass):
             weights = projected(correct, sample.mask, plan.shrink, plan.least, plan.rounds)
             rows = WeightedResample(weights, plan.most).sample(of_rows)
             found = self.learner.learn(of_weak, Sample(sample.x[rows], sample.y[rows], drawn), plan.one)
-            right = self.learner.predict(found, sample.x)[:, 0] == labels
+            right = self.right(self.learner.predict(found, sample.x)[:, 0], labels, sample)
             return correct + right.astype(jnp.int32), found
 
         start = jnp.zeros(sample.capacity, jnp.int32)
         _, members = jax.lax.scan(turn, start, keys.per_index(key, plan.rounds))
         return Votes.of(members)
+
+    def right(self, predicted: Array, labels: Array, sample: Sample) -> Array:
+        """``bool[capacity]``: where a hypothesis predicts the row's own label.
+
+        **Privacy rests on this.** It may depend on the row and on the hypothesis only: if it compared with another
+        label, such as the most frequent one of the row's element, one row could change the weights of many.
+        """
+        return predicted == labels
 
     def guarantee(self, plan: BoostedPlan) -> Guarantee | None:
         """The composition of T rounds on weighted draws; None if the weak learner is not private."""

@@ -64,9 +64,10 @@ def projected(correct: Array, mask: Array, shrink: Array, least: Array, rounds: 
         _, tails = jax.lax.scan(backward, jnp.float64(0), counts, reverse=True)  # sum over c >= b of N_c shrink^(c - b)
         _, powers = jax.lax.scan(forward, jnp.float64(1), None, length=rounds + 1)
         uncapped = (least - before).astype(jnp.float64) <= tails
-        first = jnp.argmax(uncapped).astype(jnp.int32)  # exists if there are enough rows
+        level_of = jnp.arange(rounds + 1, dtype=jnp.int32)
+        first = jnp.min(jnp.where(uncapped, level_of, rounds))  # exists if there are enough rows
         top = (least - before[first]).astype(jnp.float64) / (least.astype(jnp.float64) * tails[first])
-        place = jnp.arange(rounds + 1, dtype=jnp.int32) - first
+        place = level_of - first
         level = (top * powers[jnp.maximum(place, 0)] * float(_ONE)).astype(jnp.uint64)
         cap = jnp.uint64(_ONE) // least.astype(jnp.uint64)
         weight = jnp.where(place < 0, cap, jnp.minimum(level, cap))[correct]

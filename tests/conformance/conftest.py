@@ -29,6 +29,8 @@ from dpjax.evidence.learners import SmallImproper, SmallInterior
 from dpjax.learners import (
     KLN,
     BitReduction,
+    Boosted,
+    Confident,
     ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
@@ -114,6 +116,14 @@ INSTANCES = {
             EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp"), 512), 2,
             EmpiricalLearner(Independent(KLN(Points(Domain(2**32))), 2, "zcdp")),
         ),
+    ],
+    Boosted: [
+        Case(Boosted(KLN(Thresholds(Domain(2**20))), 0.4, 4, 30, 0.4), 1, Boosted(KLN(Thresholds(Domain(2**20))))),
+        Case(Boosted(KLN(Finite.of(MATRIX))), programs=8),
+    ],
+    Confident: [
+        Case(Confident(KLN(LINE), blocks=3), 1, Confident(KLN(LINE))),  # each block has few of the rows
+        Case(Confident(PointLearner(Points(Domain(2**20))), blocks=2), 1, Confident(PointLearner(Points(Domain(2**20))))),
     ],
     BitReduction: [Case(BitReduction(LABELS), numbered=False)],
     SparseAggregate: [

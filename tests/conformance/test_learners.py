@@ -10,7 +10,7 @@ import pytest
 from dpjax.core import wide
 from dpjax.core.plans import widened
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import BitReduction, HashedPoints, Independent, RepresentationLearner, SparseAggregate
+from dpjax.learners import BitReduction, Boosted, HashedPoints, Independent, RepresentationLearner, SparseAggregate
 from dpjax.testing import plans, runs
 from dpjax.testing.findings import name_of, run_check
 from dpjax.testing.identity import PARTS, in_fresh_processes, packed
@@ -101,6 +101,8 @@ def test_hypotheses_are_concepts_or_the_zero_function(case):
     elif isinstance(case.learner, RepresentationLearner) and not case.numbered:  # a function and its buckets
         tries, bits = case.learner.representation.sizes
         assert np.all(concept[..., 0] < tries) and np.all(concept[..., 1::2] < 2**bits)
+    elif isinstance(case.learner, Boosted):  # the concepts that vote
+        assert np.all(wide.decode(concept.reshape(-1, 2)) < case.learner.concepts.size)
     elif case.numbered:
         assert concept.shape == (BATCH, case.k, 2)
         assert all(int(v) < case.learner.concepts.size for v in wide.decode(concept)[~zero])

@@ -30,6 +30,8 @@ from dpjax.experiments.task import Task
 from dpjax.learners import (
     KLN,
     BitReduction,
+    Boosted,
+    Confident,
     ConjunctionLearner,
     EmpiricalLearner,
     GenericLearner,
@@ -74,6 +76,8 @@ HARD = [
     (KLN(Finite.of(MATRIX)), 1, 0.5, 0.0, 0.1, 0.1),
     (KLN(LABELS), 1, 1.0, 0.0, 0.1, 0.1),
     (BitReduction(LABELS), 1, 1.0, 0.0, 0.1, 0.1),
+    (Confident(KLN(Thresholds(Domain(2**20))), ratio=0.5), 1, 4.0, 0.0, 0.1, 0.1),
+    (Boosted(KLN(Thresholds(Domain(32)))), 1, 8.0, 0.0, 0.3, 0.1),
     (ThresholdMedian(Thresholds(Domain(2**64))), 1, 2.0, 0.0, 0.1, 0.1),
     (PointLearner(Points(Domain(2**40))), 4, 4.0, 1e-6, 0.2, 0.1),
     (GenericLearner(Points(Domain(2**40)), 3, PointCounts(Domain(2**40)), "zcdp"), 3, 8.0, 1e-6, 0.2, 0.1),

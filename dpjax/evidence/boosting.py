@@ -1,0 +1,66 @@
+"""A weak learner that meets its claim with equality, and boosting with a planted bug that audits must detect."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jax import Array
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.concepts import Finite, Hypothesis
+from dpjax.core.plans import Number, Spends, down, plan_type
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.learners import Boosted
+from dpjax.learners.base import OfClass, single_column
+from dpjax.mechanisms.randomized_response import randomized_response, randomized_response_guarantee
+
+
+@plan_type
+class FirstLabelPlan:
+    """epsilon: of randomized response, ``float32[]``."""
+
+    epsilon: Number
+
+
+@dataclass(frozen=True)
+class FirstLabel(OfClass):
+    """The constant function of the first row's label, by randomized response; of label 0 for an empty sample.
+
+    Privacy: (epsilon, 0), replace-one, for every sample, with equality: what it is boosted to is as sharp as its
+      accounting.
+    Utility: none.
+    """
+
+    concepts: Finite = Finite.of([[0, 0], [1, 1]])
+    neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
+    spends: ClassVar[Spends] = "bounded range"
+    proper: ClassVar[bool] = True
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> FirstLabelPlan:
+        """All of epsilon."""
+        return FirstLabelPlan(down(float(privacy.epsilon)))
+
+    def learn(self, key: Array, sample: Sample, plan: FirstLabelPlan) -> Hypothesis:
+        """Concept 0 or 1."""
+        first = (single_column(sample, "FirstLabel")[0] & sample.mask[0]).astype(jnp.int32)
+        answer = randomized_response(first, plan.epsilon).sample(key).astype(jnp.uint32)
+        return Hypothesis.of(jnp.stack([jnp.uint32(0), answer])[None])
+
+    def guarantee(self, plan: FirstLabelPlan) -> Guarantee:
+        """Randomized response."""
+        return randomized_response_guarantee(float(plan.epsilon))
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """1: it reads one row."""
+        return 1
+
+
+@dataclass(frozen=True)
+class OneLabelAnElement(Boosted):
+    """Boosting with a bug: rows are compared with the most frequent label of their element, not with their own."""
+
+    def right(self, predicted: Array, labels: Array, sample: Sample) -> Array:
+        """Where a hypothesis predicts the most frequent label of the row's element, 1 for a tie."""
+        votes = jnp.where(sample.mask, jnp.where(labels, jnp.int32(1), jnp.int32(-1)), 0)
+        same = jnp.all(sample.x[:, None] == sample.x[None], axis=-1)
+        return predicted == (jnp.sum(jnp.where(same, votes[None], 0), axis=1) >= 0)
