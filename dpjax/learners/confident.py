@@ -135,4 +135,4 @@ class Confident(OfClass):
         epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         count = theory.blocks(beta, self.failure) if self.blocks is None else self.blocks
         own = self.learner.sample_size(privacy, self._of_block(accuracy))
-        return count, own, theory.fresh_rows(count, (1 - self.ratio) * alpha / 3, epsilon, beta)
+        return count, own, theory.fresh_rows(count, self.ratio * alpha, alpha, epsilon, beta)

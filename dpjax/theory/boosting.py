@@ -1,9 +1,11 @@
 """Boosting of private learners: rounds of lazy boosting, sample sizes, and confidence. Plain numbers on the host."""
 
-from math import ceil, floor, log, log1p
+from collections.abc import Callable
+from math import ceil, exp, floor, log, log1p
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.theory.search import smallest
 
 
 def rounds(kappa: float, gamma: float, rate: float | None = None) -> int:
@@ -61,7 +63,7 @@ def rows_printed(epsilon: float, alpha: float, beta: float, draws: int, base: fl
     """
     kappa = alpha / 3
     turns = rounds(kappa, gamma)
-    private = turns * draws * (2.718281828459045**base - 1) / (kappa * epsilon)
+    private = turns * draws * (exp(base) - 1) / (kappa * epsilon)
     return ceil(max(private, 8 / alpha * (turns * log(size) + log(2 / beta))))
 
 
@@ -72,14 +74,42 @@ def blocks(beta: float, failure: float) -> int:
     return max(1, ceil(log(2 / beta) / log(1 / failure)))
 
 
-def fresh_rows(count: int, gap: float, epsilon: float, beta: float) -> int:
-    """Rows on which the exponential mechanism selects among ``count`` hypotheses: 3 gap above the best error at most.
+def fresh_rows(count: int, good: float, goal: float, epsilon: float, beta: float) -> int:
+    """Rows on which the exponential mechanism selects a hypothesis of error <= goal, if one of K has error <= good.
 
-    max of ln(4 (K + 1) / beta) / (2 gap^2) and 2 ln(4 K / beta) / (epsilon gap). Proof: the best hypothesis's empirical
-    error is above its error by at most gap, and no other's is below by more, but for beta/4 (Hoeffding, one-sided, at
-    most K + 1 events); the mechanism loses at most gap, but for beta/4. One hypothesis needs no row.
+    The least n with levels u and v, n kl(u, good) >= L and n kl(v, goal) >= L for L = ln(4 (K + 1) / beta), and
+    n (v - u) >= 2 ln(4 K / beta) / epsilon. Proof: the good hypothesis has at most u n errors and all of error above
+    goal have at least v n, but for beta/4 (Chernoff, at most K + 1 events); the mechanism loses less than (v - u) n, but
+    for beta/4. One hypothesis needs no row. Never more than `fresh_rows_printed`.
+
+    Args:
+      count: K >= 1. good: in (0, goal). goal: in (0, 1). epsilon: of the mechanism. beta: in (0, 1).
     """
     if count == 1:
         return 0
+    level, lost = log(4 * (count + 1) / beta), 2 * log(4 * count / beta) / epsilon
+
+    def enough(n: int) -> bool:
+        u = _bisected(lambda u: n * relative_entropy(u, good) >= level, good, goal)
+        v = _bisected(lambda v: n * relative_entropy(v, goal) >= level, goal, good)
+        return n * (v - u) >= lost
+
+    return smallest(enough)
+
+
+def _bisected(holds: Callable[[float], bool], start: float, end: float) -> float:
+    """A point between start and end where ``holds``, within 2**-50 of the first one from the start; else the end."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(start + (end - start) * middle) else (middle, high)
+    return start + (end - start) * high
+
+
+def fresh_rows_printed(count: int, gap: float, epsilon: float, beta: float) -> int:
+    """The same by Hoeffding's bound for goal = good + 3 gap, for comparison.
+
+    max of ln(4 (K + 1) / beta) / (2 gap^2) and 2 ln(4 K / beta) / (epsilon gap).
+    """
     deviation = log(4 * (count + 1) / beta) / (2 * gap**2)
     return ceil(max(deviation, 2 * log(4 * count / beta) / (epsilon * gap)))

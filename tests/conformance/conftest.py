@@ -118,11 +118,11 @@ INSTANCES = {
         ),
     ],
     Boosted: [
-        Case(Boosted(KLN(Thresholds(Domain(2**20))), 0.4, 4, 30, 0.4), 1, Boosted(KLN(Thresholds(Domain(2**20))))),
+        Case(Boosted(KLN(Thresholds(Domain(64))), 0.4, 4, 30, 0.4), 1, Boosted(KLN(Thresholds(Domain(64))))),
         Case(Boosted(KLN(Finite.of(MATRIX))), programs=8),
     ],
     Confident: [
-        Case(Confident(KLN(LINE), blocks=3), 1, Confident(KLN(LINE))),  # each block has few of the rows
+        Case(Confident(KLN(Thresholds(Domain(64))), ratio=0.2, blocks=2), 1, Confident(KLN(Thresholds(Domain(64))))),  # each block has few of the rows
         Case(Confident(PointLearner(Points(Domain(2**20))), blocks=2), 1, Confident(PointLearner(Points(Domain(2**20))))),
     ],
     BitReduction: [Case(BitReduction(LABELS), numbered=False)],
