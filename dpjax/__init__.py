@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpjax.concepts import Points as Points
     from dpjax.concepts import PointSets as PointSets
     from dpjax.concepts import ProductCube as ProductCube
+    from dpjax.concepts import Stumps as Stumps
     from dpjax.concepts import Thresholds as Thresholds
     from dpjax.concepts import Tree as Tree
     from dpjax.concepts import UniformCube as UniformCube
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from dpjax.experiments.task import Task as Task
     from dpjax.learners import KLN as KLN
     from dpjax.learners import BitReduction as BitReduction
+    from dpjax.learners import Boosted as Boosted
+    from dpjax.learners import Confident as Confident
     from dpjax.learners import ConjunctionLearner as ConjunctionLearner
     from dpjax.learners import EmpiricalLearner as EmpiricalLearner
     from dpjax.learners import GenericLearner as GenericLearner
@@ -72,11 +75,11 @@ _NOUNS = {
     "dpjax.core.checks": "InputError",
     "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
     "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Multiclass Parities Points "
-    "PointSets ProductCube Thresholds Tree UniformCube UniformPlane Unions",
+    "PointSets ProductCube Stumps Thresholds Tree UniformCube UniformPlane Unions",
     "dpjax.concepts.distributions": "heavy uniform zipf",
-    "dpjax.learners": "BitReduction ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints ImproperVC1 "
-    "Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 RepresentationLearner "
-    "SparseAggregate ThresholdInterior ThresholdMedian UnionLearner database",
+    "dpjax.learners": "BitReduction Boosted Confident ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints "
+    "ImproperVC1 Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 "
+    "RepresentationLearner SparseAggregate ThresholdInterior ThresholdMedian UnionLearner database",
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
     "dpjax.experiments.cells": "Setting trial_key",

@@ -1,4 +1,4 @@
-"""DP-SGD on the plane with a small network, with gradient clipping and noise from optax.
+"""DP-SGD on points of a grid with a small network, with gradient clipping and noise from optax.
 
 It does not implement the learner protocol: its guarantee, under ADD_OR_REMOVE_ONE, holds for samples of at most a
 public number of rows, which also sets the sampling rate. Each row joins a batch independently with that rate. A batch
@@ -105,12 +105,13 @@ class DPSGD:
     """Static configuration of DP-SGD. Equal by value.
 
     Args:
-      d: points are in {0, ..., d}^2; the network sees them in [-1, 1]^2.
+      d: points are in {0, ..., d}^inputs; the network sees them in [-1, 1]^inputs.
       widths: of the hidden layers, with tanh activation.
       steps: >= 1.
       expected: expected rows of a batch, the sampling rate times the public size; the divisor of gradient sums.
       batch: buffer size of a batch, see `batch_for`.
       optimizer: "adam", or "momentum" for SGD with momentum 0.9.
+      inputs: coordinates of a point, 2 in the plane.
     """
 
     d: int
@@ -119,11 +120,13 @@ class DPSGD:
     expected: int
     batch: int
     optimizer: str = "adam"
+    inputs: int = 2
 
     def __post_init__(self):
         for width in self.widths:
             checks.integer("widths", width, 1)
         checks.integer("d", self.d, 1)
+        checks.integer("inputs", self.inputs, 1)
         checks.integer("steps", self.steps, 1)
         checks.integer("batch", self.batch, checks.integer("expected", self.expected, 1))
         checks.choice("optimizer", self.optimizer, _OPTIMIZERS)
@@ -162,7 +165,7 @@ class DPSGD:
         return mean
 
     def predict(self, layers: Layers, x: Array) -> Array:
-        """``bool[n, 1]`` for ``uint32[n, 2]``."""
+        """``bool[n, 1]`` for ``uint32[n, inputs]``."""
         return score(layers, self._inputs(x))[:, None] > 0
 
     def _inputs(self, x: Array) -> Array:
@@ -171,7 +174,7 @@ class DPSGD:
     def _start(self, key: Array, spread: Array | float) -> Layers:
         layers = []
         own = keys.per_index(key, len(self.widths) + 1)
-        for i, (inputs, outputs) in enumerate(pairwise((2, *self.widths, 1))):
+        for i, (inputs, outputs) in enumerate(pairwise((self.inputs, *self.widths, 1))):
             of_weights, of_offsets = keys.streams(own[i], "weights", "offsets")
             weights = jax.random.normal(of_weights, (inputs, outputs), jnp.float32) * jnp.float32(1 / sqrt(inputs))
             offsets = jax.random.uniform(of_offsets, (outputs,), jnp.float32, -1.0, 1.0)

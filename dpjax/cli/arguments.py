@@ -107,7 +107,8 @@ class _Reading(Command):
 class LearnCommand(_Reading):
     """Learn privately from your own table, and compare with non-private learning.
 
-    One feature with k targets, or k features with one target, each a concept. Bounds and grid are public: they are
+    One feature with k targets, or k features with one target, each a concept; a class over a cube (--concepts Stumps,
+    Conjunctions) is learned from all features at once, whose grids' 2**bits - 1 edges are its coordinates. Bounds and grid are public: they are
     arguments and are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and
     held-out errors over keyed random splits beside those of the non-private learner and of the best constant, with a
     warning if the constant is better or there are fewer rows than the theorem needs (these errors are for study and are
@@ -121,6 +122,7 @@ class LearnCommand(_Reading):
     Example: dpjax learn configs/breast-cancer.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
     Example: dpjax learn configs/breast-cancer.csv configs/breast-cancer.toml --epsilon 0.5
     Example: dpjax learn patients.csv.gz --features age --target outcome --positive died --bounds age=0:120 --flip age
+    Example: dpjax learn configs/breast-cancer.csv configs/breast-cancer-stumps.toml --epsilon 3
     Example: dpjax learn points.csv --learner UnionLearner --box -107.1 25.2 -93.1 37.2 --out results/shape
     """
 
@@ -147,7 +149,7 @@ class LearnCommand(_Reading):
     clip: bool = False
     """Move values outside the bounds to the nearest bound instead of refusing them."""
     concepts: str | None = None
-    """The class over the grid: Thresholds, Points, or for a shape "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by
+    """The class over the grid: Thresholds, Points, over a cube Stumps, Conjunctions, Disjunctions, or for a shape "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by
     default what the learner is for, else Thresholds."""
     learner: str = "KLN"
     """A learner of `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""

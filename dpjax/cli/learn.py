@@ -69,7 +69,8 @@ class _Asked:
         with Estimate() as tell:
             finished(0)
             if with_erm:
-                others = {"not_private": baselines.ERM(concepts), "constant": Constant()}
+                twin = getattr(self.learner, "with_weak", lambda weak: weak)(baselines.ERM(concepts))
+                others = {"not_private": twin, "constant": Constant()}
                 return held_out({"private": self.learner, **others}, self.privacy), learned()
             found = held_out({"private": self.learner, "constant": Constant()}, self.privacy)
             loose = held_out({"private": self.learner}, Privacy(_LOOSE, self.privacy.delta))
@@ -120,11 +121,13 @@ def _asked(command: LearnCommand) -> _Asked:
     usual = (concepts_of(found) if callable(found) else None) or "Thresholds"
     kind = usual if command.concepts is None else command.concepts
     shape = "d" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
-    placing, targets = (_on_plane if shape else _on_lines)(command, form)
+    cube = "dimension" in parameters(builder.find("concepts", call("concepts", kind)["use"], CONCEPTS))
+    placing, targets = (_on_plane if shape else _on_cube if cube else _on_lines)(command, form)
     data = columns.read(
         command.table, placing, targets, form, command.positive, clip=command.clip, drop_missing=command.drop_missing
     )  # fmt: skip
     within = builder.knowing(d=2**command.bits - 1) if shape else builder.knowing(domain=placing.domain)
+    within = builder.knowing(dimension=placing.domain.dimension) if cube else within
     concepts = within.build("concepts", kind, CONCEPTS)
     rows, k = data.y.shape
     if rows < 2:
@@ -176,6 +179,15 @@ def _on_lines(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[s
     if command.box:
         raise InputError("box", "none for a class over a line", repr(command.box), "give --bounds for every feature")
     return grids.on_lines(command.features, command.bounds, command.bits, command.flip), command.target
+
+
+def _on_cube(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:
+    if command.box:
+        raise InputError("box", "none for a class over a cube", repr(command.box), "give --bounds for every feature")
+    if command.flip:
+        advice = "leave it out: its concepts include negated coordinates"
+        raise InputError("flip", "none for a class over a cube", repr(command.flip), advice)
+    return grids.on_cube(command.features, command.bounds, command.bits), command.target
 
 
 def _on_plane(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:

@@ -17,6 +17,7 @@ from .point_sets import PointSets as PointSets
 from .points import Points as Points
 from .polygons import ConvexPolygons as ConvexPolygons
 from .product import ProductCube as ProductCube
+from .stumps import Stumps as Stumps
 from .thresholds import Thresholds as Thresholds
 from .tree import Tree as Tree
 from .tree import generators as tree_generators  # noqa: F401

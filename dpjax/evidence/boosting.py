@@ -1,17 +1,23 @@
-"""A weak learner that meets its claim with equality, and boosting with a planted bug that audits must detect."""
+"""Boosting under test: a weak learner that meets its claim with equality, a planted bug, and adversaries."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts import Finite, Hypothesis
+from dpjax.core import wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners import Boosted
 from dpjax.learners.base import OfClass, single_column
+from dpjax.mechanisms.projection import projected
 from dpjax.mechanisms.randomized_response import randomized_response, randomized_response_guarantee
 
 
@@ -64,3 +70,38 @@ class OneLabelAnElement(Boosted):
         votes = jnp.where(sample.mask, jnp.where(labels, jnp.int32(1), jnp.int32(-1)), 0)
         same = jnp.all(sample.x[:, None] == sample.x[None], axis=-1)
         return predicted == (jnp.sum(jnp.where(same, votes[None], 0), axis=1) >= 0)
+
+
+Pick = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+"""The order of the rows in which an adversary errs, from counts of right votes, weights and the round."""
+
+PICKS: dict[str, Pick] = {
+    "fewest right votes first": lambda correct, weight, turn: np.argsort(correct, kind="stable"),
+    "most right votes first": lambda correct, weight, turn: np.argsort(-correct, kind="stable"),
+    "lightest first": lambda correct, weight, turn: np.argsort(weight, kind="stable"),
+    "the same rows": lambda correct, weight, turn: np.arange(len(correct)),
+    "random": lambda correct, weight, turn: np.random.default_rng(turn).permutation(len(correct)),
+    "a fifth always": lambda correct, weight, turn: np.append(
+        np.arange(len(correct) // 5), len(correct) // 5 + np.argsort(correct[len(correct) // 5 :], kind="stable")
+    ),
+}  # fmt: skip
+
+_projected = jax.jit(projected, static_argnums=4)
+
+
+def wrong_rows(kappa: float, gamma: float, turns: int, n: int, pick: Pick) -> int:
+    """Rows on which at most half of the hypotheses are right, against a weak learner as bad as it may be.
+
+    In every round it errs on rows of total weight at most 1/2 - gamma, in the order of ``pick``; a row that does not fit
+    is skipped. By `theory.boosting.rounds` fewer than kappa n rows remain wrong.
+    """
+    correct, shrink = np.zeros(n, np.int32), np.float32(math.exp(-4 * gamma))
+    for turn in range(turns):
+        units = _projected(jnp.asarray(correct), jnp.ones(n, bool), shrink, jnp.int32(int(kappa * n)), turns)
+        weight = wide.decode(units) / 2**62
+        wrong, room = np.zeros(n, bool), 0.5 - gamma
+        for row in pick(correct, weight, turn):
+            if weight[row] <= room:
+                wrong[row], room = True, room - weight[row]
+        correct += ~wrong
+    return int(np.sum(2 * correct <= turns))

@@ -1,6 +1,6 @@
 """Lazy Bregman boosting: a majority of the hypotheses of a private weak learner, run on smooth reweightings."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
 from typing import Any, ClassVar
@@ -90,6 +90,10 @@ class Boosted(OfClass):
             advice = "boost one concept and wrap it: Independent(Boosted(...), k)"
             raise InputError("learner", "a learner of one binary concept", f"one of {k} label columns", advice)
         replace_one_only(self.learner.neighboring, "draws with replacement preserve no other relation")
+
+    def with_weak(self, learner: Learner) -> "Boosted":
+        """The same boosting of another weak learner, such as one without privacy."""
+        return replace(self, learner=learner)
 
     @property
     def concepts(self) -> ConceptClass:

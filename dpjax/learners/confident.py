@@ -1,7 +1,7 @@
 """Confidence boosting: a learner that often succeeds, on several blocks, and a private choice among its hypotheses."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp

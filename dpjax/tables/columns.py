@@ -53,7 +53,7 @@ def read(
     path: str | Path, placing: Placing, targets: Sequence[str], form: Form = _PLAIN, positive: str | None = None, *,
     clip: bool = False, drop_missing: bool = False,
 ) -> Table:  # fmt: skip
-    """Reads a CSV file: one feature with k targets, or k features or a shape's two with one target.
+    """Reads a CSV file: one feature, or several of a cube, with k targets; k features, or a shape's two, with one.
 
     positive: the label that is 1. clip: values outside the bounds count as the nearest bound, as they always do for a
     shape. drop_missing: leave out rows without a finite value in each column, which are otherwise refused.
@@ -61,7 +61,7 @@ def read(
     Privacy: each row is placed independently. If rows are left out, their number depends on the data: only a guarantee
       under ADD_OR_REMOVE_ONE for the remaining rows is also one for the file, under the same relation.
     """
-    shape, several = placing.shape, len(placing.features) > 1
+    shape, several = placing.shape, len(placing.features) > 1 and not placing.cube
     fits = (len(placing.features), len(targets)) == (2, 1) if shape else placing.features and targets
     if not fits or (several and len(targets) > 1):
         raise InputError(
@@ -82,7 +82,7 @@ def read(
     moved = np.any([grid.outside(one) for grid, one in zip(placing.grids, values, strict=True)], axis=0)
     counts = {"dropped": int(np.sum(~whole)), "moved": int(np.sum(moved))}
     x = placing.elements(values)
-    if shape:
+    if shape or placing.cube:
         return Table(x, y, tuple(targets), placing.grids, **counts)
     if not several:
         return Table(x, y, tuple(targets), placing.grids * len(targets), **counts)

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from dpjax.concepts import Domain
+from dpjax.concepts import Cube, Domain
+from dpjax.concepts.cube import MOST_BITS
+from dpjax.concepts.packing import pack
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 
@@ -78,28 +81,41 @@ class Grid:
 
 @dataclass(frozen=True)
 class Placing:
-    """Which columns are features, and each one's grid; ``shape``: two coordinates of the plane.
+    """Which columns are features, and each one's grid; ``shape``: two coordinates of the plane; ``cube``: of a cube.
 
-    On a line, elements are cells counted from 1; element 0, which no value has, gives classes their empty concept.
+    On a line, elements are cells counted from 1; element 0, which no value has, gives classes their empty concept. On a
+    cube, each feature has a coordinate for each edge between cells, 1 if the value is at least the edge: a column of 0
+    and 1 with one bit is a single coordinate.
     """
 
     features: tuple[str, ...]
     grids: tuple[Grid, ...]
     shape: bool = False
+    cube: bool = False
 
     @property
-    def domain(self) -> Domain:
-        """The 2**bits cells of a line, and the element below them."""
-        return Domain(2 ** self.grids[0].bits + 1)
+    def domain(self) -> Domain | Cube:
+        """The 2**bits cells of a line, and the element below them; or the cube."""
+        edges = 2 ** self.grids[0].bits - 1
+        return Cube(edges * len(self.grids)) if self.cube else Domain(edges + 2)
 
     def elements(self, values: Sequence[np.ndarray]) -> np.ndarray:
         """``uint32[n, limbs]``, with an axis of features before the last if there are several lines; values are clipped
         to the bounds."""
         cells = [grid.place(name, one, True) for name, grid, one in self._with(values)]
+        if self.cube:
+            above = [cell[:, None] > np.arange(2 ** self.grids[0].bits - 1) for cell in cells]
+            return np.asarray(pack(jnp.asarray(np.concatenate(above, axis=1))))[:, ::-1]
         if self.shape:
             return np.stack(cells, axis=1).astype(np.uint32)
         columns = [wide.encode(one + np.uint64(1), self.domain.limbs) for one in cells]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
+    def literal(self, coordinate: int, value: int) -> str:
+        """A description of the function that is 1 where a coordinate of the cube has this value."""
+        feature, edge = divmod(coordinate, 2 ** self.grids[0].bits - 1)
+        at = self.grids[feature].edge(edge + 1)
+        return f"1 iff {self.features[feature]} {'>=' if value else '<'} {at:.6g}"
 
     def outside(self, values: Sequence[np.ndarray]) -> dict[str, int]:
         """Number of values of each feature outside its bounds."""
@@ -113,14 +129,16 @@ class Placing:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, for `of`."""
         grids = [{"name": n, "low": g.low, "high": g.high, "bits": g.bits, "flip": g.flip} for n, g, _ in self._with()]
-        return {"shape": self.shape, "features": grids}
+        return {"shape": self.shape, "cube": self.cube, "features": grids}
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> "Placing":
         """The inverse of `to_dict`."""
         features = data["features"]
         made = tuple(Grid(float(f["low"]), float(f["high"]), int(f["bits"]), bool(f["flip"])) for f in features)
-        return Placing(tuple(str(f["name"]) for f in features), made, bool(data["shape"]))
+        return Placing(
+            tuple(str(f["name"]) for f in features), made, bool(data["shape"]), bool(data.get("cube", False))
+        )
 
     def _with(self, values: Sequence[Any] | None = None) -> Any:
         return zip(self.features, self.grids, values or (None,) * len(self.grids), strict=True)
@@ -153,6 +171,18 @@ def on_lines(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Se
             "read from the data, because that would leak it",
         )  # fmt: skip
     return Placing(tuple(features), tuple(Grid(*parsed[name], bits, name in flip) for name in features))
+
+
+def on_cube(features: Sequence[str], bounds: Sequence[str], bits: int) -> Placing:
+    """The cube of all edges of the features' grids. InputError as in `on_lines`, and for more than 4096 edges."""
+    made = on_lines(features, bounds, bits, ())
+    if len(features) * (2**bits - 1) > MOST_BITS:
+        most = max(1, (MOST_BITS // len(features) + 1).bit_length() - 1)
+        raise InputError(
+            "bits", f"at most {most} for {len(features)} features", str(bits),
+            f"a class over a cube has a coordinate for each of the 2**bits - 1 edges of a feature, {MOST_BITS} at most",
+        )  # fmt: skip
+    return replace(made, cube=True)
 
 
 def on_plane(features: Sequence[str], box: Sequence[float], bits: int) -> Placing:

@@ -45,7 +45,8 @@ class Learned:
         ``interval``, a shape ``pieces``.
         """
         concepts = self.learner.concepts
-        rule = None if self.placing.shape else lambda first, last: f"\0{first} {last}\0"
+        rule: Any = None if self.placing.shape else lambda first, last: f"\0{first} {last}\0"
+        rule = self.placing.literal if self.placing.cube else rule
         said = describe(concepts, self.hypothesis, rule)
         rows = [self._in_units(j, name, text) for j, (name, text) in enumerate(zip(self.names, said, strict=True))]
         if self.placing.shape:
@@ -95,6 +96,8 @@ class Learned:
         interval: of the range, if there is exactly one.
         """
         row: dict[str, Any] = {"concept": name, "rule": said, "outcome": int(self.hypothesis.outcome[j])}
+        if self.placing.cube:
+            return row
         place = j if len(self.placing.features) > 1 else 0
         grid, feature = self.placing.grids[place], self.placing.features[place]
         row["rule"] = _RANGE.sub(lambda found: grid.sentence(feature, *map(int, found.groups())), said)

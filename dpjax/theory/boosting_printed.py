@@ -37,4 +37,3 @@ def density_factor(alpha: float, n: int, draws: int, epsilon: float) -> float:
     checks.probability("alpha", alpha)
     of_round = lambda share: with_replacement_pair(epsilon, 0.0, draws, min(1.0, 1 / (share * n)))[0]  # noqa: E731
     return of_round(alpha / 2) / of_round(alpha)
-

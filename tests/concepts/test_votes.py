@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.concepts import Cube, Conjunctions, Domain, Finite, Hypothesis, Points, Thresholds, UniformCube, outside
+from dpjax.concepts import Conjunctions, Cube, Domain, Finite, Hypothesis, Points, Thresholds, UniformCube, outside
 from dpjax.concepts import distributions as make
 from dpjax.concepts.votes import Votes
 from dpjax.core import wide
@@ -55,7 +55,9 @@ def test_votes_may_be_cast_by_majorities():
     outer = Votes.of(jax.tree.map(lambda *parts: jnp.stack(parts), *inner))
     x = jnp.arange(10, dtype=jnp.uint32)[:, None]
     labels = [np.asarray(outside.predict(LINE, one, x))[:, 0] for one in inner]
-    assert np.array_equal(np.asarray(outside.predict(LINE, outer, x))[:, 0], sum(map(np.asarray, labels), 0 * x[:, 0]) >= 2)
+    assert np.array_equal(
+        np.asarray(outside.predict(LINE, outer, x))[:, 0], sum(map(np.asarray, labels), 0 * x[:, 0]) >= 2
+    )
     assert outside.describe(LINE, outer)[0].startswith("majority of 3: 1 x [majority of 3: ")
 
 

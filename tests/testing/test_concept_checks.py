@@ -27,7 +27,7 @@ def test_a_planted_fault_is_found(kind, check, words):
 
 OURS = [
     Intervals(DOMAIN), dp.Thresholds(dp.Domain(2**40)), dp.Points(DOMAIN), dp.Finite.of([[0, 1, 1], [1, 0, 1]]),
-    dp.Conjunctions(5), dp.Parities(6), dp.ConvexPolygons(2**6, 3), dp.Unions(2**6, 2),
+    dp.Conjunctions(5), dp.Stumps(40), dp.Parities(6), dp.ConvexPolygons(2**6, 3), dp.Unions(2**6, 2),
 ]  # fmt: skip
 QUICK = Intervals, dp.Thresholds, dp.Points, dp.Finite
 

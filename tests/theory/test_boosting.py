@@ -2,15 +2,12 @@
 
 import math
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from dpjax.core.checks import InputError
-from dpjax.core import wide
-from dpjax.mechanisms.projection import projected
+from dpjax.evidence.boosting import PICKS, wrong_rows
 from dpjax.theory import boosting, boosting_printed
 
 
@@ -23,49 +20,18 @@ def test_rounds(kappa, gamma, expected):
         assert boosting.rounds(kappa, gamma, rate) >= expected
 
 
-def adversary(kappa, gamma, turns, n, pick):
-    """Rows with at most turns / 2 right hypotheses, against a weak learner that is right on the least it may be.
-
-    In every round it is wrong on a set of weight at most 1/2 - gamma. pick: the order in which it fills that set, from
-    the counts and weights of the rows; a last row that does not fit is skipped.
-    """
-    run = jax.jit(projected, static_argnums=4)
-    correct, shrink = np.zeros(n, np.int32), np.float32(math.exp(-4 * gamma))
-    for turn in range(turns):
-        units = run(jnp.asarray(correct), jnp.ones(n, bool), shrink, jnp.int32(int(kappa * n)), turns)
-        weight = wide.decode(units) / 2**62
-        wrong, room = np.zeros(n, bool), 0.5 - gamma
-        for row in pick(correct, weight, turn):
-            if weight[row] <= room:
-                wrong[row], room = True, room - weight[row]
-        correct += ~wrong
-    return int(np.sum(2 * correct <= turns))
-
-
-PICKS = {
-    "worst first": lambda correct, weight, turn: np.argsort(correct, kind="stable"),
-    "lightest first": lambda correct, weight, turn: np.argsort(weight, kind="stable"),
-    "the same rows": lambda correct, weight, turn: np.arange(len(correct)),
-    "those that can still be lost": lambda correct, weight, turn: np.argsort(-correct, kind="stable"),
-    "random": lambda correct, weight, turn: np.random.default_rng(turn).permutation(len(correct)),
-    "few of them always": lambda correct, weight, turn: np.r_[
-        np.arange(len(correct) // 5), len(correct) // 5 + np.argsort(correct[len(correct) // 5 :], kind="stable")
-    ],
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("name", PICKS)
 @pytest.mark.parametrize(("kappa", "gamma"), [(0.1, 1 / 6), (0.05, 1 / 6), (0.02, 1 / 6), (0.1, 0.25), (0.05, 0.4)])
 def test_no_adversary_keeps_kappa_n_rows_wrong(kappa, gamma, name):
     n, turns = 400, boosting.rounds(kappa, gamma)
-    assert adversary(kappa, gamma, turns, n, PICKS[name]) < kappa * n
+    assert wrong_rows(kappa, gamma, turns, n, PICKS[name]) < kappa * n
 
 
 def test_the_bound_is_not_vacuous():
     """A quarter of the rounds is too few against one of them."""
     kappa, gamma, n = 0.1, 1 / 6, 400
     few = boosting.rounds(kappa, gamma) // 4
-    assert max(adversary(kappa, gamma, few, n, pick) for pick in PICKS.values()) >= kappa * n
+    assert max(wrong_rows(kappa, gamma, few, n, pick) for pick in PICKS.values()) >= kappa * n
 
 
 @pytest.mark.parametrize(("n", "wrong", "alpha"), [(100, 3, 0.1), (1000, 30, 0.1), (37, 0, 0.3)])
