@@ -108,11 +108,11 @@ class LearnCommand(_Reading):
     """Learn privately from your own table, and compare with non-private learning.
 
     One feature with k targets, or k features with one target, each a concept; a class over a cube (--concepts Stumps,
-    Conjunctions) is learned from all features at once, whose grids' 2**bits - 1 edges are its coordinates. Bounds and grid are public: they are
-    arguments and are never read from the data. Prints the hypothesis of one run on all rows, the guarantee, and
-    held-out errors over keyed random splits beside those of the non-private learner and of the best constant, with a
-    warning if the constant is better or there are fewer rows than the theorem needs (these errors are for study and are
-    not private). Compressed files (gzip) are decompressed.
+    Conjunctions) is learned from all features at once, and its coordinates are the 2**bits - 1 edges of each feature's
+    grid. Bounds and grid are public: they are arguments and are never read from the data. Prints the hypothesis of one
+    run on all rows, the guarantee, and held-out errors over keyed random splits beside those of the non-private learner
+    and of the best constant, with a warning if the constant is better or there are fewer rows than the theorem needs
+    (these errors are for study and are not private). Compressed files (gzip) are decompressed.
 
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Locations outside --box
@@ -149,8 +149,8 @@ class LearnCommand(_Reading):
     clip: bool = False
     """Move values outside the bounds to the nearest bound instead of refusing them."""
     concepts: str | None = None
-    """The class over the grid: Thresholds, Points, over a cube Stumps, Conjunctions, Disjunctions, or for a shape "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by
-    default what the learner is for, else Thresholds."""
+    """The class over the grid: Thresholds, Points, over a cube Stumps, Conjunctions, Disjunctions, or for a shape
+    "ConvexPolygons(edges=4)", "Unions(triangles=7)"; by default what the learner is for, else Thresholds."""
     learner: str = "KLN"
     """A learner of `dpjax list` with its arguments, for example "Independent(KLN, composition=zcdp)"."""
     epsilon: Real = 1.0

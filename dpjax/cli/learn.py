@@ -12,7 +12,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import LearnCommand
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
-from dpjax.concepts import Hypothesis, areas
+from dpjax.concepts import Cube, Hypothesis, areas
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
@@ -127,7 +127,8 @@ def _asked(command: LearnCommand) -> _Asked:
         command.table, placing, targets, form, command.positive, clip=command.clip, drop_missing=command.drop_missing
     )  # fmt: skip
     within = builder.knowing(d=2**command.bits - 1) if shape else builder.knowing(domain=placing.domain)
-    within = builder.knowing(dimension=placing.domain.dimension) if cube else within
+    if isinstance(placing.domain, Cube):
+        within = builder.knowing(dimension=placing.domain.dimension)
     concepts = within.build("concepts", kind, CONCEPTS)
     rows, k = data.y.shape
     if rows < 2:

@@ -62,8 +62,9 @@ class Votes(Hypothesis):
         """The different members' sentences, the most frequent first, with their numbers of votes."""
         found = []
         for j in range(len(np.asarray(self.outcome))):
-            of_one = [jax.tree.map(lambda part, t=t: part[j, t], self.members) for t in range(self._rounds)]
-            votes = Counter(said for one in of_one for said in outside.describe(concepts, one, rule))
+            own = jax.tree.map(lambda part, j=j: part[j], self.members)
+            each = (jax.tree.map(lambda part, t=t: part[t], own) for t in range(self._rounds))
+            votes = Counter(said for one in each for said in outside.describe(concepts, one, rule))
             listed = "; ".join(f"{count} x [{said}]" for said, count in votes.most_common())
             found.append(f"majority of {self._rounds}: {listed}" + " (no answer)" * (int(self.outcome[j]) < 0))
         return found

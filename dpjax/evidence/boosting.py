@@ -20,6 +20,8 @@ from dpjax.learners.base import OfClass, single_column
 from dpjax.mechanisms.projection import projected
 from dpjax.mechanisms.randomized_response import randomized_response, randomized_response_guarantee
 
+_CONSTANTS = Finite.of([[0, 0], [1, 1]])
+
 
 @plan_type
 class FirstLabelPlan:
@@ -37,7 +39,7 @@ class FirstLabel(OfClass):
     Utility: none.
     """
 
-    concepts: Finite = Finite.of([[0, 0], [1, 1]])
+    concepts: Finite = _CONSTANTS
     neighboring: ClassVar[Neighboring] = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "bounded range"
     proper: ClassVar[bool] = True
@@ -92,8 +94,8 @@ _projected = jax.jit(projected, static_argnums=4)
 def wrong_rows(kappa: float, gamma: float, turns: int, n: int, pick: Pick) -> int:
     """Rows on which at most half of the hypotheses are right, against a weak learner as bad as it may be.
 
-    In every round it errs on rows of total weight at most 1/2 - gamma, in the order of ``pick``; a row that does not fit
-    is skipped. By `theory.boosting.rounds` fewer than kappa n rows remain wrong.
+    In every round it errs on rows of total weight at most 1/2 - gamma, in the order of ``pick``; a row that does not
+    fit is skipped. By `theory.boosting.rounds` fewer than kappa n rows remain wrong.
     """
     correct, shrink = np.zeros(n, np.int32), np.float32(math.exp(-4 * gamma))
     for turn in range(turns):

@@ -183,7 +183,7 @@ class Boosted(OfClass):
         return theory.rounds(self._density(accuracy), self.gamma, -log(float(down(exp(-self._rate)))))
 
     def _round(self, privacy: Privacy, rounds: int) -> Split:
-        spends = "approximate" if self.learner.spends == "approximate" else "pure"
+        spends: Spends = "approximate" if self.learner.spends == "approximate" else "pure"
         return split(float(privacy.epsilon), float(privacy.delta), rounds, self.composition, spends)
 
     def _weak(self, part: Split, draws: int, least: int) -> Privacy:
@@ -194,7 +194,7 @@ class Boosted(OfClass):
 
     def _chosen(self, privacy: Privacy, accuracy: Accuracy, n: int | None) -> tuple[int, int, int]:
         """(rounds, draws, rows that the plan is for): n, or the least number for which the theorem holds."""
-        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        epsilon, delta, *_ = host_numbers(privacy, accuracy)
         rounds = self._turns(accuracy) if self.rounds is None else self.rounds
         if rounds > MOST_ROUNDS:
             advice = "take a larger gamma or alpha, or fewer rounds"

@@ -9,7 +9,7 @@ from dpjax.core.checks import InputError
 
 MOST_ROWS, MOST_ROUNDS = 1 << 26, 1 << 12
 ROUNDING = 2.0**-32
-"""Bounds what rounding adds to `special_mass` for up to `MOST_ROWS` rows and `MOST_ROUNDS` rounds: see `capped_mass`."""
+"""Bound of what rounding adds to the mass, for up to `MOST_ROWS` rows and `MOST_ROUNDS` rounds: see `capped_mass`."""
 _ONE = 1 << 62
 
 

@@ -9,7 +9,7 @@ from dpjax.theory.search import smallest
 
 
 def rounds(kappa: float, gamma: float, rate: float | None = None) -> int:
-    """Rounds T after which fewer than kappa n rows are wrong, if each weak hypothesis has weighted error <= 1/2 - gamma.
+    """Rounds T after which fewer than kappa n rows are wrong, for weak hypotheses of weighted error <= 1/2 - gamma.
 
     The least T > ln(1/kappa) / (rate (gamma - rate/8)); floor(ln(1/kappa) / (2 gamma^2)) + 1 at the best rate 4 gamma.
     Proof: docs/proofs/boosting.md.
@@ -79,8 +79,8 @@ def fresh_rows(count: int, good: float, goal: float, epsilon: float, beta: float
 
     The least n with levels u and v, n kl(u, good) >= L and n kl(v, goal) >= L for L = ln(4 (K + 1) / beta), and
     n (v - u) >= 2 ln(4 K / beta) / epsilon. Proof: the good hypothesis has at most u n errors and all of error above
-    goal have at least v n, but for beta/4 (Chernoff, at most K + 1 events); the mechanism loses less than (v - u) n, but
-    for beta/4. One hypothesis needs no row. Never more than `fresh_rows_printed`.
+    goal have at least v n, but for beta/4 (Chernoff, at most K + 1 events); the mechanism loses less than (v - u) n,
+    but for beta/4. One hypothesis needs no row. Never more than `fresh_rows_printed`.
 
     Args:
       count: K >= 1. good: in (0, goal). goal: in (0, 1). epsilon: of the mechanism. beta: in (0, 1).

@@ -95,6 +95,7 @@ HUGE = Points(Domain(2**64))
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 LINE = Thresholds(Domain(2**64))
 FOUR = Finite.of(families.thresholds(3))
+FEW, MANY = Thresholds(Domain(64)), Points(Domain(2**20))
 LABELS = Multiclass.of(np.random.default_rng(12).integers(0, 6, (24, 10)))
 ROUNDS = Finite.of(MATRIX[:6, :9])
 
@@ -118,12 +119,12 @@ INSTANCES = {
         ),
     ],
     Boosted: [
-        Case(Boosted(KLN(Thresholds(Domain(64))), 0.4, 4, 30, 0.4), 1, Boosted(KLN(Thresholds(Domain(64))))),
+        Case(Boosted(KLN(FEW), 0.4, 4, 30, 0.4), 1, Boosted(KLN(FEW))),
         Case(Boosted(KLN(Finite.of(MATRIX))), programs=8),
     ],
     Confident: [
-        Case(Confident(KLN(Thresholds(Domain(64))), ratio=0.2, blocks=2), 1, Confident(KLN(Thresholds(Domain(64))))),  # each block has few of the rows
-        Case(Confident(PointLearner(Points(Domain(2**20))), blocks=2), 1, Confident(PointLearner(Points(Domain(2**20))))),
+        Case(Confident(KLN(FEW), ratio=0.2, blocks=2), 1, Confident(KLN(FEW))),  # each block has few of the rows
+        Case(Confident(PointLearner(MANY), blocks=2), 1, Confident(PointLearner(MANY))),
     ],
     BitReduction: [Case(BitReduction(LABELS), numbered=False)],
     SparseAggregate: [
