@@ -100,8 +100,8 @@ Our bound is attained for d = 1 and d = 2: all labelings of d points are 2 and 4
 
 ## Corrections of the printed statements
 
-- Lemma 8.3 has the representation dimension in its sample size, which is of a (1/4, 1/8)-representation; its proof needs
-  the size of the (alpha, beta)-representation from which it chooses, and 6 alpha < 1.
+- Lemma 8.3 has the representation dimension in its sample size, which is of a (1/4, 1/8)-representation; its proof
+  needs the size of the (alpha, beta)-representation from which it chooses, and 6 alpha < 1.
 - Lemma 8.5 says that the distribution of the family is that of one output on one database; it is that of the outputs on
   the databases of all labels. It needs alpha at most 1/8.
 - Theorem 8.8 takes the event that a family is good for all distributions and concepts at once, which need not have
