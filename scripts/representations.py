@@ -149,7 +149,7 @@ def entries() -> tuple[Entry, ...]:
 
 def main(
     out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, domains: Sequence[int] = DOMAINS,
-    drawn: int = 2048, store: Path | None = None,
+    drawn: int = 1024, store: Path | None = None,
 ) -> dict[int, dict[str, NStar]]:  # fmt: skip
     """Runs everything, writes the page. drawn: families, for the question whether they are representations."""
     chosen = entries() if chosen is None else chosen
@@ -239,7 +239,7 @@ def _represented(drawn: int, seed: int) -> list[tuple[Any, ...]]:
     asked: list[tuple[str, Any, float, float]] = [
         ("thresholds of 16, the class", Whole(Thresholds(Domain(16))), 0.0, 0.125),
         ("points of 4, one function of 8 buckets", PointBuckets(Points(Domain(4)), 1, 3), 0.25, 0.5),
-        ("2-points of 4, one function of 8 buckets", PointSetBuckets(PointSets(Domain(4), 2), 1, 3), 0.5, 0.5),
+        ("2-points of 4, one function of 16 buckets", PointSetBuckets(PointSets(Domain(4), 2), 1, 4), 0.25, 0.5),
         ("points of 2^40", PointBuckets(Points(big)).for_accuracy(0.25, 0.125), 0.25, 0.125),
         ("2-points of 2^40", PointSetBuckets(PointSets(big, 2)).for_accuracy(0.25, 0.125), 0.25, 0.125),
         ("2 bits of points of 8", PointSetBuckets(PointSets(Domain(8), 1, 2)).for_accuracy(0.25, 0.125), 0.25, 0.125),
