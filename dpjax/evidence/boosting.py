@@ -77,12 +77,20 @@ class OneLabelAnElement(Boosted):
 Pick = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """The order of the rows in which an adversary errs, from counts of right votes, weights and the round."""
 
+
+def _scrambled(rows: int, turn: int) -> np.ndarray:
+    """Numbers without visible order, ``uint64[rows]``."""
+    word = (np.arange(rows, dtype=np.uint64) * np.uint64(2654435761) + np.uint64(turn * 40503)) % np.uint64(2**32)
+    word = (word ^ (word >> np.uint64(15))) * np.uint64(2246822519) % np.uint64(2**32)
+    return word ^ (word >> np.uint64(13))
+
+
 PICKS: dict[str, Pick] = {
     "fewest right votes first": lambda correct, weight, turn: np.argsort(correct, kind="stable"),
     "most right votes first": lambda correct, weight, turn: np.argsort(-correct, kind="stable"),
     "lightest first": lambda correct, weight, turn: np.argsort(weight, kind="stable"),
     "the same rows": lambda correct, weight, turn: np.arange(len(correct)),
-    "random": lambda correct, weight, turn: np.random.default_rng(turn).permutation(len(correct)),
+    "another order each time": lambda correct, weight, turn: np.argsort(_scrambled(len(correct), turn), kind="stable"),
     "a fifth always": lambda correct, weight, turn: np.append(
         np.arange(len(correct) // 5), len(correct) // 5 + np.argsort(correct[len(correct) // 5 :], kind="stable")
     ),

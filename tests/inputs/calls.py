@@ -51,7 +51,7 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (dp.ParityLearner, {"concepts": dp.Parities(8)}),
     (dp.Independent, {"learner": KLN, "k": 2, "composition": "optimal"}),
     (dp.GenericLearner, {"concepts": POINTS, "k": 2, "sanitizer": PointCounts(DOMAIN)}),
-    (dp.Boosted, {"learner": KLN, "gamma": 0.2, "kappa": 0.1, "composition": "optimal"}),
+    (dp.Boosted, {"learner": KLN, "gamma": 0.2, "composition": "optimal"}),
     (dp.Confident, {"learner": KLN, "failure": 0.2, "ratio": 0.5}),
     (dp.HashedPoints, {"concepts": POINTS, "k": 2}),
     (dp.PointSets, {"domain": DOMAIN, "ones": 2, "bits": 2}),

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from dpjax.core.checks import InputError
 from dpjax.evidence.boosting import PICKS, wrong_rows
-from dpjax.theory import boosting, boosting_printed
+from dpjax.theory import boosting
 
 
 @pytest.mark.parametrize(("kappa", "gamma", "expected"), [
@@ -78,24 +78,9 @@ def test_blocks():
         assert 0.25 ** boosting.blocks(beta, 0.25) <= beta / 2
 
 
-# --- as printed --------------------------------------------------------------------------------------------------
-
-
-def test_steps_that_do_not_hold_as_printed():
-    """Subsampling a run of large epsilon is exponentially far from linear; its delta grows; the density halves."""
-    turns = boosting.rounds(0.05, 1 / 6)
-    assert 2 * turns * 0.25 == 27
-    assert boosting_printed.last_step_factor(0.25, turns) > 1e10
-    assert boosting_printed.last_step_factor(1e-6, turns) == pytest.approx(1, abs=1e-4)
-    assert boosting_printed.last_step_delta(0.25) == pytest.approx(math.exp(0.25))
-    assert boosting_printed.last_step_delta(0.25, 16) == pytest.approx(0.75 * math.exp(0.75 * 0.25))  # below 1
-    assert boosting_printed.density_factor(0.1, 10_000, 100, 0.5) == pytest.approx(2, rel=0.01)
-
-
 @pytest.mark.parametrize("call", [
     lambda: boosting.rounds(0.0, 0.1), lambda: boosting.rounds(0.1, 0.5), lambda: boosting.rounds(0.1, 0.0),
     lambda: boosting.rounds(0.1, 0.1, 0.9), lambda: boosting.blocks(0.1, 1.0), lambda: boosting.rounds(1.0, 0.2),
-    lambda: boosting_printed.last_step_factor(-1.0, 3), lambda: boosting_printed.last_step_delta(0.25, 1),
 ])  # fmt: skip
 def test_bad_numbers(call):
     with pytest.raises(InputError):

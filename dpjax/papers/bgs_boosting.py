@@ -1,4 +1,4 @@
-"""Steps of Appendix A as printed whose constants do not give what they claim, as numbers; used by no learner.
+"""Steps of Appendix A as printed whose constants do not give what they claim, as numbers; used by no learner
 
 Reference: Bun, Gaboardi, Sivakumar 2021, Appendix A.
 """
