@@ -336,17 +336,20 @@ def on_table(runs: int, seed: int) -> tuple[str, float, str]:
             errors, chosen = measured(name, epsilon, data, runs, seed)
             low, high = np.quantile(errors, [0.05, 0.95])
             cells.append(f"{errors.mean():.3f} ({low:.3f}-{high:.3f})")
-            means[name, epsilon] = errors.mean()
+            means[name, epsilon] = errors.reshape(FOLDS, runs).mean(axis=1)
             if len(METHODS[name][0]) > 1 and not once:
                 every = [said(one) for one in chosen]
                 most = max(sorted(set(every)), key=every.count)
                 often.append(f"{name} at {epsilon:g}: {most} ({every.count(most)} of {FOLDS} folds)")
         rows.append([name, *(cells * 3 if once else cells)])
-    best = [min(private, key=lambda name, at=epsilon: means[name, at]) for epsilon in EPSILONS]
-    words = "; ".join(f"epsilon = {number(e)}: {name}" for e, name in zip(EPSILONS, best, strict=True))
-    verdict = VERDICT.format(
-        verdict=f"The private method with the smallest mean error: {words}.", chosen="; ".join(often)
-    )
+    lines = []
+    for epsilon in EPSILONS:
+        best, *others = sorted(private, key=lambda name, at=epsilon: means[name, at].mean())
+        gaps = [(other, means[other, epsilon] - means[best, epsilon]) for other in others]
+        behind = (f"{other} by {gap.mean():.3f} +- {gap.std(ddof=1) / FOLDS**0.5:.3f}" for other, gap in gaps)
+        lines.append(f"at epsilon = {number(epsilon)}, {best}, before {' and '.join(behind)}")
+    least = f"The private method with the smallest mean error is, {'; '.join(lines)} (standard errors over the folds)."
+    verdict = VERDICT.format(verdict=least, chosen="; ".join(often))
     header = ["method", *(f"epsilon = {number(e)}" for e in EPSILONS)]
     ones = float(jnp.mean(data.y))
     return table(header, rows), min(ones, 1 - ones), verdict

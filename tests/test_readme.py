@@ -41,6 +41,7 @@ def test_learners_plans_laws(root, capsys):
     [
         ("vc1", [r"(?s)\(1, 1e-06\)-DP.*\(1, 1e-06\)-DP"]),
         ("many-concepts", ["^32 136\n"]),
+        ("boosting", [r"(?s)^28 328 78090\n28 rounds of boosting: \(1, 0\)-DP, replace-one"]),
         ("geometry", [r"(?s)set cover.*set cover"]),
         ("dimensions", [r"(?m)^125 .*\n1157 "]),
         ("representations", [r"(?m)^127 367$", r"\(1, 0\)-DP", r"by hash function \d"]),
