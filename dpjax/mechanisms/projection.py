@@ -21,7 +21,7 @@ def capped_mass(least: int) -> float:
     outside of i0, so 1 - sum over i != i0 of min(p_i, p'_i) = p_{i0} <= cap = 1 / least. In the program each p_i has a
     relative error below 2**-49 (T + 4), of T additions and products of positive float64 numbers, and an absolute one
     below 2**-61, of the whole number that it is rounded to; both also enter through the total. For T <= 2**12 and
-    n <= 2**26 they sum to less than 2**-36 + 2**-35 on each side.
+    n <= 2**26 they sum to less than 2**-36 + 2**-34 on each side, and 2**-32 bounds both.
 
     Reference: Bun, Carmosino, Sorrell 2020; Bun, Gaboardi, Sivakumar 2021, Appendix A.
     """
