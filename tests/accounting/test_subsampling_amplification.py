@@ -16,6 +16,7 @@ from dpjax.accounting import (
     secrecy_pair,
     special_mass,
     with_replacement,
+    with_replacement_base,
     with_replacement_pair,
     without_replacement,
     without_replacement_pair,
@@ -212,3 +213,18 @@ def test_trees(laws):
 def test_bad_input(laws, call):
     with pytest.raises(InputError):
         call(laws.guarantee)
+
+
+@pytest.mark.parametrize("mass", [1.0, 0.3, 1 / 1234.5, 1e-9])
+@pytest.mark.parametrize(("epsilon", "delta", "draws"), [(1.0, 0.0, 7), (0.01, 1e-12, 1), (300.0, 1e-6, 40)])
+def test_the_base_for_a_mass_is_the_inverse(epsilon, delta, draws, mass):
+    base, base_delta = with_replacement_base(epsilon, delta, draws, mass=mass)
+    whole, whole_delta = with_replacement_pair(base, base_delta, draws, mass)
+    assert 0.999 * epsilon < whole <= epsilon and whole_delta <= delta
+    assert with_replacement_base(epsilon, delta, draws, 4) == with_replacement_base(epsilon, delta, draws, mass=0.25)
+
+
+@pytest.mark.parametrize("how", [{}, {"rows": 3, "mass": 0.5}, {"mass": 0.0}, {"mass": 1.5}, {"rows": 0}])
+def test_the_base_needs_rows_or_a_mass(how):
+    with pytest.raises(InputError):
+        with_replacement_base(1.0, 0.0, 3, **how)
