@@ -16,11 +16,11 @@ from dpjax.accounting import (
     secrecy_pair,
     special_mass,
     with_replacement,
-    with_replacement_base,
     with_replacement_pair,
     without_replacement,
     without_replacement_pair,
 )
+from dpjax.accounting.subsampling import with_replacement_base
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
