@@ -1,4 +1,5 @@
-"""NumPy generators for foreign code. No other module uses np.random; dpjax itself never draws from it."""
+"""NumPy generators for foreign code and for drawn counts, from our keys. No other module uses np.random; no mechanism
+or learner draws from it."""
 
 import numpy as np
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.audit.generators import Generators
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -47,7 +48,9 @@ class Counted:
         Same law as the counts of batches of ``rows`` rows, whose part j ends at the fraction ``ends[j]``; a function of
         seed and trial alone.
         """
-        generator = np.random.default_rng([checks.integer("seed", seed, 0), checks.integer("trial", trial, 0)])
+        key = keys.of_trial(keys.root(seed), jnp.uint32(checks.integer("trial", trial, 0, 2**32 - 1)))
+        high, low = jax.random.key_data(keys.stream(key, "counts")).tolist()
+        generator = Generators()(high << 32 | low)
         target = int(generator.integers(len(self.labels)))
         until = np.rint(np.asarray(ends, np.float64) * checks.integer("rows", rows, 0)).astype(int)
         drawn = generator.multinomial(np.tile(np.diff(until, prepend=0), (count, 1)), self.mass)
@@ -63,6 +66,6 @@ def errors(learner: SparseAggregate, task: Task, plan: Any, rows: int, seed: int
     for trial in range(trials):
         counts, target = drawn.batches(plan.lists.ends, rows, m, seed, trial)
         padded = np.concatenate([counts, np.zeros((plan.most - m, *counts.shape[1:]), np.int32)])
-        found = select(keys.of_trial(keys.root(seed), jnp.uint32(trial)), padded, plan)
+        found = select(keys.stream(keys.of_trial(keys.root(seed), jnp.uint32(trial)), "learn"), padded, plan)
         wrong = np.asarray(learner.concepts.labeling(found))[0] != drawn.labels[target]
         yield 1.0 if int(found.outcome[0]) < 0 else float(drawn.mass @ wrong)

@@ -15,7 +15,7 @@ from dpjax.accounting.subsampling import with_replacement, with_replacement_base
 from dpjax.concepts.base import ConceptClass, columns_of
 from dpjax.concepts.votes import Votes
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
@@ -232,9 +232,9 @@ class Boosted(OfClass):
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:
         density, alpha = self._density(accuracy), float(accuracy.alpha)
         if density >= alpha:
-            raise InputError("kappa", f"less than alpha = {alpha:g}", f"{density:g}", "leave it out: alpha / 3")
+            raise NoTheoremError("kappa", f"less than alpha = {alpha:g}", f"{density:g}", "leave it out: alpha / 3")
         if rounds < (turns := self._turns(accuracy)):
-            raise InputError("rounds", f"at least {turns}, the theorem's", str(rounds), "leave it out, or give n")
+            raise NoTheoremError("rounds", f"at least {turns}, the theorem's", str(rounds), "leave it out, or give n")
 
     def _generalizes(self, rows: int, draws: int, rounds: int, accuracy: Accuracy) -> bool:
         """Finitely many hypotheses of a proper weak learner and the all-zero one, or compression to the drawn rows."""

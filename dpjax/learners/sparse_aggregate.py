@@ -96,8 +96,9 @@ class SparseAggregate(OfClass):
         part = jnp.sum(place[:, None] >= ends, axis=1, dtype=jnp.int32)  # rows beyond the last end are not counted
         element = jnp.minimum(sample.x[:, 0], jnp.uint32(self.concepts.width - 1)).astype(jnp.int32)
         label = single_column(sample, "SparseAggregate").astype(jnp.int32)
-        empty = jnp.zeros((plan.most, parts, self.concepts.width, 2), jnp.int32)
-        return empty.at[batch, part, element, label].add(sample.mask.astype(jnp.int32), mode="drop")
+        empty = jnp.zeros((plan.most + 1, parts, self.concepts.width, 2), jnp.int32)  # see `Finite.pieces`
+        counts = empty.at[batch, part, element, label].add(sample.mask.astype(jnp.int32), mode="drop")
+        return counts[: plan.most]
 
     def select(self, key: Array, counts: Array, plan: SparseAggregatePlan) -> Hypothesis:
         """The hypothesis for the counts of all batches, ``int32[most, parts, N, 2]``.
