@@ -6,10 +6,11 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 LARGEST = 1 << 28  # entries of a matrix of labels
+LARGEST_LABEL = (1 << 63) - 1
 
 
 def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.ndarray:
-    """``int64[m, N]``: m >= 1 distinct rows of labels >= 0; InputError otherwise.
+    """``int64[m, N]``: m >= 1 distinct rows of labels 0..2^63 - 1, not always a copy; InputError otherwise.
 
     labels: if given, the labels are below it. elements: the least N.
     """
@@ -23,17 +24,21 @@ def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.nda
             "class matrix", f"at most 2^28 = {LARGEST} entries", f"{len(table)} rows of {table.shape[1]} labels",
             "take fewer domain elements",
         )  # fmt: skip
-    most = None if labels is None else checks.integer("labels", labels, 1)
-    outside = (table < 0) if most is None else (table < 0) | (table >= most)
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        span = ">= 0" if most is None else f"in 0..{most - 1}"
+    largest = LARGEST_LABEL if labels is None else min(checks.integer("labels", labels, 1) - 1, LARGEST_LABEL)
+    if table.size and (int(table.min()) < 0 or int(table.max()) > largest):
+        row, column = np.argwhere((table < 0) | (table > largest))[0]
+        span = "in 0..2^63 - 1" if labels is None else f"in 0..{largest}"
         raise InputError(
             f"label in row {row}, column {column}", f"a whole number {span}", str(table[row, column]),
             "number the labels from 0",
         )  # fmt: skip
     _require_distinct(table)
-    return table.astype(np.int64)
+    return table.astype(np.int64, copy=False)
+
+
+def first_rows(table: np.ndarray) -> np.ndarray:
+    """The numbers of the rows of a table that are equal to none before, ascending."""
+    return np.sort(np.unique(table, axis=0, return_index=True)[1])
 
 
 def zero_one_matrix(matrix) -> np.ndarray:
@@ -59,7 +64,8 @@ def _no_matrix(expected: str, shape: str) -> InputError:
 
 def _require_distinct(table: np.ndarray) -> None:
     seen: dict[bytes, int] = {}
-    for number, row in enumerate(np.ascontiguousarray(table)):
+    small = np.min_scalar_type(int(table.max(initial=0)))  # fewer bytes to compare
+    for number, row in enumerate(np.ascontiguousarray(table, small)):
         if (first := seen.setdefault(row.tobytes(), number)) != number:
             raise InputError(
                 "class matrix", "distinct rows", f"row {number} equal to row {first}",

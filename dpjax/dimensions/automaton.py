@@ -6,10 +6,10 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.matrices import class_matrix
+from dpjax.core.matrices import LARGEST, class_matrix
 from dpjax.dimensions.clock import Clock
 from dpjax.dimensions.littlestone import Search
-from dpjax.dimensions.matrix import cells
+from dpjax.dimensions.matrix import columns_of
 from dpjax.dimensions.psi import natarajan
 
 
@@ -31,15 +31,18 @@ def standard_optimal_algorithm(matrix, conservative: bool = True, states: int = 
 
     It predicts the label whose rows keep the largest dimension, the smallest of them in a tie, and makes at most as
     many mistakes as the class's Littlestone dimension on any sequence that a row realizes. conservative: the version
-    space shrinks after mistakes only, which keeps the number of states small. InputError for more than ``states``.
+    space shrinks after mistakes only, which keeps the number of states small. InputError for more than ``states``,
+    or more than 2^28 next states.
 
     Reference: Littlestone 1988; Daniely, Sabato, Ben-David, Shalev-Shwartz 2011, Theorem 5.1.
     """
     table = class_matrix(matrix)
     checks.integer("states", states, 1)
-    columns = [cells(table[:, x]) for x in range(table.shape[1])]
     labels = int(table.max(initial=0)) + 1
-    search = Search(table, natarajan, Clock(None))
+    _require_size(1, table.shape[1], labels)
+    clock = Clock(None)
+    columns = list(columns_of(table, clock))
+    search = Search(table, natarajan, clock)
     number = {(1 << len(table)) - 1: 0}
     order = list(number)
     prediction: list[list[int]] = []
@@ -65,10 +68,21 @@ def standard_optimal_algorithm(matrix, conservative: bool = True, states: int = 
                 "states", f"at most {states} version spaces", f"more after {len(prediction)} of them were listed",
                 "raise states" if conservative else "raise states, or take conservative=True",
             )  # fmt: skip
+        _require_size(len(order), len(columns), labels)
         prediction.append(guesses)
         following.append(after)
     guessed = np.array(prediction, np.int32).reshape(len(order), len(columns))
     return Automaton(guessed, np.stack(following), np.array(dimension, np.int32))
+
+
+def _require_size(states: int, elements: int, labels: int) -> None:
+    entries = states * elements * labels
+    if entries > LARGEST:
+        raise InputError(
+            "labels", f"at most 2^28 = {LARGEST} entries (state, element, label) in the table of next states",
+            f"{states} states, {elements} elements and labels 0..{labels - 1}: {entries / 2**28:.3g} GiB",
+            "number the labels from 0 without gaps, or take a smaller class",
+        )  # fmt: skip
 
 
 def _dimension(search: Search, rows: int) -> int:

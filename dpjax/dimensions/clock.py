@@ -16,11 +16,15 @@ class Clock:
     def __init__(self, limit: float | None):
         if limit is not None and checks.number("seconds", limit) <= 0:
             raise InputError("seconds", "a number > 0 or None", repr(limit), "give a time limit, for example 60")
-        self._start, self._limit = time.monotonic(), limit
+        self._start, self._limit, self._released = time.monotonic(), limit, False
+
+    def release(self) -> None:
+        """Ends the limit: what follows is short, or heeds `late` itself."""
+        self._released = True
 
     def tick(self) -> None:
         """Called inside a search; raises `TimeIsUp` when the limit is reached."""
-        if self._limit is not None and self.seconds > self._limit:
+        if self._limit is not None and self.seconds > self._limit and not self._released:
             raise TimeIsUp
 
     @property

@@ -10,6 +10,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.matrix import Cells, informative
+from dpjax.dimensions.recursion import deep_recursion
 from dpjax.dimensions.result import Dimension
 
 InputTree = tuple
@@ -99,12 +100,14 @@ def zero_cover_bound(matrix, depth: int, seconds: float | None = None) -> Dimens
 
     Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem 5.6.
     """
-    table, clock = class_matrix(matrix), Clock(seconds)
+    clock = Clock(seconds)
+    table = class_matrix(matrix)
     checks.integer("depth", depth, 0)
-    columns = list(informative(table).values())
     known: dict[tuple[int, int], int] = {}
     try:
-        found = _bound(columns, (1 << len(table)) - 1, depth, known, clock)
+        columns = list(informative(table, clock).values())
+        with deep_recursion(min(depth, len(table)) + 64):
+            found = _bound(columns, (1 << len(table)) - 1, depth, known, clock)
         return Dimension(f"0-cover bound at depth {depth}", found, found, None, clock.seconds)
     except TimeIsUp:
         most = sauer_bound(depth, len(table).bit_length() - 1, int(table.max(initial=0)))
@@ -116,10 +119,15 @@ def _bound(columns: list[Cells], rows: int, depth: int, known: dict[tuple[int, i
         return 1
     if (rows, depth) not in known:
         clock.tick()
-        known[rows, depth] = max(
-            [1, *(sum(_bound(columns, rows & part, depth - 1, known, clock) for _, part in column if rows & part)
-                  for column in columns)]
-        )  # fmt: skip
+        largest = 1
+        for column in columns:
+            parts = [rows & part for _, part in column if rows & part]
+            if len(parts) > 1:  # a constant column says nothing more about the rows
+                size = 0
+                for part in parts:
+                    size += _bound(columns, part, depth - 1, known, clock)
+                largest = max(largest, size)
+        known[rows, depth] = largest
     return known[rows, depth]
 
 

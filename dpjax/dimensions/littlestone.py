@@ -7,12 +7,14 @@ has met. A tree of depth t needs 2^t rows, which prunes most questions; the most
 from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.matrix import informative
-from dpjax.dimensions.psi import Family, Grouping, natarajan, side
+from dpjax.dimensions.psi import Family, Grouping, natarajan, splits
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredTree
 
 Parts = tuple[int, ...]
 """The sets of rows that a grouping makes of a column."""
+
+_BLOCK = 256  # splits between two looks at the clock
 
 
 def littlestone_dimension(matrix, seconds: float | None = None) -> Dimension:
@@ -25,9 +27,10 @@ def littlestone_dimension(matrix, seconds: float | None = None) -> Dimension:
     Reference: Littlestone 1988; Daniely, Sabato, Ben-David, Shalev-Shwartz 2011; Bun, Gaboardi, Sivakumar 2021,
     Definition 2.13 and Lemma 4.5.
     """
+    clock = Clock(seconds)
     table = class_matrix(matrix)
     name = "Littlestone dimension" if not table.size or table.max() <= 1 else "multiclass Littlestone dimension"
-    return _dimension(table, natarajan, seconds, name)
+    return _dimension(table, natarajan, clock, name)
 
 
 def psi_littlestone_dimension(matrix, family: Family, seconds: float | None = None) -> Dimension:
@@ -35,13 +38,16 @@ def psi_littlestone_dimension(matrix, family: Family, seconds: float | None = No
 
     As `littlestone_dimension`. Reference: Bun, Gaboardi, Sivakumar 2021, Definition 4.4.
     """
-    return _dimension(class_matrix(matrix), family, seconds, "Psi-Littlestone dimension")
-
-
-def _dimension(table, family: Family, seconds: float | None, name: str) -> Dimension:
     clock = Clock(seconds)
-    search = Search(table, family, clock)
+    return _dimension(class_matrix(matrix), family, clock, "Psi-Littlestone dimension")
+
+
+def _dimension(table, family: Family, clock: Clock, name: str) -> Dimension:
     rows = (1 << len(table)) - 1
+    try:
+        search = Search(table, family, clock)
+    except TimeIsUp:
+        return Dimension(name, 0, len(table).bit_length() - 1, ShatteredTree(row=0), clock.seconds)
     depth = 0
     try:
         while search.at_least(rows, depth + 1):
@@ -49,6 +55,7 @@ def _dimension(table, family: Family, seconds: float | None, name: str) -> Dimen
         most = depth
     except TimeIsUp:
         most = search.most(rows)
+    clock.release()
     return Dimension(name, depth, most, search.tree(rows, depth), clock.seconds)
 
 
@@ -58,10 +65,8 @@ class Search:
     def __init__(self, table, family: Family, clock: Clock):
         self._clock = clock
         self.names: dict[Parts, tuple[int, Grouping]] = {}
-        for point, column in informative(table).items():
-            for grouping in family(tuple(label for label, _ in column)):
-                parts = tuple(side(column, labels) for labels in grouping)
-                self.names.setdefault(parts, (point, grouping))
+        for point, grouping, parts in splits(informative(table, clock).items(), family, clock):
+            self.names.setdefault(parts, (point, grouping))
         self._splits = list(self.names)
         self._least: dict[int, int] = {}
         self._most: dict[int, int] = {}
@@ -83,7 +88,6 @@ class Search:
             return True
         if self.most(rows) < depth:
             return False
-        self._clock.tick()
         alive, candidates = self._split(rows, 1 << depth - 1, splits)
         for _, _, children in candidates:
             if self._pair(children, depth - 1, alive):
@@ -109,6 +113,8 @@ class Search:
         children: ascending by size. The smaller child of a pair is asked first, the largest of many children.
         """
         found: list[int] = []
+        if len(children) > 2:  # of two children, `at_least` looks at the clock
+            self._clock.tick()
         for number, child in enumerate(children if len(children) == 2 else reversed(children)):
             if self.at_least(child, depth, splits):
                 found.append(child)
@@ -126,14 +132,16 @@ class Search:
         """
         alive: dict[Parts, Parts] = {}
         candidates = []
-        for parts in splits:
-            children = _children(rows, parts)
-            if len(children) > 1 and children not in alive:
-                alive[children] = parts
-                if (second := children[-2].bit_count()) >= least:
-                    if len(children) > 2:
-                        children = tuple(child for child in children if child.bit_count() >= least)
-                    candidates.append((-second, -children[-1].bit_count(), children))
+        for start in range(0, len(splits), _BLOCK):
+            self._clock.tick()
+            for parts in splits[start : start + _BLOCK]:
+                children = _children(rows, parts)
+                if len(children) > 1 and children not in alive:
+                    alive[children] = parts
+                    if (second := children[-2].bit_count()) >= least:
+                        if len(children) > 2:
+                            children = tuple(child for child in children if child.bit_count() >= least)
+                        candidates.append((-second, -children[-1].bit_count(), children))
         candidates.sort()
         return list(alive.values()), candidates
 

@@ -4,26 +4,14 @@ A state is a set of rows and a set of points from which later pairs may be chose
 rows without x, and some of the points; a pair is skipped if another one keeps all that it keeps.
 """
 
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from dpjax.dimensions.clock import Clock
 from dpjax.dimensions.matrix import members
+from dpjax.dimensions.recursion import deep_recursion
 
 State = tuple[int, int]
 Pair = tuple[int, int]  # (point, row)
-
-
-@contextmanager
-def deep_recursion(depth: int) -> Iterator[None]:
-    """Allows Python functions to nest this much deeper."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(before + depth)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 class LongestSequence:
@@ -38,25 +26,29 @@ class LongestSequence:
     def run(self, rows: int, points: int, longer_than: int = 0) -> None:
         """Makes ``best`` a longest sequence if that has more than ``longer_than`` pairs."""
         state = self._useful(rows, points)
-        self.best = self._greedy(state)
-        if min(map(int.bit_count, state)) > longer_than:
+        chosen: list[Pair] = []
+        try:
+            for pair in self._greedy(state):
+                chosen.append(pair)
+        finally:
+            self.best = tuple(chosen)
+        if min(map(int.bit_count, state)) > max(longer_than, len(self.best)):
             with deep_recursion(4 * min(map(int.bit_count, state)) + 64):
                 length = self._length(state, ())
             while len(self.best) < length:
                 self.best = self._walk(state, length)
 
-    def _greedy(self, state: State) -> tuple[Pair, ...]:
+    def _greedy(self, state: State) -> Iterator[Pair]:
         """The row with most of the points, and of these the one in the fewest rows, again and again."""
         rows, points = state
-        chosen: list[Pair] = []
         while rows and points:
+            self._clock.tick()
             c = max(members(rows), key=lambda c: (self._ones[c] & points).bit_count())
             if not self._ones[c] & points:
                 break
             x = min(members(self._ones[c] & points), key=lambda x: (self._holders[x] & rows).bit_count())
-            chosen.append((x, c))
+            yield x, c
             rows, points = rows & ~self._holders[x], points & self._keep(x, c)
-        return tuple(chosen)
 
     def most(self, rows: int, points: int) -> int:
         """An upper bound of the length, without a search."""

@@ -7,10 +7,11 @@ such function may be given wherever these are.
 Reference: Bun, Gaboardi, Sivakumar 2021, Section 4.2; Ben-David, Cesa-Bianchi, Haussler, Long 1995.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 
 from dpjax.core.checks import InputError
+from dpjax.dimensions.clock import Clock
 from dpjax.dimensions.matrix import Cells
 from dpjax.dimensions.witnesses import Sides
 
@@ -54,15 +55,64 @@ def bipartitions(labels: tuple[int, ...]) -> list[Grouping]:
     return found
 
 
-def maps(family: Family, labels: tuple[int, ...]) -> list[Sides]:
+def groupings(family: Family, labels: tuple[int, ...]) -> list[Grouping]:
+    """What a family makes of labels; InputError unless these are tuples of disjoint frozensets."""
+    found = family(labels) if callable(family) else None
+    if not isinstance(found, list | tuple):
+        given = repr(family) if found is None and not callable(family) else f"{type(found).__name__} for {labels[:8]}"
+        raise InputError("family", _EXPECTED, given, _ADVICE)
+    for grouping in found:
+        if not isinstance(grouping, tuple) or not all(isinstance(one, frozenset) for one in grouping):
+            raise InputError("family", _EXPECTED, f"the grouping {grouping!r}"[:120], _ADVICE)
+        if len(frozenset().union(*grouping)) < sum(map(len, grouping)):
+            given = f"{str(tuple(map(sorted, grouping)))[:120]} for the labels {labels[:8]}"
+            raise InputError("family", "groupings of disjoint sets", given, "let every label be in one set at most")
+    return list(found)
+
+
+_EXPECTED = "a function from a tuple of labels to a list of groupings, tuples of frozensets of labels"
+_ADVICE = "take psi.natarajan, psi.bits or psi.bipartitions, or write [(frozenset({0}), frozenset({1, 2}))]"
+
+
+def maps(family: Family, labels: tuple[int, ...], clock: Clock) -> Iterator[Sides]:
     """All maps of a family on some labels, one for each pair of sets of a grouping."""
-    return [pair for grouping in family(labels) for pair in combinations(grouping, 2)] if len(labels) > 1 else []
+    for grouping in groupings(family, labels) if len(labels) > 1 else []:
+        clock.tick()
+        for first, one in enumerate(grouping):
+            clock.tick()
+            for other in grouping[first + 1 :]:
+                yield one, other
 
 
-def side(column: Cells, labels: frozenset[int]) -> int:
-    """The rows of a column that have one of the labels."""
+def splits(
+    columns: Iterable[tuple[int, Cells]], family: Family, clock: Clock
+) -> Iterator[tuple[int, Grouping, tuple[int, ...]]]:
+    """(number of the column, grouping, the rows of each of its sets) for each grouping of each column."""
+    known: dict[tuple[int, ...], list[Grouping]] = {}  # columns with equal labels share them
+    for point, column in columns:
+        labels = tuple(label for label, _ in column)
+        if labels not in known:
+            known[labels] = groupings(family, labels)
+        rows_of = dict(column)
+        for grouping in known[labels]:
+            clock.tick()
+            yield point, grouping, tuple([side(rows_of, one) for one in grouping])
+
+
+def pairs(
+    columns: Iterable[tuple[int, Cells]], family: Family, clock: Clock
+) -> Iterator[tuple[int, Sides, tuple[int, int]]]:
+    """The same for pairs of sets of a grouping: (number of the column, map, the rows of its sides)."""
+    for point, grouping, parts in splits(columns, family, clock):
+        for i, j in combinations(range(len(parts)), 2):
+            if j == i + 1:
+                clock.tick()
+            yield point, (grouping[i], grouping[j]), (parts[i], parts[j])
+
+
+def side(rows_of: dict[int, int], labels: frozenset[int]) -> int:
+    """The rows of a column, by label, that have one of the labels."""
     rows = 0
-    for label, members in column:
-        if label in labels:
-            rows |= members
+    for label in labels:
+        rows |= rows_of.get(label, 0)
     return rows

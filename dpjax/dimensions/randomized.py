@@ -2,11 +2,14 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.littlestone import Search
 from dpjax.dimensions.matrix import informative
-from dpjax.dimensions.psi import maps, natarajan, side
+from dpjax.dimensions.psi import natarajan, pairs
+from dpjax.dimensions.recursion import deep_recursion
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredTree, Sides
 
@@ -23,31 +26,36 @@ def randomized_littlestone_dimension(matrix, seconds: float | None = None) -> Di
 
     Reference: Filmus, Hanneke, Mehalel, Moran 2023, Section 3.
     """
-    table, clock = class_matrix(matrix), Clock(seconds)
-    search = _Search(table, clock)
+    clock = Clock(seconds)
+    table = class_matrix(matrix)
+    search = _Search(len(table), clock)
     rows = (1 << len(table)) - 1
-    try:
-        depth = Fraction(search.depth(rows), search.unit)
-        return Dimension(_NAME, depth / 2, depth / 2, search.tree(rows), clock.seconds)
-    except TimeIsUp:
-        tree = search.balanced(rows)
-        most = (len(table) - 1).bit_length()  # at least the entropy of the leaf that fair coins reach
-        return Dimension(_NAME, tree.expected_depth / 2, Fraction(most, 2), tree, clock.seconds)
+    with deep_recursion(4 * len(table) + 64):
+        try:
+            search.prepare(table)
+            depth = Fraction(search.depth(rows), search.unit)
+            clock.release()
+            return Dimension(_NAME, depth / 2, depth / 2, search.tree(rows), clock.seconds)
+        except TimeIsUp:
+            tree = search.balanced(rows)
+            most = (len(table) - 1).bit_length()  # at least the entropy of the leaf that fair coins reach
+            return Dimension(_NAME, tree.expected_depth / 2, Fraction(most, 2), tree, clock.seconds)
 
 
 class _Search:
     """Expected depths in units of 2^-m, which makes them whole numbers: no leaf is deeper than m - 1."""
 
-    def __init__(self, table, clock: Clock):
-        self.unit = 1 << len(table)
+    def __init__(self, rows: int, clock: Clock):
+        self.unit, self._clock = 1 << rows, clock
         self._names: dict[tuple[int, int], tuple[int, Sides]] = {}
-        for point, column in informative(table).items():
-            for map_ in maps(natarajan, tuple(label for label, _ in column)):
-                low, high = (side(column, labels) for labels in map_)
-                self._names.setdefault((low, high), (point, map_))
-        self._clock, self._dimensions = clock, Search(table, natarajan, clock)
         self._depths: dict[int, int] = {}
-        self._tables: list[list[int]] = [[0] * (len(table) + 1)]
+        self._tables: list[list[int]] = [[0] * (rows + 1)]
+
+    def prepare(self, table: np.ndarray) -> None:
+        """Lists the pairs of parts into which domain elements split; stopped by the clock, some of them."""
+        for point, map_, parts in pairs(informative(table, self._clock).items(), natarajan, self._clock):
+            self._names.setdefault(parts, (point, map_))
+        self._dimensions = Search(table, natarajan, self._clock)
 
     def bound(self, rows: int) -> int:
         """At least `depth`: the best tree with so many leaves that their Littlestone dimension allows."""
@@ -69,7 +77,9 @@ class _Search:
     def _children(self, rows: int) -> list[tuple[int, int, int, int, int]]:
         """(bound, its children, the splitter) of each way to split the rows, the largest bound first."""
         found: dict[tuple[int, int], tuple[int, int, int, int, int]] = {}
-        for low, high in self._names:
+        for number, (low, high) in enumerate(self._names):
+            if not number & 255:
+                self._clock.tick()
             zeros, ones = rows & low, rows & high
             key = (min(zeros, ones), max(zeros, ones))
             if zeros and ones and key not in found:
@@ -102,7 +112,12 @@ class _Search:
         return 0 if rows & rows - 1 == 0 else self._depths.get(rows, -len(self._tables[0]) * self.unit)
 
     def balanced(self, rows: int, names: list[tuple[int, int]] | None = None) -> ShatteredTree:
-        """A tree that splits into parts of sizes as equal as possible. names: a superset of the pairs that split."""
+        """A tree that splits into parts of sizes as equal as possible. names: a superset of the pairs that split.
+
+        Where it is late, a set of rows is not split further.
+        """
+        if self._clock.late:
+            return _leaf(rows)
         alive = [(low, high) for low, high in (self._names if names is None else names) if rows & low and rows & high]
         if not alive:
             return _leaf(rows)

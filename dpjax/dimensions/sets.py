@@ -4,14 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpjax.core.matrices import class_matrix
+from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import binary_matrix, cells
-from dpjax.dimensions.psi import Family, maps, natarajan, side
+from dpjax.dimensions.matrix import binary_matrix, columns_of
+from dpjax.dimensions.psi import Family, natarajan, pairs
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredSet, Sides
 
 Parts = list[int]  # the rows of each pattern, bit i of the index for the i-th point
+
+_BLOCK = 1024  # options between two looks at the clock
 
 
 class Option(NamedTuple):
@@ -29,7 +31,8 @@ def vc_dimension(matrix, seconds: float | None = None) -> Dimension:
     seconds: time limit, after which the result has the proved bounds. Time grows with the number of shattered sets.
     InputError for other labels than 0 and 1, equal rows or none. Reference: Vapnik and Chervonenkis 1971.
     """
-    return _dimension(binary_matrix(matrix), natarajan, seconds, "VC dimension")
+    clock = Clock(seconds)
+    return _dimension(binary_matrix(matrix), natarajan, clock, "VC dimension")
 
 
 def dual_vc_dimension(matrix, seconds: float | None = None) -> Dimension:
@@ -38,9 +41,10 @@ def dual_vc_dimension(matrix, seconds: float | None = None) -> Dimension:
     As `vc_dimension`, with at least one column; the witness shatters rows, and holds for the transposed matrix.
     Reference: Assouad 1983.
     """
+    clock = Clock(seconds)
     table = binary_matrix(matrix).T
-    kept = np.sort(np.unique(table, axis=0, return_index=True)[1])
-    found = _dimension(binary_matrix(table[kept]), natarajan, seconds, "dual VC dimension")
+    kept = first_rows(table)
+    found = _dimension(binary_matrix(table[kept]), natarajan, clock, "dual VC dimension")
     rows = tuple(int(kept[row]) for row in found.witness.rows)
     witness = ShatteredSet(found.witness.points, found.witness.maps, rows)
     return Dimension(found.name, found.lower, found.upper, witness, found.seconds)
@@ -52,35 +56,38 @@ def psi_dimension(matrix, family: Family, seconds: float | None = None) -> Dimen
     As `vc_dimension`, for labels >= 0. With `psi.natarajan` it is the Natarajan dimension.
     Reference: Ben-David, Cesa-Bianchi, Haussler, Long 1995.
     """
-    return _dimension(class_matrix(matrix), family, seconds, "Psi-dimension")
+    clock = Clock(seconds)
+    return _dimension(class_matrix(matrix), family, clock, "Psi-dimension")
 
 
-def _dimension(table: np.ndarray, family: Family, seconds: float | None, name: str) -> Dimension:
-    search = _Search(table, family, Clock(seconds))
+def _dimension(table: np.ndarray, family: Family, clock: Clock, name: str) -> Dimension:
+    search = _Search(table, clock)
     try:
-        search.extend([(1 << len(table)) - 1], search.options, ())
+        search.extend([(1 << len(table)) - 1], _options(table, family, clock), ())
         most = len(search.best)
     except TimeIsUp:
         most = min(len(table).bit_length() - 1, table.shape[1])
-    return Dimension(name, len(search.best), most, search.witness(), search.clock.seconds)
+    return Dimension(name, len(search.best), most, search.witness(), clock.seconds)
 
 
 class _Search:
     """Depth first, over sets of options (point, map); an option that does not split all parts now never will."""
 
-    def __init__(self, table: np.ndarray, family: Family, clock: Clock):
-        self.clock = clock
-        self.options = _options(table, family)
+    def __init__(self, table: np.ndarray, clock: Clock):
+        self._clock = clock
         self.best: tuple[Option, ...] = ()
         self._parts: Parts = [(1 << len(table)) - 1]
 
     def extend(self, parts: Parts, options: list[Option], chosen: tuple[Option, ...]) -> None:
         """Looks for larger sets than the best among those that add some of the options to the chosen ones."""
-        self.clock.tick()
+        self._clock.tick()
         if len(chosen) > len(self.best):
             self.best, self._parts = chosen, parts
-        found = ((option, self._halves(parts, option, len(chosen))) for option in options)
-        useful = [(option, halves) for option, halves in found if halves]
+        useful: list[tuple[Option, Parts]] = []
+        for start in range(0, len(options), _BLOCK):
+            self._clock.tick()
+            found = ((option, self._halves(parts, option, len(chosen))) for option in options[start : start + _BLOCK])
+            useful += [(option, halves) for option, halves in found if halves]
         for number, (option, halves) in enumerate(useful):
             later = [other for other, _ in useful[number + 1 :] if other.point != option.point]
             if len(chosen) + len(useful) - number <= len(self.best):
@@ -107,15 +114,14 @@ class _Search:
         return ShatteredSet(tuple(one.point for one in self.best), tuple(one.map for one in self.best), rows)
 
 
-def _options(table: np.ndarray, family: Family) -> list[Option]:
+def _options(table: np.ndarray, family: Family, clock: Clock) -> list[Option]:
     """The options of all points, a point's together; points whose only option is another's only one are left out."""
+    of_point: dict[int, list[Option]] = {}
+    columns = ((point, column) for point, column in enumerate(columns_of(table, clock)) if len(column) > 1)
+    for point, map_, (zeros, ones) in pairs(columns, family, clock):
+        of_point.setdefault(point, []).append(Option(zeros, ones, point, map_))
     found: dict[object, list[Option]] = {}
-    for point in range(table.shape[1]):
-        column = cells(table[:, point])
-        pairs = maps(family, tuple(label for label, _ in column))
-        options = [Option(side(column, zeros), side(column, ones), point, (zeros, ones)) for zeros, ones in pairs]
-        alone = frozenset(options[0][:2]) if len(options) == 1 else point
-        if options:
-            found.setdefault(alone, options)
+    for point, options in of_point.items():
+        found.setdefault(frozenset(options[0][:2]) if len(options) == 1 else point, options)
     balanced = sorted(found.values(), key=lambda one: -max(min(o.zeros.bit_count(), o.ones.bit_count()) for o in one))
     return [option for options in balanced for option in options]

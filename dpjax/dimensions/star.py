@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import binary_matrix, bitset
+from dpjax.dimensions.matrix import binary_matrix, bitsets
 from dpjax.dimensions.pairing import LongestSequence
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import StarSet
@@ -17,15 +17,17 @@ def star_number(matrix, seconds: float | None = None) -> Dimension:
 
     Reference: Hanneke and Yang 2015, Definition 2.
     """
-    table, clock = binary_matrix(matrix), Clock(seconds)
+    clock = Clock(seconds)
+    table = binary_matrix(matrix)
     points = (1 << table.shape[1]) - 1
     best, rows = StarSet(0, (), ()), (1 << len(table)) - 1
     for center in range(len(table)):
-        search = _around(table, center, clock)
+        search = None
         try:
+            search = _around(table, center, clock)
             search.run(rows, points, longer_than=len(best.points))
         except TimeIsUp:
-            best = _longer(best, center, search)
+            best = _longer(best, center, search) if search else best
             most = min(len(table) - 1, table.shape[1])
             return Dimension("star number", len(best.points), most, best, clock.seconds)
         best = _longer(best, center, search)
@@ -35,7 +37,7 @@ def star_number(matrix, seconds: float | None = None) -> Dimension:
 def _around(table: np.ndarray, center: int, clock: Clock) -> LongestSequence:
     """Sequences of points in ascending order, with the rows' differences from the center."""
     differs = table ^ table[center]
-    ones, holders = [bitset(row) for row in differs], [bitset(column) for column in differs.T]
+    ones, holders = bitsets(differs, clock), bitsets(differs.T, clock)
     return LongestSequence(ones, holders, lambda x, c: ~ones[c] & ~((2 << x) - 1), clock)
 
 

@@ -4,7 +4,8 @@ import numpy as np
 
 from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import bitset, members
+from dpjax.dimensions.matrix import bitsets, members
+from dpjax.dimensions.recursion import deep_recursion
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import TeachingSets
 
@@ -18,7 +19,8 @@ def teaching_dimension(matrix, seconds: float | None = None) -> Dimension:
 
     Reference: Goldman and Kearns 1995; Shinohara and Miyano 1991.
     """
-    table, clock = class_matrix(matrix), Clock(seconds)
+    clock = Clock(seconds)
+    table = class_matrix(matrix)
     everybody = list(range(len(table)))
     sets: list[tuple[int, ...]] = []
     try:
@@ -43,7 +45,8 @@ def recursive_teaching_dimension(matrix, seconds: float | None = None) -> Dimens
 
     Reference: Doliwa, Fan, Simon, Zilles 2014; Zilles, Lange, Holte, Zinkevich 2011.
     """
-    table, clock = class_matrix(matrix), Clock(seconds)
+    clock = Clock(seconds)
+    table = class_matrix(matrix)
     left, order = list(range(len(table))), list[int]()
     size = min(1, len(table) - 1)  # no point identifies no row but an only one
     hard: tuple[tuple[int, ...], int] = (tuple(left) if size else (), size)
@@ -53,7 +56,7 @@ def recursive_teaching_dimension(matrix, seconds: float | None = None) -> Dimens
             easy = {
                 row: found
                 for row in left
-                if (found := _hitting(_differences(table, row, left, clock), size, clock)) is not None
+                if (found := _few(_differences(table, row, left, clock), size, clock)) is not None
             }
             if easy:
                 sets |= easy
@@ -75,7 +78,7 @@ def recursive_teaching_dimension(matrix, seconds: float | None = None) -> Dimens
 def _differences(table: np.ndarray, row: int, others: list[int], clock: Clock) -> list[int]:
     """The sets of points on which other rows differ from a row, without supersets, the smallest first."""
     others = [other for other in others if other != row]
-    found = sorted({bitset(line) for line in table[others] != table[row]}, key=int.bit_count)
+    found = sorted(set(bitsets(table[others] != table[row], clock)), key=int.bit_count)
     kept: list[int] = []
     for points in found:
         clock.tick()
@@ -86,23 +89,31 @@ def _differences(table: np.ndarray, row: int, others: list[int], clock: Clock) -
 
 def _smallest(sets: list[int], clock: Clock) -> tuple[int, ...]:
     """A smallest set of points that meets all the sets."""
-    size = 0
-    while (found := _hitting(sets, size, clock)) is None:
+    size = _disjoint(sets)
+    while (found := _few(sets, size, clock)) is None:
         size += 1
     return found
 
 
-def _hitting(sets: list[int], size: int, clock: Clock) -> tuple[int, ...] | None:
+def _few(sets: list[int], size: int, clock: Clock) -> tuple[int, ...] | None:
     """At most ``size`` points that meet all the sets, or None if there are none."""
+    with deep_recursion(size + 64):
+        found = _hitting(sets, size, clock)
+    return None if found is None else tuple(reversed(found))
+
+
+def _hitting(sets: list[int], size: int, clock: Clock) -> list[int] | None:
+    """The same, the last point first."""
     clock.tick()
     if not sets:
-        return ()
+        return []
     if _disjoint(sets) > size:
         return None
     for point in members(sets[0]):
         rest = _hitting([one for one in sets if not one >> point & 1], size - 1, clock)
         if rest is not None:
-            return (point, *rest)
+            rest.append(point)
+            return rest
     return None
 
 

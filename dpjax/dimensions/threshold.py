@@ -1,7 +1,7 @@
 """The threshold dimension of a finite class, exactly."""
 
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import binary_matrix, bitset
+from dpjax.dimensions.matrix import binary_matrix, bitsets
 from dpjax.dimensions.pairing import LongestSequence
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import Chain
@@ -19,10 +19,14 @@ def threshold_dimension(matrix, seconds: float | None = None) -> Dimension:
 
     Reference: Yan 2025, Definition 7; Shelah 1990 relates it to the Littlestone dimension.
     """
-    table, clock = binary_matrix(matrix), Clock(seconds)
-    ones, holders = [bitset(row) for row in table], [bitset(column) for column in table.T]
+    clock = Clock(seconds)
+    table = binary_matrix(matrix)
+    rows, points = ((1 << count) - 1 for count in table.shape)
+    try:
+        ones, holders = bitsets(table, clock), bitsets(table.T, clock)
+    except TimeIsUp:
+        return Dimension("threshold dimension", 0, min(table.shape), Chain((), ()), clock.seconds)
     search = LongestSequence(ones, holders, lambda x, c: ones[c] & ~(1 << x), clock)
-    rows, points = (1 << len(ones)) - 1, (1 << len(holders)) - 1
     try:
         search.run(rows, points)
         most = len(search.best)

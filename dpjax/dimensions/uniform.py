@@ -2,11 +2,12 @@
 
 from dpjax.core.matrices import class_matrix
 from dpjax.dimensions.clock import Clock, TimeIsUp
-from dpjax.dimensions.matrix import informative
+from dpjax.dimensions.matrix import Cells, informative
 from dpjax.dimensions.psi import Family, maps, side
 from dpjax.dimensions.result import Dimension
 from dpjax.dimensions.witnesses import ShatteredTree, Sides
 
+_NAME = "uniform Psi-Littlestone dimension"
 Levels = tuple[int, ...]  # the map of each level, from the root
 
 
@@ -19,11 +20,15 @@ def uniform_psi_littlestone_dimension(matrix, family: Family, seconds: float | N
 
     Reference: Bun, Gaboardi, Sivakumar 2021, Definition 4.4.
     """
-    table = class_matrix(matrix)
     clock = Clock(seconds)
-    columns = informative(table)
-    choices = maps(family, tuple(sorted({label for column in columns.values() for label, _ in column})))
-    search = _Search([_separated(columns, one) for one in choices], clock)
+    table = class_matrix(matrix)
+    try:
+        columns = informative(table, clock)
+        choices = list(maps(family, tuple(sorted({label for one in columns.values() for label, _ in one})), clock))
+        search = _Search(_separated(columns, choices, clock), clock)
+    except TimeIsUp:
+        most = len(table).bit_length() - 1
+        return Dimension(_NAME, 0, most, ShatteredTree(row=0), clock.seconds)
     rows = (1 << len(table)) - 1
     levels: list[Levels] = [()]  # those that the class shatters; without its first map a sequence still is one
     best: Levels = ()
@@ -37,16 +42,19 @@ def uniform_psi_littlestone_dimension(matrix, family: Family, seconds: float | N
     except TimeIsUp:
         most = len(table).bit_length() - 1
     witness = search.tree(rows, best, choices)
-    return Dimension("uniform Psi-Littlestone dimension", len(best), most, witness, clock.seconds)
+    return Dimension(_NAME, len(best), most, witness, clock.seconds)
 
 
-def _separated(columns, map_: Sides) -> dict[tuple[int, int], int]:
-    """The pairs of sets of rows that the map separates at some domain element, and the element."""
-    found: dict[tuple[int, int], int] = {}
+def _separated(columns: dict[int, Cells], choices: list[Sides], clock: Clock) -> list[dict[tuple[int, int], int]]:
+    """For each map the pairs of sets of rows that it separates at some domain element, and the element."""
+    found: list[dict[tuple[int, int], int]] = [{} for _ in choices]
     for point, column in columns.items():
-        low, high = (side(column, labels) for labels in map_)
-        if low and high:
-            found.setdefault((low, high), point)
+        rows_of = dict(column)
+        for separated, (zeros, ones) in zip(found, choices, strict=True):
+            clock.tick()
+            low, high = side(rows_of, zeros), side(rows_of, ones)
+            if low and high:
+                separated.setdefault((low, high), point)
     return found
 
 

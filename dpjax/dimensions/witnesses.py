@@ -3,8 +3,9 @@
 ``holds(matrix)`` of each takes ``int[m, N]`` and returns whether the witness proves what its docstring says.
 """
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 
@@ -29,9 +30,10 @@ class ShatteredSet:
         return f"{_listed('points', self.points)} shattered by {_listed('rows', self.rows)}"
 
     def holds(self, matrix) -> bool:
-        """Whether all patterns occur."""
+        """Whether all patterns occur, and no map has a label on both sides."""
         table, count = np.asarray(matrix), len(self.points)
-        return len(set(self.points)) == count and len(self.rows) == 2**count and all(
+        distinct = len(set(self.points)) == count and not any(zeros & ones for zeros, ones in self.maps)
+        return distinct and len(self.rows) == 2**count and all(
             int(table[row, self.points[i]]) in self.maps[i][pattern >> i & 1]
             for pattern, row in enumerate(self.rows) for i in range(count)
         )  # fmt: skip
@@ -48,19 +50,32 @@ class ShatteredTree:
     row: int | None = None
     point: int | None = None
     map: Sides | None = None
-    children: "tuple[ShatteredTree, ShatteredTree] | None" = None
+    children: "tuple[ShatteredTree, ShatteredTree] | None" = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        count = sum(1 for _ in self.leaves())
+        count = sum(self.depths.values())
         return f"a tree with {count} leaves, point {self.point} at the root" if count > 1 else f"row {self.row}"
 
-    def leaves(self, path: tuple = ()) -> Iterator[tuple[int, tuple]]:
-        """(row, its path as triples of point, map, side) of each leaf."""
-        if self.children is None:
-            yield self.row, path  # type: ignore[misc]
-        else:
-            for side, child in enumerate(self.children):
-                yield from child.leaves((*path, (self.point, self.map, side)))
+    def leaves(self) -> Iterator[tuple[int, tuple]]:
+        """(row, its path as triples of point, map, side) of each leaf, from left to right."""
+        waiting: list[tuple[ShatteredTree, tuple]] = [(self, ())]
+        while waiting:
+            node, path = waiting.pop()
+            if node.children is None:
+                yield node.row, path  # type: ignore[misc]
+            else:
+                low, high = node.children
+                waiting += [(high, (*path, (node.point, node.map, 1))), (low, (*path, (node.point, node.map, 0)))]
+
+    @property
+    def depths(self) -> Counter[int]:
+        """The number of leaves of each depth."""
+        found: Counter[int] = Counter()
+        level, depth = [self], 0
+        while level:
+            found[depth] = sum(node.children is None for node in level)
+            level, depth = [child for node in level for child in node.children or ()], depth + 1
+        return +found
 
     def holds(self, matrix) -> bool:
         """Whether the row of each leaf realizes the leaf's path."""
@@ -73,12 +88,14 @@ class ShatteredTree:
     @property
     def depth(self) -> int:
         """The smallest depth of a leaf."""
-        return min(len(path) for _, path in self.leaves())
+        return min(self.depths)
 
     @property
     def expected_depth(self) -> Fraction:
         """The expected depth of the leaf that fair coins reach."""
-        return sum((Fraction(len(path), 2 ** len(path)) for _, path in self.leaves()), Fraction(0))
+        depths = self.depths
+        most = max(depths)
+        return Fraction(sum(count * depth << most - depth for depth, count in depths.items()), 1 << most)
 
 
 @dataclass(frozen=True)
