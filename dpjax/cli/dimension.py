@@ -9,15 +9,17 @@ import numpy as np
 
 from dpjax.cli import Answer
 from dpjax.cli.classes import DimensionCommand
-from dpjax.cli.printing import Table, console
+from dpjax.cli.printing import console
 from dpjax.concepts import Multiclass
-from dpjax.concepts.listing import matrix_of
+from dpjax.concepts.listing import all_rows
+from dpjax.concepts.multiclass import MOST_LABELS
 from dpjax.core import checks
-from dpjax.core.matrices import class_matrix
+from dpjax.core.checks import InputError
+from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.dimensions.families import bit
 from dpjax.dimensions.summary import summary
-from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, public_names
+from dpjax.dimensions.witnesses import ShatteredTree
+from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, imported, public_names
 from dpjax.learners import BitReduction
 from dpjax.tables.matrices import read_matrix
 from dpjax.theory import kln
@@ -25,56 +27,90 @@ from dpjax.theory import kln
 
 def run(command: DimensionCommand) -> Answer:
     """All dimensions, their witnesses and times, and sample sizes."""
-    table = class_matrix(_matrix(command), command.labels)
+    if checks.number("seconds", command.seconds) <= 0:
+        raise InputError("seconds", "a number > 0", repr(command.seconds), "give a time limit, for example 60")
+    for module in command.imports:
+        imported(module)
+    table, rows, labels = _class(command)
     if command.bit is not None:
-        table = bit(table, command.bit)
-    sizes = _sample_sizes(table, command)
-    found = list(summary(table, command.seconds))
-    labels = int(table.max(initial=0)) + 1
-    answer = {
-        "concepts": len(table), "elements": table.shape[1], "labels": labels,
-        "dimensions": [_record(one) for one in found],
-        "sample sizes": sizes,
-    }  # fmt: skip
+        table, rows, labels = _bit(table, rows, labels, command.bit)
+    sizes = _sample_sizes(table, labels, command)
+    found = summary(table, command.seconds)  # an iterator: what is known is printed at once
+    answer: dict[str, Any] = {"concepts": len(table), "elements": table.shape[1], "labels": labels}
+    if command.json:
+        answer |= {"rows": rows.tolist(), "dimensions": [_record(one) for one in found], "sample sizes": sizes}
 
     def show() -> None:
         out = console()
-        out.print(f"{len(table)} concepts on {table.shape[1]} elements, labels 0..{labels - 1}", highlight=False)
-        grid = Table("dimension", "value", "seconds", "witness")
+
+        def say(words: str) -> None:
+            out.print(words, highlight=False, markup=False, soft_wrap=True)
+
+        say(f"{len(table)} concepts on {table.shape[1]} elements, labels 0..{labels - 1}")
+        if (moved := np.flatnonzero(rows != np.arange(len(rows)))).size:
+            first = moved[0]
+            say(
+                f"equal rows count once: row {first} of a witness is row {rows[first]} of the class (all: --json, rows)"
+            )
+        say(f"{'dimension':38}{'value':12}{'seconds':>8}  witness")
         for one in found:
-            value = str(one.lower) if one.exact else f"{one.lower} to {one.upper}, stopped"
-            grid.add_row(one.name, value, f"{one.seconds:.2f}", str(one.witness))
-        out.print(grid)
+            value = _short(one.lower) if one.exact else f"{_short(one.lower)} to {_short(one.upper)}"
+            stopped = "" if one.exact else "stopped; "
+            say(f"{one.name:37} {value:11} {one.seconds:8.2f}  {stopped}{one.witness}")
         at = f"at epsilon = {command.epsilon:g}, alpha = {command.alpha:g}, beta = {command.beta:g}"
-        out.print(f"rows that learners need {at}", highlight=False)
-        for name, rows in sizes.items():
-            out.print(f"    {name}: {rows}", highlight=False)
+        say(f"rows that learners need {at}")
+        for name, size in sizes.items():
+            say(f"    {name}: {size}")
 
     return answer, show
 
 
-def _sample_sizes(table: np.ndarray, command: DimensionCommand) -> dict[str, int]:
+def _bit(table: np.ndarray, rows: np.ndarray, labels: int, number: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """The class of a bit, the numbers of its rows, and 2."""
+    most = max(1, (labels - 1).bit_length())
+    if not 0 <= number < most:
+        expected = f"a whole number in 0..{most - 1}, a bit of the labels 0..{labels - 1}"
+        raise InputError("bit", expected, str(number), "choose another bit, 0 is the least significant one")
+    part = table >> number & 1
+    kept = first_rows(part)
+    return part[kept], rows[kept], 2
+
+
+def _sample_sizes(table: np.ndarray, labels: int, command: DimensionCommand) -> dict[str, int]:
     """Of the private learners of any finite class."""
     numbers = command.epsilon, command.alpha, command.beta
     found = {"KLN": kln.realizable(len(table), *numbers), "KLN, agnostic": kln.agnostic(len(table), *numbers)}
-    if table.max(initial=0) > 1:
-        learner = BitReduction(Multiclass.of(table))
+    if 2 < labels <= MOST_LABELS and table.shape[1]:
+        learner = BitReduction(Multiclass.of(table, labels))
         found["BitReduction, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
     return found
 
 
-def _matrix(command: DimensionCommand) -> Any:
-    """The class as a matrix, from a file, a function, or a concept class."""
+def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
+    """The distinct rows of the class, their numbers in it, and the number of labels."""
+    made = _made(command)
+    labels = command.labels
+    if hasattr(made, "predict"):
+        every = all_rows(made)
+        rows = first_rows(every)
+        table = class_matrix(every[rows], labels)
+        labels = labels or getattr(made, "labels", None)
+    else:  # anything else has to be a table
+        table = class_matrix(made, labels)
+        rows = np.arange(len(table))
+    return table, rows, labels or int(table.max(initial=0)) + 1
+
+
+def _made(command: DimensionCommand) -> Any:
+    """A matrix or a concept class, from a file, a function, or a name."""
     text = command.matrix
     head = text.partition("(")[0].strip()
     if Path(text).suffix in (".csv", ".npy", ".txt", ".tsv") or Path(text).is_file():
         return read_matrix(Path(text))
     if ":" not in head:
         checks.choice("class", head.partition(".")[0], [*public_names(MATRICES), *public_names(CONCEPTS)])
-    made = Builder(imports=command.imports).build(
-        "class", text, MATRICES if head in public_names(MATRICES) else CONCEPTS
-    )
-    return matrix_of(made) if hasattr(made, "predict") else made  # anything else has to be a table
+    kind = MATRICES if head in public_names(MATRICES) else CONCEPTS
+    return Builder(imports=command.imports).build("class", text, kind)
 
 
 def _record(found: Any) -> dict[str, Any]:
@@ -86,10 +122,23 @@ def _number(value: int | Fraction) -> int | str:
     return str(value) if isinstance(value, Fraction) else value
 
 
+def _short(value: int | Fraction) -> str:
+    """In full if that is short, else rounded."""
+    short = max(abs(value.numerator), value.denominator) < 10**7
+    return str(value) if short else f"{float(value):.6f}"
+
+
 def _plain(value: Any) -> Any:
-    """A witness as data."""
+    """A witness as data; a tree as the list of its nodes."""
+    if isinstance(value, ShatteredTree):
+        return {"nodes": [_plain_node(node) for node in value.nodes()]}
     if dataclasses.is_dataclass(value):
         return {key: _plain(one) for key, one in vars(value).items() if one is not None}
     if isinstance(value, frozenset):
         return sorted(value)
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _plain_node(node: tuple[ShatteredTree, tuple[int, ...]]) -> dict[str, Any]:
+    tree, children = node
+    return {"point": tree.point, "map": _plain(tree.map), "children": [*children]} if children else {"row": tree.row}

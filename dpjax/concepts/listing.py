@@ -9,19 +9,26 @@ import numpy as np
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import first_rows
 
 _LARGEST = 1 << 26  # entries of a matrix
 _BLOCK = 1 << 10  # concepts evaluated at once
 
 
 def matrix_of(concepts: Any) -> np.ndarray:
-    """``bool[m, N]``: a row for each concept, equal ones once, in the order of the elements of the domain.
+    """``bool[m, N]``: a row for each concept, equal ones once, each at its first place; integers for more labels."""
+    table = all_rows(concepts)
+    return table[first_rows(table)]
+
+
+def all_rows(concepts: Any) -> np.ndarray:
+    """``bool[m, N]``: a row for each concept, in the order of their numbers; columns in that of the domain.
 
     Uses the class's method ``matrix`` if it has one, else ``pieces``, whose cells on an empty sample hold all concepts,
     and ``predict``. InputError for a class with neither, or with more than 2^26 labels in all.
     """
     if callable(getattr(concepts, "matrix", None)):
-        return np.unique(np.asarray(concepts.matrix()), axis=0)
+        return np.asarray(concepts.matrix())
     checks.members("class", concepts, ("domain", "size", "predict", "pieces"), "give a class of listed concepts")
     size, elements = int(concepts.size), int(concepts.domain.size)
     if size * elements > _LARGEST:
@@ -33,7 +40,7 @@ def matrix_of(concepts: Any) -> np.ndarray:
     numbers = _numbers(concepts, x[:1])
     blocks = (numbers[start : start + _BLOCK] for start in range(0, len(numbers), _BLOCK))
     labels = [np.asarray(concepts.predict(Hypothesis.of(jnp.asarray(block)), x)).T for block in blocks]
-    return np.unique(np.concatenate(labels), axis=0)
+    return np.concatenate(labels)
 
 
 def _numbers(concepts: Any, x: jax.Array) -> np.ndarray:

@@ -17,7 +17,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.matrices import class_matrix
 from dpjax.mechanisms.intervals import Pieces
 
-_MOST_LABELS = 1 << 16
+MOST_LABELS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Multiclass:
 
         InputError for other labels, more than 2^16 of them, equal rows, or none.
         """
-        most = _MOST_LABELS if labels is None else checks.integer("labels", labels, 2, _MOST_LABELS)
+        most = MOST_LABELS if labels is None else checks.integer("labels", labels, 2, MOST_LABELS)
         table = class_matrix(matrix, most, elements=1)
         count = max(2, int(table.max()) + 1) if labels is None else most
         rows, elements = table.shape

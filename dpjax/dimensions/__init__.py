@@ -24,6 +24,7 @@ from .trees import height as height
 from .trees import tree_threshold_dimension as tree_threshold_dimension
 from .uniform import uniform_psi_littlestone_dimension as uniform_psi_littlestone_dimension
 from .witnesses import Chain as Chain
+from .witnesses import NoSearch as NoSearch
 from .witnesses import ShatteredSet as ShatteredSet
 from .witnesses import ShatteredTree as ShatteredTree
 from .witnesses import StarSet as StarSet

@@ -105,7 +105,7 @@ def zero_cover_bound(matrix, depth: int, seconds: float | None = None) -> Dimens
     checks.integer("depth", depth, 0)
     known: dict[tuple[int, int], int] = {}
     try:
-        columns = list(informative(table, clock).values())
+        columns = [column for _, column in informative(table, clock)]
         with deep_recursion(min(depth, len(table)) + 64):
             found = _bound(columns, (1 << len(table)) - 1, depth, known, clock)
         return Dimension(f"0-cover bound at depth {depth}", found, found, None, clock.seconds)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from itertools import combinations, product
 from math import comb
+from operator import index
 
 import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.matrices import LARGEST, class_matrix
+from dpjax.core.matrices import LARGEST, class_matrix, first_rows
 
 
 def thresholds(elements: int) -> np.ndarray:
@@ -25,6 +26,7 @@ def points(elements: int, most: int = 1, exactly: bool = True) -> np.ndarray:
     """
     checks.integer("elements", elements, 1)
     checks.integer("most", most, 0, elements)
+    checks.instance("exactly", exactly, bool, "give True for exactly so many ones, False for at most so many")
     counts = range(most if exactly else 0, most + 1)
     _require_size(sum(comb(elements, count) for count in counts), elements)
     rows = [ones for count in counts for ones in combinations(range(elements), count)]
@@ -57,10 +59,7 @@ def halfplanes(places: Sequence[tuple[int, int]]) -> np.ndarray:
     Every cut other than none and all has a line through two of the points next to it: what is strictly on one side,
     with an initial or a final part of the points on the line.
     """
-    pairs = [tuple(int(value) for value in place) for place in places]
-    if not pairs or len(set(pairs)) < len(pairs) or any(len(pair) != 2 for pair in pairs):
-        raise InputError("places", "distinct points (x, y)", repr(places)[:60], "list every point once")
-    plane = np.array(pairs, object)
+    plane = np.array(_places(places), object)
     rows = {(0,) * len(plane), (1,) * len(plane)}
     for i, j in combinations(range(len(plane)), 2):
         along = plane[j] - plane[i]
@@ -71,6 +70,17 @@ def halfplanes(places: Sequence[tuple[int, int]]) -> np.ndarray:
                 cut = (away > 0) | ((away == 0) & on)
                 rows |= {tuple(cut.astype(int).tolist()), tuple((~cut.astype(bool)).astype(int).tolist())}
     return np.array(sorted(rows), np.int64)
+
+
+def _places(places: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+    try:
+        pairs = [tuple(map(index, place)) for place in places]
+    except TypeError:
+        pairs = []
+    if not pairs or len(set(pairs)) < len(pairs) or any(len(pair) != 2 for pair in pairs):
+        expected = "distinct points (x, y) with whole coordinates"
+        raise InputError("places", expected, repr(places)[:60], "list every point once, for example [(0, 0), (1, 2)]")
+    return pairs
 
 
 def parities(dimension: int) -> np.ndarray:
@@ -118,8 +128,9 @@ def independent_bits(bits: int, most: int, elements: int | None = None) -> np.nd
 
 
 def bit(matrix, number: int) -> np.ndarray:
-    """Bit ``number`` of the labels, 0 the least significant: ``int64[m', N]``, equal rows once, in ascending order."""
-    return np.unique(class_matrix(matrix) >> checks.integer("number", number, 0, 62) & 1, axis=0)
+    """Bit ``number`` of the labels, 0 the least significant: ``int64[m', N]``, equal rows once, in order."""
+    table = class_matrix(matrix) >> checks.integer("number", number, 0, 62) & 1
+    return table[first_rows(table)]
 
 
 def _require_size(rows: int, columns: int) -> None:

@@ -65,7 +65,7 @@ class Search:
     def __init__(self, table, family: Family, clock: Clock):
         self._clock = clock
         self.names: dict[Parts, tuple[int, Grouping]] = {}
-        for point, grouping, parts in splits(informative(table, clock).items(), family, clock):
+        for point, grouping, parts in splits(informative(table, clock), family, clock):
             self.names.setdefault(parts, (point, grouping))
         self._splits = list(self.names)
         self._least: dict[int, int] = {}

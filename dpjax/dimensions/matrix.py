@@ -63,10 +63,10 @@ def columns_of(table: np.ndarray, clock: Clock) -> Iterator[Cells]:
             yield cells(column)
 
 
-def informative(table: np.ndarray, clock: Clock) -> dict[int, Cells]:
-    """The columns that are not constant, without repetitions, by their number in the matrix."""
-    kept: dict[Cells, int] = {}
+def informative(table: np.ndarray, clock: Clock) -> Iterator[tuple[int, Cells]]:
+    """(number in the matrix, column) of the columns that are not constant, without repetitions."""
+    seen: set[Cells] = set()
     for number, column in enumerate(columns_of(table, clock)):
-        if len(column) > 1:
-            kept.setdefault(column, number)
-    return {number: column for column, number in kept.items()}
+        if len(column) > 1 and column not in seen:
+            seen.add(column)
+            yield number, column

@@ -53,7 +53,7 @@ class _Search:
 
     def prepare(self, table: np.ndarray) -> None:
         """Lists the pairs of parts into which domain elements split; stopped by the clock, some of them."""
-        for point, map_, parts in pairs(informative(table, self._clock).items(), natarajan, self._clock):
+        for point, map_, parts in pairs(informative(table, self._clock), natarajan, self._clock):
             self._names.setdefault(parts, (point, map_))
         self._dimensions = Search(table, natarajan, self._clock)
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dpjax.core.checks import InputError
 
 
@@ -35,6 +37,10 @@ class Dimension:
                 "allow more seconds, or use .lower and .upper, which are proved",
             )  # fmt: skip
         return self.lower
+
+    def in_rows(self, numbers: np.ndarray) -> "Dimension":
+        """The same with a witness for a matrix whose row numbers[i] is row i of the searched one."""
+        return replace(self, witness=self.witness.in_rows(numbers))
 
     def named(self, name: str) -> "Dimension":
         """The same with another name."""

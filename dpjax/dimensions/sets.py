@@ -45,9 +45,7 @@ def dual_vc_dimension(matrix, seconds: float | None = None) -> Dimension:
     table = binary_matrix(matrix).T
     kept = first_rows(table)
     found = _dimension(binary_matrix(table[kept]), natarajan, clock, "dual VC dimension")
-    rows = tuple(int(kept[row]) for row in found.witness.rows)
-    witness = ShatteredSet(found.witness.points, found.witness.maps, rows)
-    return Dimension(found.name, found.lower, found.upper, witness, found.seconds)
+    return found.in_rows(kept)
 
 
 def psi_dimension(matrix, family: Family, seconds: float | None = None) -> Dimension:

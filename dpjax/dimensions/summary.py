@@ -1,12 +1,12 @@
 """All dimensions of one class."""
 
 from collections.abc import Iterator
+from math import comb
 
 import numpy as np
 
-from dpjax.core.matrices import class_matrix
+from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.dimensions import psi
-from dpjax.dimensions.families import bit
 from dpjax.dimensions.littlestone import littlestone_dimension, psi_littlestone_dimension
 from dpjax.dimensions.randomized import randomized_littlestone_dimension
 from dpjax.dimensions.result import Dimension
@@ -15,13 +15,17 @@ from dpjax.dimensions.star import star_number
 from dpjax.dimensions.teaching import recursive_teaching_dimension, teaching_dimension
 from dpjax.dimensions.threshold import threshold_dimension
 from dpjax.dimensions.uniform import uniform_psi_littlestone_dimension
+from dpjax.dimensions.witnesses import NoSearch
+
+_MOST_MAPS = 1 << 21
 
 
 def summary(matrix, seconds: float | None = None) -> Iterator[Dimension]:
     """The dimensions of ``int[m, N]``, one after the other; ``seconds`` limits each of them.
 
     A binary class has VC, dual VC, threshold dimension and star number; one with more labels has the Natarajan
-    dimension, the Psi-Littlestone dimensions, and the dimensions of its bits.
+    dimension, the Psi-Littlestone dimensions, and the dimensions of its bits, with witnesses in the rows of the matrix.
+    A family with more than 2^21 maps, over all columns, is not searched: bounds 0 and log2 m, witness `NoSearch`.
     """
     table = class_matrix(matrix)
     binary = int(table.max(initial=0)) <= 1
@@ -41,15 +45,30 @@ def _binary(table: np.ndarray, seconds: float | None) -> Iterator[Dimension]:
 
 
 def _multiclass(table: np.ndarray, seconds: float | None) -> Iterator[Dimension]:
-    yield psi_dimension(table, psi.natarajan, seconds).named("Natarajan dimension")
-    families = {"bin": psi.bits}
-    if all(len(np.unique(column)) <= psi.MOST_LABELS for column in table.T):
-        families["B"] = psi.bipartitions
-    for name, family in families.items():
-        yield psi_littlestone_dimension(table, family, seconds).named(f"Psi^{name}-Littlestone dimension")
+    most = len(table).bit_length() - 1
+    labels = [len(np.unique(column)) for column in table.T]
+    if (count := sum(comb(one, 2) for one in labels)) <= _MOST_MAPS:
+        yield psi_dimension(table, psi.natarajan, seconds).named("Natarajan dimension")
+    else:
+        yield _left_out("Natarajan dimension", most, f"{count} pairs of labels, more than {_MOST_MAPS}")
+    yield psi_littlestone_dimension(table, psi.bits, seconds).named("Psi^bin-Littlestone dimension")
+    name = "Psi^B-Littlestone dimension"
+    if max(labels) > psi.MOST_LABELS:
+        reason = f"{max(labels)} labels at one domain element, more than {psi.MOST_LABELS}"
+        yield _left_out(name, most, reason)
+    elif (count := sum((1 << one - 1) - 1 for one in labels)) > _MOST_MAPS:
+        yield _left_out(name, most, f"{count} maps of labels, more than {_MOST_MAPS}")
+    else:
+        yield psi_littlestone_dimension(table, psi.bipartitions, seconds).named(name)
     found = uniform_psi_littlestone_dimension(table, psi.bits, seconds)
     yield found.named("uniform Psi^bin-Littlestone dimension")
     for number in range(int(table.max()).bit_length()):
+        part = table >> number & 1
+        rows = first_rows(part)
         for dimension in (littlestone_dimension, vc_dimension):
-            found = dimension(bit(table, number), seconds)
+            found = dimension(part[rows], seconds).in_rows(rows)
             yield found.named(f"{found.name} of bit {number}")
+
+
+def _left_out(name: str, most: int, reason: str) -> Dimension:
+    return Dimension(name, 0, most, NoSearch(reason), 0.0)

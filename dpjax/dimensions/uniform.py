@@ -23,7 +23,7 @@ def uniform_psi_littlestone_dimension(matrix, family: Family, seconds: float | N
     clock = Clock(seconds)
     table = class_matrix(matrix)
     try:
-        columns = informative(table, clock)
+        columns = dict(informative(table, clock))
         choices = list(maps(family, tuple(sorted({label for one in columns.values() for label, _ in one})), clock))
         search = _Search(_separated(columns, choices, clock), clock)
     except TimeIsUp:

@@ -5,7 +5,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -28,6 +28,10 @@ class ShatteredSet:
 
     def __str__(self) -> str:
         return f"{_listed('points', self.points)} shattered by {_listed('rows', self.rows)}"
+
+    def in_rows(self, numbers: np.ndarray) -> "ShatteredSet":
+        """The same witness for a matrix whose row numbers[i] is row i of this one."""
+        return replace(self, rows=tuple(int(numbers[row]) for row in self.rows))
 
     def holds(self, matrix) -> bool:
         """Whether all patterns occur, and no map has a label on both sides."""
@@ -56,6 +60,13 @@ class ShatteredTree:
         count = sum(self.depths.values())
         return f"a tree with {count} leaves, point {self.point} at the root" if count > 1 else f"row {self.row}"
 
+    def in_rows(self, numbers: np.ndarray) -> "ShatteredTree":
+        """The same witness for a matrix whose row numbers[i] is row i of this one; for trees of small depth."""
+        if self.children is None:
+            return replace(self, row=int(numbers[self.row]))
+        low, high = self.children
+        return replace(self, children=(low.in_rows(numbers), high.in_rows(numbers)))
+
     def leaves(self) -> Iterator[tuple[int, tuple]]:
         """(row, its path as triples of point, map, side) of each leaf, from left to right."""
         waiting: list[tuple[ShatteredTree, tuple]] = [(self, ())]
@@ -66,6 +77,15 @@ class ShatteredTree:
             else:
                 low, high = node.children
                 waiting += [(high, (*path, (node.point, node.map, 1))), (low, (*path, (node.point, node.map, 0)))]
+
+    def nodes(self) -> list[tuple["ShatteredTree", tuple[int, ...]]]:
+        """(node, numbers of its children in this list) of each node, level by level; number 0 is the root."""
+        found: list[tuple[ShatteredTree, tuple[int, ...]]] = []
+        trees = [self]
+        for node in trees:  # grows while it is read
+            found.append((node, tuple(range(len(trees), len(trees) + len(node.children or ())))))
+            trees += node.children or ()
+        return found
 
     @property
     def depths(self) -> Counter[int]:
@@ -96,6 +116,20 @@ class ShatteredTree:
         depths = self.depths
         most = max(depths)
         return Fraction(sum(count * depth << most - depth for depth, count in depths.items()), 1 << most)
+
+
+@dataclass(frozen=True)
+class NoSearch:
+    """For the trivial bounds of a dimension that was not searched for."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"no search: {self.reason}"
+
+    def holds(self, matrix) -> bool:
+        """True: a class with a row has dimension 0 or more."""
+        return len(matrix) > 0
 
 
 @dataclass(frozen=True)

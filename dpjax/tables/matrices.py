@@ -1,28 +1,67 @@
 """A class as a table of labels in a file: CSV or NumPy's format."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 
 from dpjax.core.checks import InputError
+from dpjax.core.matrices import LARGEST_LABEL
 
 
 def read_matrix(path: Path) -> np.ndarray:
     """``int64[m, N]`` from FILE.npy, or from text: a line of whole numbers per concept.
 
-    Numbers are separated by commas, semicolons or blanks; lines that begin with # are skipped. InputError for other
-    files.
+    Numbers are separated by commas or semicolons, or by blanks in a line with neither; lines that begin with # are
+    skipped. InputError for other files, and for empty cells.
     """
     try:
-        if path.suffix == ".npy":
-            return np.load(path, allow_pickle=False)
-        lines = [line.replace(",", " ").replace(";", " ").split() for line in path.read_text().splitlines()]
-        rows = [[int(word) for word in line] for line in lines if line and not line[0].startswith("#")]
-    except (OSError, ValueError) as error:
-        given = f"{path}: {error.strerror if isinstance(error, OSError) else error}"
-        raise InputError("class", "a readable table of whole numbers", given, "correct the file") from error
+        return _array(path) if path.suffix == ".npy" else _text(path)
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+
+
+def _array(path: Path) -> np.ndarray:
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise _unreadable(path, "no array of numbers in NumPy's format") from error
+    if not isinstance(found, np.ndarray):
+        raise _unreadable(path, "an archive of arrays")
+    return found
+
+
+def _text(path: Path) -> np.ndarray:
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, f"no UTF-8 text ({error.reason})") from error
+    rows = [
+        _labels(path, number, line)
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
     widths = {len(row) for row in rows}
     if len(widths) != 1:
         given = f"{path} with lines of {sorted(widths)} numbers" if widths else f"{path} without lines"
         raise InputError("class", "lines of one length", given, "give every concept a label at every element")
     return np.array(rows, np.int64)
+
+
+def _labels(path: Path, number: int, line: str) -> list[int]:
+    words = [word.strip() for word in (re.split("[,;]", line) if re.search("[,;]", line) else line.split())]
+    if "" in words:
+        raise _unreadable(path, f"an empty cell in line {number}, column {words.index('') + 1}")
+    found = []
+    for word in words:
+        try:
+            found.append(int(word))
+        except ValueError as error:
+            raise _unreadable(path, f"{word[:40]!r} in line {number}") from error
+        if abs(found[-1]) > LARGEST_LABEL:
+            raise _unreadable(path, f"{word[:40]} in line {number}, beyond 2^63 - 1")
+    return found
+
+
+def _unreadable(path: Path, given: str) -> InputError:
+    return InputError("class", "a readable table of whole numbers", f"{path}: {given}", "correct the file")

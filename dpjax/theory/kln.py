@@ -1,8 +1,9 @@
 """Sample sizes of the exponential mechanism over a finite class."""
 
-from math import ceil, expm1, log, log1p
+from math import ceil, expm1, inf, isfinite, log, log1p
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -23,7 +24,8 @@ def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     _check(concepts, epsilon, alpha, beta)
     if concepts == 1:
         return 1
-    return max(1, ceil(log((concepts - 1) / beta) / -log1p(alpha * expm1(-epsilon / 2))))
+    rate = -log1p(alpha * expm1(-epsilon / 2))
+    return max(1, _rows(log((concepts - 1) / beta) / rate if rate else inf))
 
 
 def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -32,7 +34,8 @@ def realizable_printed(concepts: int, epsilon: float, alpha: float, beta: float)
     Reference: Kasiviswanathan et al. 2011, Theorem 3.4, with the constants of its proof for realizable data.
     """
     _check(concepts, epsilon, alpha, beta)
-    return ceil(max(8 / alpha, 4 / (alpha * epsilon)) * log(2 * concepts / beta))
+    smallest = min(alpha, alpha * epsilon)
+    return _rows(max(8 / alpha, 4 / (alpha * epsilon)) * log(2 * concepts / beta) if smallest else inf)
 
 
 def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -46,7 +49,15 @@ def agnostic(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
     _check(concepts, epsilon, alpha, beta)
     if concepts == 1:
         return 1
-    return ceil(max(8 / alpha**2, 4 / (alpha * epsilon)) * log(3 * concepts / beta))
+    smallest = min(alpha**2, alpha * epsilon)
+    return _rows(max(8 / alpha**2, 4 / (alpha * epsilon)) * log(3 * concepts / beta) if smallest else inf)
+
+
+def _rows(value: float) -> int:
+    if not isfinite(value):
+        expected = "a sample size that is a 64-bit floating-point number"
+        raise InputError("alpha, beta, epsilon", expected, "a larger one", "choose larger numbers")
+    return ceil(value)
 
 
 def _check(concepts: int, epsilon: float, alpha: float, beta: float) -> None:
