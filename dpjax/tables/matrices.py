@@ -23,7 +23,8 @@ def read_matrix(path: Path) -> np.ndarray:
 
 def _array(path: Path) -> np.ndarray:
     try:
-        found = np.load(path, allow_pickle=False)
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise _unreadable(path, "no array of numbers in NumPy's format") from error
     if not isinstance(found, np.ndarray):

@@ -2,15 +2,18 @@
 
 import json
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dpjax import cli
+from dpjax import cli, dimensions
 from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts.listing import matrix_of
 from dpjax.concepts.tree import generators
-from dpjax.dimensions import families
+from dpjax.core.checks import InputError
+from dpjax.dimensions import Dimension, families
+from dpjax.tables.matrices import read_matrix
 
 
 def answer(capsys, *words):
@@ -95,9 +98,15 @@ def test_a_time_limit_gives_bounds(capsys, tmp_path):
     (["interval(3)"], "did you mean intervals"), (["intervals(0)"], "elements: expected a whole number >= 1"),
     (["intervals(2, 3)"], "2 arguments"), (["Thresholds(2**40)"], "take a smaller domain"),
     (["ConvexPolygons(8, 3)"], "pieces"), (["missing.csv"], "No such file"), (["own:rows"], "--import own"),
-    (["copies(one_bit_gap(7), 2)", "--labels", "7"], r"in 0\.\.6, got 7"), (["intervals(3)", "--bit", "70"], "number"),
-    (["intervals(3)", "--seconds", "0"], "seconds"), (["intervals(3)", "--epsilon", "0"], "epsilon"),
+    (["copies(one_bit_gap(7), 2)", "--labels", "7"], r"in 0\.\.6, got 7"),
+    (["intervals(3)", "--bit", "70"], r"bit: expected a whole number in 0\.\.0, a bit of the labels 0\.\.1, got 70"),
+    (["intervals(3)", "--bit", "9"], "bit: expected"), (["intervals(3)", "--bit", "-1"], "bit: expected"),
+    (["intervals(3)", "--seconds", "0"], r"seconds: expected a number > 0, got"),
+    (["intervals(3)", "--epsilon", "0"], "epsilon"),
     (["intervals(3)", "--alpha", "2"], "alpha"), (["points(100, 9)"], "choose smaller numbers"),
+    (["intervals(3)", "--alpha", "1e-300"], "sample size.*choose larger numbers"),
+    (["intervals(3)", "--epsilon", "1e-320"], "sample size.*choose larger numbers"),
+    (["intervals(3)", "--import", "nosuch"], "import: expected a module that can be found, got 'nosuch'"),
 ])  # fmt: skip
 def test_errors_are_one_clear_sentence(capsys, words, message):
     assert cli.main(["dimension", *words]) == 2
@@ -112,3 +121,92 @@ def test_files_that_are_no_class(capsys, tmp_path, text):
     assert cli.main(["dimension", str(tmp_path / "class.csv")]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("dpjax: ") and len(printed.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("0,,1\n,1,0\n", "an empty cell in line 1, column 2"), ("0,1\n1,\n", "an empty cell in line 2, column 2"),
+    ("0;1\n;1\n", "an empty cell in line 2, column 1"), ("1\n99999999999999999999999\n", "line 2, beyond 2"),
+    ("0,1\n0,1 1\n", "'1 1' in line 2"), (b"\xff0,1\n", "no UTF-8 text"),
+])  # fmt: skip
+def test_lines_that_are_no_labels_are_named(tmp_path, text, words):
+    path = tmp_path / "class.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(InputError, match=words):
+        read_matrix(path)
+
+
+def test_text_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "class.csv").write_bytes("\ufeff0, 1\n1; 1\n  # end\n0 0\n".encode())
+    assert read_matrix(tmp_path / "class.csv").tolist() == [[0, 1], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("content", ["empty", "pickled", "archive"])
+def test_npy_files_that_are_no_array_of_numbers(tmp_path, content):
+    path = tmp_path / "class.npy"
+    with path.open("wb") as file:
+        if content == "pickled":
+            np.save(file, np.array([{}, None], object), allow_pickle=True)
+        elif content == "archive":
+            np.savez(file, a=np.eye(2, dtype=int))
+    with pytest.raises(InputError, match=r"class\.npy: (no array of numbers|an archive).*; correct the file") as caught:
+        read_matrix(path)
+    assert "allow_pickle" not in str(caught.value)
+
+
+def test_modules_are_imported_for_files_too(capsys, tmp_path):
+    (tmp_path / "class.csv").write_text("0,1\n1,0\n")
+    assert cli.main(["dimension", str(tmp_path / "class.csv"), "--import", "nosuch"]) == 2
+    assert "'nosuch'" in capsys.readouterr().err
+
+
+def test_rows_are_those_of_the_given_class(capsys):
+    """Not sorted, the first of equal rows; with --bit their numbers are in "rows"."""
+    matrix = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 1], [0, 0, 0]])
+    found, _ = answer(capsys, f"Finite.of({matrix.tolist()})")
+    assert found["rows"] == [0, 1, 3]
+    tree = next(one["witness"]["nodes"] for one in found["dimensions"] if one["name"] == "Littlestone dimension")
+    kept = matrix[found["rows"]]
+
+    def holds(number, path):
+        node = tree[number]
+        if "row" in node:
+            return all(kept[node["row"], point] in side for point, side in path)
+        sides = zip(node["children"], node["map"], strict=True)
+        return all(holds(child, [*path, (node["point"], side)]) for child, side in sides)
+
+    assert len(tree) == 3 and holds(0, [])
+    found, _ = answer(capsys, "Multiclass.of([[3, 0], [1, 1], [2, 0], [0, 1]])", "--bit", 1)
+    assert found["rows"] == [0, 1] and found["labels"] == 2  # bit 1: rows 1 0, 0 0, 1 0, 0 0
+    assert cli.main(["dimension", f"Finite.of({matrix.tolist()})"]) == 0
+    assert "row 2 of a witness is row 3 of the class" in capsys.readouterr().out
+
+
+def test_the_number_of_labels_reaches_the_sample_size(capsys):
+    few, _ = answer(capsys, "one_bit_gap(7)")
+    many, _ = answer(capsys, "one_bit_gap(7)", "--labels", 64)
+    own, _ = answer(capsys, "Multiclass.of([[0, 3], [1, 2]], 64)")
+    sizes = [found["sample sizes"]["BitReduction, improper"] for found in (few, many)]
+    assert sizes[0] < sizes[1] and (many["labels"], own["labels"]) == (64, 64)
+
+
+def test_labels_beyond_16_bits_have_dimensions(capsys, tmp_path):
+    np.save(tmp_path / "class.npy", np.array([[65536], [3]]))
+    found, values = answer(capsys, tmp_path / "class.npy")
+    assert values["multiclass Littlestone dimension"] == (1, 1) and [*found["sample sizes"]] == ["KLN", "KLN, agnostic"]
+
+
+def test_dimensions_are_printed_as_they_are_computed(capsys, monkeypatch):
+    def interrupted(table, seconds):
+        yield Dimension("first dimension", 1, Fraction(10**9 + 1, 10**9), dimensions.Chain((), ()), 0.5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpjax.cli.dimension.summary", interrupted)
+    assert cli.main(["dimension", "thresholds(3)"]) == 130
+    printed = capsys.readouterr().out
+    assert "first dimension" in printed and "1 to 1.000000" in printed and "stopped" in printed
+
+
+def test_deep_trees_as_data(capsys):
+    """Nested, they would be too deep for JSON's encoder; points(400) was too deep for the search, too."""
+    found, _ = answer(capsys, "points(500)", "--seconds", "0.2")
+    assert len(found["dimensions"]) == 8

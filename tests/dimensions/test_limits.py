@@ -10,21 +10,23 @@ import pytest
 from dpjax import dimensions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import automaton, families, psi
-from dpjax.dimensions.clock import Clock
+from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.summary import summary
 
 
-def test_trees_as_deep_as_the_class_is_large():
-    """Points alone: a tree with a leaf of every depth, far deeper than Python's limit of nested calls."""
-    matrix = families.points(1200)
-    found = dimensions.randomized_littlestone_dimension(matrix, seconds=0.5)
+def test_trees_as_deep_as_the_class_is_large(monkeypatch):
+    """Points alone: a tree with a leaf of every depth, deeper than Python's limit of nested calls."""
+
+    def no_time(search, rows):
+        raise TimeIsUp
+
+    monkeypatch.setattr(dimensions.randomized._Search, "depth", no_time)
+    found = dimensions.randomized_littlestone_dimension(families.points(600))
     tree = found.witness
-    assert len(tree.nodes()) == 2 * 1200 - 1 and sum(tree.depths.values()) == 1200 and max(tree.depths) == 1199
-    assert tree.expected_depth == 2 * found.lower and 0 < float(1 - found.lower) < 1e-6
-    assert "1200 leaves" in str(tree) and len(repr(found)) < 1e4
-    small = dimensions.randomized_littlestone_dimension(families.points(60)).witness
-    assert small.holds(families.points(60))
-    assert small.expected_depth == sum(Fraction(len(path), 2 ** len(path)) for _, path in small.leaves())
+    assert len(tree.nodes()) == 2 * 600 - 1 and sum(tree.depths.values()) == 600 and max(tree.depths) == 599
+    assert tree.expected_depth == 2 * found.lower and 0 < 1 - found.lower < Fraction(1, 10**6)
+    assert "600 leaves" in str(tree) and len(repr(found)) < 1e4 and tree.holds(families.points(600))
+    assert tree.expected_depth == sum(Fraction(len(path), 2 ** len(path)) for _, path in tree.leaves())
 
 
 def test_an_exact_search_as_deep_as_the_class():
@@ -84,15 +86,11 @@ def test_a_chain_of_all_points_is_found_at_once():
 
 def test_families_with_too_many_maps_are_named_and_left_out():
     found = {one.name: one for one in summary(families.one_bit_gap(399), seconds=0.02)}
-    for name, words in (
-        ("Natarajan dimension", "3980000 pairs of labels"),
-        ("Psi^B-Littlestone dimension", "200 labels"),
-    ):
+    top = "Psi^B-Littlestone dimension"
+    for name, words in (("Natarajan dimension", "3980000 pairs of labels"), (top, "200 labels")):
         assert (found[name].lower, found[name].upper) == (0, 7) and words in str(found[name].witness)
     wide = np.random.default_rng(5).integers(0, 17, (200, 40))
-    assert "maps of labels" in str(
-        {one.name: one for one in summary(wide, 0.02)}["Psi^B-Littlestone dimension"].witness
-    )
+    assert "maps of labels" in str({one.name: one for one in summary(wide, 0.02)}[top].witness)
 
 
 def test_witnesses_of_bits_are_about_the_rows_of_the_class():
@@ -117,11 +115,12 @@ def test_labels_beyond_64_bits_are_refused(dtype):
     assert found.value == 1 and found.witness.holds(largest)
 
 
-def test_automata_that_are_too_large_are_refused_with_an_estimate():
+def test_automata_that_are_too_large_are_refused_with_an_estimate(monkeypatch):
     with pytest.raises(InputError, match=r"labels 0\.\.10{12}: .*GiB; number the labels"):
         automaton.standard_optimal_algorithm([[10**12], [0]])
-    with pytest.raises(InputError, match=r"states, 4 elements .*GiB"):
-        automaton.standard_optimal_algorithm([[30_000_000, 0, 0, 0], [0, 1, 0, 1], [1, 1, 1, 0], [0, 0, 1, 1]])
+    monkeypatch.setattr(automaton, "LARGEST", 100)
+    with pytest.raises(InputError, match=r"states, 12 elements .*GiB"):
+        automaton.standard_optimal_algorithm(families.thresholds(12))
 
 
 def overlapping(labels):
