@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
 from dpjax.core.plans import down
-from dpjax.core.types import Privacy
+from dpjax.core.types import Neighboring, Privacy
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,13 @@ class Pair:
         """Both descriptions, first the database on which the event is more likely."""
         one, other = (self.second, self.first) if swapped else (self.first, self.second)
         return {"database": self.show(one), "neighbor": self.show(other)}
+
+
+def universe_of(pairs: list[Pair], relation: Neighboring, what: str) -> Universe:
+    """The databases of pairs of one shape, each pair in both orders."""
+    ends = np.arange(2 * len(pairs)).reshape(-1, 2)
+    databases = jax.tree.map(lambda *leaves: np.stack(leaves), *(x for one in pairs for x in (one.first, one.second)))
+    return Universe(databases, np.concatenate([ends, ends[:, ::-1]]), relation, what, pairs[0].show)
 
 
 def rounded(privacy: Privacy) -> Privacy:

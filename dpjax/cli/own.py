@@ -15,6 +15,7 @@ from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target, Universe
 from dpjax.audit.adapters import shown
 from dpjax.audit.neighbors import KINDS, as_database
+from dpjax.audit.target import universe_of
 from dpjax.cli.arguments import AuditCommand
 from dpjax.concepts import Domain, Points
 from dpjax.core import checks, keys
@@ -275,12 +276,7 @@ def _universe(pairs: list[Pair], relation: Neighboring, path: str) -> Universe |
     """The stacked databases of the pairs; None if their shapes differ."""
     sides = [side for pair in pairs for side in (pair.first, pair.second)]
     kinds = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
-    if len(kinds) > 1:
-        return None
-    ends = np.arange(len(sides)).reshape(-1, 2)
-    databases = jax.tree.map(lambda *leaves: np.stack(leaves), *sides)
-    what = f"the {len(pairs)} pairs of {path}"
-    return Universe(databases, np.concatenate([ends, ends[:, ::-1]]), relation, what, shown)
+    return universe_of(pairs, relation, f"the {len(pairs)} pairs of {path}") if len(kinds) == 1 else None
 
 
 def _histograms(words: str, relation: Neighboring) -> Universe:

@@ -18,7 +18,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import TOLERANCE, table_of_run
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.target import Pair, Target, universe_of
 from dpjax.concepts.base import columns_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -81,10 +81,12 @@ def learner_target(
     Its exact audit enumerates all samples of up to ``rows`` rows over its domain, which should have two to four
     elements, and all multisets of ``many`` rows. Databases of n rows are run with the plan for n rows and
     compared with its guarantee; the claim is the weakest of these. InputError for a guarantee above its budget, and for
-    plans that depend on n if n is not public. unlisted: why there is no exact audit; empty if there is one.
+    plans that depend on n if n is not public. A learner with ``hard_rows`` > ``rows`` is also audited on its hard
+    neighbors of so many rows, exactly and statistically. unlisted: why there is no exact audit; empty if there is one.
     """
-    counts = sorted({*range(1, rows + 1), many or 1, _ROWS, _HARD_ROWS})
-    columns = columns_of(learner.concepts, k)
+    reach, columns = getattr(learner, "hard_rows", 1), columns_of(learner.concepts, k)
+    hard = (1, _ROWS, max(_HARD_ROWS, reach))
+    counts = sorted({*range(1, rows + 1), many or 1, reach, *hard})
 
     @lru_cache(16)
     def planned(epsilon: float, delta: float) -> dict[int, Any]:
@@ -120,11 +122,17 @@ def learner_target(
     def universes() -> list[Universe]:
         domain: Any = learner.concepts.domain
         found = [samples(domain, columns, rows, learner.neighboring)]
-        return found if many is None else [*found, samples(domain, columns, many, learner.neighboring, ordered=False)]
+        found += [] if many is None else [samples(domain, columns, many, learner.neighboring, ordered=False)]
+        if reach > rows and (some := of_rows(reach)):
+            found.append(universe_of(some, learner.neighboring, f"{len(some)} hard pairs of {reach} rows"))
+        return found
+
+    def of_rows(count: int) -> list[Pair]:
+        all_ = learner.hard_neighbors(count)
+        return [Pair(one, other, show_sample) for one, other in all_ if one.y.shape[1] == columns]
 
     def pairs() -> list[Pair]:
-        hard = [pair for count in (1, _ROWS, _HARD_ROWS) for pair in learner.hard_neighbors(count)]
-        return [Pair(one, other, show_sample) for one, other in hard if one.y.shape[1] == columns]
+        return [pair for count in hard for pair in of_rows(count)]
 
     def run(key: Array, sample: Sample, plan: Any) -> Any:
         ways = [lambda key, sample, own=own: learner.learn(key, sample, own) for own in plan.values()]

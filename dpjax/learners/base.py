@@ -39,7 +39,8 @@ class Learner(Protocol):
     Optional attributes. ``passes`` (int): approximate number of passes over the rows, 1 by default; with more passes
     fewer trials are put in one tile. ``for_concepts(k)``: the corresponding learner of k concepts; without it k
     independent runs are composed. ``exponent_of_k``: the power of k in the theorem's sample size, without logarithms.
-    ``own_points`` (bool): whether ``x`` may have one column of elements per concept.
+    ``own_points`` (bool): whether ``x`` may have one column of elements per concept. ``hard_rows`` (int): the number of
+    rows from which on `hard_neighbors` reaches all parts of the learner, 1 by default; audits include so many rows.
     """
 
     @property
@@ -285,14 +286,14 @@ def database(domain: Domain | Cube | Plane, values, labels, capacity: int | None
     return Sample(jnp.asarray(x), jnp.asarray(y), jnp.asarray(np.arange(capacity) < rows))
 
 
-def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1) -> Pairs:
-    """Neighbors that differ in one row: all rows identical but one, moved or relabeled in all columns."""
+def flipped_label_pairs(domain: Domain | Cube | Plane, rows: int, concepts: int = 1, place: int = -1) -> Pairs:
+    """Neighbors that differ in one row: all rows identical but that at ``place``, moved or relabeled in all columns."""
     checks.integer("rows", rows, 1)
     low, high = domain.size // 3, domain.size - 1
     pairs = []
     for base, other in (((low, 1), (low, 0)), ((low, 1), (high, 0)), ((low, 0), (high, 1))):
         values, labels = [base[0]] * rows, np.full((rows, concepts), base[1])
-        changed, relabelled = [*values[:-1], other[0]], labels.copy()
-        relabelled[-1] = other[1]
+        changed, relabelled = values.copy(), labels.copy()
+        changed[place], relabelled[place] = other
         pairs.append((database(domain, values, labels), database(domain, changed, relabelled)))
     return pairs

@@ -18,7 +18,14 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner
+from dpjax.learners.base import (
+    Learner,
+    OfClass,
+    Pairs,
+    flipped_label_pairs,
+    replace_one_only,
+    require_learner,
+)
 from dpjax.learners.blocks import Blocks
 from dpjax.learners.kln import KLN
 
@@ -129,6 +136,17 @@ class BitReduction(OfClass):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """The least n from which on each bit has its learner's sample size."""
         return self.blocks.needed(self._sizes(privacy, accuracy))
+
+    @property
+    def hard_rows(self) -> int:
+        """The least n from which on each bit has the rows that audits of its learner need."""
+        return self.blocks.needed([getattr(one, "hard_rows", 1) for one in self.learners])
+
+    def hard_neighbors(self, rows: int) -> Pairs:
+        """For each bit with a row: samples of identical rows but for the bit's last one, moved or relabeled."""
+        domain, count = self.concepts.domain, self.concepts.columns
+        places = self.blocks.last(checks.integer("rows", rows, 1))
+        return [pair for place in places for pair in flipped_label_pairs(domain, rows, count, place)]
 
     def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> list[int]:
         each = self._of_bit(accuracy)

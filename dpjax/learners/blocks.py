@@ -40,6 +40,11 @@ class Blocks:
         """The least n from which on every block i has sizes[i] >= 1 rows."""
         return max(self._end(block, size) for block, size in enumerate(sizes))
 
+    def last(self, n: int) -> list[int]:
+        """The last row of each block among the first n; without the blocks that have none."""
+        counts = [self.rows(block, n) for block in range(max(self.order) + 1)]
+        return [self._end(block, count) - 1 for block, count in enumerate(counts) if count]
+
     def take(self, sample: Sample, block: int) -> Sample:
         """The rows of a block, in a buffer whose size depends only on the sample's capacity and the block's weight."""
         period, places = len(self.order), np.flatnonzero(np.equal(self.order, block))

@@ -1,6 +1,7 @@
 """The reduction of many labels to bits: blocks, plans, inner learners, clipping."""
 
 import json
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import dpjax as dp
+from dpjax import audit, evidence
 from dpjax.concepts import Domain, Finite, Multiclass, Points, distributions
 from dpjax.core.checks import InputError
 from dpjax.dimensions import families
@@ -150,6 +152,64 @@ def test_what_is_no_binary_learner_is_refused():
 
 def added(concepts):
     return KLN(concepts, dp.Neighboring.ADD_OR_REMOVE_ONE)
+
+
+@dataclass(frozen=True)
+class Spendthrift(KLN):
+    """Runs at 40 times the epsilon of its guarantee."""
+
+    def learn(self, key, sample, plan):
+        return KLN(self.concepts).learn(key, sample, replace(plan, epsilon=40 * plan.epsilon))
+
+
+THREE = Multiclass.of([[0, 1], [1, 2], [2, 2], [4, 4], [7, 7]])  # three bits with different classes
+
+
+def one_spends(concepts, number):
+    return (Spendthrift if concepts == THREE.bits[number] else KLN)(concepts)
+
+
+def first_spends(concepts):
+    return one_spends(concepts, 0)
+
+
+def second_spends(concepts):
+    return one_spends(concepts, 1)
+
+
+def third_spends(concepts):
+    return one_spends(concepts, 2)
+
+
+@pytest.mark.parametrize(("binary", "violated"), [
+    (first_spends, True), (second_spends, True), (third_spends, True), (KLN, False),
+])  # fmt: skip
+def test_an_exact_audit_reaches_every_bit(binary, violated):
+    """Also on samples of fewer rows than bits."""
+    target = evidence.learner_target(BitReduction(THREE, binary, (1, 1, 1)), "planted", rows=1)
+    assert audit.exact(target, BUDGET).violated == violated
+
+
+def test_a_statistical_audit_reaches_the_second_bit():
+    target = evidence.learner_target(BitReduction(THREE, second_spends, (1, 1, 1)), "planted", rows=1)
+    of_three = [pair for pair in target.pairs() if pair.first.capacity == 3]
+    target = replace(target, pairs=lambda: of_three)
+    assert audit.statistical(target, BUDGET, trials=4000, confidence=1 - 1e-6).violated
+
+
+@pytest.mark.parametrize(("weights", "hard"), [((1, 1, 1), 3), ((32, 1, 32), 33), ((1, 4, 4), 5)])
+def test_hard_neighbors_differ_in_a_row_of_each_bit(weights, hard):
+    learner = BitReduction(THREE, weights=weights)
+    assert learner.hard_rows == hard
+    for rows in (1, hard - 1, hard, 40):
+        order, found = np.resize(learner.blocks.order, rows), set()
+        for one, other in learner.hard_neighbors(rows):
+            differs = np.any(one.x != other.x, axis=1) | np.any(one.y != other.y, axis=1)
+            assert np.sum(differs) == 1 and one.capacity == rows
+            found.add(int(order[np.argmax(differs)]))
+        assert found == set(order) and (len(found) == 3) == (rows >= hard)
+    pairs = evidence.learner_target(learner, "hard").pairs()
+    assert max(pair.first.capacity for pair in pairs) == max(24, hard)
 
 
 @pytest.mark.statistical
