@@ -1,6 +1,6 @@
 """A finite class given as a boolean matrix."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,7 @@ class Finite:
     elements, ``uint32[k, max(3, d)]``. Build it with `Finite.of`; ``packed`` holds the bits of the matrix, row by row.
     """
 
-    packed: bytes
+    packed: bytes = field(repr=False)
     size: int
     width: int
 

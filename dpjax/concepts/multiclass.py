@@ -1,6 +1,6 @@
 """A finite class of functions to the labels 0..c, given as a matrix; samples carry the bits of the labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ class Multiclass:
     Reference: Bun, Gaboardi, Sivakumar 2021, Section 2.
     """
 
-    packed: bytes
+    packed: bytes = field(repr=False)
     size: int
     width: int
     labels: int

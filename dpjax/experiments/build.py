@@ -1,16 +1,19 @@
 """Builds objects from their configuration: a name, public in dpjax or ``module:object``, and arguments.
 
 concepts = {use = "Points", domain = "2**32"}     or     concepts = "Points(2**32)"
+
+A parameter annotated as a function or a class takes the name of one: binary = "KLN", binary = "module:function".
 """
 
 import ast
 import importlib
 import inspect
+import re
 import sys
 import traceback
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -224,6 +227,8 @@ class Builder:
             return whole(name, value)
         if str in kinds and isinstance(value, str):
             return value
+        if isinstance(value, str) and "(" not in value and any(map(_callable, kinds)):
+            return self.find(name, value.strip(), kind)
         if isinstance(value, str):
             noun = value.partition("(")[0].partition(".")[0] in public_names()
             return self.build(name, value) if noun or ":" in value or "(" in value else value
@@ -252,12 +257,15 @@ def imported(module: str) -> Any:
 
 
 def call(name: str, text: str) -> dict[str, Any]:
-    """{"use": ..., "arguments": [...], ...} from "Name(1, key=2)" or "module:Name(...)"; no code is run."""
+    """{"use": ..., "arguments": [...], ...} from "Name(1, key=2)" or "module:Name(...)"; no code is run.
+
+    Arguments may be names and calls of the same kinds.
+    """
     head, parenthesis, rest = text.strip().partition("(")
     if not parenthesis:
         return {"use": head}
     try:
-        node = ast.parse(f"_({rest}", mode="eval").body
+        node = ast.parse(f"_({_IN_MODULE.sub(_as_attribute, rest)}", mode="eval").body
     except SyntaxError as error:
         raise InputError(name, "Name(arguments)", repr(text), f"correct the brackets ({error.msg})") from None
     if not isinstance(node, ast.Call) or any(keyword.arg is None for keyword in node.keywords):
@@ -275,13 +283,26 @@ def _written(name: str, node: ast.expr, text: str) -> Any:
     if isinstance(node, ast.List | ast.Tuple):
         return [_written(name, one, text) for one in node.elts]
     if isinstance(node, ast.Name | ast.Attribute):
-        return ast.unparse(node)
+        return _unparsed(node)
     if isinstance(node, ast.Call):
-        inner = {"use": ast.unparse(node.func), "arguments": [_written(name, one, text) for one in node.args]}
+        inner = {"use": _unparsed(node.func), "arguments": [_written(name, one, text) for one in node.args]}
         return inner | {str(one.arg): _written(name, one.value, text) for one in node.keywords}
     if isinstance(node, ast.BinOp | ast.UnaryOp):
         return arithmetic(name, ast.unparse(node))
-    raise InputError(name, "numbers, names, lists and calls", ast.unparse(node), "write the value itself")
+    raise InputError(name, "numbers, names, lists and calls", _unparsed(node), "write the value itself")
+
+
+_COLON = ".\u02d0."  # stands for the colon of module:name, which Python's grammar does not have: a letter like a colon
+_IN_MODULE = re.compile(r"""("[^"]*"|'[^']*')|(?<=\w):(?=[^\W\d])""")
+
+
+def _as_attribute(found: re.Match) -> str:
+    """A quoted text as it is, a colon between names as an attribute."""
+    return found[1] or _COLON
+
+
+def _unparsed(node: ast.expr) -> str:
+    return ast.unparse(node).replace(_COLON, ":")
 
 
 def whole(name: str, value: Any) -> Any:
@@ -346,7 +367,13 @@ def _kinds(hint: Any) -> Sequence[Any]:
     return [hint]
 
 
+def _callable(hint: Any) -> bool:
+    """Whether a type is that of functions or of classes."""
+    return (typing.get_origin(hint) or hint) in (Callable, type)
+
+
 def _words(path: str, signature: inspect.Signature) -> str:
-    parts = [f"{key}" if one.default is one.empty else f"{key}={one.default!r}"
-             for key, one in signature.parameters.items()]  # fmt: skip
+    usual = {key: one.default for key, one in signature.parameters.items() if one.default is not one.empty}
+    parts = [f"{key}={getattr(usual[key], '__qualname__', repr(usual[key]))}" if key in usual else key
+             for key in signature.parameters]  # fmt: skip
     return f"{path}({', '.join(parts)})"

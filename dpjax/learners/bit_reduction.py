@@ -67,9 +67,8 @@ class BitReduction(OfClass):
         advice = "give a matrix of labels: Multiclass.of"
         checks.members("concepts", self.concepts, ("bits", "columns", "of_bits", "labels"), advice)
         if not callable(self.binary) or (hasattr(self.binary, "learn") and not isinstance(self.binary, type)):
-            raise InputError(
-                "binary", "a class or function that makes a learner of a bit's class", repr(self.binary), "give KLN"
-            )
+            expected, advice = "a class or function that makes a learner of a bit's class", "name it alone, such as KLN"
+            raise InputError("binary", expected, repr(self.binary), advice)
         for one in self.learners:
             require_learner(one)
             replace_one_only(one.neighboring, "rows are assigned to bits by their position")

@@ -8,7 +8,7 @@ from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, dis
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 from dpjax.experiments import config
-from dpjax.experiments.build import Builder, PersonsFault
+from dpjax.experiments.build import Builder, PersonsFault, call
 from dpjax.learners import KLN, Independent, PointLearner
 
 
@@ -155,6 +155,9 @@ class Mine(KLN):
 def broken(concepts):
     return undefined_name
 
+def by_bit(concepts):
+    return Mine(concepts)
+
 not_callable = 3
 """
 
@@ -190,6 +193,47 @@ def test_faults_outside_are_named_with_their_own_traceback(spec, kind, words, ou
         config.study_of(data(learners={"m": spec}), outside)
     if kind is PersonsFault:
         assert "a_" in caught.value.trace and "dpjax/experiments" not in caught.value.trace
+
+
+LABELS = {"concepts": "Multiclass.of([[0, 1], [2, 3]])", "distribution": "uniform"}
+
+
+@pytest.mark.parametrize("spec", [
+    "BitReduction(binary=a_module_of_mine:by_bit)", "BitReduction(a_module_of_mine:by_bit)",
+    "BitReduction(binary='a_module_of_mine:by_bit')", "dpjax.learners:BitReduction(binary=a_module_of_mine:by_bit)",
+    {"use": "BitReduction", "binary": "a_module_of_mine:by_bit"},
+])  # fmt: skip
+def test_a_function_is_an_argument_by_its_name(spec, outside):
+    study = config.study_of(data(task=LABELS, learners={"m": spec}), outside)
+    learner = study.lines[0].setting.learner
+    assert learner.binary.__name__ == "by_bit" and learner.learners[1].scale == 1
+    again = config.study_of(study.to_dict(), outside)
+    assert again.lines[0].setting.learner == learner
+
+
+def test_names_of_modules_are_read_within_calls(outside):
+    builder = Builder(outside).knowing(concepts=Points(Domain(8)))
+    for text in ("Independent(a_module_of_mine:Mine, 2)", "Independent(a_module_of_mine:Mine(scale=1), 2)"):
+        assert builder.build("learner", text).learner.scale == 1
+    assert call("x", "f(a.b:c.d(1), 'e:f', \"g:h(\")")["arguments"] == [
+        {"use": "a.b:c.d", "arguments": [1]},
+        "e:f",
+        "g:h(",
+    ]
+    for text in ("f(a:)", "f(:a)", "f(a::b)", "f(1:2)", "f({a:b})", "f(x[a:b])", "f(lambda a:b)"):
+        with pytest.raises(InputError, match="x: expected") as caught:
+            call("x", text)
+        assert "\u02d0" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("binary", "words"), [
+    ("KLM", "did you mean KLN"), ("KLN(Points(4))", "name it alone, such as KLN"), ("a_module_of_mine:nine", "by_bit"),
+    ("a_module_of_mine:not_callable", "a class or function"), ("3", "a class or function"),
+])  # fmt: skip
+def test_what_is_no_function_is_named_shortly(binary, words, outside):
+    with pytest.raises(InputError, match=words) as caught:
+        config.study_of(data(task=LABELS, learners={"m": f"BitReduction(binary={binary})"}), outside)
+    assert "\\x" not in str(caught.value) and "<class" not in str(caught.value)
 
 
 def test_what_a_notebook_defined_is_named_as_such():
