@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.concepts.base import columns_of
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import keys, wide
+from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import InPieces, OfClass, require_pieces
@@ -57,7 +59,13 @@ class ERM(OfClass):
                 return wide.split(pieces.element(best, jnp.uint64(0)))
 
         by_concept = sample.x.ndim == 3
-        return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, sample.y))
+        y, columns = sample.y, columns_of(self.concepts)
+        if columns > 1:
+            if y.shape[1] % columns:
+                given = f"{y.shape[1]} columns"
+                raise InputError("labels", f"{columns} columns for each concept, the bits", given, "give all bits")
+            y = y.reshape(sample.capacity, -1, columns)
+        return Hypothesis.of(jax.vmap(one, in_axes=(1 if by_concept else None, 1))(sample.x, y))
 
     def guarantee(self, plan: None) -> None:
         """None: there is no privacy."""

@@ -242,6 +242,14 @@ def replace_one_only(neighboring: Neighboring, why: str) -> None:
         raise InputError("neighboring", "Neighboring.REPLACE_ONE", str(neighboring), why)
 
 
+def require_one_column(name: str, concepts: Any) -> None:
+    """Raises InputError for a class with several label columns, whose concepts are learned one at a time."""
+    if (count := columns_of(concepts)) > 1:
+        expected = "one of a class with one label column: several concepts of more are not supported"
+        given, advice = f"{type(concepts).__name__} with {count} columns", "take k = 1, without Independent"
+        raise InputError(name, expected, given, advice)
+
+
 def single_column(sample: Sample, learner: str) -> Array:
     """The one label column of a sample for a learner of one concept, ``bool[capacity]``."""
     if sample.y.shape[1] != 1:

@@ -14,7 +14,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners.base import Learner, OfLearner, require_learner
+from dpjax.learners.base import Learner, OfLearner, require_learner, require_one_column
 
 _CELLS = 1 << 22  # rows x concepts per block
 
@@ -51,6 +51,7 @@ class Independent(OfLearner):
     def __post_init__(self):
         checks.integer("k", self.k, 1)
         require_learner(self.learner)
+        require_one_column("learner", self.learner.concepts)
         require_composition(self.composition, self.learner.spends)
 
     @property

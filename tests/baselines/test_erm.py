@@ -13,6 +13,7 @@ from dpjax.concepts import (
     Domain,
     Finite,
     Hypothesis,
+    Multiclass,
     Parities,
     Points,
     ProductCube,
@@ -22,6 +23,7 @@ from dpjax.concepts import (
 )
 from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
+from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.theory import erm as theory
 
@@ -140,3 +142,16 @@ def test_success_at_the_sample_size_where_many_concepts_are_bad(world, stats, ke
     stats.mostly(successes, TRIALS, beta)
     too_few = int(np.sum(run(jax.random.split(key, TRIALS), theory.thresholds(alpha, beta))))
     assert binom.cdf(too_few, TRIALS, 1 - beta) < stats.false_alarm
+
+
+def test_many_labels_are_learned_from_all_bits():
+    """k concepts, each from its own bits."""
+    concepts = Multiclass.of([[0, 1, 2], [3, 1, 0], [2, 2, 3]])
+    learner, rows = ERM(concepts), np.asarray([[1], [2]])
+    found = Hypothesis.of(jnp.asarray([[0, 1], [0, 2]], jnp.uint32))
+    x = jnp.arange(3, dtype=jnp.uint32)[:, None]
+    sample = Sample(x, concepts.predict(found, x), jnp.ones(3, bool))
+    assert sample.y.shape == (3, 4)
+    assert np.array_equal(learner.learn(jax.random.key(0), sample, None).concept[:, 1:], rows)
+    with pytest.raises(InputError, match="2 columns for each concept"):
+        learner.learn(jax.random.key(0), Sample(x, sample.y[:, :3], sample.mask), None)

@@ -11,12 +11,13 @@ import pytest
 from dpjax.accounting.composition import advanced, joint_delta
 from dpjax.accounting.optimal_composition import optimal_epsilon
 from dpjax.accounting.splits import COMPOSITIONS, split
-from dpjax.concepts import Domain, Hypothesis, Points, Thresholds
+from dpjax.concepts import Domain, Hypothesis, Multiclass, Points, Thresholds
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import KLN, EmpiricalLearner, Independent, PointLearner, ThresholdMedian, independent
+from dpjax.learners import KLN, BitReduction, EmpiricalLearner, Independent, PointLearner, ThresholdMedian, independent
+from dpjax.learners.columns import for_concepts
 
 DOMAIN = Domain(2**40)
 ACCURACY = Accuracy(0.1, 0.1)
@@ -189,3 +190,15 @@ def test_one_program_for_all_epsilons(one, composition):
     run = jax.jit(chex.assert_max_traces(learner.learn, n=1))
     for epsilon in np.geomspace(0.25, 4, 8).tolist():
         jax.eval_shape(run, jax.random.key(0), data(3), learner.plan(Privacy(epsilon, 1e-6), ACCURACY))
+
+
+@pytest.mark.parametrize("learner", [KLN, BitReduction])
+@pytest.mark.parametrize("k", [1, 2])
+def test_concepts_of_several_label_columns_are_refused_before_anything_runs(learner, k):
+    own = learner(Multiclass.of([[0, 1], [2, 3]]))
+    with pytest.raises(InputError, match=r"one label column.* got Multiclass with 2 columns; take k = 1"):
+        Independent(own, k)
+    assert for_concepts(own, 1) is own
+    with pytest.raises(InputError, match="take k = 1"):
+        for_concepts(own, 2)
+    assert Independent(KLN(Multiclass.of([[0, 1], [1, 0]])), k).k == k  # two labels, one column
