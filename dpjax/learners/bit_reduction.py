@@ -114,6 +114,7 @@ class BitReduction(OfClass):
         if sample.y.shape[1] != count:
             given = f"{sample.y.shape[1]} columns"
             raise InputError("labels", f"{count} bits of 0..{self.concepts.labels - 1}", given, "give all bits")
+        self._check(plan)
         keys = jax.random.split(key, count)
         found: dict[int, tuple[Array, Array]] = {}
         for alike in self._alike(plan):
@@ -128,6 +129,7 @@ class BitReduction(OfClass):
 
     def guarantee(self, plan: BitReductionPlan) -> Guarantee | None:
         """Parallel composition over the bits; None if a binary learner is not private."""
+        self._check(plan)
         parts = [one.guarantee(own) for one, own in zip(self.learners, plan.bits, strict=True)]
         known = [part for part in parts if part is not None]
         return parallel(known, "index", f"{len(parts)} bits of a label") if len(known) == len(parts) else None
@@ -146,6 +148,10 @@ class BitReduction(OfClass):
         domain, count = self.concepts.domain, self.concepts.columns
         places = self.blocks.last(checks.integer("rows", rows, 1))
         return [pair for place in places for pair in flipped_label_pairs(domain, rows, count, place)]
+
+    def _check(self, plan: BitReductionPlan) -> None:
+        if (given := len(plan.bits)) != (count := len(self.learners)):
+            raise InputError("plan", f"{count} bits", str(given), "make it with this learner's plan")
 
     def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> list[int]:
         each = self._of_bit(accuracy)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -113,6 +114,16 @@ def test_the_inner_learners_and_their_plans():
     assert learner.guarantee(plan).epsilon == 1.0 and learner.spends == "pure"
     each = KLN(CLASS.bits[0]).sample_size(BUDGET, dp.Accuracy(0.1 / 3, 0.1 / 3))
     assert learner.sample_size(BUDGET, GOAL) == 3 * each
+
+
+@pytest.mark.parametrize(("own", "other"), [(2, 3), (3, 2)])
+def test_the_plan_of_another_number_of_bits_is_refused(own, other):
+    learner, another = (BitReduction(Multiclass.of(np.arange(1 << bits)[:, None])) for bits in (own, other))
+    sample, _ = Task(learner.concepts, distributions.uniform(learner.concepts.domain)).draw(jax.random.key(1), 9, 1)
+    plan = another.plan(BUDGET, GOAL)
+    for use in (learner.guarantee, partial(learner.learn, jax.random.key(2), sample)):
+        with pytest.raises(InputError, match=f"plan: expected {own} bits, got {other}; make it with this learner"):
+            use(plan)
 
 
 def test_a_tiny_sample_and_an_empty_one_have_answers():
