@@ -38,7 +38,10 @@ def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.nda
 
 def first_rows(table: np.ndarray) -> np.ndarray:
     """The numbers of the rows of a table that are equal to none before, ascending."""
-    return np.sort(np.unique(table, axis=0, return_index=True)[1])
+    first: dict[bytes, int] = {}
+    for number, row in enumerate(np.ascontiguousarray(table)):
+        first.setdefault(row.tobytes(), number)
+    return np.array(list(first.values()), np.int64)
 
 
 def zero_one_matrix(matrix) -> np.ndarray:

@@ -29,8 +29,9 @@ def teaching_dimension(matrix, seconds: float | None = None) -> Dimension:
     except TimeIsUp:
         pass
     known = [len(found) for found in sets]
+    every = tuple(range(table.shape[1]))
     for row in everybody[len(sets) :]:
-        sets.append(_greedy(table, row, everybody, clock))
+        sets.append(every if clock.late else _greedy(table, row, everybody))
     hardest = int(np.argmax(known)) if known else 0
     least, most = max(known, default=0), max(len(found) for found in sets)
     hard = ((hardest, *(row for row in everybody if row != hardest)), least)
@@ -68,8 +69,9 @@ def recursive_teaching_dimension(matrix, seconds: float | None = None) -> Dimens
     except TimeIsUp:
         pass
     most = size
+    every = tuple(range(table.shape[1]))
     for place, row in enumerate(left):  # only after the time limit
-        sets[row] = _greedy(table, row, left[place:], clock)
+        sets[row] = every if clock.late else _greedy(table, row, left[place:])
         most = max(most, len(sets[row]))
     witness = TeachingSets(tuple(sets[row] for row in range(len(table))), (*order, *left), hard)
     return Dimension("recursive teaching dimension", size, most, witness, clock.seconds)
@@ -127,10 +129,8 @@ def _disjoint(sets: list[int]) -> int:
     return count
 
 
-def _greedy(table: np.ndarray, row: int, others: list[int], clock: Clock) -> tuple[int, ...]:
-    """Points that identify a row among others, each the one that excludes most of them; all points if it is late."""
-    if clock.late:
-        return tuple(range(table.shape[1]))
+def _greedy(table: np.ndarray, row: int, others: list[int]) -> tuple[int, ...]:
+    """Points that identify a row among others, each the one that excludes most of them."""
     differs = table[[other for other in others if other != row]] != table[row]
     chosen: list[int] = []
     while len(differs):
