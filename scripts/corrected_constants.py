@@ -5,7 +5,9 @@ Run: python scripts/corrected_constants.py [FILE]
 
 import math
 import sys
+from collections.abc import Sequence
 from itertools import product
+from math import log2
 from pathlib import Path
 
 from dpjax import audit, evidence
@@ -13,9 +15,11 @@ from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
 from dpjax.accounting.cover.instance import instance_delta, instance_epsilon
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
 from dpjax.core.types import Neighboring, Privacy
+from dpjax.dimensions import families, littlestone_dimension
 from dpjax.experiments.reports import table, write_page
 from dpjax.mechanisms import stability_histogram_guarantee
-from dpjax.theory import parities
+from dpjax.papers import bgs_boosting, bgs_dimensions
+from dpjax.theory import boosting, parities, representations
 
 DELTA = 1e-6
 HEAD = f"""# Printed constants that break their claim
@@ -69,6 +73,14 @@ proof with its epsilon divided between counts and functions. Ours: the coefficie
 counts.
 
 """
+MULTICLASS = """
+## Multiclass learning and boosting, printed statements
+
+Bun, Gaboardi and Sivakumar 2021. Every number is computed here. The learners of dpjax use what is right: `BitReduction`
+counts bits, `RepresentationLearner` takes the size of its own family, `Boosted` keeps a weight for every row and
+shrinks the rounds in place of amplifying them at the end.
+
+"""
 
 
 def main(path: Path) -> None:
@@ -77,7 +89,7 @@ def main(path: Path) -> None:
     rows += [_row(SANITIZER.format(n), "stability_histogram", 1.0, n) for n in (100, 500, 1084)]
     last = [f"| {alpha:g} | {epsilon:g} | {_last(alpha, epsilon)} |" for alpha, epsilon in ((0.1, 1.0), (0.1, 0.5))]
     page = HEAD + "\n".join(rows) + "\n" + LAST_N + "\n".join(last) + "\n" + WHY
-    write_page(path, page + _parities() + _secrecy() + _set_cover())
+    write_page(path, page + _parities() + _secrecy() + _set_cover() + _multiclass())
 
 
 def _parities() -> str:
@@ -118,6 +130,57 @@ def _set_cover() -> str:
     head = ("k", "m", "epsilon at least", "epsilon at most", f"delta at epsilon = {epsilon:g}, at least",
             "corrected, epsilon at most", "coefficient printed", "corrected", "ours")  # fmt: skip
     return SET_COVER.format(epsilon=epsilon, delta=DELTA, alpha=alpha) + table(head, rows)
+
+
+def _multiclass() -> str:
+    counter, base = bgs_dimensions.measure(bgs_dimensions.COUNTEREXAMPLE), families.one_bit_gap(7)
+    twice = [littlestone_dimension(matrix).value for matrix in (base, families.copies(base, 2))]
+    small = littlestone_dimension(families.independent_bits(2, 1, 2)).value
+    full = littlestone_dimension(families.independent_bits(2, 1, 3)).value
+    near, failure, epsilon = 0.05, 0.025, 1.0
+    tries, buckets, size = representations.point_hashing_printed(near, failure)
+    with_size = representations.printed(size, epsilon, near, failure)
+    quarter = representations.point_hashing_printed(*representations.CONSTANT)[2]
+    with_dimension = representations.printed(quarter, epsilon, near, failure)
+    gamma, alpha, boosted = 1 / 6, 0.1, 0.25
+    turns = boosting.rounds(alpha / 3, gamma)
+    rows = [
+        ("Theorem 7.1", f"MLD <= log2({counter.k + 1}) max d_i = {log2(counter.k + 1) * counter.largest_bit:.3f}",
+         f"MLD = {counter.multiclass} for rows {_listed(bgs_dimensions.COUNTEREXAMPLE)}",
+         f"with the number of bits, {(counter.k).bit_length()}"),
+        ("Section 6, copies", "dimension l D, with D that of a bit", f"{twice[1]} for l = 2 and dimension {twice[0]}",
+         "l d, with d that of the class"),
+        ("Theorem 7.2", "a domain of any size", f"dimension {small} on 2 points, 2 stated (L = 2, d = 1)",
+         f"d (L + 1) = 3 points: dimension {full}"),
+        ("Lemma 8.3", f"the representation dimension in the sample size: n = {with_dimension}",
+         f"the family chosen from has {size} functions ({tries} times {buckets} buckets, and 0): n = {with_size}",
+         "the size of that family"),
+        ("Lemma 8.5", "the family is drawn from the outputs on one database",
+         "outputs on the databases of every label are needed", "a family for each label; alpha <= 1/8"),
+        ("Theorem 8.8", "a family is good for all distributions at once with probability 7/8",
+         "Definition 8.1 has 7/8 for one distribution", "the distribution of the sequence; MLD/32 stands"),
+        ("Appendix A, last step", "subsampling divides 2 T epsilon, as if it were at most 1",
+         f"at epsilon = {boosted:g}, T = {turns}: off by {bgs_boosting.last_step_factor(boosted, turns):.3g}",
+         "fewer rows in every round"),
+        ("Appendix A, last step", "rate 1/(12 T) gives delta",
+         f"{bgs_boosting.last_step_delta(boosted, 12):.3f} delta; 1/(16 T): "
+         f"{bgs_boosting.last_step_delta(boosted, 16):.3f} delta", "none: the step is left out"),
+        ("Appendix A, density", "weights are 1/(alpha n)-smooth",
+         f"training error alpha/2 needs density alpha/2: {bgs_boosting.density_factor(alpha, 10**6, 100, boosted):.3f} "
+         "times the epsilon of a round", "kappa = alpha/3, and its smoothness"),
+        ("Appendix A, weak learner", "A' is (2 epsilon, delta)-private",
+         "each row is read by one block or by the choice", "(epsilon, delta), parallel composition: `Confident`"),
+        ("Corollary A.3", "log d at d = 0", "a class of one function", "it is returned: no rows"),
+    ]  # fmt: skip
+    assert counter.multiclass > log2(counter.k + 1) * counter.largest_bit
+    assert twice == [1, 2]
+    assert small < 2 == full
+    assert with_dimension < with_size
+    return MULTICLASS + table(("where", "printed", "found", "right"), rows)
+
+
+def _listed(matrix: Sequence[Sequence[int]]) -> str:
+    return ", ".join("".join(map(str, row)) for row in matrix)
 
 
 def _row(what: str, name: str, epsilon: float, n: int = 100) -> str:

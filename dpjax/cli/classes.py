@@ -15,7 +15,7 @@ class DimensionCommand(Command):
 
     Littlestone, VC, dual VC, threshold and teaching dimensions, star number; for more than two labels the multiclass
     ones and those of each bit. A search that --seconds stops has proved bounds. Also prints how many rows the private
-    learners of any finite class need.
+    learners of any finite class need by their theorems, some of them from the Littlestone dimension.
 
     Example: dpjax dimension "intervals(12)"
     Example: dpjax dimension "copies(one_bit_gap(7), 2)" --labels 8
@@ -38,5 +38,7 @@ class DimensionCommand(Command):
     """Accuracy alpha of the sample size."""
     beta: Real = 0.1
     """Failure probability beta of the sample size."""
+    delta: Real = 1e-6
+    """Privacy parameter delta of the sample size, for learners whose guarantee has one."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
     """Your modules that define the class; no other module is imported."""

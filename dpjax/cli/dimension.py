@@ -1,6 +1,7 @@
 """`dpjax dimension`: the dimensions of a finite class."""
 
 import dataclasses
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from dpjax.dimensions.witnesses import ShatteredTree
 from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, imported, public_names
 from dpjax.learners import BitReduction
 from dpjax.tables.matrices import read_matrix
-from dpjax.theory import kln
+from dpjax.theory import global_stability, irreducibility, kln
+
+_MANY = "more than 2^62"
 
 
 def run(command: DimensionCommand) -> Answer:
@@ -34,11 +37,14 @@ def run(command: DimensionCommand) -> Answer:
     table, rows, labels = _class(command)
     if command.bit is not None:
         table, rows, labels = _bit(table, rows, labels, command.bit)
-    sizes = _sample_sizes(table, labels, command)
+    Privacy(command.epsilon, command.delta), Accuracy(command.alpha, command.beta)  # wrong numbers stop here
+    kln.agnostic(len(table), command.epsilon, command.alpha, command.beta)
     found = summary(table, command.seconds)  # an iterator: what is known is printed at once
     answer: dict[str, Any] = {"concepts": len(table), "elements": table.shape[1], "labels": labels}
     if command.json:
-        answer |= {"rows": rows.tolist(), "dimensions": [_record(one) for one in found], "sample sizes": sizes}
+        known = [*found]
+        answer |= {"rows": rows.tolist(), "dimensions": [_record(one) for one in known]}
+        answer["sample sizes"] = _sample_sizes(table, labels, known[0], command)
 
     def show() -> None:
         out = console()
@@ -53,14 +59,16 @@ def run(command: DimensionCommand) -> Answer:
                 f"equal rows count once: row {first} of a witness is row {rows[first]} of the class (all: --json, rows)"
             )
         say(f"{'dimension':38}{'value':12}{'seconds':>8}  witness")
+        first = None
         for one in found:
+            first = first or one
             value = _short(one.lower) if one.exact else f"{_short(one.lower)} to {_short(one.upper)}"
             stopped = "" if one.exact else "stopped; "
             say(f"{one.name:37} {value:11} {one.seconds:8.2f}  {stopped}{one.witness}")
         at = f"at epsilon = {command.epsilon:g}, alpha = {command.alpha:g}, beta = {command.beta:g}"
-        say(f"rows that learners need {at}")
-        for name, size in sizes.items():
-            say(f"    {name}: {size}")
+        say(f"rows that private learners need by their theorems {at}; delta = {command.delta:g} where one is spent")
+        for name, size in _sample_sizes(table, labels, first, command).items():
+            say(f"    {name}: {_MANY if size is None else size}")
 
     return answer, show
 
@@ -76,14 +84,29 @@ def _bit(table: np.ndarray, rows: np.ndarray, labels: int, number: int) -> tuple
     return part[kept], rows[kept], 2
 
 
-def _sample_sizes(table: np.ndarray, labels: int, command: DimensionCommand) -> dict[str, int]:
-    """Of the private learners of any finite class."""
+def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: DimensionCommand) -> dict[str, int | None]:
+    """Of the private learners of any finite class; None above 2^62. The first dimension of a class is Littlestone's."""
     numbers = command.epsilon, command.alpha, command.beta
-    found = {"KLN": kln.realizable(len(table), *numbers), "KLN, agnostic": kln.agnostic(len(table), *numbers)}
+    found: dict[str, int | None] = {
+        "KLN, pure": kln.realizable(len(table), *numbers),
+        "KLN, pure, agnostic": kln.agnostic(len(table), *numbers),
+    }
+    if labels == 2 and table.shape[1]:
+        d, rest = int(littlestone.upper), (command.epsilon, command.delta, command.alpha, command.beta)
+        found["SparseAggregate(GloballyStable), improper"] = _or_none(lambda: global_stability.rows(d, *rest))
+        shape = len(table), table.shape[1]
+        found["SparseAggregate(Irreducibility), improper"] = _or_none(lambda: irreducibility.rows(d, *shape, *rest))
     if 2 < labels <= MOST_LABELS and table.shape[1]:
         learner = BitReduction(Multiclass.of(table, labels))
-        found["BitReduction, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
+        found["BitReduction, pure, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
     return found
+
+
+def _or_none(size: Callable[[], int]) -> int | None:
+    try:
+        return size()
+    except InputError:  # more than 2^62
+        return None
 
 
 def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:

@@ -20,11 +20,11 @@ def correct(dimension: int, attempts: int) -> tuple[float, ...]:
     c (c - c / 2), c = c_{k-1}, and then the coin is right with probability 1/2.
 
     Args:
-      dimension: the Littlestone dimension d >= 0. attempts: at level 1, >= 1.
+      dimension: the Littlestone dimension d in 0..9. attempts: at level 1, >= 1.
     Reference: after Bun, Livni, Moran 2020, Section 3; the constants are our own.
     """
-    checks.integer("dimension", dimension, 0)
     checks.integer("attempts", attempts, 1)
+    checks.integer("dimension", dimension, 0, 9)  # beyond, bounds are below the least positive float64
     found = [1.0, (1 - 2.0**-attempts) / 2]
     while len(found) <= dimension:
         found.append(found[-1] ** 2 / 4)
@@ -91,3 +91,10 @@ def batches(eta: float, epsilon: float, delta: float, beta: float) -> int:
 
     # m / ln m grows from 3 on; all other conditions are monotone
     return max(3, smallest(lambda m: enough(m + 2)) + 2)
+
+
+def rows(dimension: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
+    """Rows in all for error alpha with probability 1 - beta, with `best_attempts`; InputError above 2^62."""
+    attempts = best_attempts(dimension)
+    eta = levels(dimension, attempts)[1]
+    return blocks(dimension, attempts) * block(eta, alpha) * batches(eta, epsilon, delta, beta)

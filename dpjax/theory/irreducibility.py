@@ -85,3 +85,9 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
 
     # m / ln(m length / part) grows from 3 on; all other conditions are monotone
     return max(3, smallest(lambda m: enough(m + 2)) + 2)
+
+
+def rows(dimension: int, concepts: int, elements: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
+    """Rows in all for error alpha with probability 1 - beta."""
+    found = sizes(dimension, concepts, elements, alpha)
+    return (found.first + found.second) * batches(found.length, epsilon, delta, beta)

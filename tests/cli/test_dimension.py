@@ -31,12 +31,16 @@ def test_a_binary_class(capsys):
         "threshold dimension": (12, 12), "star number": (12, 12), "teaching dimension": (12, 12),
         "recursive teaching dimension": (2, 2), "randomized Littlestone dimension": ("12575/4096", "12575/4096"),
     }  # fmt: skip
-    assert found["sample sizes"]["KLN"] == 166
+    assert found["sample sizes"]["KLN, pure"] == 166
 
 
 def test_a_class_with_more_labels(capsys):
     found, values = answer(capsys, "copies(one_bit_gap(7), 2)", "--labels", 8)
-    assert found["sample sizes"] == {"KLN": 125, "KLN, agnostic": 4940, "BitReduction, improper": 1157}
+    assert found["sample sizes"] == {
+        "KLN, pure": 125,
+        "KLN, pure, agnostic": 4940,
+        "BitReduction, pure, improper": 1157,
+    }
     assert found["labels"] == 8 and values["multiclass Littlestone dimension"] == (2, 2)
     assert values["Littlestone dimension of bit 0"] == (4, 4) and values["Natarajan dimension"] == (2, 2)
     _, lowest = answer(capsys, "copies(one_bit_gap(7), 2)", "--bit", 0)
@@ -185,14 +189,17 @@ def test_the_number_of_labels_reaches_the_sample_size(capsys):
     few, _ = answer(capsys, "one_bit_gap(7)")
     many, _ = answer(capsys, "one_bit_gap(7)", "--labels", 64)
     own, _ = answer(capsys, "Multiclass.of([[0, 3], [1, 2]], 64)")
-    sizes = [found["sample sizes"]["BitReduction, improper"] for found in (few, many)]
+    sizes = [found["sample sizes"]["BitReduction, pure, improper"] for found in (few, many)]
     assert sizes[0] < sizes[1] and (many["labels"], own["labels"]) == (64, 64)
 
 
 def test_labels_beyond_16_bits_have_dimensions(capsys, tmp_path):
     np.save(tmp_path / "class.npy", np.array([[65536], [3]]))
     found, values = answer(capsys, tmp_path / "class.npy")
-    assert values["multiclass Littlestone dimension"] == (1, 1) and [*found["sample sizes"]] == ["KLN", "KLN, agnostic"]
+    assert values["multiclass Littlestone dimension"] == (1, 1) and [*found["sample sizes"]] == [
+        "KLN, pure",
+        "KLN, pure, agnostic",
+    ]
 
 
 def test_dimensions_are_printed_as_they_are_computed(capsys, monkeypatch):
