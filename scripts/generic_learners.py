@@ -169,7 +169,8 @@ def _figure(sweep: dict[str, list[tuple[Any, Stability]]]) -> tuple[Figure, str]
         axes.axhline(lists.eta, color=color, linestyle="--", linewidth=0.8)
     axes.set(xscale="log", yscale="log", xlabel="rows of a batch", ylabel="probability of the most frequent function")
     axes.set_title(title, fontsize=10)
-    axes.legend(fontsize=8)
+    axes.set_ylim(bottom=0.02)
+    axes.legend(fontsize=8, loc=(0.02, 0.13))
     return figure, title
 
 

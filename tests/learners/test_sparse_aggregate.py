@@ -17,6 +17,7 @@ from dpjax.experiments.counted import errors
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, SparseAggregate
 from dpjax.lists import GloballyStable, Irreducibility
+from dpjax.theory import global_stability, irreducibility
 
 CLASS = Finite.of(families.thresholds(6))
 BUDGET, GOAL = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.1, 0.05)
@@ -117,6 +118,11 @@ def test_sample_sizes_beside_the_exponential_mechanism(matrix, least, most):
     concepts = Finite.of(matrix)
     n = SparseAggregate(GloballyStable(concepts)).sample_size(BUDGET, GOAL)
     assert least < n < most
+    d = GloballyStable(concepts).dimension
+    assert n == global_stability.rows(d, 1.0, 1e-6, 0.1, 0.05)
+    shape = concepts.size, concepts.width
+    many = SparseAggregate(Irreducibility(concepts)).sample_size(BUDGET, GOAL)
+    assert many == irreducibility.rows(d, *shape, 1.0, 1e-6, 0.1, 0.05)
     assert SparseAggregate(Irreducibility(concepts)).sample_size(BUDGET, GOAL) > n
     assert KLN(concepts).sample_size(BUDGET, GOAL) < 200
 

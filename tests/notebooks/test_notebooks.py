@@ -98,9 +98,17 @@ def mechanism(space, printed):
     assert "no guarantee is exceeded: passed" in printed
 
 
+def dimensions(space, printed):
+    assert space["whole"].value == 1 and space["by_bits"] == 2 and "True" in printed
+    sizes = space["sizes"]
+    assert sizes["KLN"][0] < sizes["BitReduction"][0] and min(rate for _, rate in sizes.values()) >= 0.8
+    assert space["measured"].high >= space["lists"].eta and space["success"][1000] > space["success"][200]
+    assert space["rows"] > 10_000 and "rounds of boosting: (1, 0)-DP" in printed
+
+
 NAMES = {
     "vc1": vc1, "many_concepts": many_concepts, "geometry": geometry, "quickstart": quickstart, "learner": learner,
-    "class": concept_class, "mechanism": mechanism,
+    "class": concept_class, "mechanism": mechanism, "dimensions": dimensions,
 }  # fmt: skip
 
 

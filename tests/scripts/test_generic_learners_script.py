@@ -1,0 +1,21 @@
+"""The page of the generic learners, with few trials."""
+
+import runpy
+
+import pytest
+
+
+@pytest.mark.slow
+def test_the_page_of_generic_learners(root, tmp_path):
+    run = runpy.run_path(str(root / "scripts" / "generic_learners.py"), run_name="script")
+    assert run["main"](["--trials", "6", "--out", str(tmp_path)]) == 0
+    page = (tmp_path / "generic-learners.md").read_text()
+    assert page.count("| GloballyStable |") == 12 and "1/35.78" in page and "2.206e+13" in page
+    assert (tmp_path / "figures" / "generic-learners.png").stat().st_size > 10_000
+
+
+def test_sizes_of_its_table(root):
+    run = runpy.run_path(str(root / "scripts" / "generic_learners.py"), run_name="script")
+    table = {(row[0], row[1]): row[-1] for d in (1, 2) for row in run["sizes"](d)}
+    assert table["GloballyStable", 1] == 76728 and table["GloballyStable", 2] == 2799104
+    assert table["Irreducibility", 1] > 100 * table["GloballyStable", 1]
