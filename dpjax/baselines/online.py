@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.dimensions.automaton import Automaton
 
 
@@ -20,14 +22,24 @@ class Run(NamedTuple):
 def run_automaton(automaton: Automaton, x: Array, y: Array) -> Run:
     """Predicts y[t] from x[t] and the labels before. x, y: ``int32[T]``. Privacy: none.
 
+    InputError for elements outside 0..N-1; if they are traced, the nearest element is meant. A label that no row has is
+    a mistake after which the state is the same.
+
     On a sequence that a concept realizes the mistakes are at most the class's Littlestone dimension.
     """
     prediction, following = jnp.asarray(automaton.prediction), jnp.asarray(automaton.following)
+    last, labels = following.shape[1] - 1, following.shape[2]
+    if not isinstance(x, jax.core.Tracer):
+        elements = np.asarray(x)
+        for outside in elements[(elements < 0) | (elements > last)][:1]:
+            raise InputError("x", f"elements in 0..{last}", str(outside), "give elements of the class's domain")
 
     def step(before: Run, row: tuple[Array, Array]) -> tuple[Run, None]:
-        element, label = row
+        element, label = jnp.clip(row[0], 0, last), row[1]
         wrong = prediction[before.state, element] != label
-        return Run(before.mistakes + wrong.astype(jnp.int32), following[before.state, element, label]), None
+        after = following[before.state, element, jnp.clip(label, 0, labels - 1)]
+        state = jnp.where((label >= 0) & (label < labels), after, before.state)
+        return Run(before.mistakes + wrong.astype(jnp.int32), state), None
 
     start = Run(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
     return jax.lax.scan(step, start, (x.astype(jnp.int32), y.astype(jnp.int32)))[0]
@@ -69,7 +81,7 @@ def randomized_weighted_majority(predictions: Array, y: Array) -> Array:
     Reference: Cesa-Bianchi and Lugosi 2006, Theorem 2.2; Bun, Gaboardi, Sivakumar 2021, Lemma 8.7.
     """
     rounds, experts = predictions.shape
-    eta = jnp.sqrt(jnp.float32(8 / rounds) * jnp.log(jnp.float32(experts)))
+    eta = jnp.sqrt(jnp.float32(8 / max(rounds, 1)) * jnp.log(jnp.float32(experts)))
 
     def step(logs: Array, row: tuple[Array, Array]) -> tuple[Array, Array]:
         wrong = (row[0] != row[1]).astype(jnp.float32)

@@ -136,4 +136,6 @@ def sauer_bound(depth: int, dimension: int, largest: int) -> int:
 
     Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 5.6, for depth >= dimension.
     """
+    for name, value in (("depth", depth), ("dimension", dimension), ("largest", largest)):
+        checks.integer(name, value, 0)
     return sum(comb(depth, i) * largest**i for i in range(dimension + 1))

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpjax.core.checks import InputError
 from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.dimensions.clock import Clock, TimeIsUp
 from dpjax.dimensions.matrix import binary_matrix, columns_of
@@ -43,6 +44,9 @@ def dual_vc_dimension(matrix, seconds: float | None = None) -> Dimension:
     """
     clock = Clock(seconds)
     table = binary_matrix(matrix).T
+    if not len(table):
+        given, advice = f"shape {table.T.shape}", "give a column for each domain element"
+        raise InputError("class matrix", "at least one column", given, advice)
     kept = first_rows(table)
     found = _dimension(binary_matrix(table[kept]), natarajan, clock, "dual VC dimension")
     return found.in_rows(kept)

@@ -102,3 +102,25 @@ def test_weighted_majority_against_an_adversary():
     assert int(weighted_majority(jnp.asarray(experts), jnp.ones(4, jnp.int32), 2, 1e-6)) == 4
     with pytest.raises(InputError, match="factor"):
         weighted_majority(jnp.zeros((2, 2), jnp.int32), jnp.zeros(2, jnp.int32), 2, 1.0)
+
+
+def test_a_label_that_no_row_has_leaves_the_state():
+    machine = standard_optimal_algorithm([[0, 1], [1, 2]])
+    for label in (-1, 3, 70):
+        run = run_automaton(machine, jnp.asarray([0, 1, 0]), jnp.full(3, label))
+        assert run.mistakes == 3 and run.state == 0
+    after = run_automaton(machine, jnp.asarray([0]), jnp.asarray([1])).state
+    assert after > 0 and run_automaton(machine, jnp.asarray([0, 1]), jnp.asarray([1, 9])).state == after
+
+
+@pytest.mark.parametrize("element", [-1, 2])
+def test_an_element_outside_the_domain_is_refused_or_the_nearest(element):
+    machine, y = standard_optimal_algorithm([[0, 1], [1, 2]]), jnp.asarray([1])
+    with pytest.raises(InputError, match=f"x: expected elements in 0..1, got {element}"):
+        run_automaton(machine, jnp.asarray([element]), y)
+    traced = jax.jit(run_automaton)(machine, jnp.asarray([element]), y)
+    assert traced == run_automaton(machine, jnp.asarray([max(0, min(element, 1))]), y)
+
+
+def test_no_rounds_are_no_mistakes():
+    assert randomized_weighted_majority(jnp.zeros((0, 3), jnp.int32), jnp.zeros(0, jnp.int32)) == 0

@@ -109,3 +109,16 @@ def test_a_time_limit_of_uniform_and_cover_bounds():
 def test_the_time_limit_is_kept_on_large_classes(dimension):
     found = dimension(families.thresholds(700), seconds=0.2)
     assert found.seconds < 3 and 0 < found.lower <= found.upper
+
+
+@pytest.mark.parametrize(
+    ("numbers", "name"), [((-1, 2, 3), "depth"), ((2, -1, 3), "dimension"), ((2, 1, 0.5), "largest")]
+)
+def test_numbers_of_the_sauer_bound(numbers, name):
+    with pytest.raises(InputError, match=f"{name}: expected a whole number >= 0"):
+        dimensions.sauer_bound(*numbers)
+
+
+def test_the_dual_dimension_of_a_class_without_columns():
+    with pytest.raises(InputError, match=r"at least one column, got shape \(1, 0\)"):
+        dimensions.dual_vc_dimension(np.zeros((1, 0), int))
