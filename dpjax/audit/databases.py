@@ -83,10 +83,10 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     checks.integer("rows", rows, 1)
     added = relation is Neighboring.ADD_OR_REMOVE_ONE
     sizes = range(0 if added else 1, rows + 1) if ordered else range(rows - added, rows + 1)
-    different = domain.size << k
+    different, columns = domain.size << k, f"{k} label column{'s' * (k != 1)}"
     counts = [different**n if ordered else math.comb(different + n - 1, n) for n in sizes]
     if sum(counts) > _MOST >> 4:
-        given = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {k} labels"
+        given = f"{sum(counts)}: up to {rows} rows of {domain.size} elements and {columns}"
         advice = "take fewer rows or elements, or audit by --method statistical"
         raise InputError("rows", f"at most {_MOST >> 4} databases", given, advice)
     kinds = [(x, labels) for x in range(domain.size) for labels in itertools.product((False, True), repeat=k)]
@@ -103,7 +103,7 @@ def samples(domain: Domain | Cube, k: int, rows: int, relation: Neighboring, ord
     x = domain.encode(values[filled].ravel()).reshape(len(table), rows, domain.limbs)
     databases = Sample(jnp.asarray(x), jnp.asarray(labels[filled]), jnp.asarray(mask))
     order = "in every order" if ordered else "without regard to order"
-    what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {domain.size} elements and {k} labels"
+    what = f"all samples of {sizes[0]} to {sizes[-1]} rows, {order}, over {domain.size} elements and {columns}"
     return Universe(databases, pairs, relation, what, show_sample)
 
 

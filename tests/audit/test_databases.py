@@ -89,3 +89,8 @@ def test_worlds_beyond_memory_are_refused():
     for size in (100, 2**64):
         with pytest.raises(InputError, match=r"fewer rows .*--method statistical"):
             samples(Domain(size), 2, 6, REPLACE)
+
+
+@pytest.mark.parametrize(("k", "words"), [(1, "2 elements and 1 label column"), (2, "2 elements and 2 label columns")])
+def test_columns_of_labels_are_no_labels(k, words):
+    assert samples(Domain(2), k, 1, Neighboring.REPLACE_ONE).what.endswith(words)
