@@ -178,6 +178,8 @@ class Builder:
                 values.setdefault(key, known[key])
         required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
         if missing := [key for key in required if key not in values]:
+            if makers := _makers(path, found):
+                raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
             raise InputError(name, _words(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
         try:
             return found(**values)
@@ -370,6 +372,14 @@ def _kinds(hint: Any) -> Sequence[Any]:
 def _callable(hint: Any) -> bool:
     """Whether a type is that of functions or of classes."""
     return (typing.get_origin(hint) or hint) in (Callable, type)
+
+
+def _makers(path: str, found: Any) -> list[str]:
+    """The public functions of a class that make its instances, with their parameters: how a person builds one."""
+    own = vars(found).items() if isinstance(found, type) else ()
+    kinds = {key: _hints(one.__func__).get("return") for key, one in own if isinstance(one, staticmethod | classmethod)}
+    made = [getattr(found, key) for key, kind in kinds.items() if kind is found and not key.startswith("_")]
+    return [_words(f"{path}.{one.__name__}", inspect.signature(one)) for one in made]
 
 
 def _words(path: str, signature: inspect.Signature) -> str:

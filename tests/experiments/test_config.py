@@ -211,6 +211,12 @@ def test_a_function_is_an_argument_by_its_name(spec, outside):
     assert again.lines[0].setting.learner == learner
 
 
+@pytest.mark.parametrize("text", ["Multiclass", "Multiclass([[0, 1], [1, 2]])"])
+def test_a_class_of_a_matrix_is_made_by_its_function(text):
+    with pytest.raises(InputError, match=r"write Multiclass\.of\(matrix, labels=None\)"):
+        Builder().build("concepts", text)
+
+
 def test_names_of_modules_are_read_within_calls(outside):
     builder = Builder(outside).knowing(concepts=Points(Domain(8)))
     for text in ("Independent(a_module_of_mine:Mine, 2)", "Independent(a_module_of_mine:Mine(scale=1), 2)"):
