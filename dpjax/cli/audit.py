@@ -38,6 +38,9 @@ def run(command: AuditCommand) -> Answer:
     if command.trials is not None:
         checks.integer("trials", command.trials, 1)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
+    name, chosen = command.target, set[str]()
+    if name is not None and ":" not in name and len(rows := _rows_of(name)) > 1:
+        chosen, command = rows, replace(command, all=True, target=None)
     if command.all == (command.target is not None):
         raise InputError(
             "target", "a name, module:object, or --all", repr(command.target), "see `dpjax list` for the names"
@@ -54,9 +57,9 @@ def run(command: AuditCommand) -> Answer:
         reports = [blamed(name, audited) if ":" in name else audited()]
         answer = reports[0].to_dict()
     else:
-        _plain("--all", relation, command.calibration)
-        _no_databases("--all", command)
-        reports, todo = [], everything(privacy)
+        _plain(name or "--all", relation, command.calibration)
+        _no_databases(name or "--all", command)
+        reports, todo = [], [row for row in everything(privacy) if not chosen or row[0].name in chosen]
         tests = sum(_method(target, command) not in _SURE for target, _ in todo)
         of_row = audit.confidence_of_each(command.confidence, max(1, tests))
         print(f"dpjax: {len(todo)} claims, {tests} of them by a statistical test", file=sys.stderr, flush=True)
@@ -134,12 +137,21 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
     known = {*evidence.mechanism_names(), *evidence.median_names(), *evidence.sanitizer_names(),
              *evidence.learner_names(), *rules}  # fmt: skip
     if name not in known and (rows := sorted(known & _rows_that_cover(name))):
+        if len(rows) == 1:
+            return find(rows[0], relation, calibration, command)
         raise InputError("target", f"a row that covers {name}: {', '.join(rows)}", repr(name), "name one of these")
     checks.choice("target", name, known, "take one of these, or name your own as module:function")
     _plain(name, relation, calibration)
     if name in evidence.sanitizer_names():
         return evidence.sanitizer_target(name)
     return rules[name] if name in rules else evidence.learner_world(name).target(name)
+
+
+def _rows_of(name: str) -> set[str]:
+    """The rows of --all for the name of a learner or sanitizer that is not itself the name of a row."""
+    if name not in public_names(LEARNERS) | public_names(SANITIZERS):
+        return set()
+    return set() if name in {*evidence.learner_names(), *evidence.sanitizer_names()} else _rows_that_cover(name)
 
 
 def _rows_that_cover(name: str) -> set[str]:
