@@ -10,10 +10,19 @@ from dpjax import mechanisms
 from dpjax.cli import Answer
 from dpjax.cli.arguments import ListCommand
 from dpjax.cli.printing import console
-from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, SANITIZERS, TASKS, public_names
+from dpjax.experiments.build import (
+    CONCEPTS,
+    DISTRIBUTIONS,
+    LEARNERS,
+    LISTS,
+    REPRESENTATIONS,
+    SANITIZERS,
+    TASKS,
+    public_names,
+)
 
 _KINDS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
-          "sanitizer": SANITIZERS}  # fmt: skip
+          "sanitizer": SANITIZERS, "maker of lists": LISTS, "representation": REPRESENTATIONS}  # fmt: skip
 
 
 def run(command: ListCommand) -> Answer:

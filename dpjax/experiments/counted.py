@@ -42,17 +42,18 @@ class Counted:
         labels = task.concepts.predict(Hypothesis.of(task.targets), elements[:, None].astype(np.uint32))
         return Counted(mass / mass.sum(), np.asarray(labels, np.int64).T)
 
-    def batches(self, ends: Sequence[float], rows: int, count: int, seed: int, trial: int) -> tuple[np.ndarray, int]:
+    def batches(self, ends: Sequence[int], rows: int, count: int, seed: int, trial: int) -> tuple[np.ndarray, int]:
         """(counts ``int32[count, parts, N, 2]``, the number of the target).
 
-        Same law as the counts of batches of ``rows`` rows, whose part j ends at the fraction ``ends[j]``; a function of
-        seed and trial alone.
+        Same law as the counts of batches of ``rows`` rows, whose part j ends at the fraction
+        ``ends[j] / ends[-1]``; a function of seed and trial alone.
         """
         key = keys.of_trial(keys.root(seed), jnp.uint32(checks.integer("trial", trial, 0, 2**32 - 1)))
         high, low = jax.random.key_data(keys.stream(key, "counts")).tolist()
         generator = Generators()(high << 32 | low)
         target = int(generator.integers(len(self.labels)))
-        until = np.rint(np.asarray(ends, np.float64) * checks.integer("rows", rows, 0)).astype(int)
+        last = [int(end) * checks.integer("rows", rows, 0) for end in ends]
+        until = np.array([-(-end // int(ends[-1])) for end in last])
         drawn = generator.multinomial(np.tile(np.diff(until, prepend=0), (count, 1)), self.mass)
         counts = np.zeros((*drawn.shape, 2), np.int32)
         np.put_along_axis(counts, np.broadcast_to(self.labels[target][:, None], (*drawn.shape, 1)), drawn[..., None], 3)

@@ -129,6 +129,8 @@ def hard_distributions(domain: Any, rows: int = _ROWS) -> list[list[tuple[int, i
 def _samples(concepts: Any, targets: np.ndarray, laws: list[list[tuple[int, int]]]) -> tuple[Sample, list[str]]:
     """Every pair as a sample in which each element occurs as often as its weight."""
     totals = {sum(weight for _, weight in law) for law in laws}
+    for weight in (weight for law in laws for _, weight in law):
+        checks.integer("weight", weight, 0)
     if len(totals) != 1 or not 1 <= max(totals) <= 4096:
         raise InputError("distributions", "equal totals in 1..4096", f"{sorted(totals)}", "scale the weights")
     values = [[element for element, weight in law for _ in range(weight)] for law in laws]

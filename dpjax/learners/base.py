@@ -120,8 +120,9 @@ def _learn(method: Callable, self: Any, key: Array, sample: Sample, plan: Any) -
     for name, like in (("x", "uint32[capacity, limbs]"), ("y", "bool[capacity, k]"), ("mask", "bool[capacity]")):
         part, dtype = getattr(sample, name), like.partition("[")[0]
         given, shape = getattr(part, "dtype", type(part).__name__), np.shape(part)
-        more = len(shape) - like.count(",") - 1  # each label column may have its own elements
-        if given != dtype or more < 0 or (more and name != "x") or shape[:1] != np.shape(sample.mask)[:1]:
+        more = len(shape) - like.count(",") - 1
+        allowed = (0, 1) if name == "x" and getattr(self, "own_points", False) else (0,)  # elements of each column
+        if given != dtype or more not in allowed or shape[:1] != np.shape(sample.mask)[:1]:
             advice = "make samples with dpjax.learners.database"
             raise InputError(f"sample.{name}", f"{like}, one capacity for all", f"{given}{shape}", advice)
     if not sample.capacity:

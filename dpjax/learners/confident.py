@@ -87,10 +87,18 @@ class Confident(OfClass):
         return "approximate" if self.learner.spends == "approximate" else "pure"
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ConfidentPlan:
-        """All of the budget for the learner, and all of epsilon for the choice; n rows are split as the theorem's."""
-        count, own, fresh = self._sizes(privacy, accuracy)
+        """All of the budget for the learner, and all of epsilon for the choice; n rows are split as the theorem's, or
+        equally if it has none."""
+        try:
+            count, own, fresh = self._sizes(privacy, accuracy)
+        except InputError:  # no theorem for the learner's numbers: the choice gets as many rows as a block
+            if n is None:
+                raise
+            count, own, fresh = self._count(accuracy), 1, 1
         if n is not None:
             own = max(1, n * own // (count * own + fresh))
+        if (most := count * bucket(own)) >= 2**31:
+            raise InputError("n", "fewer than 2^31 rows in all blocks", str(most), "take fewer rows, or fewer blocks")
         one = self.learner.plan(privacy, self._of_block(accuracy), own)
         return ConfidentPlan(one, down(float(privacy.epsilon)), whole(own), count, bucket(own))
 
@@ -127,12 +135,15 @@ class Confident(OfClass):
         count, own, fresh = self._sizes(privacy, accuracy)
         return count * own + fresh
 
+    def _count(self, accuracy: Accuracy) -> int:
+        return theory.blocks(float(accuracy.beta), self.failure) if self.blocks is None else self.blocks
+
     def _of_block(self, accuracy: Accuracy) -> Accuracy:
         return Accuracy(self.ratio * float(accuracy.alpha), self.failure)
 
     def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int, int]:
         """(K, rows of a block, rows of the choice)."""
         epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
-        count = theory.blocks(beta, self.failure) if self.blocks is None else self.blocks
+        count = self._count(accuracy)
         own = self.learner.sample_size(privacy, self._of_block(accuracy))
         return count, own, theory.fresh_rows(count, self.ratio * alpha, alpha, epsilon, beta)

@@ -92,8 +92,10 @@ class SparseAggregate(OfClass):
         index = jnp.arange(sample.capacity, dtype=jnp.int32)
         batch, place = index % m, index // m
         rows = (sample.size - batch + m - 1) // m
-        ends = jnp.rint(plan.lists.ends * rows[:, None].astype(jnp.float32)).astype(jnp.int32)
-        part = jnp.sum(place[:, None] >= ends, axis=1, dtype=jnp.int32)  # rows beyond the last end are not counted
+        with jax.enable_x64(True):  # products of two whole numbers below 2^31
+            ends, number = (jnp.asarray(one).astype(jnp.int64) for one in (plan.lists.ends, place))
+            beyond = number[:, None] * ends[-1] >= ends * rows[:, None].astype(jnp.int64)
+            part = jnp.sum(beyond, axis=1, dtype=jnp.int32)
         element = jnp.minimum(sample.x[:, 0], jnp.uint32(self.concepts.width - 1)).astype(jnp.int32)
         label = single_column(sample, "SparseAggregate").astype(jnp.int32)
         empty = jnp.zeros((plan.most + 1, parts, self.concepts.width, 2), jnp.int32)  # see `Finite.pieces`

@@ -13,7 +13,7 @@ class ListPlan(Protocol):
 
     @property
     def ends(self) -> Any:
-        """``float32[parts]``, ascending to 1: part j of a batch ends at this fraction of its rows."""
+        """``int32[parts]``, ascending: part j of a batch ends at the fraction ends[j] / ends[-1] of its rows."""
 
     @property
     def length(self) -> int:

@@ -19,7 +19,7 @@ from dpjax.theory import global_stability as theory
 
 @plan_type
 class StablePlan:
-    """ends: of the blocks, ``float32[blocks]``. weights: log-probabilities of the levels, ``float32[d + 1]``."""
+    """ends: of the blocks, ``int32[blocks]``. weights: log-probabilities of the levels, ``float32[d + 1]``."""
 
     ends: Number
     weights: Number
@@ -77,8 +77,7 @@ class GloballyStable:
         """Equal blocks, and the levels' probabilities."""
         blocks = theory.blocks(self.dimension, self.tries)
         weights = np.log(np.array(theory.levels(self.dimension, self.tries)[0]), dtype=np.float64)
-        ends = np.arange(1, blocks + 1) / blocks
-        return StablePlan(ends.astype(np.float32), weights.astype(np.float32), self.tries, 1)
+        return StablePlan(np.arange(1, blocks + 1, dtype=np.int32), weights.astype(np.float32), self.tries, 1)
 
     def names(self, key: Array, counts: Array, plan: StablePlan) -> tuple[Array, Array]:
         """One function."""

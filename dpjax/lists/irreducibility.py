@@ -10,7 +10,7 @@ from jax import Array
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
-from dpjax.core.plans import STATIC, Number, down, plan_type
+from dpjax.core.plans import STATIC, Number, down, plan_type, whole
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.subsets import SubsetTables
 from dpjax.lists.version_spaces import dimension_of, require_small, tables_of
@@ -19,7 +19,7 @@ from dpjax.theory import irreducibility as theory
 
 @plan_type
 class IrreducibilityPlan:
-    """ends: of the two halves, ``float32[2]``. cuts ``float32[d + 1]``, keep ``float32[]``: largest empirical errors.
+    """ends: of the two halves, ``int32[2]``. cuts ``float32[d + 1]``, keep ``float32[]``: largest empirical errors.
 
     depths, lengths: static, of the trees and lists of the levels. length: of the whole list.
     """
@@ -69,7 +69,7 @@ class Irreducibility:
     def plan(self, accuracy: Accuracy) -> IrreducibilityPlan:
         """The cuts, and the halves in the theorem's proportion."""
         found = self.sizes(accuracy)
-        ends = np.array([found.first / (found.first + found.second), 1.0], np.float32)
+        ends = np.stack([whole(found.first), whole(found.first + found.second)])
         cuts = np.array(found.cuts, np.float32)
         return IrreducibilityPlan(ends, cuts, down(found.keep), found.depths, found.lengths, found.length)
 

@@ -44,9 +44,9 @@ def choosing(
     Returns: Categorical on {0..m-1, abstain}.
 
     Privacy: (epsilon, delta) under ``neighboring``; exactly delta / (1 + delta) is attained.
-    Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / delta) / r, the mechanism
-      abstains with probability at most exp(-r (max - gate)). A chosen candidate always has score >= 1, and it has a
-      score below max - ln(m / beta) / r with probability at most beta.
+    Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / d) / r, where d is the lesser
+      of delta and e^r - 1, the mechanism abstains with probability at most exp(-r (max - gate)). A chosen candidate
+      always has score >= 1, and it has a score below max - ln(m / beta) / r with probability at most beta.
     Reference: Beimel, Nissim and Stemmer 2013, Section 3 (growth-bounded scores); constants derived here.
     """
     scores = vector("scores", scores)

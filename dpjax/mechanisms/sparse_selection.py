@@ -66,8 +66,9 @@ def sparse_selection(
 
     Privacy: (epsilon, delta) under ``neighboring``: one list changes, which moves the count of a name by at most 1 and
       makes at most l names appear. `sparse_selection_guarantee`.
-    Utility: with r = epsilon / 2 and gate = 1 + ln(l / delta) / r, it abstains with probability at most
-      exp(-r (max - gate)); the chosen name is on more than max - ln(m l / beta) / r lists with probability 1 - beta.
+    Utility: with r = epsilon / 2, d the lesser of delta and e^r - 1, and gate = 1 + ln(l / d) / r, it abstains with
+      probability at most exp(-r (max - gate)); the chosen name is on more than max - ln(m l / beta) / r lists with
+      probability 1 - beta.
     Reference: the sparse selection problem of Ghazi, Golowich, Kumar, Manurangsi 2021; mechanism and constants are
       those of `choosing`.
     """

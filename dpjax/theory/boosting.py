@@ -61,6 +61,9 @@ def rows_printed(epsilon: float, alpha: float, beta: float, draws: int, base: fl
     kappa = alpha/3 and a proper weak learner of a class G of ``size`` concepts that reads m = ``draws`` rows at
     epsilon ``base``.
     """
+    checks.epsilon(epsilon)
+    checks.accuracy(alpha, beta)
+    checks.integer("size", size, 1)
     kappa = alpha / 3
     turns = rounds(kappa, gamma)
     private = turns * draws * (exp(base) - 1) / (kappa * epsilon)
@@ -85,6 +88,12 @@ def fresh_rows(count: int, good: float, goal: float, epsilon: float, beta: float
     Args:
       count: K >= 1. good: in (0, goal). goal: in (0, 1). epsilon: of the mechanism. beta: in (0, 1).
     """
+    checks.integer("count", count, 1)
+    checks.epsilon(epsilon)
+    checks.probability("beta", beta)
+    checks.probability("goal", goal)
+    if not 0 < checks.number("good", good) < goal:
+        raise InputError("good", f"an error in (0, goal = {goal:g})", repr(good), "take a more accurate learner")
     if count == 1:
         return 0
     level, lost = log(4 * (count + 1) / beta), 2 * log(4 * count / beta) / epsilon

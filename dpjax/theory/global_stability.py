@@ -1,6 +1,6 @@
 """The globally stable learner: how often its most frequent hypothesis occurs, and what the private learner needs."""
 
-from math import ceil, e, log
+from math import ceil, e, expm1, log
 
 from dpjax.core import checks
 from dpjax.theory.search import smallest
@@ -78,7 +78,7 @@ def batches(eta: float, epsilon: float, delta: float, beta: float) -> int:
     checks.delta(delta, positive_for="a selection from lists")
     checks.probability("beta", beta)
     part, rate = beta / 4, epsilon / 2
-    gate = 1 + log(1 / delta) / rate
+    gate = 1 + log(1 / min(delta, expm1(min(rate, 1.0)))) / rate  # e^1 - 1 is above every delta
 
     def enough(m: int) -> bool:
         votes = eta * m

@@ -1,7 +1,7 @@
 """The learner by irreducible classes: sizes of its trees, lists and batches."""
 
 from dataclasses import dataclass
-from math import ceil, comb, log
+from math import ceil, comb, expm1, log
 
 from dpjax.core import checks
 from dpjax.theory.search import smallest
@@ -52,6 +52,8 @@ def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
     """
     checks.integer("dimension", dimension, 0)
+    checks.integer("concepts", concepts, 1)
+    checks.probability("alpha", alpha)
     r = irreducible_depth(concepts, elements, alpha) if depth is None else checks.integer("depth", depth, 1)
     depths = tuple(min((2**j - 1) * r, elements) for j in range(dimension + 1))
     lengths = tuple(min(concepts, sum(comb(k, i) for i in range(dimension + 1))) for k in depths)
@@ -74,7 +76,7 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     checks.delta(delta, positive_for="a selection from lists")
     checks.probability("beta", beta)
     part, rate = beta / 3, epsilon / 2
-    gate = 1 + log(length / delta) / rate
+    gate = 1 + log(length / min(delta, expm1(min(rate, 1.0)))) / rate  # e^1 - 1 is above every delta
 
     def enough(m: int) -> bool:
         return (

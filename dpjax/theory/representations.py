@@ -189,6 +189,8 @@ def size_by_littlestone_dimension(dimension: int, near: float = 0.25, failure: f
     from scipy.stats import binom  # a slow import, deferred
 
     checks.integer("dimension", dimension, 0)
+    checks.probability("near", near)
+    checks.probability("failure", failure)
     if dimension == 0:
         return 0.0
     return max(0.0, log1p(-failure) - float(binom.logcdf(int(near * dimension + 1e-9), dimension, 0.5)))

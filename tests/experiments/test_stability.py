@@ -26,14 +26,14 @@ def task(targets=(2,), width=6, **how):
 def test_drawn_counts_are_those_of_the_rows():
     """The mean of each count, and its label; the halves have their rows."""
     drawn = Counted.of(task((2, 5)))
-    trials = [drawn.batches([0.25, 1.0], 80, 3, 1, trial) for trial in range(300)]
+    trials = [drawn.batches([1, 4], 80, 3, 1, trial) for trial in range(300)]
     for counts, target in trials:
         assert counts.shape == (3, 2, 6, 2) and counts.sum((2, 3)).tolist() == [[20, 60]] * 3
         assert not counts[..., range(6), 1 - drawn.labels[target]].any()
     mean = np.mean([counts.sum((0, 3)) for counts, _ in trials], axis=0)
     assert np.allclose(mean, 3 * np.outer([20, 60], drawn.mass), atol=5 * np.sqrt(180 / 300))
     assert {target for _, target in trials} == {0, 1}
-    again = drawn.batches([0.25, 1.0], 80, 3, 1, 7)[0]
+    again = drawn.batches([1, 4], 80, 3, 1, 7)[0]
     assert np.array_equal(again, trials[7][0]) and not np.array_equal(again, trials[8][0])
 
 

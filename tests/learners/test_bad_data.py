@@ -6,7 +6,9 @@ import jax
 import numpy as np
 import pytest
 
+import dpjax as dp
 from dpjax.concepts import Domain, Parities, Points, Thresholds
+from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.learners import (
     KLN,
@@ -113,3 +115,17 @@ def test_more_concepts_than_the_budget_is_for_cost_accuracy_only(name):
     assert not outcome.any()
     spent = ALL[name].guarantee(ALL[name].plan(privacy, ACCURACY))
     assert 0.999e-3 <= spent.epsilon <= 1e-3 and spent.delta <= 1e-6
+
+
+@pytest.mark.parametrize("learner", [
+    dp.SparseAggregate(dp.GloballyStable(dp.Finite.of([[0, 0], [0, 1], [1, 1]])), 4),
+    dp.Confident(dp.KLN(dp.Points(dp.Domain(8))), blocks=2), dp.KLN(dp.Points(dp.Domain(8))),
+    dp.ThresholdInterior(dp.Thresholds(dp.Domain(8)), "exponential", 2),
+    dp.Boosted(dp.KLN(dp.Thresholds(dp.Domain(8)))),
+], ids=lambda learner: type(learner).__name__)  # fmt: skip
+def test_elements_of_each_column_are_for_learners_of_many_columns(learner):
+    """Others would pair the elements of all rows with every row."""
+    sample = dp.database(learner.concepts.domain, [0, 1, 1], [0, 1, 1])
+    plan = learner.plan(dp.Privacy(1.0, 1e-6), dp.Accuracy(0.2, 0.2))
+    with pytest.raises(InputError, match=r"sample\.x: expected uint32\[capacity, limbs\]"):
+        learner.learn(jax.random.key(0), dp.Sample(sample.x[:, None], sample.y, sample.mask), plan)

@@ -30,7 +30,7 @@ class Majority:
     concepts: Finite
 
     def plan(self, accuracy):
-        return _Plan(np.ones(1, np.float32))
+        return _Plan(np.ones(1, np.int32))
 
     def names(self, key, counts, plan):
         of_label = jnp.sum(counts, axis=(0, 1))

@@ -98,3 +98,34 @@ def test_batches_of_the_selection():
 def test_wrong_numbers(wrong):
     with pytest.raises(InputError):
         wrong()
+
+
+def test_parts_of_large_batches_are_exact():
+    """float32 fractions of 2.6e8 rows were rows short."""
+    from dpjax.concepts import Finite
+    from dpjax.core.types import Accuracy
+    from dpjax.lists import GloballyStable
+
+    lists = GloballyStable(Finite.of([[i >> x & 1 for x in range(4)] for i in range(16)]), 8)
+    ends = lists.plan(Accuracy(1e-5, 0.1)).ends
+    rows = lists.rows(Accuracy(1e-5, 0.1))
+    block = stable.block(lists.eta, 1e-5)
+    assert rows == len(ends) * block > 2e8
+    assert [-(-int(end) * rows // int(ends[-1])) for end in ends] == [block * (j + 1) for j in range(len(ends))]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_the_gate_at_a_large_delta(epsilon):
+    """The null candidate weighs by the lesser of delta and e^(epsilon / 2) - 1."""
+    import jax
+    import jax.numpy as jnp
+
+    from dpjax.mechanisms import sparse_selection
+
+    votes, delta = 10, 0.9
+    law, _ = sparse_selection(jnp.zeros((votes, 1, 1), jnp.uint32), jnp.ones((votes, 1), bool), epsilon, delta)
+    with jax.enable_x64(True):
+        none = float(jnp.exp(law.log_probs()[-1]))
+    rate = epsilon / 2
+    gate = 1 + log(1 / min(delta, exp(rate) - 1)) / rate
+    assert none <= exp(-rate * (votes - gate)) and none > 0.5 * min(1, exp(-rate * (votes - gate)))
