@@ -22,10 +22,12 @@ from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
 from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, imported, public_names
 from dpjax.learners import BitReduction
+from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
 from dpjax.tables.matrices import read_matrix
 from dpjax.theory import global_stability, irreducibility, kln
 
 _MANY = "more than 2^62"
+_SMALL = f" (a theorem only: it runs for at most {MOST_CONCEPTS} concepts on {MOST_ELEMENTS} elements)"
 
 
 def run(command: DimensionCommand) -> Answer:
@@ -93,9 +95,12 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
     }
     if labels == 2 and table.shape[1]:
         d, rest = int(littlestone.upper), (command.epsilon, command.delta, command.alpha, command.beta)
-        found["SparseAggregate(GloballyStable), improper"] = _or_none(lambda: global_stability.rows(d, *rest))
+        small = "" if len(table) <= MOST_CONCEPTS and table.shape[1] <= MOST_ELEMENTS else _SMALL
+        found[f"SparseAggregate(GloballyStable), improper{small}"] = _or_none(lambda: global_stability.rows(d, *rest))
         shape = len(table), table.shape[1]
-        found["SparseAggregate(Irreducibility), improper"] = _or_none(lambda: irreducibility.rows(d, *shape, *rest))
+        found[f"SparseAggregate(Irreducibility), improper{small}"] = _or_none(
+            lambda: irreducibility.rows(d, *shape, *rest)
+        )
     if 2 < labels <= MOST_LABELS and table.shape[1]:
         learner = BitReduction(Multiclass.of(table, labels))
         found["BitReduction, pure, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))
@@ -104,9 +109,10 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
 
 def _or_none(size: Callable[[], int]) -> int | None:
     try:
-        return size()
+        found = size()
     except InputError:  # more than 2^62
         return None
+    return found if found <= 2**62 else None
 
 
 def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:

@@ -15,6 +15,7 @@ from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.counted import Counted
 from dpjax.experiments.task import Task
 from dpjax.lists import Lists
+from dpjax.lists.base import require_lists
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ def stability(
       lists: such as `lists.GloballyStable`. task: with one target, over at most 32 elements. accuracy: of the plan.
       rows: of a batch; by default the theorem's. trials: >= 2.
     """
+    require_lists(lists)
+    if (size := task.concepts.domain.size) != (width := lists.concepts.width):
+        expected = f"one over the {width} elements of the lists' class"
+        raise InputError("task", expected, f"{size} elements", "give a task of this class: Task(lists.concepts, ...)")
     if len(task.targets) != 1:
         raise InputError("task", "one target", f"{len(task.targets)}", "stability is that of one target: targets=[...]")
     checks.integer("trials", trials, 2)

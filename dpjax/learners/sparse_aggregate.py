@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
@@ -15,7 +16,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, single_column
-from dpjax.lists.base import Lists
+from dpjax.lists.base import Lists, require_lists
 from dpjax.mechanisms.sparse_selection import sparse_selection, sparse_selection_guarantee
 
 MOST_COUNTS = 1 << 28
@@ -52,8 +53,7 @@ class SparseAggregate(OfClass):
     proper: ClassVar[bool] = False
 
     def __post_init__(self):
-        members = ("concepts", "plan", "names", "rows", "batches")
-        checks.members("lists", self.lists, members, "build one, such as GloballyStable(concepts)")
+        require_lists(self.lists)
         checks.whole_or_none("batches", self.batches, 1, 2**24)
 
     @property
@@ -71,6 +71,9 @@ class SparseAggregate(OfClass):
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="SparseAggregate")
         inner = self.lists.plan(accuracy)
+        ends = np.asarray(inner.ends)
+        if ends.ndim != 1 or not len(ends) or ends[0] < 0 or ends[-1] <= 0 or np.any(np.diff(ends) < 0):
+            raise InputError("plan of the lists", "ends of parts, ascending", f"{ends}", "give where each part ends")
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
         most = bucket(m) if m <= 2**24 else m
         if (entries := 2 * most * len(inner.ends) * self.concepts.width) > MOST_COUNTS:
@@ -110,6 +113,9 @@ class SparseAggregate(OfClass):
         of_lists, of_choice = keys.streams(key, "lists", "choice")
         own = keys.per_index(of_lists, plan.most)
         names, filled = jax.vmap(self.lists.names, (0, 0, None))(own, counts, plan.lists)
+        if names.shape[1] != plan.lists.length:
+            given, advice = f"{names.shape[1]} entries", "let names return as many as its plan says"
+            raise InputError("names of the lists", f"{plan.lists.length} entries, the plan's length", given, advice)
         filled &= jnp.arange(plan.most, dtype=jnp.int32)[:, None] < plan.batches
         law, found = sparse_selection(names, filled, plan.epsilon, plan.delta)
         slot = law.sample(of_choice)

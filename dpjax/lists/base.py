@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from jax import Array
 
 from dpjax.concepts.finite import Finite
+from dpjax.core import checks
 from dpjax.core.types import Accuracy, Privacy
 
 
@@ -44,3 +45,9 @@ class Lists(Protocol):
 
     def batches(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """Batches for which the theorem holds."""
+
+
+def require_lists(lists: Any) -> None:
+    """Raises InputError unless ``lists`` has the members of `Lists`."""
+    members = ("concepts", "plan", "names", "rows", "batches")
+    checks.members("lists", lists, members, "build one, such as GloballyStable(concepts)")

@@ -94,7 +94,7 @@ class Case:
 HUGE = Points(Domain(2**64))
 RANDOM_TREE = trees.recursive(60, 5, 0.6)
 LINE = Thresholds(Domain(2**64))
-FOUR = Finite.of(families.thresholds(3))
+THREE, FOUR = (Finite.of(families.thresholds(points)) for points in (2, 3))
 FEW, MANY = Thresholds(Domain(64)), Points(Domain(2**20))
 LABELS = Multiclass.of(np.random.default_rng(12).integers(0, 6, (24, 10)))
 ROUNDS = Finite.of(MATRIX[:6, :9])
@@ -128,7 +128,7 @@ INSTANCES = {
     ],
     BitReduction: [Case(BitReduction(LABELS), numbered=False)],
     SparseAggregate: [
-        Case(SparseAggregate(GloballyStable(FOUR), 4), 1, SparseAggregate(GloballyStable(FOUR)), numbered=False),
+        Case(SparseAggregate(GloballyStable(THREE), 4), 1, SparseAggregate(GloballyStable(THREE)), numbered=False),
         Case(SparseAggregate(Irreducibility(FOUR, 1), 6), 1, SparseAggregate(Irreducibility(FOUR)), numbered=False),
     ],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],

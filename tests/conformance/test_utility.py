@@ -43,11 +43,13 @@ from dpjax.learners import (
     PolygonLearner,
     ProperVC1,
     RepresentationLearner,
+    SparseAggregate,
     ThresholdInterior,
     ThresholdMedian,
     UnionLearner,
 )
 from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
+from dpjax.lists import GloballyStable
 from dpjax.sanitizers import PointCounts
 from tests.trials import successes
 
@@ -90,6 +92,7 @@ HARD = [
     alone(ConjunctionLearner(Disjunctions(64), 3), epsilon=8.0),
     alone(PolygonLearner(ConvexPolygons(2**10, 3)), epsilon=64.0, alpha=0.2),
     alone(UnionLearner(Unions(2**10, 3)), epsilon=8.0, alpha=0.2),
+    alone(SparseAggregate(GloballyStable(Finite.of([[0, 0], [0, 1], [1, 1]]))), epsilon=8.0, alpha=0.4),
     alone(ParityLearner(Parities(40)), epsilon=8.0),
     (EmpiricalLearner(KLN(Thresholds(Domain(2**32))), 600), 1, 1.0, 0.0, 0.2, 0.1),
     (Independent(KLN(Thresholds(Domain(2**32))), 3, "optimal"), 3, 2.0, 1e-6, 0.1, 0.1),

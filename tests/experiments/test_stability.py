@@ -77,6 +77,7 @@ def test_without_rows_every_list_is_the_same():
     lambda: stability(GloballyStable(CLASS), task(noise=0.1), GOAL),
     lambda: stability(GloballyStable(CLASS), task(), GOAL, trials=1),
     lambda: stability(GloballyStable(CLASS), task(), GOAL, rows=-1),
+    lambda: stability(GloballyStable(CLASS), task(width=8), GOAL), lambda: stability(dp.KLN(CLASS), task(), GOAL),
     lambda: Counted.of(Task(dp.Points(dp.Domain(64)), dp.uniform(dp.Domain(64)))),
 ])  # fmt: skip
 def test_wrong_questions(wrong):

@@ -166,3 +166,32 @@ def test_success_at_the_theorems_size(kind, matrix, trials):
     plan = learner.plan(BUDGET, GOAL)
     found = list(errors(learner, task, plan, learner.lists.rows(GOAL), 11, trials))
     assert max(found) <= 0.1
+
+
+@dataclass(frozen=True)
+class Long(Majority):
+    """Lists of one entry by their plan."""
+
+    def plan(self, accuracy):
+        return _Short(np.ones(1, np.int32))
+
+
+@plan_type
+class _Short(_Plan):
+    @property
+    def length(self):
+        return 1
+
+
+@dataclass(frozen=True)
+class Backwards(Majority):
+    def plan(self, accuracy):
+        return _Plan(np.array([9, 1], np.int32))
+
+
+def test_plans_of_lists_from_outside_say_what_runs():
+    learner = SparseAggregate(Long(CLASS))
+    with pytest.raises(InputError, match="1 entries, the plan's length, got 2 entries"):
+        learner.learn(jax.random.key(0), rows_of(10, 10), learner.plan(BUDGET, GOAL))
+    with pytest.raises(InputError, match="ascending"):
+        SparseAggregate(Backwards(CLASS)).plan(BUDGET, GOAL)

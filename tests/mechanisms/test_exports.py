@@ -18,6 +18,7 @@ GUARANTEES = {
     "permute_and_flip_guarantee": {},
     "randomized_response_guarantee": {},
     "revealing_randomized_response_guarantee": {"delta": 1e-6},
+    "sparse_selection_guarantee": {"delta": 1e-6, "length": 3},
     "sparse_vector_guarantee": {"count": 2},
     "stability_guarantee": {"delta": 1e-6},
     "stability_histogram_guarantee": {"delta": 1e-6},
