@@ -60,8 +60,7 @@ STABLE = """
 ## Measured global stability
 
 The probability of the function that is on a list most often: chosen on {half} batches, estimated on {half} others, with
-the exact 99 % interval; one target each, the elements by Zipf's law. `eta` is what the theorem promises; lists of
-`Irreducibility` have the function of its theorem with probability 4/5 or more.
+the exact 99 % interval; one target each, the elements by Zipf's law. `eta` is what the theorem promises.
 
 """
 SWEEP = """
@@ -78,10 +77,10 @@ def sizes(dimension: int) -> Iterator[list[Any]]:
     numbers = float(BUDGET.epsilon), float(BUDGET.delta), float(ACCURACY.beta)
     blocks, block = global_stability.blocks(dimension, tries), global_stability.block(eta, float(ACCURACY.alpha))
     m = global_stability.batches(eta, *numbers)
-    yield ["GloballyStable", dimension, f"1/{1 / eta:.4g}", 1, m, blocks * block, float(m * blocks * block)]
+    yield ["GloballyStable", dimension, f"{eta:.3g}", 1, m, blocks * block, float(m * blocks * block)]
     found = irreducibility.sizes(dimension, CONCEPTS, ELEMENTS, float(ACCURACY.alpha))
     rows, m = found.first + found.second, irreducibility.batches(found.length, *numbers)
-    yield ["Irreducibility", dimension, "4/5", found.length, m, rows, float(m * rows)]
+    yield ["Irreducibility", dimension, f"{irreducibility.ETA:.3g}", found.length, m, rows, float(m * rows)]
 
 
 def zipf(matrix: Any, targets: Sequence[int] | None = None) -> Task:
@@ -150,7 +149,7 @@ def _rows(learner: SparseAggregate) -> int:
 
 def _stable_row(name: str, kind: Any, trials: int, seed: int) -> list[Any]:
     lists, found = measured(name, kind, trials, seed)
-    eta = f"{getattr(lists, 'eta', 0.8):.4f}"
+    eta = f"{lists.eta:.4f}"
     interval = f"[{found.low:.4f}, {found.high:.4f}]"
     return [kind.__name__, name, lists.dimension, found.rows, eta, found.frequency, interval, found.error,
             found.functions, found.mean_length, found.longest]  # fmt: skip

@@ -14,7 +14,6 @@ from dpjax.concepts.masks import Masks, disagreement, join, split
 from dpjax.concepts.packing import pack
 from dpjax.concepts.product import ProductCube
 from dpjax.core import checks, keys, random, wide
-from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -69,12 +68,7 @@ class OfLiterals(OnCube):
         2**64 - 1 is the total mass. Uniform: exact up to 64 literals in both together, else less than 2 units off.
         Product of d coordinates: an error of at most 4 (d - 1) units. Equal numbers have error 0.
         """
-        if not isinstance(distribution, UniformCube | ProductCube) or distribution.dimension != self.dimension:
-            raise InputError(
-                "distribution", f"UniformCube or ProductCube of {self.dimension} coordinates", repr(distribution),
-                "errors have a closed form for these distributions only",
-            )  # fmt: skip
-        return disagreement(distribution, self.masks(hypothesis), self.masks(target))
+        return disagreement(self.dimension, distribution, self.masks(hypothesis), self.masks(target))
 
     def pieces(self, x: Array, y: Array, mask: Array) -> Pieces:
         """Every number is its own cell, d <= 6; of the numbers with both v_i and not v_i for some i only the last one

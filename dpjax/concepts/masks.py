@@ -1,6 +1,6 @@
 """ANDs of literals as pairs of masks: packing into one number, and probabilities."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from jax import Array
 from dpjax.concepts.cube import UniformCube
 from dpjax.concepts.packing import unpack
 from dpjax.concepts.product import ProductCube
+from dpjax.core.checks import InputError
 
 
 class Masks(NamedTuple):
@@ -32,12 +33,18 @@ class Masks(NamedTuple):
         return Masks(self.positive | other.positive, self.negative | other.negative)
 
 
-def disagreement(distribution: UniformCube | ProductCube, one: Masks, other: Masks) -> Array:
+def disagreement(dimension: int, distribution: Any, one: Masks, other: Masks) -> Array:
     """P(a) + P(b) - 2 P(a and b) >= 0 in units of 2**-64, ``uint64[k]``; 2**64 - 1 represents 1.
 
     Uniform distribution: exact up to 64 literals in (a and b), else an error below 2 units. Product of
     d coordinates: an error of at most 4 (d - 1) units. 64-bit types enabled.
+
+    Raises: InputError unless the distribution is a `UniformCube` or `ProductCube` of the dimension.
     """
+    if not isinstance(distribution, UniformCube | ProductCube) or distribution.dimension != dimension:
+        expected = f"UniformCube or ProductCube of {dimension} coordinates"
+        advice = "errors have a closed form for these distributions only"
+        raise InputError("distribution", expected, repr(distribution), advice)
     both = one.both(other)
     if isinstance(distribution, UniformCube):
         (p, p_whole), (q, q_whole), (joint, _) = (_uniform(masks) for masks in (one, other, both))

@@ -14,7 +14,6 @@ from dpjax.concepts.masks import Masks, disagreement
 from dpjax.concepts.packing import pack, unpack
 from dpjax.concepts.product import ProductCube
 from dpjax.core import checks, wide
-from dpjax.core.checks import InputError
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -65,12 +64,7 @@ class Stumps(OnCube):
 
         Product of d coordinates: an error of at most 4 (d - 1) units. Equal numbers have error 0.
         """
-        if not isinstance(distribution, UniformCube | ProductCube) or distribution.dimension != self.dimension:
-            raise InputError(
-                "distribution", f"UniformCube or ProductCube of {self.dimension} coordinates", repr(distribution),
-                "errors have a closed form for these distributions only",
-            )  # fmt: skip
-        return disagreement(distribution, self.masks(hypothesis), self.masks(target))
+        return disagreement(self.dimension, distribution, self.masks(hypothesis), self.masks(target))
 
     def growth(self, elements: int) -> int:
         """An upper bound of the ways in which the class cuts ``elements`` elements."""

@@ -22,7 +22,7 @@ from dpjax.learners.base import Learner, OfClass, replace_one_only, require_lear
 from dpjax.mechanisms.projection import MOST_ROUNDS, capped_mass, projected
 from dpjax.mechanisms.resample import WeightedResample
 from dpjax.theory import boosting as theory
-from dpjax.theory.search import smallest
+from dpjax.theory.search import fewest_rows
 
 _SPENT = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # candidate budgets of the weak learner, in multiples of epsilon
 _LIKELY_ROUNDS = 32
@@ -209,24 +209,13 @@ class Boosted(OfClass):
         if theorem:
             self._require_theorem(rounds, accuracy)
 
-        def enough(rows: int, draws: int) -> bool:
+        def enough(draws: int, rows: int) -> bool:
             least = self._least(accuracy, rows)
             if theorem and not self._generalizes(rows, draws, rounds, accuracy):
                 return False
             return self.learner.sample_size(self._weak(part, draws, least), goal) <= draws
 
-        best, refusal = None, None
-        for draws in tried:
-            if best is not None and (best[0] == 1 or not enough(best[0] - 1, draws)):
-                continue  # another candidate needs no more rows
-            try:
-                best = smallest(partial(enough, draws=draws)), draws
-            except InputError as error:  # no number of rows gives the budget that so few draws need
-                refusal = error
-        if best is None:
-            assert refusal is not None
-            raise refusal
-        rows, draws = best
+        rows, draws = fewest_rows(tried, enough)
         return rounds, draws, rows if n is None else checks.integer("n", n, 0)
 
     def _require_theorem(self, rounds: int, accuracy: Accuracy) -> None:

@@ -1,7 +1,6 @@
 """Conversion of a PAC learner to an empirical learner, which has small error on the given rows, by resampling."""
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -20,7 +19,7 @@ from dpjax.learners.base import Learner, OfLearner, require_learner
 from dpjax.learners.columns import for_concepts
 from dpjax.mechanisms.resample import Resample
 from dpjax.theory import generalization
-from dpjax.theory.search import smallest
+from dpjax.theory.search import fewest_rows
 
 _SPENT = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)  # candidate budgets of the inner learner, in multiples of epsilon
 
@@ -130,19 +129,8 @@ class EmpiricalLearner(OfLearner):
         if n is not None and len(tried) == 1:
             return tried[0], checks.integer("n", n, 1)
 
-        def enough(rows: int, draws: int) -> bool:
+        def enough(draws: int, rows: int) -> bool:
             return self.learner.sample_size(self._part(privacy, rows, draws), accuracy) <= draws
 
-        best, refusal = None, None
-        for draws in tried:
-            if best is not None and (best[0] == 1 or not enough(best[0] - 1, draws)):
-                continue  # another candidate needs no more rows
-            try:
-                best = smallest(partial(enough, draws=draws)), draws
-            except InputError as error:  # no number of rows gives the budget that so few draws need
-                refusal = error
-        if best is None:
-            assert refusal is not None
-            raise refusal
-        rows, draws = best
+        rows, draws = fewest_rows(tried, enough)
         return draws, rows if n is None else checks.integer("n", n, 1)

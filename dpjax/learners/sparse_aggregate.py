@@ -1,5 +1,6 @@
 """A private learner from lists: one list for each batch of rows, and a private choice among the names on them."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -76,11 +77,14 @@ class SparseAggregate(OfClass):
             raise InputError("plan of the lists", "ends of parts, ascending", f"{ends}", "give where each part ends")
         m = self.lists.batches(privacy, accuracy) if self.batches is None else self.batches
         most = bucket(m) if m <= 2**24 else m
+        size = f"{m} batches"
         if (entries := 2 * most * len(inner.ends) * self.concepts.width) > MOST_COUNTS:
-            rows = self.lists.rows(accuracy)
+            with suppress(NoTheoremError):  # lists without a theorem say nothing about rows
+                rows = self.lists.rows(accuracy)
+                size = f"n = {m * rows:.3g} rows: {m} batches of {rows}"
             raise InputError(
                 "accuracy", f"a plan with at most 2^28 = {MOST_COUNTS} counts",
-                f"n = {m * rows:.3g} rows: {m} batches of {rows}, {4 * entries / 2**30:.3g} GiB of counts",
+                f"{size}, {4 * entries / 2**30:.3g} GiB of counts",
                 "give fewer batches (no theorem then says how accurate it is), or take a smaller class or KLN",
             )  # fmt: skip
         return SparseAggregatePlan(inner, epsilon, delta, whole(m), most)

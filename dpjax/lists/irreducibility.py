@@ -61,6 +61,12 @@ class Irreducibility:
         """The Littlestone dimension of the class."""
         return dimension_of(self.concepts)
 
+    @property
+    def eta(self) -> float:
+        """The stability that is promised: a lower bound of the largest probability of one function on a list, for
+        trees of the theorem's depth."""
+        return theory.ETA
+
     def sizes(self, accuracy: Accuracy) -> theory.Sizes:
         """`theory.irreducibility.sizes` of the class."""
         size, width = self.concepts.size, self.concepts.width

@@ -3,6 +3,7 @@
 from math import ceil, e, expm1, log
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
 _MOST_ATTEMPTS = 8
@@ -62,7 +63,8 @@ def best_attempts(dimension: int) -> int:
 def block(eta: float, alpha: float) -> int:
     """Rows of a block, ceil(ln(16 / eta) / alpha): a hypothesis of probability p is consistent with the last block with
     probability p, so its error is at most ln(1 / p) / rows; what is selected has p >= eta / 16."""
-    checks.probability("eta", min(eta, 0.5))
+    if not 0 < checks.number("eta", eta) <= 1:
+        raise InputError("eta", "a number in (0, 1]", repr(eta), "see levels")
     return ceil(log(16 / eta) / checks.probability("alpha", alpha))
 
 

@@ -7,6 +7,9 @@ from dpjax.core import checks
 from dpjax.theory.search import smallest
 
 BAD = 0.05  # probability that the first half of a batch misleads, and the same for the second
+ETA = 1 - 2 * BAD  # probability that the stable candidate is on the list of a batch
+_VOTES = 0.8  # of all batches: the stable candidate is on at least so many lists, but for a rare event
+_MARGIN = 0.3  # the votes by which the selected candidate may fall behind it
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,9 @@ def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int
 def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
     """Batches m for which the selected candidate was on a list of a good batch, with probability 1 - beta.
 
-    Three events of probability beta / 3: more than m / 5 bad batches (Hoeffding; a batch is bad with probability 2 BAD
-    = 1/10), so that the stable candidate has 4 m / 5 votes or more; the selection abstains then; the selected one has
-    m / 2 votes or fewer, out of at most m times ``length`` names.
+    Three events of probability beta / 3: the stable candidate has fewer than 4 m / 5 votes (Hoeffding; a batch is good
+    with probability ETA = 9/10); the selection abstains though it has them; the selected one has m / 2 votes or fewer,
+    out of at most m times ``length`` names.
     """
     checks.integer("length", length, 1)
     checks.epsilon(epsilon)
@@ -80,9 +83,9 @@ def batches(length: int, epsilon: float, delta: float, beta: float) -> int:
 
     def enough(m: int) -> bool:
         return (
-            m * 2 * (0.2 - 2 * BAD) ** 2 >= log(1 / part)
-            and rate * (0.8 * m - gate) >= log(1 / part)
-            and rate * 0.3 * m >= log(m * length / part)
+            m * 2 * (ETA - _VOTES) ** 2 >= log(1 / part)
+            and rate * (_VOTES * m - gate) >= log(1 / part)
+            and rate * _MARGIN * m >= log(m * length / part)
         )
 
     # m / ln(m length / part) grows from 3 on; all other conditions are monotone

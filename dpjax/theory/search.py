@@ -1,6 +1,7 @@
-"""The smallest integer that satisfies a monotone condition."""
+"""The smallest integers that satisfy monotone conditions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from dpjax.core.checks import InputError
 
@@ -19,3 +20,22 @@ def smallest(enough: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def fewest_rows(tried: Iterable[int], enough: Callable[[int, int], bool]) -> tuple[int, int]:
+    """(rows, draws): the draws, one of ``tried``, that need the fewest rows for ``enough(draws, rows)``.
+
+    ``enough`` is monotone in rows. Of equal numbers the first; InputError if no number of rows is enough for any.
+    """
+    best, refusal = None, None
+    for draws in tried:
+        if best is not None and (best[0] == 1 or not enough(draws, best[0] - 1)):
+            continue  # another candidate needs no more rows
+        try:
+            best = smallest(partial(enough, draws)), draws
+        except InputError as error:  # no number of rows gives the budget that so few draws need
+            refusal = error
+    if best is None:
+        assert refusal is not None, "nothing was tried"
+        raise refusal
+    return best

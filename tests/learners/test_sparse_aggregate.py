@@ -132,6 +132,9 @@ def test_what_cannot_be_run_says_how_many_rows_and_why():
     with pytest.raises(InputError, match=r"n = 2\.\d+e\+13 rows: \d+ batches of \d+, .* GiB of counts"):
         learner.plan(BUDGET, GOAL)
     assert learner.sample_size(BUDGET, GOAL) > 2e13
+    no_theorem = SparseAggregate(Irreducibility(Finite.of(families.points(12)), depth=1), 1 << 24)
+    with pytest.raises(InputError, match=r"got 16777216 batches, .* GiB of counts"):
+        no_theorem.plan(BUDGET, GOAL)
     fewer = SparseAggregate(learner.lists, 100)
     assert fewer.plan(BUDGET, GOAL).batches == 100
     with pytest.raises(InputError, match="at least the theorem's"):

@@ -22,8 +22,8 @@ class Representation(Protocol):
 
     To add one, write one file; `RepresentationLearner` takes it as it is. Optional: ``choose(key, family, sample,
     epsilon)``, the hypothesis that the exponential mechanism over the family selects, for families that are too large
-    to list their errors. A hypothesis outside of the class evaluates itself by methods ``predict(x)`` and, if the class
-    does not measure it, ``error(distribution, target)``; see `experiments.task.Task`.
+    to list their errors. A hypothesis that is no concept of the class is an `concepts.outside.Outside`: it predicts,
+    measures and describes itself.
 
     Reference: Bun, Gaboardi, Sivakumar 2021, Definition 8.1; Beimel, Nissim, Stemmer 2019.
     """
