@@ -17,7 +17,8 @@ class _Asked(Command):
     config: tyro.conf.Positional[Path | None] = None
     """A TOML file, or a figure or result.json of an earlier study; every flag below overrides it."""
     concepts: str | None = None
-    """The concept class: "Points(2**32)", "Conjunctions(20)", or module:Class(...) of your own."""
+    """The concept class: "Points(2**32)", "Conjunctions(20)", module:Class(...) of your own, or a CSV or .npy file of
+    labels with a line per concept."""
     distribution: str | None = None
     """Distribution of the examples: uniform, "heavy(4, 0.23)", "zipf(16)", ..., or module:function(...)."""
     noise: Real | None = None

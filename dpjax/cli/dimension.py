@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,9 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
 from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, imported, public_names
+from dpjax.experiments.matrices import is_matrix_file
 from dpjax.learners import BitReduction
 from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
-from dpjax.tables.matrices import read_matrix
 from dpjax.theory import global_stability, irreducibility, kln
 
 _MANY = "more than 2^62"
@@ -134,11 +133,9 @@ def _made(command: DimensionCommand) -> Any:
     """A matrix or a concept class, from a file, a function, or a name."""
     text = command.matrix
     head = text.partition("(")[0].strip()
-    if Path(text).suffix in (".csv", ".npy", ".txt", ".tsv") or Path(text).is_file():
-        return read_matrix(Path(text))
-    if ":" not in head:
+    if ":" not in head and not is_matrix_file(text):
         checks.choice("class", head.partition(".")[0], [*public_names(MATRICES), *public_names(CONCEPTS)])
-    kind = MATRICES if head in public_names(MATRICES) else CONCEPTS
+    kind = MATRICES if head in public_names(MATRICES) or is_matrix_file(text) else CONCEPTS
     return Builder(imports=command.imports).build("class", text, kind)
 
 

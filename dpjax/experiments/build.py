@@ -22,6 +22,7 @@ from typing import Any
 from dpjax.concepts.domain import Domain
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.experiments.matrices import is_matrix_file, read_class, read_matrix
 from dpjax.experiments.numbers import arithmetic, whole_number
 from dpjax.experiments.packed import unpacked
 
@@ -30,11 +31,13 @@ from dpjax.experiments.packed import unpacked
 class Kind:
     """What a name without a module prefix may stand for.
 
-    rooms: modules with public names. members: those of the objects that the name makes; () for anything.
+    rooms: modules with public names. members: those of the objects that the name makes; () for anything. read: what
+    makes one of a file of labels, where the path of such a file may stand in place of a name.
     """
 
     rooms: tuple[str, ...]
     members: tuple[str, ...] = ()
+    read: Callable[[Path], Any] | None = None
 
     def made_by(self, found: Any) -> bool:
         """Whether ``found`` makes one: a class with these members, or a function annotated to return one."""
@@ -45,14 +48,14 @@ class Kind:
         return not abstract and all(hasattr(found, member) for member in self.members)
 
 
-CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), ("predict", "error"))
+CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), ("predict", "error"), read_class)
 DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), ("draw", "total"))
 LEARNERS = Kind(("dpjax.learners", "dpjax.baselines"), ("learn", "plan"))
 TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
 LISTS = Kind(("dpjax.lists",), ("names", "plan"))
 REPRESENTATIONS = Kind(("dpjax.learners.representations",), ("draw", "errors", "member"))
-MATRICES = Kind(("dpjax.dimensions.families",))
+MATRICES = Kind(("dpjax.dimensions.families",), read=read_matrix)
 _NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS
 ANY = Kind(tuple(room for kind in _NOUNS for room in kind.rooms))
 _OF_PARAMETER = {"matrix": MATRICES}
@@ -106,10 +109,13 @@ class Builder:
     def build(self, name: str, spec: Any, kind: Kind = ANY) -> Any:
         """An object from "Name", "Name(arguments)", or a table with ``use`` and arguments; other values as is.
 
+        A class and a matrix may be given by the path of a file of labels.
         name: used in error messages. kind: what unprefixed names stand for. Raises InputError for unknown names and
         arguments, `PersonsFault` for an error in user code.
         """
         if isinstance(spec, str):
+            if kind.read is not None and is_matrix_file(spec):
+                return kind.read(Path(spec))
             spec = call(name, spec)
         if not isinstance(spec, Mapping):
             return spec
@@ -232,6 +238,8 @@ class Builder:
         if isinstance(value, str) and "(" not in value and any(map(_callable, kinds)):
             return self.find(name, value.strip(), kind)
         if isinstance(value, str):
+            if kind.read is not None and is_matrix_file(value):
+                return kind.read(Path(value))
             noun = value.partition("(")[0].partition(".")[0] in public_names()
             return self.build(name, value) if noun or ":" in value or "(" in value else value
         if isinstance(value, list | tuple):

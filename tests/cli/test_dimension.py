@@ -3,17 +3,19 @@
 import json
 import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpjax import cli, dimensions
-from dpjax.concepts import Conjunctions, Domain, Finite, Parities, Points, Thresholds
+from dpjax.concepts import Conjunctions, Domain, Finite, Multiclass, Parities, Points, Thresholds
 from dpjax.concepts.listing import matrix_of
 from dpjax.concepts.tree import generators
 from dpjax.core.checks import InputError
 from dpjax.dimensions import Dimension, families
-from dpjax.tables.matrices import read_matrix
+from dpjax.experiments.build import CONCEPTS, Builder
+from dpjax.experiments.matrices import read_matrix
 
 
 def answer(capsys, *words):
@@ -71,6 +73,24 @@ def test_files(capsys, tmp_path):
     np.save(tmp_path / "class.npy", families.thresholds(5))
     _, values = answer(capsys, tmp_path / "class.npy")
     assert values["threshold dimension"] == (5, 5)
+
+
+def test_a_file_of_labels_is_a_class_for_every_command(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("two.csv").write_text("0,0,0\n1,0,0\n1,1,0\n")
+    np.save("many.npy", [[0, 1, 2], [2, 1, 0]])
+    build = Builder().build
+    assert build("concepts", "two.csv", CONCEPTS) == Finite.of([[0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    assert build("concepts", "many.npy", CONCEPTS) == Multiclass.of([[0, 1, 2], [2, 1, 0]])
+    assert build("concepts", "Multiclass.of(many.npy, 8)", CONCEPTS) == Multiclass.of([[0, 1, 2], [2, 1, 0]], 8)
+    assert build("concepts", "Finite.of('two.csv')", CONCEPTS) == build("concepts", "two.csv", CONCEPTS)
+    run = ["--learners", "KLN", "--n", "9", "--trials", "20", "--formats", "--out", "o"]
+    assert cli.main(["curve", "--concepts", "two.csv", *run]) == 0
+    Path("two.csv").unlink()  # the result holds the labels
+    assert cli.main(["trial", "o", "--learners", "KLN", "--n", "9", "--trial", "3"]) == 0
+    assert "stored: the same outcome" in capsys.readouterr().out
+    assert cli.main(["curve", "--concepts", "two.csv", *run]) == 2
+    assert "two.csv: No such file" in capsys.readouterr().err
 
 
 def test_code_of_ones_own(capsys, tmp_path, monkeypatch):

@@ -5,8 +5,24 @@ from pathlib import Path
 
 import numpy as np
 
+from dpjax.concepts.finite import Finite
+from dpjax.concepts.multiclass import Multiclass
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import LARGEST_LABEL
+
+SUFFIXES = (".csv", ".npy", ".txt", ".tsv")
+
+
+def is_matrix_file(text: str) -> bool:
+    """Whether a word names a file of labels: by its ending, or because there is such a file."""
+    path = Path(text)
+    return path.suffix in SUFFIXES or (path.suffix != ".toml" and path.is_file())
+
+
+def read_class(path: Path) -> Finite | Multiclass:
+    """The class of the rows of a file: `Finite` if all labels are 0 and 1, else `Multiclass`."""
+    table = read_matrix(path)
+    return Multiclass.of(table) if table.size and table.max() > 1 else Finite.of(table)
 
 
 def read_matrix(path: Path) -> np.ndarray:
