@@ -10,7 +10,7 @@ def test_the_page_of_generic_learners(root, tmp_path):
     run = runpy.run_path(str(root / "scripts" / "generic_learners.py"), run_name="script")
     assert run["main"](["--trials", "6", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "generic-learners.md").read_text()
-    assert page.count("| GloballyStable |") == 12 and "1/35.78" in page and "2.206e+13" in page
+    assert page.count("| GloballyStable |") == 12 and "0.028 |" in page and "2.206e+13" in page
     assert (tmp_path / "figures" / "generic-learners.png").stat().st_size > 10_000
 
 
