@@ -129,7 +129,7 @@ INSTANCES = {
     BitReduction: [Case(BitReduction(LABELS), numbered=False)],
     SparseAggregate: [
         Case(SparseAggregate(GloballyStable(THREE), 4), 1, SparseAggregate(GloballyStable(THREE)), numbered=False),
-        Case(SparseAggregate(Irreducibility(FOUR, 1), 6), 1, SparseAggregate(Irreducibility(FOUR)), numbered=False),
+        Case(SparseAggregate(Irreducibility(FOUR, 1), 4), 1, SparseAggregate(Irreducibility(FOUR)), numbered=False),
     ],
     ERM: [Case(ERM(Points(Domain(2**40))), 2), Case(ERM(LINE))],
     GenericLearner: [
