@@ -84,8 +84,9 @@ quantiles over folds and runs; the constant errs on {constant:.3f}.
 
 """
 VERDICT = """
-{verdict} Settings that were chosen most often: {chosen}.
-`dpjax learn configs/breast-cancer.csv configs/breast-cancer-stumps.toml` learns one such majority and prints it.
+{verdict} Settings that were chosen most often, with rounds of 200 draws each for the boosted stumps: {chosen}.
+`dpjax learn configs/breast-cancer.csv configs/breast-cancer-stumps.toml` learns one such majority, with the setting
+for epsilon = 3, and prints it.
 """
 
 

@@ -292,8 +292,11 @@ class AuditCommand(Command):
     """
 
     target: tyro.conf.Positional[str | None] = None
-    """A name in the report of --all, or your own module:object: a dpjax.audit.Target, a Learner, a function of
-    concepts and k that returns a Learner, or a function of key and data."""
+    """A name in the report of --all; a learner over a domain of two to four elements, "KLN(Thresholds(3))"; or your
+    own module:object: a dpjax.audit.Target, a Learner, a function of concepts and k that returns a Learner, or a
+    function of key and data."""
+    imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
+    """Your modules that a learner written as in a study uses; no other module is imported."""
     all: bool = False
     """Audit everything that dpjax exports."""
     calibration: str = "corrected"

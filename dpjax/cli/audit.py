@@ -18,8 +18,9 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, SANITIZERS, public_names
+from dpjax.experiments.build import LEARNERS, SANITIZERS, Builder, public_names
 from dpjax.experiments.progress import Estimate, Progress
+from dpjax.learners.base import require_learner
 
 _SURE = ("exact", "replay")  # methods without false alarms
 METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
@@ -39,7 +40,7 @@ def run(command: AuditCommand) -> Answer:
         checks.integer("trials", command.trials, 1)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
     name, chosen = command.target, set[str]()
-    if name is not None and ":" not in name and len(rows := _rows_of(name)) > 1:
+    if name is not None and name.isidentifier() and len(rows := _rows_of(name)) > 1:
         chosen, command = rows, replace(command, all=True, target=None)
     if command.all == (command.target is not None):
         raise InputError(
@@ -54,7 +55,8 @@ def run(command: AuditCommand) -> Answer:
             with Estimate() as estimate:
                 return _run(target, privacy, command, estimate)
 
-        reports = [blamed(name, audited) if ":" in name else audited()]
+        modules = [*command.imports, *([name.partition(":")[0]] if _in_module(name) else [])]
+        reports = [blamed(name, modules, audited)]
         answer = reports[0].to_dict()
     else:
         _plain(name or "--all", relation, command.calibration)
@@ -117,14 +119,21 @@ def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand)
 
 
 def find(name: str, relation: Neighboring, calibration: str, command: AuditCommand | None = None) -> Target:
-    """A mechanism, a sanitizer, a learner's world by the name of `dpjax.evidence`, or ``module:object``.
+    """A mechanism, a sanitizer, a learner's world by the name of `dpjax.evidence`, ``module:object``, or a learner that
+    is written as in a study, over a domain of two to four elements: KLN(Thresholds(3)).
 
     The object is a `dpjax.audit.Target`, a function that returns one, a Learner, a function (concepts, k) -> Learner,
     or a function of key and data, see `own.own_target`.
     """
     rules = {target.name: target for target in evidence.accounting_targets()}
     command = command or AuditCommand()
-    if ":" in name and name not in rules:
+    if name.endswith(")") and name not in rules:
+        _no_databases(name, command)
+        _plain(name, relation, calibration)
+        learner = Builder(imports=command.imports).build("target", name, LEARNERS)
+        require_learner(learner)
+        return evidence.learner_target(learner, name, getattr(learner, "k", 1))
+    if _in_module(name) and name not in rules:
         target, takes_relation = own_target(name, command, relation)
         _plain(name, Neighboring.REPLACE_ONE if takes_relation else relation, calibration)
         return target
@@ -145,6 +154,11 @@ def find(name: str, relation: Neighboring, calibration: str, command: AuditComma
     if name in evidence.sanitizer_names():
         return evidence.sanitizer_target(name)
     return rules[name] if name in rules else evidence.learner_world(name).target(name)
+
+
+def _in_module(name: str) -> bool:
+    """Whether it is written module:object."""
+    return ":" in name.partition("(")[0]
 
 
 def _rows_of(name: str) -> set[str]:

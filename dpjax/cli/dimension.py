@@ -95,11 +95,12 @@ def _sample_sizes(table: np.ndarray, labels: int, littlestone: Any, command: Dim
     if labels == 2 and table.shape[1]:
         d, rest = int(littlestone.upper), (command.epsilon, command.delta, command.alpha, command.beta)
         small = "" if len(table) <= MOST_CONCEPTS and table.shape[1] <= MOST_ELEMENTS else _SMALL
-        found[f"SparseAggregate(GloballyStable), improper{small}"] = _or_none(lambda: global_stability.rows(d, *rest))
         shape = len(table), table.shape[1]
-        found[f"SparseAggregate(Irreducibility), improper{small}"] = _or_none(
-            lambda: irreducibility.rows(d, *shape, *rest)
-        )
+        if command.delta > 0:  # both spend some of it
+            stable = _or_none(lambda: global_stability.rows(d, *rest))
+            found[f"SparseAggregate(GloballyStable), improper{small}"] = stable
+            irreducible = _or_none(lambda: irreducibility.rows(d, *shape, *rest))
+            found[f"SparseAggregate(Irreducibility), improper{small}"] = irreducible
     if 2 < labels <= MOST_LABELS and table.shape[1]:
         learner = BitReduction(Multiclass.of(table, labels))
         found["BitReduction, pure, improper"] = learner.sample_size(Privacy(numbers[0]), Accuracy(*numbers[1:]))

@@ -2,7 +2,7 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -90,29 +90,29 @@ def load(name: str, path: str) -> Any:
     return found
 
 
-def blamed(name: str, work: Callable[[], Any]) -> Any:
-    """The value of ``work``. An error that passed through the module in ``name`` is a fault of user code.
+def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
+    """The value of ``work``. An error that passed through one of these modules is a fault of user code.
 
     It is raised as a `PersonsFault`, or as the InputError that it has become, with the traceback of the user code.
     """
-    package = name.partition(":")[0].partition(".")[0]
+    packages = {module.partition(".")[0] for module in modules} - {"dpjax"}
     try:
         return work()
     except InputError as error:
         cause = error.__cause__
-        if cause is not None and not hasattr(error, "trace") and _through(package, cause):
+        if cause is not None and not hasattr(error, "trace") and _through(packages, cause):
             vars(error)["trace"] = own_frames(cause)
         raise
     except Exception as error:
-        if _through(package, error):
+        if _through(packages, error):
             raise PersonsFault(name, error) from error
         raise
 
 
-def _through(package: str, error: BaseException) -> bool:
+def _through(packages: set[str], error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == package != "dpjax":
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in packages:
             return True
         trace = trace.tb_next
     return False

@@ -89,7 +89,7 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
 def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:
     capacity(setting.n)
     found = reproduce(setting, seed, trial)
-    answer = {**Line(name, setting).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(found)}
+    answer = {**Line(name, setting, setting.n).labels(), "n": setting.n, "seed": seed, "trial": trial, **_data(found)}
     return answer, lambda: _show(answer, found)
 
 

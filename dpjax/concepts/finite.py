@@ -70,7 +70,9 @@ class Finite:
         def said(words: np.ndarray) -> str:
             labels = words[: self.width].astype(bool)
             number = rows.get(labels.tobytes())
-            return f"labels {''.join('01'[one] for one in labels)}" if number is None else f"row {number} of the matrix"
+            if number is not None:
+                return f"row {number} of the matrix"
+            return f"labels {''.join('01'[int(one)] for one in labels)}"
 
         return sentences(hypothesis, said)
 

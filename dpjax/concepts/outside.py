@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from jax import Array
 
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
+from dpjax.core.checks import InputError
 
 
 class Outside(Protocol):
@@ -33,7 +34,14 @@ def predict(concepts: Any, hypothesis: Any, x: Array) -> Array:
 
 
 def error(concepts: Any, distribution: Any, hypothesis: Any, target: Hypothesis) -> Array:
-    """Mass of the disagreement, ``[k]``, by the hypothesis if it is an `Outside`, else by its class."""
+    """Mass of the disagreement, ``[k]``, by the hypothesis if it is an `Outside`, else by its class.
+
+    InputError for a hypothesis with a method ``error``, which nothing would call.
+    """
+    if hasattr(hypothesis, "error") and not hasattr(hypothesis, "error_in"):
+        given = f"{type(hypothesis).__name__} with a method error"
+        advice = "write predict_in(concepts, x) and error_in(concepts, distribution, target): concepts.outside.Outside"
+        raise InputError("hypothesis", "a Hypothesis of the class, or an Outside", given, advice)
     own = getattr(hypothesis, "error_in", None)
     return concepts.error(distribution, hypothesis, target) if own is None else own(concepts, distribution, target)
 

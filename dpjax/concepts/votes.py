@@ -11,11 +11,8 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.concepts import outside
+from dpjax.concepts.elements import elements, mass_of
 from dpjax.concepts.hypothesis import Hypothesis, Rule
-from dpjax.core import wide
-from dpjax.core.checks import InputError
-
-_MOST_ELEMENTS = 1 << 16
 
 
 @register_dataclass
@@ -52,11 +49,8 @@ class Votes(Hypothesis):
         It lists the elements, so it needs a distribution of single elements, or a domain of at most 2**16 elements
         and a distribution that has ``mass_at``; InputError otherwise.
         """
-        x, mass = _elements(concepts, distribution)
-        wrong = outside.predict(concepts, self, x) != outside.predict(concepts, target, x)
-        parts = jnp.where(wrong, mass[:, None], jnp.uint64(0))
-        total = jnp.sum(parts, axis=0)
-        return jnp.where((total == 0) & jnp.any(parts > 0, axis=0), jnp.uint64(2**64 - 1), total)  # 2**64 wraps to 0
+        x, mass = elements(concepts.domain, distribution)
+        return mass_of(outside.predict(concepts, self, x) != outside.predict(concepts, target, x), mass)
 
     def describe_in(self, concepts: Any, rule: Rule | None = None) -> list[str]:
         """The different members' sentences, the most frequent first, with their numbers of votes."""
@@ -72,18 +66,3 @@ class Votes(Hypothesis):
     @property
     def _rounds(self) -> int:
         return self.members.outcome.shape[1]
-
-
-def _elements(concepts: Any, distribution: Any) -> tuple[Array, Array]:
-    """All elements that can occur, ``uint32[e, limbs]``, and their masses, ``uint64[e]``."""
-    domain = concepts.domain
-    if getattr(distribution, "atoms", False):
-        return distribution.start[:, -domain.limbs :], wide.join(distribution.weight)
-    if not hasattr(distribution, "mass_at") or domain.size > _MOST_ELEMENTS:
-        raise InputError(
-            "distribution", "one of single elements, or a domain of at most 2**16 elements with masses (mass_at)",
-            f"{type(distribution).__name__} over {domain}",
-            "errors of majorities are sums over elements: take distributions.from_weights or a smaller domain",
-        )  # fmt: skip
-    number = jnp.arange(domain.size, dtype=jnp.uint32)
-    return number[:, None], distribution.mass_at(number.astype(jnp.uint64))

@@ -16,6 +16,10 @@ def class_matrix(matrix, labels: int | None = None, elements: int = 0) -> np.nda
     """
     table = _table_of(matrix)
     whole = table.dtype == bool or np.issubdtype(table.dtype, np.integer)
+    if table.ndim == 2 and np.issubdtype(table.dtype, np.floating) and (wrong := np.argwhere(table % 1 != 0)).size:
+        row, column = wrong[0]
+        advice = "number the labels from 0"
+        raise InputError(f"label in row {row}, column {column}", "a whole number", str(table[row, column]), advice)
     if table.ndim != 2 or not len(table) or table.shape[1] < elements or not whole:
         least = "a row or more" if not elements else "a row and a column or more"
         raise _no_matrix(f"a two-dimensional table of whole numbers with {least}", f"{table.shape} of {table.dtype}")
@@ -47,8 +51,12 @@ def first_rows(table: np.ndarray) -> np.ndarray:
 def zero_one_matrix(matrix) -> np.ndarray:
     """``bool[m, N]``, at least one row and column of 0 and 1, of any type; equal rows are allowed."""
     table = _table_of(matrix)
-    if table.ndim != 2 or 0 in table.shape or not np.isin(table, (0, 1)).all():
+    if table.ndim != 2 or 0 in table.shape or table.dtype == object:
         raise _no_matrix("a two-dimensional table of 0 and 1", str(table.shape))
+    if (others := np.argwhere(~np.isin(table, (0, 1)))).size:
+        row, column = others[0]
+        advice = "labels of two kinds are 0 and 1; more labels: Multiclass.of"
+        raise InputError(f"label in row {row}, column {column}", "0 or 1", str(table[row, column]), advice)
     return table.astype(bool)
 
 

@@ -81,7 +81,11 @@ def up(value: float) -> np.float32:
 
 def whole(value: int) -> np.int32:
     """A count as ``int32``."""
-    return np.int32(checks.integer("count", int(value), -(2**31), 2**31 - 1))
+    found = int(value)
+    if not -(2**31) <= found < 2**31:
+        advice = "raise epsilon, alpha or beta, or set the number yourself where the learner has an argument for it"
+        raise InputError("rows or draws of the plan", "fewer than 2^31", str(found), advice)
+    return np.int32(found)
 
 
 def bucket(size: int) -> int:

@@ -12,8 +12,7 @@ import re
 import sys
 import traceback
 import types
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -25,6 +24,7 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.matrices import is_matrix_file, read_class, read_matrix
 from dpjax.experiments.numbers import arithmetic, whole_number
 from dpjax.experiments.packed import unpacked
+from dpjax.experiments.signatures import hints_of, is_callable, kinds_of, makers_of, words_of
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Builder:
             return found
         outside = not getattr(found, "__module__", "dpjax").startswith("dpjax")
         try:
-            signature, hints = inspect.signature(found), _hints(found)
+            signature, hints = inspect.signature(found), hints_of(found)
         except (ValueError, TypeError):
             kinds = "a class or function with a signature"
             raise InputError(name, kinds, repr(path), "wrap it in a function") from None
@@ -168,7 +168,7 @@ class Builder:
         if len(open_) < len(positional) <= len(every):  # what is known is given all the same
             open_ = every
         if len(positional) > len(open_):
-            raise InputError(name, _words(path, signature), f"{len(positional)} arguments", "give fewer")
+            raise InputError(name, words_of(path, signature), f"{len(positional)} arguments", "give fewer")
         named = {**dict(zip(open_, positional, strict=False)), **named}
         anything = any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values())
         for key in named:
@@ -184,9 +184,9 @@ class Builder:
                 values.setdefault(key, known[key])
         required = [key for key, one in signature.parameters.items() if one.default is one.empty and one.kind in _NAMED]
         if missing := [key for key in required if key not in values]:
-            if makers := _makers(path, found):
+            if makers := makers_of(path, found):
                 raise InputError(name, "the function that makes one", path, f"write {' or '.join(makers)}")
-            raise InputError(name, _words(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
+            raise InputError(name, words_of(path, signature), f"no {', '.join(missing)}", f"write {path}(...)")
         try:
             return found(**values)
         except InputError:
@@ -195,7 +195,7 @@ class Builder:
             if outside:
                 raise PersonsFault(name, error) from error
             raise InputError(
-                name, _words(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
+                name, words_of(path, signature), f"{type(error).__name__}: {error}", "correct the arguments"
             ) from error
 
     def _literal(self, name: str, value: Any) -> Any:
@@ -224,7 +224,7 @@ class Builder:
         """A configuration value converted to the type of its parameter. kind: what names stand for."""
         if isinstance(value, Mapping) and _TABLES & value.keys():
             return self.build(name, value, kind)
-        kinds = _kinds(hint)
+        kinds = kinds_of(hint)
         if Domain in kinds and not isinstance(value, Domain):
             return Domain(checks.integer(name, whole(name, value), 1, 2**64))
         for own in kinds:
@@ -235,7 +235,7 @@ class Builder:
             return whole(name, value)
         if str in kinds and isinstance(value, str):
             return value
-        if isinstance(value, str) and "(" not in value and any(map(_callable, kinds)):
+        if isinstance(value, str) and "(" not in value and any(map(is_callable, kinds)):
             return self.find(name, value.strip(), kind)
         if isinstance(value, str):
             if kind.read is not None and is_matrix_file(value):
@@ -325,7 +325,7 @@ def whole(name: str, value: Any) -> Any:
 
 def parameters(found: Any) -> dict[str, Any]:
     """The parameters of a class or function by name, with their annotations."""
-    hints = _hints(found)
+    hints = hints_of(found)
     return {name: hints.get(name) for name in inspect.signature(found).parameters}
 
 
@@ -361,37 +361,3 @@ def _attribute(name: str, of: Any, path: str, whole_path: str) -> Any:
             raise InputError(name, near, repr(whole_path), "check the name")
         of = getattr(of, part)
     return of
-
-
-def _hints(found: Any) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(vars(found).get("__init__", found) if isinstance(found, type) else found)
-    except Exception:  # annotations in user code may be arbitrary
-        return {}
-
-
-def _kinds(hint: Any) -> Sequence[Any]:
-    """The types that an annotation allows."""
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return [kind for part in typing.get_args(hint) for kind in _kinds(part)]
-    return [hint]
-
-
-def _callable(hint: Any) -> bool:
-    """Whether a type is that of functions or of classes."""
-    return (typing.get_origin(hint) or hint) in (Callable, type)
-
-
-def _makers(path: str, found: Any) -> list[str]:
-    """The public functions of a class that make its instances, with their parameters: how a person builds one."""
-    own = vars(found).items() if isinstance(found, type) else ()
-    kinds = {key: _hints(one.__func__).get("return") for key, one in own if isinstance(one, staticmethod | classmethod)}
-    made = [getattr(found, key) for key, kind in kinds.items() if kind is found and not key.startswith("_")]
-    return [_words(f"{path}.{one.__name__}", inspect.signature(one)) for one in made]
-
-
-def _words(path: str, signature: inspect.Signature) -> str:
-    usual = {key: one.default for key, one in signature.parameters.items() if one.default is not one.empty}
-    parts = [f"{key}={getattr(usual[key], '__qualname__', repr(usual[key]))}" if key in usual else key
-             for key in signature.parameters]  # fmt: skip
-    return f"{path}({', '.join(parts)})"

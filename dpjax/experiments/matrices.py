@@ -16,7 +16,7 @@ SUFFIXES = (".csv", ".npy", ".txt", ".tsv")
 def is_matrix_file(text: str) -> bool:
     """Whether a word names a file of labels: by its ending, or because there is such a file."""
     path = Path(text)
-    return path.suffix in SUFFIXES or (path.suffix != ".toml" and path.is_file())
+    return path.suffix in SUFFIXES or path.is_file() or (path.is_dir() and ("/" in text or "." in text))
 
 
 def read_class(path: Path) -> Finite | Multiclass:
@@ -74,7 +74,8 @@ def _labels(path: Path, number: int, line: str) -> list[int]:
         try:
             found.append(int(word))
         except ValueError as error:
-            raise _unreadable(path, f"{word[:40]!r} in line {number}") from error
+            header = " (a line of names has to be removed, or to begin with #)" if number == 1 else ""
+            raise _unreadable(path, f"{word[:40]!r} in line {number}{header}") from error
         if abs(found[-1]) > LARGEST_LABEL:
             raise _unreadable(path, f"{word[:40]} in line {number}, beyond 2^63 - 1")
     return found

@@ -58,6 +58,7 @@ class Line:
 
     name: str
     setting: Setting
+    largest: int
 
     def theorem(self) -> int | None:
         """The theorem's sample size, for all k concepts at once; None if no theorem covers the learner's numbers."""
@@ -67,9 +68,14 @@ class Line:
             return None
 
     def guarantee(self) -> Guarantee | None:
-        """The guarantee of the learner's plan, for the theorem's n if the plan depends on n."""
+        """The guarantee of the learner's plan, for the theorem's n if the plan depends on n; without a theorem for the
+        largest n of the study."""
         learner = self.setting.learner
-        return learner.guarantee(learner.plan(*self._goal))
+        try:
+            plan = learner.plan(*self._goal)
+        except NoTheoremError:
+            plan = learner.plan(*self._goal, self.largest)
+        return learner.guarantee(plan)
 
     @property
     def _goal(self) -> tuple[Privacy, Accuracy]:
@@ -159,11 +165,12 @@ class Study:
     def lines(self) -> list[Line]:
         """Every curve of the study."""
         alpha, beta = float(self.accuracy.alpha), float(self.accuracy.beta)
+        largest = max(self.n) if self.search is None or self.n != "search" else self.search.n_max
         found = []
         for name, k, epsilon in product(self.learners, self.k, self.epsilon):
             learner = self._learner(name, k)
             setting = Setting(learner, self.task, k, 1, epsilon, float(self.delta), alpha, beta)
-            found.append(Line(name, setting))
+            found.append(Line(name, setting, largest))
         return found
 
     def line(self, learner: str, k: int, epsilon: float) -> Line:

@@ -72,6 +72,8 @@ class SparseAggregate(OfClass):
         epsilon, delta = down(float(privacy.epsilon)), down(float(privacy.delta))
         checks.delta(float(delta), positive_for="SparseAggregate")
         inner = self.lists.plan(accuracy)
+        checks.members("plan of the lists", inner, ("ends", "length"), "return a plan_type with these two")
+        checks.integer("length of the lists' plan", inner.length, 1)
         ends = np.asarray(inner.ends)
         if ends.ndim != 1 or not len(ends) or ends[0] < 0 or ends[-1] <= 0 or np.any(np.diff(ends) < 0):
             raise InputError("plan of the lists", "ends of parts, ascending", f"{ends}", "give where each part ends")

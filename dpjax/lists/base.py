@@ -4,9 +4,13 @@ from typing import Any, Protocol
 
 from jax import Array
 
+from dpjax.concepts.base import columns_of
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
+
+MOST_ELEMENTS = 32
 
 
 class ListPlan(Protocol):
@@ -48,6 +52,19 @@ class Lists(Protocol):
 
 
 def require_lists(lists: Any) -> None:
-    """Raises InputError unless ``lists`` has the members of `Lists`."""
+    """Raises InputError unless ``lists`` has the members of `Lists`, with a class whose functions have names."""
     members = ("concepts", "plan", "names", "rows", "batches")
     checks.members("lists", lists, members, "build one, such as GloballyStable(concepts)")
+    require_nameable(lists.concepts)
+
+
+def require_nameable(concepts: Any) -> None:
+    """Raises InputError unless it is a finite class of binary functions on at most 32 elements."""
+    width = getattr(concepts, "width", None)
+    named = all(hasattr(concepts, member) for member in ("matrix", "of_labels")) and columns_of(concepts) == 1
+    if not named or width is None:
+        given = type(concepts).__name__
+        raise InputError("concepts", "a finite class of binary functions", given, "give a matrix: Finite.of")
+    if width > MOST_ELEMENTS:
+        advice = "take a smaller domain: the name of a function is a word with a bit for each element"
+        raise InputError("concepts", f"at most {MOST_ELEMENTS} elements", str(width), advice)

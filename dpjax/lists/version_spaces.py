@@ -8,26 +8,23 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts.base import columns_of
 from dpjax.concepts.finite import Finite
 from dpjax.core.checks import InputError
 from dpjax.dimensions.subsets import SubsetTables, subset_tables
+from dpjax.lists.base import MOST_ELEMENTS, require_nameable
 
-MOST_CONCEPTS, MOST_ELEMENTS = 20, 32
+MOST_CONCEPTS = 20
 
 
 def require_small(concepts: Finite, learner: str) -> None:
     """Raises InputError unless the class is finite and small enough for `tables_of`."""
-    size, width = getattr(concepts, "size", None), getattr(concepts, "width", None)
-    named = all(hasattr(concepts, member) for member in ("matrix", "of_labels")) and columns_of(concepts) == 1
-    if not named or size is None or width is None:
-        given = type(concepts).__name__
-        raise InputError("concepts", "a finite class of binary functions", given, "give a matrix: Finite.of")
+    size, width = getattr(concepts, "size", 0), getattr(concepts, "width", 0)
     if size > MOST_CONCEPTS or width > MOST_ELEMENTS:
         raise InputError(
             "concepts", f"at most {MOST_CONCEPTS} concepts over {MOST_ELEMENTS} elements for {learner}",
             f"{size} concepts over {width} elements, tables of 2^{size} sets", "take a smaller class, or KLN",
         )  # fmt: skip
+    require_nameable(concepts)
     if len(np.unique(concepts.matrix(), axis=0)) < size:
         raise InputError("concepts", "distinct concepts", "equal rows", "list every concept once: numpy.unique")
 

@@ -28,7 +28,8 @@ def tally(names: Array, valid: Array) -> Tally:
 
     names ``uint32[m, l, words]``: m lists of l entries. valid ``bool[m, l]``: the entries that are filled.
     """
-    if names.ndim != 3 or names.dtype != jnp.uint32 or valid.shape != names.shape[:2] or 0 in names.shape:
+    shaped = names.ndim == 3 and valid.shape == names.shape[:2] and 0 not in names.shape
+    if not shaped or names.dtype != jnp.uint32 or valid.dtype != jnp.bool_:
         given = f"{names.dtype}{list(names.shape)} and {valid.dtype}{list(valid.shape)}"
         raise InputError("lists", "names uint32[m, l, words], m and l >= 1, and valid bool[m, l]", given, "pad lists")
     m, length, words = names.shape

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.concepts import outside
+from dpjax.concepts.elements import elements, mass_of
+from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Neighboring
 from dpjax.testing.findings import require, short
@@ -106,20 +108,41 @@ def an_equal_learner_is_the_same_program(subject: LearnerUnderTest) -> None:
 
 
 def hypotheses_are_described_and_have_errors(subject: LearnerUnderTest) -> str | None:
-    """``concepts.describe`` gives a sentence for each of the k; the error of each is a number in [0, 1]."""
+    """``concepts.describe`` gives a sentence for each of the k; the error of each is a number in [0, 1], and on small
+    domains the mass of the elements on which the hypothesis predicts another label than the target."""
     concepts, task = subject.learner.concepts, subject.task
     for sample in (subject.draw(), subject.draw(0)):
         found = jax.tree.map(lambda part: part[0], subject.learn(sample))
-        error = np.asarray(task.error(found, task.draw_targets(jax.random.key(0), subject.k)))
+        target = task.draw_targets(jax.random.key(0), subject.k)
+        error = np.asarray(task.error(found, target))
         expected = f"errors in [0, 1], {subject.k} of them"
         advice = "check concepts.error, and hypotheses of abstaining runs"
         require(error.shape == (subject.k,) and np.all((error >= 0) & (error <= 1)), expected, short(error), advice)
+        counted = _counted_error(subject, found, target)
+        advice = "correct concepts.error, or the hypothesis's error_in"
+        ok = counted is None or np.allclose(counted, error, rtol=1e-4, atol=1e-6)
+        require(ok, f"the mass of wrong predictions, {short(counted)}", short(error), advice)
         if not hasattr(concepts, "describe"):
             return "the class has no describe"
         words = outside.describe(concepts, jax.tree.map(np.asarray, found))
         ok = isinstance(words, list) and len(words) == subject.k and all(isinstance(one, str) and one for one in words)
         require(ok, f"{subject.k} sentences", short(words), "return a list of strings, one a hypothesis")
     return f"for example: {words[0]}"
+
+
+def _counted_error(subject: LearnerUnderTest, found: Any, target: Any) -> np.ndarray | None:
+    """``float64[k]``, element by element; None if the elements cannot be listed."""
+    learner, task = subject.learner, subject.task
+    with jax.enable_x64(True):
+        try:
+            x, mass = elements(learner.concepts.domain, task.distribution)
+        except (InputError, AttributeError):
+            return None
+        if jnp.issubdtype(mass.dtype, jnp.floating):
+            return None
+        wrong = learner.predict(found, x) != learner.concepts.predict(target, x)
+        of_concepts = jnp.any(wrong.reshape(len(x), subject.k, -1), axis=-1)  # of all label columns of a concept
+        return np.asarray(mass_of(of_concepts, mass)).astype(float) / task.total * float(task.scale)
 
 
 def hard_neighbors_are_neighbors(subject: LearnerUnderTest) -> None:

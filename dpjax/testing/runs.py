@@ -13,7 +13,7 @@ from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.samples import CAPACITY, words
 from dpjax.testing.under_test import BATCH, LearnerUnderTest, same
 
-_FEW = 7
+_FEW, _HALVINGS = 7, 12
 _ORDINARY = "a plan for an ordinary budget"
 
 
@@ -47,19 +47,40 @@ def all_randomness_comes_from_laws(subject: LearnerUnderTest) -> None:
 
 
 def the_answer_depends_on_the_key(subject: LearnerUnderTest) -> None:
-    """For private learners; at a small budget on few rows, or at one of several larger budgets."""
+    """For private learners; at a small budget on few rows, at one of several larger budgets, or at a budget between two
+    with different answers. A learner that gives one answer to everything need not draw."""
     if subject.learner.guarantee(subject.plan()) is None:
         raise Skipped("it claims no privacy")
-    seen = 0
     few, many = subject.draw(3), subject.draw()
     tries: list[Any] = [(few, (0.01,)), (many, (4.0, 0.4)), (many, (9.0,)), (many, (40.0,))]
+    seen: list[np.ndarray] = []
     for sample, budget in tries:
-        if seen > 1:
-            break
-        found = subject.learn(sample, *budget)
-        answers = np.concatenate([np.asarray(found.concept).reshape(BATCH, -1), np.asarray(found.outcome)], axis=1)
-        seen = max(seen, len(np.unique(answers, axis=0)))
-    require(seen > 1, "answers that differ between keys", f"one answer for {BATCH} keys", "draw from the key")
+        if len(found := _answers(subject, sample, *budget)) > 1:
+            return
+        seen.append(found)
+    for sample, delta in ((few, 0.4), (many, 0.4), (many, 1e-6)):
+        low, high = 0.01, 40.0
+        ends = [_answers(subject, sample, epsilon, delta) for epsilon in (low, high)]
+        seen += ends
+        for _ in range(_HALVINGS):
+            if max(map(len, ends)) > 1:
+                return
+            if np.array_equal(ends[0], ends[1]):
+                break
+            middle = float(np.sqrt(low * high))
+            found = _answers(subject, sample, middle, delta)
+            low, high, ends = (middle, high, [found, ends[1]]) if np.array_equal(found, ends[0]) else (
+                low, middle, [ends[0], found])  # fmt: skip
+    if len(np.unique(np.concatenate(seen), axis=0)) == 1:
+        raise Skipped("it gave the same answer to all samples and budgets that were tried")
+    require(False, "answers that differ between keys", f"one answer for {BATCH} keys", "draw from the key")
+
+
+def _answers(subject: LearnerUnderTest, sample: Sample, *budget: float) -> np.ndarray:
+    """The different answers to a batch of keys."""
+    found = subject.learn(sample, *budget)
+    rows = np.concatenate([np.asarray(found.concept).reshape(BATCH, -1), np.asarray(found.outcome)], axis=1)
+    return np.unique(rows, axis=0)
 
 
 def padding_does_not_matter(subject: LearnerUnderTest) -> None:

@@ -103,6 +103,26 @@ def test_code_of_ones_own(capsys, tmp_path, monkeypatch):
         assert found["concepts"] == concepts
 
 
+def test_learners_that_spend_a_delta_are_left_out_without_one(capsys):
+    found, _ = answer(capsys, "points(4)", "--delta", 0)
+    assert set(found["sample sizes"]) == {"KLN, pure", "KLN, pure, agnostic"}
+
+
+def test_a_folder_is_no_class(capsys, tmp_path):
+    assert cli.main(["dimension", str(tmp_path)]) == 2
+    assert "Is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda: Finite.of([[0, 1], [1, 2]]), "label in row 1, column 1: expected 0 or 1, got 2"),
+    (lambda: Multiclass.of(np.array([[0, 1], [0.5, 2]])), "row 1, column 0: expected a whole number, got 0.5"),
+    (lambda: Multiclass.of(np.array([[0, np.nan], [1, 2]])), "row 0, column 1: expected a whole number, got nan"),
+])  # fmt: skip
+def test_labels_that_are_none_are_named(make, words):
+    with pytest.raises(InputError, match=words):
+        make()
+
+
 def test_the_printed_table(capsys):
     assert cli.main(["dimension", "thresholds(20)"]) == 0
     printed = capsys.readouterr().out
@@ -150,7 +170,7 @@ def test_files_that_are_no_class(capsys, tmp_path, text):
 @pytest.mark.parametrize(("text", "words"), [
     ("0,,1\n,1,0\n", "an empty cell in line 1, column 2"), ("0,1\n1,\n", "an empty cell in line 2, column 2"),
     ("0;1\n;1\n", "an empty cell in line 2, column 1"), ("1\n99999999999999999999999\n", "line 2, beyond 2"),
-    ("0,1\n0,1 1\n", "'1 1' in line 2"), (b"\xff0,1\n", "no UTF-8 text"),
+    ("0,1\n0,1 1\n", "'1 1' in line 2"), (b"\xff0,1\n", "no UTF-8 text"), ("a,b\n0,1\n", "a line of names"),
 ])  # fmt: skip
 def test_lines_that_are_no_labels_are_named(tmp_path, text, words):
     path = tmp_path / "class.csv"

@@ -231,6 +231,17 @@ def test_a_fault_of_the_persons_code_is_shown_with_its_own_traceback(capsys, wor
     assert not [part for part in err.splitlines() if 'File "' in part and "persons.py" not in part], err
 
 
+@pytest.mark.parametrize(("target", "status", "says"), [
+    ("KLN(Thresholds(3))", 0, "exact, confidence 1"),
+    ("SparseAggregate(GloballyStable(Finite.of(points(3))), 2)", 0, "exact"),
+    ("KLN(Thresholds(3)", 2, "correct the brackets"), ("Thresholds(3)", 2, "target"),
+    ("ERM(Thresholds(3))", 2, "privacy"), ("KLN(persons:faulty)", 2, "--import persons"),
+])  # fmt: skip
+def test_a_learner_as_it_is_written_in_a_study(capsys, target, status, says):
+    found, out, err = run(capsys, target)
+    assert (found, says in out + err) == (status, True), (out, err)
+
+
 def test_a_fault_inside_a_target_of_ones_own(capsys, tmp_path):
     (tmp_path / "targets.py").write_text(
         "from dataclasses import replace\nfrom dpjax import evidence\n"

@@ -111,5 +111,19 @@ def test_cubes_have_masses():
 ], ids=["cube", "line"])  # fmt: skip
 def test_what_has_too_many_elements_is_refused(task):
     found = Votes.of(jax.tree.map(lambda part: part[:, None], task.draw_targets(jax.random.key(0), 3)))
-    with pytest.raises(InputError, match="errors of majorities are sums over elements"):
+    with pytest.raises(InputError, match="the error is a sum over elements"):
         task.error(found, task.draw_targets(jax.random.key(1), 1))
+
+
+def test_a_hypothesis_with_methods_that_nobody_calls_is_refused():
+    class Table(Hypothesis):
+        def predict(self, x):
+            return x[..., 0] == 0
+
+        def error(self, distribution, target):
+            return 0
+
+    task = Task(Thresholds(Domain(4)), make.uniform(Domain(4)))
+    target = task.draw_targets(jax.random.key(0), 1)
+    with pytest.raises(InputError, match=r"got Table with a method error; write predict_in\(concepts, x\)"):
+        task.error(Table(**vars(target)), target)

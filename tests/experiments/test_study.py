@@ -21,6 +21,7 @@ from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.results import Result
 from dpjax.experiments.store import Store
+from dpjax.learners import Boosted
 from dpjax.learners.kln import KLNPlan
 
 CONCEPTS = dp.Points(dp.Domain(2**20))
@@ -319,3 +320,12 @@ def test_what_makes_no_study_is_named(change, words):
 def test_numpy_numbers_are_numbers():
     study = dp.Study(TASK, KLN, k=np.array([1, 2]), epsilon=np.array([0.5, 1.0]), n=np.array([10, 20]))
     assert study.k == (1, 2) and study.epsilon == (0.5, 1.0) and study.n == (10, 20)
+
+
+def test_a_learner_whose_own_numbers_no_theorem_covers_is_measured(tmp_path, machine):
+    own = Boosted(dp.KLN(dp.Thresholds(dp.Domain(8))), rounds=3, draws=20, kappa=0.3)
+    task = dp.Task(own.concepts, dp.uniform(own.concepts.domain))
+    study = dp.Study(task, {"own": own}, delta=0.0, n=(300,), trials=20)
+    assert study.lines[0].theorem() is None and float(study.lines[0].guarantee().epsilon) <= 1
+    found = study.run(tmp_path, engine=machine, quiet=True).data
+    assert not found["failures"] and found["points"][0]["trials"] == 20

@@ -127,6 +127,19 @@ def test_sample_sizes_beside_the_exponential_mechanism(matrix, least, most):
     assert KLN(concepts).sample_size(BUDGET, GOAL) < 200
 
 
+@pytest.mark.parametrize(("concepts", "words"), [
+    (Finite.of(families.points(33)), "at most 32 elements, got 33"), (dp.Thresholds(dp.Domain(8)), "a finite class"),
+])  # fmt: skip
+def test_lists_whose_functions_have_no_names_are_refused(concepts, words):
+    with pytest.raises(InputError, match=words):
+        SparseAggregate(Majority(concepts), 2)
+
+
+def test_a_function_outside_of_the_class_is_described():
+    found = CLASS.of_labels(jnp.asarray([[0, 1, 0, 0, 0, 1]], bool), jnp.zeros(1, jnp.int32))
+    assert CLASS.describe(found) == ["labels 010001"]
+
+
 def test_what_cannot_be_run_says_how_many_rows_and_why():
     learner = SparseAggregate(GloballyStable(Finite.of(families.thresholds(15))))
     with pytest.raises(InputError, match=r"n = 2\.\d+e\+13 rows: \d+ batches of \d+, .* GiB of counts"):
@@ -198,3 +211,26 @@ def test_plans_of_lists_from_outside_say_what_runs():
         learner.learn(jax.random.key(0), rows_of(10, 10), learner.plan(BUDGET, GOAL))
     with pytest.raises(InputError, match="ascending"):
         SparseAggregate(Backwards(CLASS)).plan(BUDGET, GOAL)
+
+
+@dataclass(frozen=True)
+class Whole(Majority):
+    """Says by numbers which entries are filled."""
+
+    def names(self, key, counts, plan):
+        names, filled = Majority.names(self, key, counts, plan)
+        return names, filled.astype(jnp.int32)
+
+
+@dataclass(frozen=True)
+class Tuple(Majority):
+    def plan(self, accuracy):
+        return np.ones(1, np.int32), 2
+
+
+def test_lists_and_plans_of_other_types_are_refused():
+    learner = SparseAggregate(Whole(CLASS), 2)
+    with pytest.raises(InputError, match="valid bool"):
+        learner.learn(jax.random.key(0), rows_of(10, 10), learner.plan(BUDGET, GOAL))
+    with pytest.raises(InputError, match="plan of the lists: expected an object with ends, length"):
+        SparseAggregate(Tuple(CLASS), 2).plan(BUDGET, GOAL)

@@ -178,6 +178,38 @@ class Constant(Learner):
 
 
 @dataclass(frozen=True)
+class KeyBlind(Learner):
+    """The concept that errs least, whatever the key and the budget."""
+
+    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> dp.Hypothesis:
+        numbers, wrong = errors(self, sample, sample.mask)
+        return dp.Hypothesis.of(numbers[jnp.argmin(wrong)][None])
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Halved(dp.Hypothesis):
+    """A concept that says that it errs half as often."""
+
+    def predict_in(self, concepts: Any, x: Array) -> Array:
+        return concepts.predict(dp.Hypothesis.of(self.concept), x)
+
+    def error_in(self, concepts: Any, distribution: Any, target: dp.Hypothesis) -> Array:
+        return concepts.error(distribution, dp.Hypothesis.of(self.concept), target) // 2
+
+    def describe_in(self, concepts: Any, rule: Any = None) -> list[str]:
+        return ["a concept"]
+
+
+@dataclass(frozen=True)
+class Flatters(Learner):
+    """Its hypotheses understate their errors."""
+
+    def learn(self, key: Array, sample: dp.Sample, plan: Plan) -> Halved:
+        return Halved(**vars(Learner.learn(self, key, sample, plan)))
+
+
+@dataclass(frozen=True)
 class ChangingSilence(Learner):
     """Has no answer, and another hypothesis each time."""
 

@@ -7,7 +7,11 @@ import pytest
 
 import dpjax as dp
 from dpjax import testing
+from dpjax.concepts import Finite
 from dpjax.core.checks import InputError
+from dpjax.dimensions import families
+from dpjax.learners import SparseAggregate
+from dpjax.lists import GloballyStable
 from dpjax.templates.learner import Learner
 from dpjax.testing import faces, identity, plans, privacy, runs, success
 from dpjax.testing.findings import run_check
@@ -34,7 +38,8 @@ FAULTS = [
     (f.Backwards, plans.sample_sizes_move_the_right_way, "fall with epsilon"),
     (f.UsesKeyTwice, runs.no_key_is_used_twice, "each key used once"),
     (f.DrawsOutside, runs.all_randomness_comes_from_laws, "draws from laws"),
-    (f.Constant, runs.the_answer_depends_on_the_key, "one answer"),
+    (f.KeyBlind, runs.the_answer_depends_on_the_key, "one answer"),
+    (f.Flatters, faces.hypotheses_are_described_and_have_errors, "the mass of wrong predictions"),
     (f.ReadsPadding, runs.padding_does_not_matter, "under the mask's False"),
     (f.ReadsCapacity, runs.capacity_batch_and_64_bit_types_do_not_matter, "another capacity"),
     (f.ReadsCapacity, runs.capacity_does_not_matter, "another one at"),
@@ -59,6 +64,17 @@ CHECKS = {check.__name__: check for _, check, _ in FAULTS}
 def test_a_sound_learner_passes_the_same_check(name):
     found = run_check(CHECKS[name], subject(Learner))
     assert found.verdict == "passed", str(found)
+
+
+def test_one_answer_to_everything_needs_no_key():
+    found = run_check(runs.the_answer_depends_on_the_key, subject(f.Constant))
+    assert found.verdict == "skipped" and "the same answer" in found.given
+
+
+def test_an_answer_that_only_a_budget_in_between_leaves_open_depends_on_the_key():
+    lists = GloballyStable(Finite.of(families.thresholds(3)))
+    under = LearnerUnderTest(SparseAggregate(lists, 24), quick=True)
+    assert run_check(runs.the_answer_depends_on_the_key, under).verdict == "passed"
 
 
 def test_a_host_function_with_a_name_passes():
