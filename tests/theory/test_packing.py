@@ -14,8 +14,8 @@ from dpjax.theory.generalization import line
 from dpjax.theory.points import hashed
 
 
-def least_failure(n, k, epsilon, alpha):
-    """The worst failure probability of the best (epsilon, 0)-private learner of k concepts from {f, g}, exactly.
+def least_failure(n, k, epsilon, alpha, delta=0.0):
+    """The worst failure probability of the best (epsilon, delta)-private learner of k concepts from {f, g}, exactly.
 
     Rows are y, which says nothing, or x with k labels; only their counts matter. A linear program over all laws of the
     answer, one of 2^k, for all counts; each target fails where the answer is another one.
@@ -23,9 +23,11 @@ def least_failure(n, k, epsilon, alpha):
     kinds, answers = 2**k + 1, 2**k
     states = [c for c in itertools.product(range(n + 1), repeat=kinds) if sum(c) == n]
     place = {state: i for i, state in enumerate(states)}
-    size = len(states) * answers
+    size = len(states) * answers  # of probabilities; then the failure, and for delta > 0 what each pair is above e^eps
     index = lambda state, answer: place[state] * answers + answer  # noqa: E731
-    above, rows = [], 0
+    above, rows, bounds, pairs = [], 0, [], 0
+    steps = sum(1 for state in states for a, b in itertools.permutations(range(kinds), 2) if state[a])
+    width = size + 1 + (steps * answers if delta else 0)
     for state in states:
         for a, b in itertools.permutations(range(kinds), 2):
             if not state[a]:
@@ -33,34 +35,49 @@ def least_failure(n, k, epsilon, alpha):
             other = list(state)
             other[a], other[b] = other[a] - 1, other[b] + 1
             for answer in range(answers):
-                line = np.zeros(size + 1)
+                line = np.zeros(width)
                 line[index(state, answer)], line[index(tuple(other), answer)] = 1, -math.exp(epsilon)
+                if delta:
+                    line[size + 1 + pairs * answers + answer] = -1
                 above.append(line)
+                bounds.append(0.0)
+            if delta:
+                line = np.zeros(width)
+                line[size + 1 + pairs * answers :][:answers] = 1
+                above.append(line)
+                bounds.append(delta)
+            pairs += 1
     for target in range(answers):  # failure of the target <= the last variable
-        line = np.zeros(size + 1)
-        line[-1] = -1
+        line = np.zeros(width)
+        line[size] = -1
         for hits in range(n + 1):
             state = [n - hits] + [hits if t == target else 0 for t in range(answers)]
             for answer in set(range(answers)) - {target}:
                 line[index(tuple(state), answer)] += binom.pmf(hits, n, alpha)
         above.append(line)
+        bounds.append(0.0)
     rows = len(above)
+    assert rows == len(bounds)
     whole = np.kron(np.eye(len(states)), np.ones(answers))
-    accuracy = np.zeros(size + 1)
-    accuracy[-1] = 1
-    found = linprog(accuracy, np.array(above), np.zeros(rows), np.pad(whole, ((0, 0), (0, 1))), np.ones(len(states)))
+    accuracy = np.zeros(width)
+    accuracy[size] = 1
+    padded = np.pad(whole, ((0, 0), (0, width - size)))
+    found = linprog(accuracy, np.array(above), bounds, padded, np.ones(len(states)))
     assert found.success
     return found.fun
 
 
-@pytest.mark.parametrize(("k", "epsilon", "alpha", "most"), [(1, 1.0, 0.5, 8), (1, 3.0, 0.3, 8), (2, 2.0, 0.6, 3)])
-def test_no_learner_beats_the_bound(k, epsilon, alpha, most):
+@pytest.mark.parametrize(("k", "epsilon", "alpha", "most", "delta"), [
+    (1, 1.0, 0.5, 8, 0.0), (1, 3.0, 0.3, 8, 0.0), (2, 2.0, 0.6, 3, 0.0), (1, 1.0, 0.5, 8, 0.01), (1, 0.5, 0.9, 7, 0.1),
+    (2, 2.0, 0.6, 3, 0.01),
+])  # fmt: skip
+def test_no_learner_beats_the_bound(k, epsilon, alpha, most, delta):
     """Where the bound says that n rows do not suffice, the best learner of all fails more often than beta."""
-    failures = {n: least_failure(n, k, epsilon, alpha) for n in range(1, most + 1)}
+    failures = {n: least_failure(n, k, epsilon, alpha, delta) for n in range(1, most + 1)}
     assert list(failures.values()) == sorted(failures.values(), reverse=True)
     tried = 0
     for beta in (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6):
-        bound = packing.concepts(k, epsilon, alpha, beta)
+        bound = packing.concepts(k, epsilon, alpha, beta, delta)
         for n in range(1, min(bound, most + 1)):
             assert failures[n] > beta
             tried += 1
@@ -80,6 +97,15 @@ def test_the_bound_against_the_definition():
             return (2**k - 1) * total > beta
 
         assert not excluded(n) and (n == 1 or excluded(n - 1))
+
+
+def test_a_delta_ends_the_growth():
+    """Where delta_N is 1 for the rows that can differ, nothing more is excluded."""
+    pure, some = ([packing.concepts(k, 1.0, 0.1, 0.1, delta) for k in (1, 64, 10**4)] for delta in (0.0, 1e-6))
+    assert pure[0] == some[0] and all(a <= b for a, b in zip(some, pure, strict=True))
+    assert some[1] < pure[1] and some[2] < 250 < 10**4 < pure[2]
+    assert packing.parities(8, 10**6, 1.0, 0.1, 1e-6) <= math.log(1e6) + 2
+    assert packing.concepts(5, 1.0, 0.1, 0.1, 1e-300) == packing.concepts(5, 1.0, 0.1, 0.1)
 
 
 def test_limits_and_monotonicity():

@@ -1,0 +1,67 @@
+"""Lower bounds for learners of k concepts under approximate privacy, from scores that say who was in the sample.
+
+Both hold for every (epsilon, delta)-private learner, proper or not, under REPLACE_ONE and under ADD_OR_REMOVE_ONE, that
+succeeds on all k concepts with probability 1 - beta for every distribution: plain numbers on the host. The proofs, and
+how they differ from tracing with a code, are in docs/proofs/fingerprinting-scores.md.
+"""
+
+from math import asin, exp, pi, sinh, sqrt
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.theory.search import smallest
+
+_LARGE = 700.0  # of epsilon: sinh overflows beyond, and nothing is excluded long before
+
+
+def agnostic(k: int, epsilon: float, delta: float, alpha: float, beta: float) -> int:
+    """n for excess error alpha, with any labels, for a class with f(x) != g(x) for some f, g, x.
+
+    At least (1 - 2 beta) k / (arcsin(alpha) sinh(epsilon) A + alpha delta (1 + e^-epsilon) k), where A bounds the mean
+    absolute score of somebody absent: the smaller of sqrt(k) and sqrt(2 k / pi) + (1 + alpha^2) / sqrt(1 - alpha^2).
+    So n grows like sqrt(k) / (alpha epsilon) until delta allows (1 - 2 beta) / (2 alpha delta) rows.
+
+    Args:
+      k: >= 1. epsilon, delta: the budget. alpha: in (0, 1). beta: in (0, 1); from 1/2 on nothing is excluded.
+    Reference: for Bun, Nissim, Stemmer 2016, Theorem 4.7 and Corollary 4.10, without a code; the proof is our own.
+    """
+    _require(k, epsilon, delta, alpha, beta)
+    absent = min(sqrt(k), sqrt(2 * k / pi) + (1 + alpha**2) / sqrt(1 - alpha**2))
+    spent = asin(alpha) * sinh(min(epsilon, _LARGE)) * absent + alpha * delta * (1 + exp(-epsilon)) * k
+    return smallest(lambda n: n * spent >= (1 - 2 * beta) * k)
+
+
+def thresholds(k: int, epsilon: float, delta: float, alpha: float, beta: float, size: int) -> int:
+    """n for k thresholds over ``size`` >= 2 elements, realizable.
+
+    The largest n that is excluded has 2 (1 - 2 beta - c) k > pi sinh(epsilon) sqrt(k) r sqrt(r + 1 - 2 alpha) w
+    + 2 delta (1 + e^-epsilon) k r: r = 2 alpha n rows are expected where the thresholds are, two of which are equal
+    with probability c <= 2 alpha^2 n (n - 1) / (size - 1), and w is close to 1. So n grows like
+    (k / sinh(epsilon)^2)^(1/3) / alpha on large domains; on small ones equal elements end the argument.
+
+    Args:
+      k, epsilon, delta, beta: as in `agnostic`. alpha: in (0, 1/2); for larger ones nothing is excluded.
+    Reference: for Bun, Nissim, Stemmer 2016, Theorem 4.3 and Corollary 4.6, without a code; the proof is our own.
+    """
+    _require(k, epsilon, delta, alpha, beta)
+    last = checks.integer("size", size, 2) - 1
+    if alpha >= 0.5:
+        return 1
+
+    def possible(n: int) -> bool:
+        rows, equal = 2 * alpha * n, 2 * alpha**2 * n * (n - 1) / last
+        near = sqrt((last + 1) * (last + n)) / last
+        spent = pi * sinh(min(epsilon, _LARGE)) * sqrt(k) * rows * sqrt(rows + 1 - 2 * alpha) * near
+        return spent + 2 * delta * (1 + exp(-epsilon)) * k * rows >= 2 * (1 - 2 * beta - equal) * k
+
+    return smallest(possible)
+
+
+def _require(k: int, epsilon: float, delta: float, alpha: float, beta: float) -> None:
+    checks.integer("k", k, 1)
+    checks.epsilon(epsilon)
+    checks.delta(delta)
+    checks.probability("alpha", alpha)
+    checks.probability("beta", beta)
+    if k > 1 << 62:
+        raise InputError("k", "at most 2^62 concepts", str(k), "take fewer")
