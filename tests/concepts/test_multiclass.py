@@ -82,7 +82,7 @@ def test_two_labels_are_a_finite_class():
 
 @pytest.mark.parametrize(("matrix", "labels", "words"), [
     ([[0, 3]], 3, "0..2, got 3"), ([[0, -1]], None, "got -1"), ([[1, 2], [1, 2]], None, "row 1 equal to row 0"),
-    ([[0.5]], None, "whole numbers"), ([], None, "two-dimensional"), (np.zeros((0, 2), int), None, "two-dimensional"),
+    ([[0.5]], None, "a whole number"), ([], None, "two-dimensional"), (np.zeros((0, 2), int), None, "two-dimensional"),
     ([[0, 1 << 16]], None, r"column 1: .* in 0\.\.65535, got 65536"), ([[0]], 1, "labels"), ([[0]], 1 << 17, "labels"),
     ([["a"]], None, "whole"),
 ])  # fmt: skip
