@@ -114,11 +114,17 @@ def test_an_error_of_the_whole_mass_does_not_wrap_to_zero():
     assert error_of(table, quarters, hypotheses([0], [False]), hypotheses([1], [False])) >= 2**63
 
 
-@pytest.mark.parametrize("matrix", [
-    [], [[]], [[0, 2]], [0, 1], [[[0, 1]]], [[0.5, 0.5]], np.zeros((0, 3)), np.zeros((3, 0)),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize("matrix", [[], [[]], [0, 1], [[[0, 1]]], np.zeros((0, 3)), np.zeros((3, 0))], ids=str)
 def test_what_is_no_class_matrix_is_refused(matrix):
     with pytest.raises(InputError, match="class matrix"):
+        Finite.of(matrix)
+
+
+@pytest.mark.parametrize(("matrix", "words"), [
+    ([[0, 2]], "row 0, column 1: expected 0 or 1, got 2"), ([[0, 1], [0.5, 0]], "row 1, column 0"),
+], ids=str)  # fmt: skip
+def test_labels_of_a_binary_class_are_zero_and_one(matrix, words):
+    with pytest.raises(InputError, match=words):
         Finite.of(matrix)
 
 

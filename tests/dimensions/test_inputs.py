@@ -20,7 +20,7 @@ BINARY = (
 
 @pytest.mark.parametrize("dimension", ANY_LABELS + BINARY)
 @pytest.mark.parametrize(("matrix", "words"), [
-    ([0, 1], "two-dimensional"), ([[0.5]], "whole numbers"), (np.zeros((0, 3), int), "a row or more"),
+    ([0, 1], "two-dimensional"), ([[0.5]], "column 0: expected a whole"), (np.zeros((0, 3), int), "a row or more"),
     ([["a"]], "whole numbers"), ([[0, 1], [1, 1], [0, 1]], "row 2 equal to row 0"), ([[0, -1]], "row 0, column 1"),
 ], ids=["flat", "fractions", "empty", "text", "equal rows", "negative"])  # fmt: skip
 def test_what_is_no_class_is_refused(dimension, matrix, words):
