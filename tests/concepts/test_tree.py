@@ -217,7 +217,7 @@ def test_targets_are_proper_and_spread():
 
 @pytest.mark.parametrize(("attempt", "name"), [
     (lambda: Tree.of_class([]), "class matrix"),
-    (lambda: Tree.of_class([[0, 2]]), "class matrix"),
+    (lambda: Tree.of_class([[0, 2]]), "label in row 0, column 1"),
     (lambda: Tree.of_class(np.zeros((0, 3))), "class matrix"),
     (lambda: Tree.of_class([[0, 0], [0, 1], [1, 0], [1, 1]]), "class matrix"),
     (lambda: Tree.of_class([[0, 1]], f=1), "f"),
