@@ -1,0 +1,201 @@
+"""The Tardos code: independent columns of secret biases; a user whose word agrees with the pirate's too well is accused."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+from scipy.special import ndtri
+
+from dpjax.attacks.codes.base import Codebook, check_code, check_length, check_word, words_of
+from dpjax.attacks.codes.biased_bits import DIGITS, biased_words
+from dpjax.core import checks, keys, random
+from dpjax.core.checks import InputError
+
+_SCORES = ("original", "symmetric")
+_THRESHOLDS = ("chernoff", "exact", "proof")
+_BLOCK = 256  # columns whose scores are added in 32 bits
+_WORD = 32
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class TardosSecret:
+    """bias: ``uint32[k]``, the probability of a 1 in each column in units of 2**-24. redraw: key of the redrawn rows."""
+
+    bias: Array
+    redraw: Array
+
+
+@dataclass(frozen=True)
+class Tardos:
+    """Column j has a secret bias p = sin^2 r, r uniform with t <= p <= 1 - t, t = 1 / (300 n), and bits Bernoulli(p).
+
+    The score of user i is the sum over columns of sign_j U_ij, with U_ij = sqrt((1 - p) / p) if the user's bit is 1 and
+    -sqrt(p / (1 - p)) if it is 0; sign_j is the word's bit for the original score, and 1 or -1 for the symmetric one. A
+    user is accused if the score exceeds a threshold Z.
+
+    Given biases and word, the row of an innocent user is redrawn: its bits are still independent Bernoulli(p_j). All
+    thresholds use this and nothing else, so they are sound for any word: an innocent user is accused with probability
+    at most xi / n, one of all innocent users with probability at most xi.
+
+    Args:
+      users: n >= 1, static.
+      security: xi in (0, 1), in total, static.
+      k: columns, static. By default the k of the paper's theorem for "proof", and for the other thresholds
+        about twice the k at which a coalition's average score is Z. Shorter codes are sound, but may accuse nobody; of
+        "proof" they are an InputError.
+      score: "symmetric" or "original".
+      threshold: "exact": a user is accused if the score is among the largest of the scores of R redrawn rows, at the
+        rank that has probability at most xi / n; R is about n / xi, and tracing costs R / n times as much as drawing
+        the code. "chernoff": Z = (ln E e^(c S) + ln(n / xi)) / c given biases and word, c = sqrt(2 ln(n / xi) / k):
+        one pass. "proof" (original score only): Z = k / (5 n) for k >= 100 n^2 L, L = ln(n / xi), so that
+        Z >= 20 n L: Tardos's constants, with L at least (4 / n) ln(1 / xi) for his bound on completeness.
+
+    Completeness: with "proof", a feasible word accuses nobody with probability at most xi. With the others it is
+    measured, not proved.
+    Reference: Tardos 2008, "Optimal probabilistic fingerprint codes"; Skoric, Katzenbeisser, Celik 2008 (symmetric
+    score); Bun, Nissim, Stemmer 2016, Proposition 4.9. Proofs of soundness: docs/proofs/fingerprinting.md#tardos.
+    """
+
+    users: int
+    security: float = 0.05
+    k: int | None = None
+    score: str = "symmetric"
+    threshold: str = "exact"
+
+    def __post_init__(self):
+        checks.choice("score", self.score, _SCORES)
+        checks.choice("threshold", self.threshold, _THRESHOLDS)
+        check_code("Tardos", self.users, self.security)
+        if self.threshold == "proof" and self.score != "original":
+            advice = 'write score="original", or threshold="exact"'
+            raise InputError("score", "original for the threshold of the proof", self.score, advice)
+        needed = self._default if self.threshold == "proof" or self.k is None else 1
+        check_length("Tardos", self.k, needed, self.users, self.security)
+
+    @property
+    def _rate(self) -> float:
+        return math.log(self.users / self.security)
+
+    @property
+    def _default(self) -> int:
+        n = self.users
+        if self.threshold == "proof":
+            return math.ceil(100 * n * n * max(self._rate, 4 / n * -math.log(self.security)))
+        mean = 2 / math.pi if self.score == "symmetric" else math.sqrt(2) / math.pi  # of the score in deviations / n
+        return math.ceil((n / mean) ** 2 * 4 * self._rate)
+
+    @property
+    def length(self) -> int:
+        """k."""
+        return self._default if self.k is None else self.k
+
+    @property
+    def redrawn(self) -> int:
+        """R, the number of redrawn rows of the exact threshold, a multiple of 32."""
+        return max(_WORD, math.ceil((self.users / self.security - 1) / _WORD) * _WORD)
+
+    @property
+    def rank(self) -> int:
+        """A user is accused if fewer redrawn rows than this have at least the user's score: m / (R + 1) <= xi / n."""
+        return math.floor(Fraction(self.security) / self.users * (self.redrawn + 1))
+
+    def types(self) -> None:
+        """Every column can occur."""
+        return None
+
+    def generate(self, key: Array) -> Codebook:
+        """Biases and bits."""
+        of_bias, of_bits, of_redraw = keys.streams(key, "bias", "bits", "redraw")
+        low = math.asin(math.sqrt(1 / (300 * self.users)))
+        angle = low + (math.pi / 2 - 2 * low) * random.uniform(of_bias, (self.length,))
+        unit = 1 << DIGITS
+        least = math.ceil(unit / (300 * self.users))
+        bias = jnp.clip(jnp.round(jnp.sin(angle) ** 2 * unit).astype(jnp.uint32), least, unit - least)
+        groups = keys.per_index(of_bits, words_of(self.users))
+        columns = jax.lax.map(lambda group: biased_words(group, bias), groups)
+        return Codebook(columns, TardosSecret(bias, of_redraw), self.users)
+
+    def trace(self, codebook: Codebook, word: Array) -> Array:
+        """Compares the scores with the threshold."""
+        check_word(word, self.length)
+        bias = codebook.secret.bias
+        if_zero, if_one = self._values(bias, word)
+        own = _sums(codebook.columns, if_zero, if_one)[: self.users]
+        with jax.enable_x64(True):
+            if self.threshold != "exact":
+                least = self._chernoff(bias, if_zero, if_one) if self.threshold == "chernoff" else self._proof()
+                return own > least
+
+            def one_group(key: Array) -> Array:
+                return _sums(biased_words(key, bias)[None], if_zero, if_one)
+
+            others = jax.lax.map(one_group, keys.per_index(codebook.secret.redraw, self.redrawn // _WORD)).ravel()
+            above = jnp.sum(others >= own[:, None], axis=1, dtype=jnp.int32)
+            return above < self.rank
+
+    def scores(self, codebook: Codebook, word: Array) -> Array:
+        """The score of each user, ``float32[n]``."""
+        check_word(word, self.length)
+        sums = _sums(codebook.columns, *self._values(codebook.secret.bias, word))[: self.users]
+        with jax.enable_x64(True):
+            return (sums.astype(jnp.float64) / self._unit).astype(jnp.float32)
+
+    @property
+    def _unit(self) -> int:
+        """Scores are multiples of 1 / unit, a power of two with which a block's sum fits in 31 bits."""
+        largest = math.sqrt(300 * self.users) + 1
+        return 1 << math.floor(math.log2(2**31 / (2 * _BLOCK * largest)))
+
+    def _values(self, bias: Array, word: Array) -> tuple[Array, Array]:
+        """What a 0 and what a 1 adds to the score in each column, rounded down, ``int32[k]`` each."""
+        p = bias.astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
+        rest = (jnp.uint32(1 << DIGITS) - bias).astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
+        if self.score == "symmetric":
+            sign = jnp.where(word, jnp.float32(1), jnp.float32(-1))
+        else:
+            sign = word.astype(jnp.float32)
+        scaled = sign * jnp.float32(self._unit)
+        if_zero, if_one = -jnp.sqrt(p / rest) * scaled, jnp.sqrt(rest / p) * scaled
+        return jnp.floor(if_zero).astype(jnp.int32), jnp.floor(if_one).astype(jnp.int32)
+
+    def _proof(self) -> Array:
+        return jnp.asarray(math.ceil(self.length / (5 * self.users) * self._unit), jnp.int64)
+
+    def _chernoff(self, bias: Array, if_zero: Array, if_one: Array) -> Array:
+        """Z in units of scores. The law is that of the rounded scores."""
+        c = math.sqrt(2 * self._rate / self.length) / self._unit
+        p = bias.astype(jnp.float64) * 2.0**-DIGITS
+        zero, one = c * if_zero.astype(jnp.float64), c * if_one.astype(jnp.float64)
+        log_moment = jnp.sum(zero + jnp.log1p(p * jnp.expm1(one - zero)))
+        return jnp.ceil((log_moment + self._rate) / c).astype(jnp.int64)
+
+
+def _sums(columns: Array, if_zero: Array, if_one: Array) -> Array:
+    """The scores of the users of columns ``uint32[words, k]``, ``int64[32 words]``; exact, so in any order."""
+    spare = -columns.shape[1] % _BLOCK
+    columns, if_zero, if_one = (
+        jnp.pad(part, ((0, 0),) * (part.ndim - 1) + ((0, spare),)) for part in (columns, if_zero, if_one)
+    )
+    extra = (if_one - if_zero).reshape(-1, _BLOCK)
+    shifts = jnp.arange(_WORD, dtype=jnp.uint32)[:, None, None]
+    bits = (columns.reshape(columns.shape[0], 1, -1, _BLOCK) >> shifts) & jnp.uint32(1)
+    blocks = jnp.sum(jnp.where(bits == 1, extra, 0), axis=-1, dtype=jnp.int32)
+    with jax.enable_x64(True):
+        base = jnp.sum(if_zero, dtype=jnp.int64)
+        return (base + jnp.sum(blocks, axis=-1, dtype=jnp.int64)).ravel()
+
+
+def gaussian_length(users: int, security: float, missed: float, score: str = "symmetric") -> int:
+    """About the k at which a given user of a coalition of all is accused with probability 1 - missed: the scores as
+    normal variables, (pi^2 / 4) n^2 (z + z')^2 for the symmetric score, with the quantiles z of 1 - xi / n and z' of
+    1 - missed. An estimate, not a theorem."""
+    mean = 2 / math.pi if score == "symmetric" else math.sqrt(2) / math.pi
+    quantiles = -float(ndtri(checks.probability("security", security) / users)) - float(ndtri(missed))
+    return math.ceil((users / mean * quantiles) ** 2)
+
+
