@@ -20,9 +20,9 @@ from dpjax.baselines import ERM
 from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
 from dpjax.concepts import Domain, Stumps, Thresholds
 from dpjax.core import keys
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.evidence.boosting import PICKS, wrong_rows
-from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.reports import options, table, write_page
 from dpjax.learners import KLN, Boosted, Confident

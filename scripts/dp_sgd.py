@@ -18,8 +18,8 @@ from jax import Array
 from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
 from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core import keys
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.engine import capacity
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.task import Task

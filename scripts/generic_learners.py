@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from dpjax.concepts import Finite, distributions
 from dpjax.core.checks import InputError
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions import families
-from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.counted import errors
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.stability import Stability, stability

@@ -18,7 +18,7 @@ from median_plans import plan_near
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.experiments.bands import clopper_pearson
+from dpjax.core.intervals import clopper_pearson
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.search import geometric_grid
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, RecPrefixDesign, plan_for, private_median, rank_quality

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dpjax.concepts import Tree, tree_generators
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.bands import Exponent, clopper_pearson, fit_exponent
+from dpjax.experiments.bands import Exponent, fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_tree, wrong_children
 from dpjax.experiments.members import judged

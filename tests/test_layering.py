@@ -26,6 +26,7 @@ BESIDE = {
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "sanitizers"}
 FLOOR = (
     "checks",
+    "intervals",
     "matrices",
     "files",
     "types",

@@ -23,10 +23,16 @@ def marked(bits: Array, members: Array) -> tuple[Array, Array]:
     return ones == 0, ones == jnp.sum(members, dtype=jnp.int32)
 
 
-def feasible(bits: Array, members: Array, word: Array) -> Array:
-    """Whether the word satisfies the marking assumption for the coalition: ``bool[]``. Any word does for nobody."""
+def first_infeasible(bits: Array, members: Array, word: Array) -> Array:
+    """The first column in which no member has the word's bit, ``int32[]``; -1 if there is none."""
     zeros, ones = marked(bits, members)
-    return ~jnp.any(members) | jnp.all(jnp.where(word, ~zeros, ~ones))
+    wrong = jnp.where(word, zeros, ones)
+    return jnp.where(jnp.any(wrong), jnp.argmax(wrong).astype(jnp.int32), -1)
+
+
+def feasible(bits: Array, members: Array, word: Array) -> Array:
+    """Whether the word satisfies the marking assumption for the coalition: ``bool[]``."""
+    return first_infeasible(bits, members, word) < 0
 
 
 def majority(key: Array, bits: Array, members: Array) -> Array:

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import tyro
 
+from dpjax.cli.attacking import AttackCommand
 from dpjax.cli.classes import DimensionCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
@@ -372,5 +373,5 @@ COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
-    "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand,
+    "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "attack": AttackCommand,
 }  # fmt: skip

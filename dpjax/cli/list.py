@@ -11,6 +11,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import ListCommand
 from dpjax.cli.printing import console
 from dpjax.experiments.build import (
+    CODES,
     CONCEPTS,
     DISTRIBUTIONS,
     LEARNERS,
@@ -22,7 +23,8 @@ from dpjax.experiments.build import (
 )
 
 _KINDS = {"learner": LEARNERS, "class": CONCEPTS, "distribution": DISTRIBUTIONS, "task": TASKS,
-          "sanitizer": SANITIZERS, "maker of lists": LISTS, "representation": REPRESENTATIONS}  # fmt: skip
+          "sanitizer": SANITIZERS, "maker of lists": LISTS, "representation": REPRESENTATIONS,
+          "fingerprinting code": CODES}  # fmt: skip
 
 
 def run(command: ListCommand) -> Answer:

@@ -1,37 +1,14 @@
-"""Intervals and bands for success rates, and the exponent of a measured sample complexity."""
+"""Simultaneous bands for success rates, and the exponent of a measured sample complexity."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
-from scipy.special import betainccinv, betaincinv
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-
-Floats = NDArray[np.float64]
-
-
-def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """The exact two-sided interval of each probability, from counts of independent trials.
-
-    Args:
-      successes, trials: whole numbers of one shape, 0 <= successes <= trials. No trials give [0, 1].
-      confidence: in (0, 1).
-
-    Returns:
-      lower, upper: float64 of the same shape. For numbers of trials fixed in advance, each interval covers its own
-      probability with probability >= confidence. **Not valid if trials are added depending on the results.**
-
-    Reference: Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
-    """
-    hits, total = _counts(successes, trials)
-    tail = (1 - checks.probability("confidence", confidence)) / 2
-    misses = total - hits
-    lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1), misses + 1, tail), 0.0)
-    upper = np.where(misses > 0, betainccinv(hits + 1, np.maximum(misses, 1), tail), 1.0)
-    return lower, upper
+from dpjax.core.intervals import Floats, clopper_pearson
 
 
 def simultaneous_band(successes: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -116,21 +93,3 @@ def brackets(x: ArrayLike, low: ArrayLike, high: ArrayLike, error: ArrayLike) ->
         raise InputError("error", "probabilities in [0, 1]", str(errors[:8]), "give the error of each bracket")
     u, bottom, top = (np.log(value) for value in values)
     return u, bottom, top, errors
-
-
-def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Both as int64 of one shape with 0 <= successes <= trials; InputError if they are invalid."""
-    hits, total = np.asarray(successes), np.asarray(trials)
-    if hits.shape != total.shape or any(a.size and a.dtype.kind not in "iu" for a in (hits, total)):
-        raise InputError(
-            "successes, trials", "whole numbers of one shape",
-            f"{hits.dtype}{list(hits.shape)} and {total.dtype}{list(total.shape)}", "give counts, not rates",
-        )  # fmt: skip
-    hits, total = hits.astype(np.int64), total.astype(np.int64)
-    if np.any((hits < 0) | (hits > total)):
-        where = np.unravel_index(np.argmax((hits < 0) | (hits > total)), hits.shape)
-        raise InputError(
-            "successes", "0 <= successes <= trials", f"{hits[where]} of {total[where]}",
-            "check that the two arrays are not swapped",
-        )  # fmt: skip
-    return hits, total

@@ -55,6 +55,7 @@ TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
 LISTS = Kind(("dpjax.lists",), ("names", "plan"))
 REPRESENTATIONS = Kind(("dpjax.learners.representations",), ("draw", "errors", "member"))
+CODES = Kind(("dpjax.attacks.codes",), ("generate", "trace"))
 MATRICES = Kind(("dpjax.dimensions.families",), read=read_matrix)
 _NOUNS = CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, SANITIZERS, LISTS, REPRESENTATIONS
 ANY = Kind(tuple(room for kind in _NOUNS for room in kind.rooms))

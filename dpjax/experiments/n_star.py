@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpjax.core import checks
-from dpjax.experiments.bands import clopper_pearson
+from dpjax.core.intervals import clopper_pearson
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.search import NStar, search

@@ -16,7 +16,7 @@ from scipy.special import bdtr, gammaln, ndtri, xlog1py, xlogy
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.experiments.bands import Floats, clopper_pearson
+from dpjax.core.intervals import Floats, clopper_pearson
 
 _SET_ASIDE = 0.01  # of the error: that q lies outside of its own interval
 _TOLERANCE = 0.02  # of the half width, by which an end may be further out than it need be

@@ -12,8 +12,8 @@ from dpjax.audit.outcomes import NotListable, exact_law
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Sample
-from dpjax.experiments.bands import clopper_pearson
 from dpjax.learners.representations.base import Representation
 
 _ROWS = 48

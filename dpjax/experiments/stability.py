@@ -10,8 +10,8 @@ import numpy as np
 
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy
-from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.counted import Counted
 from dpjax.experiments.task import Task
 from dpjax.lists import Lists

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.stats import binom
 
 from dpjax.core import keys
+from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import engine, errors
-from dpjax.experiments.bands import clopper_pearson
 from dpjax.experiments.trial import Trial, point
 from dpjax.testing.findings import Skipped, require
 from dpjax.testing.under_test import LearnerUnderTest

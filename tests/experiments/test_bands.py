@@ -8,7 +8,8 @@ from scipy.optimize import linprog
 from scipy.stats import binom, binomtest
 
 from dpjax.core.checks import InputError
-from dpjax.experiments.bands import clopper_pearson, fit_exponent, simultaneous_band
+from dpjax.core.intervals import clopper_pearson
+from dpjax.experiments.bands import fit_exponent, simultaneous_band
 
 PROBABILITIES = np.concatenate([[0.0, 1e-6, 1e-3], np.linspace(0.005, 0.995, 199), [0.999, 1 - 1e-6, 1.0]])
 

@@ -86,7 +86,8 @@ def packed(columns: np.ndarray) -> np.ndarray:
     """Host: ``uint32[words, t]`` of t columns ``bool[t, n]``."""
     count, users = columns.shape
     padded = np.pad(columns, ((0, 0), (0, -users % _WORD))).reshape(count, -1, _WORD)
-    return np.sum(padded.astype(np.uint32) << np.arange(_WORD, dtype=np.uint32), axis=-1, dtype=np.uint32).T
+    shifted = padded.astype(np.uint32) << np.arange(_WORD, dtype=np.uint32)
+    return np.asarray(np.sum(shifted, axis=-1, dtype=np.uint32)).T
 
 
 def words_of(users: int) -> int:

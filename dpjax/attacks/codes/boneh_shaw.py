@@ -34,8 +34,8 @@ class BonehShaw:
       k: columns, static; the largest multiple of n + 1 that is at most this is used. By default the least with which
         the code is complete. InputError, with the k needed, if it is too small.
       calibration: "corrected", or "printed" for the code of the paper: types 1..n-1, L = ln(2 n / xi),
-        d = 2 n^2 L; user 1 is accused for any 1 in block 1 and user n for any 0 in block n - 1. It is **not sound**: the
-        constant word 1...1 accuses user 1 although it does not depend on the code words.
+        d = 2 n^2 L; user 1 is accused for any 1 in block 1 and user n for any 0 in block n - 1. It is **not
+        sound**: the constant word 1...1 accuses user 1 although it does not depend on the code words.
 
     Reference: Boneh and Shaw 1998; Bun, Nissim, Stemmer 2016, Lemma 4.5. Proof of the corrected code:
     docs/proofs/fingerprinting.md#boneh-shaw.

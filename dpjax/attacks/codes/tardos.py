@@ -1,4 +1,4 @@
-"""The Tardos code: independent columns of secret biases; a user whose word agrees with the pirate's too well is accused."""
+"""The Tardos code: independent columns of secret biases; users whose code word agrees too well are accused."""
 
 import math
 from dataclasses import dataclass
@@ -17,14 +17,15 @@ from dpjax.core.checks import InputError
 
 _SCORES = ("original", "symmetric")
 _THRESHOLDS = ("chernoff", "exact", "proof")
-_BLOCK = 256  # columns whose scores are added in 32 bits
+_LANES, _STEPS = 64, 256  # partial sums of a score, and the columns that each adds in 32 bits
 _WORD = 32
+_PARTS = 8  # of the biases
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class TardosSecret:
-    """bias: ``uint32[k]``, the probability of a 1 in each column in units of 2**-24. redraw: key of the redrawn rows."""
+    """bias: ``uint32[k]``, P[1] in each column in units of 2**-24. redraw: the key of the redrawn rows."""
 
     bias: Array
     redraw: Array
@@ -111,14 +112,18 @@ class Tardos:
     def generate(self, key: Array) -> Codebook:
         """Biases and bits."""
         of_bias, of_bits, of_redraw = keys.streams(key, "bias", "bits", "redraw")
-        low = math.asin(math.sqrt(1 / (300 * self.users)))
-        angle = low + (math.pi / 2 - 2 * low) * random.uniform(of_bias, (self.length,))
-        unit = 1 << DIGITS
-        least = math.ceil(unit / (300 * self.users))
-        bias = jnp.clip(jnp.round(jnp.sin(angle) ** 2 * unit).astype(jnp.uint32), least, unit - least)
+        bias = jax.lax.map(self._biases, keys.per_index(of_bias, _PARTS)).ravel()[: self.length]
         groups = keys.per_index(of_bits, words_of(self.users))
         columns = jax.lax.map(lambda group: biased_words(group, bias), groups)
         return Codebook(columns, TardosSecret(bias, of_redraw), self.users)
+
+    def _biases(self, key: Array) -> Array:
+        """One of the parts of the biases. They are drawn in a loop, whose result XLA stores: it would otherwise draw
+        them again for each of their uses."""
+        low, unit = math.asin(math.sqrt(1 / (300 * self.users))), 1 << DIGITS
+        angle = low + (math.pi / 2 - 2 * low) * random.uniform(key, (-(-self.length // _PARTS),))
+        least = math.ceil(unit / (300 * self.users))
+        return jnp.clip(jnp.round(jnp.sin(angle) ** 2 * unit).astype(jnp.uint32), least, unit - least)
 
     def trace(self, codebook: Codebook, word: Array) -> Array:
         """Compares the scores with the threshold."""
@@ -149,10 +154,10 @@ class Tardos:
     def _unit(self) -> int:
         """Scores are multiples of 1 / unit, a power of two with which a block's sum fits in 31 bits."""
         largest = math.sqrt(300 * self.users) + 1
-        return 1 << math.floor(math.log2(2**31 / (2 * _BLOCK * largest)))
+        return 1 << math.floor(math.log2(2**31 / (2 * _STEPS * largest)))
 
     def _values(self, bias: Array, word: Array) -> tuple[Array, Array]:
-        """What a 0 and what a 1 adds to the score in each column, rounded down, ``int32[k]`` each."""
+        """What a 0 and what a 1 adds to the score in each column, ``int32[k]`` each."""
         p = bias.astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
         rest = (jnp.uint32(1 << DIGITS) - bias).astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
         if self.score == "symmetric":
@@ -161,7 +166,7 @@ class Tardos:
             sign = word.astype(jnp.float32)
         scaled = sign * jnp.float32(self._unit)
         if_zero, if_one = -jnp.sqrt(p / rest) * scaled, jnp.sqrt(rest / p) * scaled
-        return jnp.floor(if_zero).astype(jnp.int32), jnp.floor(if_one).astype(jnp.int32)
+        return jnp.round(if_zero).astype(jnp.int32), jnp.round(if_one).astype(jnp.int32)
 
     def _proof(self) -> Array:
         return jnp.asarray(math.ceil(self.length / (5 * self.users) * self._unit), jnp.int64)
@@ -169,25 +174,34 @@ class Tardos:
     def _chernoff(self, bias: Array, if_zero: Array, if_one: Array) -> Array:
         """Z in units of scores. The law is that of the rounded scores."""
         c = math.sqrt(2 * self._rate / self.length) / self._unit
-        p = bias.astype(jnp.float64) * 2.0**-DIGITS
-        zero, one = c * if_zero.astype(jnp.float64), c * if_one.astype(jnp.float64)
-        log_moment = jnp.sum(zero + jnp.log1p(p * jnp.expm1(one - zero)))
+        p = bias.astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
+        zero, one = (jnp.float32(c) * value.astype(jnp.float32) for value in (if_zero, if_one))
+        log_moment = jnp.sum(zero + jnp.log1p(p * jnp.expm1(one - zero)), dtype=jnp.float64)
         return jnp.ceil((log_moment + self._rate) / c).astype(jnp.int64)
 
 
 def _sums(columns: Array, if_zero: Array, if_one: Array) -> Array:
-    """The scores of the users of columns ``uint32[words, k]``, ``int64[32 words]``; exact, so in any order."""
-    spare = -columns.shape[1] % _BLOCK
-    columns, if_zero, if_one = (
-        jnp.pad(part, ((0, 0),) * (part.ndim - 1) + ((0, spare),)) for part in (columns, if_zero, if_one)
-    )
-    extra = (if_one - if_zero).reshape(-1, _BLOCK)
-    shifts = jnp.arange(_WORD, dtype=jnp.uint32)[:, None, None]
-    bits = (columns.reshape(columns.shape[0], 1, -1, _BLOCK) >> shifts) & jnp.uint32(1)
-    blocks = jnp.sum(jnp.where(bits == 1, extra, 0), axis=-1, dtype=jnp.int32)
+    """The scores of the users of columns ``uint32[words, k]``, ``int64[32 words]``; exact, so in any order.
+
+    A scan with one partial sum for each user and lane: several times faster than a reduction of the unpacked bits.
+    """
+    k = if_zero.shape[0]
+    lanes = -(-k // (_STEPS * _LANES)) * _LANES
+    spare = -k % lanes
+    extra = jnp.pad(if_one - if_zero, (0, spare)).reshape(-1, lanes)
+    shifts = jnp.arange(_WORD, dtype=jnp.uint32)[:, None]
+
+    def of_words(words: Array) -> Array:
+        def step(sums: Array, row: tuple[Array, Array]) -> tuple[Array, None]:
+            bit = (row[0][None] >> shifts) & jnp.uint32(1)
+            return sums + jnp.where(bit == 1, row[1][None], 0), None
+
+        rows = jnp.pad(words, (0, spare)).reshape(-1, lanes), extra
+        return jax.lax.scan(step, jnp.zeros((_WORD, lanes), jnp.int32), rows)[0]
+
+    found = jax.lax.map(of_words, columns)
     with jax.enable_x64(True):
-        base = jnp.sum(if_zero, dtype=jnp.int64)
-        return (base + jnp.sum(blocks, axis=-1, dtype=jnp.int64)).ravel()
+        return (jnp.sum(if_zero, dtype=jnp.int64) + jnp.sum(found, axis=-1, dtype=jnp.int64)).ravel()
 
 
 def gaussian_length(users: int, security: float, missed: float, score: str = "symmetric") -> int:
@@ -197,5 +211,3 @@ def gaussian_length(users: int, security: float, missed: float, score: str = "sy
     mean = 2 / math.pi if score == "symmetric" else math.sqrt(2) / math.pi
     quantiles = -float(ndtri(checks.probability("security", security) / users)) - float(ndtri(missed))
     return math.ceil((users / mean * quantiles) ** 2)
-
-

@@ -1,0 +1,97 @@
+"""Where the users of a code stand in the domain, so that its columns are labels of a concept class."""
+
+import functools
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.attacks.codes.base import Code
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.listing import all_rows
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+_TRIED = 4  # elements among which two with the labels of an agnostic attack are looked for
+
+
+@dataclass(frozen=True)
+class Placement:
+    """elements: of user 1, ..., n. junk: the element of the rows that pad the database, with label ``junk_label``.
+
+    realizable: whether every column of every codebook is the labeling of these elements by a concept that gives
+    ``junk_label`` to the junk element. Otherwise the learner has to be agnostic.
+    """
+
+    elements: tuple[int, ...]
+    junk: int | None = None
+    junk_label: bool = False
+    realizable: bool = False
+
+
+def place(code: Code, concepts: Any, padded: bool) -> Placement:
+    """A placement among the first n + 2 elements of the domain.
+
+    A code with few types of columns is placed so that they are labelings by the class: Theorem 4.3, with a common
+    label of a junk element if ``padded`` (Remark 4.4). For thresholds the users are the elements 1..n and the junk
+    element is 0, which all thresholds label 1. A code in which every column can occur is placed at one element on
+    which two concepts differ, and padded at another one on which they agree: Theorem 4.7, Remark 4.8.
+
+    InputError if there is none. Reference: Bun, Nissim, Stemmer 2016, Definition 4.2.
+    """
+    return _place(code, concepts, padded)
+
+
+@functools.lru_cache(64)
+def _place(code: Any, concepts: Any, padded: bool) -> Placement:
+    types, size = code.types(), int(concepts.domain.size)
+    tried = tuple(range(min(size, _TRIED if types is None else code.users + 2)))
+    labels = _labelings(concepts, tried)
+    if types is None:
+        return _at_one_element(code, labels, padded, concepts)
+    n = code.users
+    for users, junk in ((tried[1 : n + 1], tried[:1]), (tried[:n], tried[n : n + 1])):
+        for elements in (users, users[::-1]):
+            if len(elements) == n and (found := _all_types(types, labels, elements, junk, padded)):
+                return found
+    raise InputError(
+        "concepts", f"a class that labels {n}{' + 1' * padded} of its first {n + 2} elements in the {len(types)} ways "
+        f"of the code's columns, such as Thresholds with at least {n + 1} elements",
+        f"{type(concepts).__name__} on {size} elements", "take a larger domain, fewer users, or the code Tardos",
+    )  # fmt: skip
+
+
+def _all_types(types: np.ndarray, labels: np.ndarray, users: Any, junk: Any, padded: bool) -> Placement | None:
+    for label in (False, True):
+        known = labels[labels[:, junk[0]] == label] if padded and junk else labels
+        rows = {row.tobytes() for row in known[:, users]}
+        if (junk or not padded) and all(column.tobytes() in rows for column in types):
+            return Placement(tuple(users), junk[0] if padded else None, label and padded, True)
+    return None
+
+
+def _at_one_element(code: Code, labels: np.ndarray, padded: bool, concepts: Any) -> Placement:
+    count = labels.shape[1]
+    for x in range(count):
+        if len(set(labels[:, x].tolist())) == 2 and not padded:
+            return Placement((x,) * code.users)
+    for x, junk in permutations(range(count), 2):
+        for label in (False, True):
+            if padded and len(set(labels[labels[:, junk] == label][:, x].tolist())) == 2:
+                return Placement((x,) * code.users, junk, label)
+    expected = "two concepts that differ on one of the first elements" + " and agree on another one" * padded
+    raise InputError(
+        "concepts", expected, f"{type(concepts).__name__} on {concepts.domain.size} elements", "take a larger domain"
+    )
+
+
+def _labelings(concepts: Any, elements: tuple[int, ...]) -> np.ndarray:
+    """``bool[m, len(elements)]``: the labelings of these elements by the class."""
+    if not hasattr(concepts, "dichotomies"):
+        return np.ascontiguousarray(all_rows(concepts)[:, elements].astype(bool))
+    checks.members("concepts", concepts, ("domain", "predict"), "give a concept class")
+    x = jnp.asarray(concepts.domain.encode(elements))
+    number, exists = concepts.dichotomies(x, jnp.ones(len(elements), bool))
+    return np.asarray(concepts.predict(Hypothesis.of(number), x)).T[np.asarray(exists)]
