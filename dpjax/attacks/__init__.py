@@ -1,4 +1,9 @@
-"""Attacks on learners: fingerprinting codes, pirates, and the coalition attack."""
+"""Attacks on learners: fingerprinting codes, strategies of pirates, and the coalition attack."""
 
+from dpjax.attacks.coalition import CoalitionAttack as CoalitionAttack
 from dpjax.attacks.codes import BonehShaw as BonehShaw
 from dpjax.attacks.codes import Tardos as Tardos
+from dpjax.attacks.piracy import Piracy as Piracy
+from dpjax.attacks.piracy import measure as measure
+from dpjax.attacks.report import Report as Report
+from dpjax.attacks.report import demonstrate as demonstrate

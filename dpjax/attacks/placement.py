@@ -31,7 +31,7 @@ class Placement:
     realizable: bool = False
 
 
-def place(code: Code, concepts: Any, padded: bool) -> Placement:
+def place(code: Any, concepts: Any, padded: bool) -> Placement:
     """A placement among the first n + 2 elements of the domain.
 
     A code with few types of columns is placed so that they are labelings by the class: Theorem 4.3, with a common
