@@ -6,6 +6,7 @@ from typing import Any
 
 from benchmarks import (
     audits,
+    codes,
     conjunctions,
     devices,
     halfplanes,
@@ -20,7 +21,7 @@ from benchmarks.row import Row
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
-_PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, audits, devices, memory)
+_PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, audits, codes, devices, memory)
 ROWS: dict[str, Row] = {row.name: row for part in _PARTS for row in part.ROWS}
 
 

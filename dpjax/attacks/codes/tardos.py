@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
-from scipy.special import ndtri
 
 from dpjax.attacks.codes.base import Codebook, check_code, check_length, check_word, words_of
 from dpjax.attacks.codes.biased_bits import DIGITS, biased_words
@@ -202,12 +201,3 @@ def _sums(columns: Array, if_zero: Array, if_one: Array) -> Array:
     found = jax.lax.map(of_words, columns)
     with jax.enable_x64(True):
         return (jnp.sum(if_zero, dtype=jnp.int64) + jnp.sum(found, axis=-1, dtype=jnp.int64)).ravel()
-
-
-def gaussian_length(users: int, security: float, missed: float, score: str = "symmetric") -> int:
-    """About the k at which a given user of a coalition of all is accused with probability 1 - missed: the scores as
-    normal variables, (pi^2 / 4) n^2 (z + z')^2 for the symmetric score, with the quantiles z of 1 - xi / n and z' of
-    1 - missed. An estimate, not a theorem."""
-    mean = 2 / math.pi if score == "symmetric" else math.sqrt(2) / math.pi
-    quantiles = -float(ndtri(checks.probability("security", security) / users)) - float(ndtri(missed))
-    return math.ceil((users / mean * quantiles) ** 2)
