@@ -1,8 +1,9 @@
-"""Attacks on learners: fingerprinting codes, strategies of pirates, and the coalition attack."""
+"""The truth from below: attacks on learners by fingerprinting codes, and the best learner of a tiny class."""
 
 from dpjax.attacks.coalition import CoalitionAttack as CoalitionAttack
 from dpjax.attacks.codes import BonehShaw as BonehShaw
 from dpjax.attacks.codes import Tardos as Tardos
+from dpjax.attacks.optimum import TableLearner as TableLearner
 from dpjax.attacks.piracy import Piracy as Piracy
 from dpjax.attacks.piracy import measure as measure
 from dpjax.attacks.report import Report as Report

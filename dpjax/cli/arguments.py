@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 import tyro
 
 from dpjax.cli.attacking import AttackCommand
-from dpjax.cli.classes import DimensionCommand
+from dpjax.cli.classes import DimensionCommand, OptimumCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
@@ -373,5 +373,6 @@ COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
-    "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "attack": AttackCommand,
+    "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
+    "attack": AttackCommand,
 }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpjax.cli import Answer
 from dpjax.cli.classes import DimensionCommand
+from dpjax.cli.named import class_of
 from dpjax.cli.printing import console
 from dpjax.concepts import Multiclass
 from dpjax.concepts.listing import all_rows
@@ -19,8 +20,7 @@ from dpjax.core.matrices import class_matrix, first_rows
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.dimensions.summary import summary
 from dpjax.dimensions.witnesses import ShatteredTree
-from dpjax.experiments.build import CONCEPTS, MATRICES, Builder, imported, public_names
-from dpjax.experiments.matrices import is_matrix_file
+from dpjax.experiments.build import imported
 from dpjax.learners import BitReduction
 from dpjax.lists.version_spaces import MOST_CONCEPTS, MOST_ELEMENTS
 from dpjax.theory import global_stability, irreducibility, kln
@@ -117,7 +117,7 @@ def _or_none(size: Callable[[], int]) -> int | None:
 
 def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
     """The distinct rows of the class, their numbers in it, and the number of labels."""
-    made = _made(command)
+    made = class_of(command.matrix, command.imports)
     labels = command.labels
     if hasattr(made, "predict"):
         every = all_rows(made)
@@ -128,16 +128,6 @@ def _class(command: DimensionCommand) -> tuple[np.ndarray, np.ndarray, int]:
         table = class_matrix(made, labels)
         rows = np.arange(len(table))
     return table, rows, labels or int(table.max(initial=0)) + 1
-
-
-def _made(command: DimensionCommand) -> Any:
-    """A matrix or a concept class, from a file, a function, or a name."""
-    text = command.matrix
-    head = text.partition("(")[0].strip()
-    if ":" not in head and not is_matrix_file(text):
-        checks.choice("class", head.partition(".")[0], [*public_names(MATRICES), *public_names(CONCEPTS)])
-    kind = MATRICES if head in public_names(MATRICES) or is_matrix_file(text) else CONCEPTS
-    return Builder(imports=command.imports).build("class", text, kind)
 
 
 def _record(found: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dpjax import lists as li
 from dpjax import sanitizers as s
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import COMPOSITIONS
+from dpjax.attacks import TableLearner
 from dpjax.audit.databases import Universe, samples, show_sample
 from dpjax.audit.exact import TOLERANCE, table_of_run
 from dpjax.audit.target import Pair, Target, universe_of
@@ -252,6 +253,8 @@ WORLDS: dict[str, Callable[[], World]] = {
         unlisted="its noisy counts have too many values to list",
     ),
     "disjunction": lambda: World(le.ConjunctionLearner(c.Disjunctions(1), 1, 1)),
+    "table-of-a-program": lambda: World(TableLearner(_TINY_LINE, rows=3, rounds=0)),
+    "table-of-a-program-two": lambda: World(TableLearner(_TINY_LINE, 2, rows=2, rounds=0), 2, rows=2),
     "polygon": lambda: World(
         le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)),
         twin=16, sharp=False, unlisted="it draws from too many lines to list",

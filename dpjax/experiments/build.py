@@ -50,7 +50,7 @@ class Kind:
 
 CONCEPTS = Kind(("dpjax.concepts", "dpjax.concepts.tree.generators"), ("predict", "error"), read_class)
 DISTRIBUTIONS = Kind(("dpjax.concepts.distributions", "dpjax.concepts"), ("draw", "total"))
-LEARNERS = Kind(("dpjax.learners", "dpjax.baselines"), ("learn", "plan"))
+LEARNERS = Kind(("dpjax.learners", "dpjax.baselines", "dpjax.attacks"), ("learn", "plan"))
 TASKS = Kind(("dpjax.experiments.hard",), ("draw", "draw_targets"))
 SANITIZERS = Kind(("dpjax.sanitizers",), ("plan",))
 LISTS = Kind(("dpjax.lists",), ("names", "plan"))

@@ -10,6 +10,7 @@ from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from .gaussian import Gaussian as Gaussian
 from .geometric import Geometric as Geometric
+from .integer_weights import IntegerWeights as IntegerWeights
 from .laplace import Laplace as Laplace
 from .product import Product as Product
 from .rounded_laplace import RoundedLaplace as RoundedLaplace

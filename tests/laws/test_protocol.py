@@ -12,7 +12,7 @@ from scipy.stats import chi2, kstest
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.concepts.hashing import HashLaw
 from dpjax.core import random
-from dpjax.laws import Categorical, DiscreteLaplace, Geometric, Laplace, Product, RoundedLaplace
+from dpjax.laws import Categorical, DiscreteLaplace, Geometric, IntegerWeights, Laplace, Product, RoundedLaplace
 from dpjax.mechanisms.cover.counts import NoisyCount
 from dpjax.mechanisms.histogram import stability_histogram
 from dpjax.mechanisms.intervals import interval_exponential
@@ -63,6 +63,7 @@ FINITE = {
     "sparse vector": lambda: SparseVector(
         jnp.asarray([0, 1, -1, 0], jnp.int32), jnp.float32(0.7), jnp.asarray([True, True, True, False]), False, 2
     ),
+    "integer weights": lambda: IntegerWeights(jnp.asarray([5, 0, 1, 2], jnp.uint32)),
     "hash": lambda: HashLaw(1, 1, 2),
 }  # fmt: skip
 CONTINUOUS = {

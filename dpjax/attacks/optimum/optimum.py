@@ -1,0 +1,184 @@
+"""The best success of any private learner of a tiny class: a certified upper bound, and a learner that attains it."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpjax.attacks.optimum.cases import Case, Goal
+from dpjax.attacks.optimum.certificate import Certificate, chances
+from dpjax.attacks.optimum.databases import Databases
+from dpjax.attacks.optimum.private_table import TOTAL, private_table
+from dpjax.attacks.optimum.program import Solution, orbits_of_cases, solve
+from dpjax.attacks.optimum.symmetry import Symmetry, symmetries
+from dpjax.attacks.optimum.worst import worst_distribution
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.matrices import first_rows, zero_one_matrix
+from dpjax.core.types import Neighboring, Privacy
+
+MOST_CONSTRAINTS = 1 << 18
+"""Privacy constraints before symmetry, with delta = 0; a quarter of it with delta > 0."""
+LARGEST_EPSILON = 16.0
+_SCALE = 1 << 52
+_FLOWS = 1 << 9  # no multiplier is as large
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """What `optimum` found.
+
+    value: no private learner has a larger worst success, over `cases` or any larger set of distributions.
+    certificate: the proof of value: ``certificate.bound() == value``.
+    achieved: the worst success of ``table`` over the cases, exactly. worst: a case where it is attained.
+    everywhere: a lower bound on the success of ``table`` for all targets and all distributions, by subdivision in
+        floating point; None if it was not computed.
+    table: ``uint32[databases, hypotheses]``, in units of 2^-31: an exactly private learner, in the order of
+        ``databases.counts`` and ``goal.hypotheses``.
+    variables, constraints: of the last program, after symmetry. symmetries: the order of the group. seconds: in all.
+    """
+
+    goal: Goal
+    databases: Databases
+    privacy: Privacy
+    value: Fraction
+    achieved: Fraction
+    everywhere: float | None
+    worst: Case
+    cases: tuple[Case, ...] = field(repr=False)
+    certificate: Certificate = field(repr=False)
+    table: np.ndarray = field(repr=False)
+    variables: int
+    constraints: int
+    symmetries: int
+    seconds: float
+
+
+def goal_of(concepts: Any, alpha: float, **how: Any) -> Goal:
+    """The goal of learning a class given by a matrix of 0 and 1, ``[concepts, elements]``; equal rows count once."""
+    matrix = zero_one_matrix(concepts)
+    table = matrix[first_rows(matrix)].astype(int)
+    return Goal(tuple(map(tuple, table.tolist())), alpha=alpha, **how)
+
+
+def optimum(
+    goal: Goal, n: int, privacy: Privacy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE, grid: int = 4,
+    distributions: Sequence[Sequence[int]] = (), rounds: int = 0, tolerance: float = 1e-3, everywhere: bool = True,
+) -> Optimum:  # fmt: skip
+    """The best worst-case success of an (epsilon, delta)-private learner of ``n`` rows.
+
+    Proved: ``value`` bounds the worst success of every learner that is private for all databases of n rows (of at most
+    n rows under ADD_OR_REMOVE_ONE), for any learner over the tested distributions and so over all of them. ``table`` is
+    private and has worst success ``achieved`` over the tested ones and at least ``everywhere`` over all, so the best
+    worst success over all distributions is between ``everywhere`` and ``value``.
+
+    Args:
+      goal: the class and what counts as success; see `goal_of`.
+      n: rows, at least 1. privacy: plain numbers, epsilon at most 16; the floats themselves are meant.
+      grid: tested are all distributions of multiples of 1 / grid (of elements, or of labeled elements if agnostic).
+      distributions: further ones, by whole masses in units of their sum.
+      rounds: how often the learner's worst distributions are added and the program is solved again, until value and
+        everywhere differ by at most ``tolerance``.
+      everywhere: whether to bound the learner's success over all distributions.
+
+    Raises InputError for a program with too many constraints, with the largest n that fits.
+    """
+    begin = time.perf_counter()
+    epsilon, delta = checks.epsilon(privacy.epsilon), checks.delta(privacy.delta)
+    if epsilon > LARGEST_EPSILON:
+        raise InputError(
+            "epsilon", f"at most {LARGEST_EPSILON:g}", f"{epsilon:g}", "a larger one hardly limits a learner"
+        )
+    checks.integer("n", n, 1)
+    checks.integer("rounds", rounds, 0)
+    databases = Databases(n, goal.cells, neighboring)
+    _require_fit(goal, databases, delta)
+    group = symmetries(goal)
+    targets = [None] if goal.agnostic else [tuple(map(int, one)) for one in goal.targets]
+    further = [goal.case(target, _masses(goal, one)) for target in targets for one in distributions]
+    cases = _closed(goal, [*goal.on_grid(grid), *further], group)
+    for left in range(rounds, -1, -1):
+        solution = solve(databases, goal, cases, group, math.exp(epsilon), delta)
+        certificate = _certificate(databases, epsilon, delta, cases, solution)
+        value = certificate.bound()
+        table = private_table(solution.learner, databases, epsilon, delta)
+        least, new = None, []
+        if everywhere or left:
+            found = [worst_distribution(table / TOTAL, goal, databases, target, tolerance / 4) for target in targets]
+            least = max(0.0, min(one.least for one in found))
+            new = [
+                goal.case(target, one.masses) for target, one in zip(targets, found, strict=True)
+                if one.value < float(value) - tolerance / 2
+            ]  # fmt: skip
+        wider = _closed(goal, [*cases, *new], group)
+        if not left or len(wider) == len(cases):
+            break
+        cases = wider
+    achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
+    return Optimum(
+        goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate, table,
+        solution.variables, solution.constraints, len(group), time.perf_counter() - begin,
+    )  # fmt: skip
+
+
+def success_of(table: np.ndarray, databases: Databases, case: Case) -> Fraction:
+    """The probability that the table's hypothesis is good, exactly."""
+    good = np.array(case.good)
+    sums = np.asarray(table, np.int64)[:, good].sum(axis=1)
+    found = list(chances(case.masses, databases.rows))
+    counts = np.array([database for database, _ in found], np.int64).reshape(len(found), databases.cells)
+    places = databases.index(np.pad(counts, ((0, 0), (0, databases.kinds - databases.cells))))
+    total = sum(chance * int(sums[place]) for (_, chance), place in zip(found, places, strict=True))
+    return Fraction(total, TOTAL * sum(case.masses) ** databases.rows)
+
+
+def constraints_of(goal: Goal, databases: Databases, delta: float) -> int:
+    """Privacy constraints of the program before symmetry."""
+    h = goal.sizes[0]
+    smaller = databases.without_a_row.size
+    if delta == 0 and databases.neighboring is Neighboring.REPLACE_ONE:
+        return 2 * smaller * databases.kinds * h
+    return smaller * len(databases.moves) * h
+
+
+def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
+    most = MOST_CONSTRAINTS if delta == 0 else MOST_CONSTRAINTS // 4
+    count = constraints_of(goal, databases, delta)
+    if count <= most:
+        return
+    rows = 0
+    while constraints_of(goal, Databases(rows + 1, databases.cells, databases.neighboring), delta) <= most:
+        rows += 1
+    advice = f"take n = {rows} or less" if rows else "take a smaller domain, fewer columns, or a proper learner"
+    raise InputError(
+        "n", f"a program of at most {most} privacy constraints",
+        f"{databases.rows}: {databases.size * goal.sizes[0]} variables ({databases.size} databases of {goal.elements} "
+        f"elements, {goal.sizes[0]} hypotheses) and {count} constraints", advice,
+    )  # fmt: skip
+
+
+def _masses(goal: Goal, masses: Sequence[int]) -> list[int]:
+    if len(masses) != goal.parts or sum(masses) < 1:
+        given = f"{list(masses)}"
+        raise InputError("distributions", f"{goal.parts} whole masses, not all 0", given, "give a mass of each outcome")
+    return [checks.integer("mass", mass, 0) for mass in masses]
+
+
+def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
+    return [case for some in orbits_of_cases(goal, list(dict.fromkeys(cases)), group) for case in some]
+
+
+def _certificate(
+    databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Solution
+) -> Certificate:
+    """The solver's multipliers as whole numbers."""
+    weights = [int(weight * _SCALE) for weight in solution.weights]
+    flows = np.minimum(solution.flows, _FLOWS) * _SCALE
+    return Certificate(
+        databases.rows, databases.neighboring, epsilon, delta, tuple(cases), tuple(weights), databases.counts,
+        solution.pairs, flows.astype(np.int64), _SCALE,
+    )  # fmt: skip

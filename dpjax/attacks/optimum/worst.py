@@ -1,0 +1,111 @@
+"""The worst distribution for a learner, among all of them: a lower bound by subdivision.
+
+For one target the success is a polynomial of degree n in the distribution wherever the set of good hypotheses is
+constant. Its Bernstein coefficients on the simplex are the learner's own probabilities, on a smaller simplex they are
+averages of these, and the least coefficient is a lower bound. The simplex with the least bound is halved again and
+again.
+"""
+
+import heapq
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, count
+from math import comb
+
+import numpy as np
+
+from dpjax.attacks.optimum.cases import Goal
+from dpjax.attacks.optimum.databases import Databases
+
+_ROUNDING = 1e-12  # more than the rounding error of averages of probabilities
+_DEEPEST = 40  # halvings of an edge
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst distribution that was found, and a bound for all of them.
+
+    least: a lower bound on the success for every distribution. value: the success at ``masses``, whole numbers in units
+    of their sum, of elements, or of cells in the agnostic setting.
+    """
+
+    least: float
+    value: float
+    masses: tuple[int, ...]
+
+
+def worst_distribution(
+    probabilities: np.ndarray, goal: Goal, databases: Databases, target: tuple[int, ...] | None,
+    tolerance: float = 1e-4, simplices: int = 2000,
+) -> Worst:  # fmt: skip
+    """The worst distribution for a target (agnostic: None).
+
+    probabilities: ``float64[databases, h]``, the learner. The search ends when ``value - least`` is at most
+    ``tolerance``, or after ``simplices`` halvings; ``least`` is a lower bound in both cases.
+    """
+    excess, alpha = goal.excess(target), float(goal.alpha)
+    steps = Databases(databases.rows, goal.parts)
+    corners = steps.index(databases.rows * np.eye(goal.parts, dtype=np.int64))
+    best, at = np.inf, np.zeros(goal.parts)
+    numbers, heap = count(), list[tuple]()
+
+    def consider(corner: np.ndarray, coefficients: np.ndarray, depth: int) -> None:
+        nonlocal best, at
+        fits = np.all(excess @ corner.T <= alpha, axis=1)  # [h, corners]
+        values = np.where(fits.T, coefficients[corners], 0.0).sum(axis=1)
+        if values.min() < best:
+            best, at = values.min(), corner[values.argmin()]
+        least = coefficients[:, fits.all(axis=1)].sum(axis=1).min()
+        heapq.heappush(heap, (least, next(numbers), corner, coefficients, depth))
+
+    consider(np.eye(goal.parts), _coefficients(probabilities, goal, databases, target), 0)
+    for _ in range(simplices):
+        least, _, corner, coefficients, depth = heap[0]
+        if least >= best - tolerance or depth >= _DEEPEST or goal.parts == 1:
+            break
+        heapq.heappop(heap)
+        i, j = max(combinations(range(goal.parts), 2), key=lambda e: np.abs(corner[e[0]] - corner[e[1]]).sum())
+        for keep, move in ((i, j), (j, i)):
+            half = corner.copy()
+            half[move] = (corner[i] + corner[j]) / 2
+            consider(half, _halving(steps, keep, move) @ coefficients, depth + 1)
+    scale = 1 << (2 * _DEEPEST)
+    masses = np.array([int(one * scale) for one in at], object)
+    return Worst(float(heap[0][0]) - _ROUNDING, float(best), tuple(masses // np.gcd.reduce(masses)))
+
+
+def _coefficients(
+    probabilities: np.ndarray, goal: Goal, databases: Databases, target: tuple[int, ...] | None
+) -> np.ndarray:
+    """``float64[c, h]``: the mean probability of each hypothesis, given how many rows each element has."""
+    counts = databases.counts[databases.full][:, : databases.cells]
+    own = probabilities[databases.full]
+    if target is None:
+        return own
+    split = counts.reshape(len(counts), goal.elements, 1 << goal.k)
+    elements = split.sum(axis=2)
+    weight = np.ones(len(counts))
+    for x in range(goal.elements):
+        shares = np.array(goal.shares(target, x), float)
+        shares /= shares.sum()
+        left = elements[:, x].copy()
+        for labels, chance in enumerate(shares):
+            rows = split[:, x, labels]
+            weight *= [comb(a, b) for a, b in zip(left.tolist(), rows.tolist(), strict=True)] * chance**rows
+            left -= rows
+    found = np.zeros((Databases(databases.rows, goal.elements).size, own.shape[1]))
+    np.add.at(found, Databases(databases.rows, goal.elements).index(elements), weight[:, None] * own)
+    return found
+
+
+@lru_cache(64)
+def _halving(steps: Databases, keep: int, move: int) -> np.ndarray:
+    """``float64[c, c]``: the coefficients after corner ``move`` goes half of the way to corner ``keep``."""
+    counts, found = steps.counts, np.zeros((steps.size, steps.size))
+    for row, own in enumerate(counts):
+        for moved in range(own[move] + 1):
+            other = own.copy()
+            other[move] -= moved
+            other[keep] += moved
+            found[row, steps.index(other)] += comb(int(own[move]), moved) / 2.0 ** own[move]
+    return found

@@ -1,0 +1,109 @@
+"""`dpjax optimum`: the best success of any private learner of a tiny class."""
+
+from typing import Any
+
+import numpy as np
+
+from dpjax.attacks.optimum import Optimum, exact_success, goal_of, optimum
+from dpjax.cli import Answer
+from dpjax.cli.classes import OptimumCommand
+from dpjax.cli.named import class_of
+from dpjax.cli.printing import Table, console
+from dpjax.concepts import Finite
+from dpjax.concepts.listing import matrix_of
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.experiments.build import LEARNERS, Builder, imported
+from dpjax.learners import Independent
+
+_RELATIONS = {one.value: one for one in Neighboring}
+_BETA = 0.1  # of the plans of compared learners; KLN's does not depend on it
+
+
+def run(command: OptimumCommand) -> Answer:
+    """For each n the certified bound, the learner found, and other learners on the same cases."""
+    for module in command.imports:
+        imported(module)
+    if not command.n:
+        raise InputError("n", "numbers of rows", "none", "give some, for example --n 2 4 6 8")
+    made = class_of(command.matrix, command.imports)
+    matrix = np.asarray(matrix_of(made) if hasattr(made, "predict") else made)
+    checks.choice("relation", command.relation, _RELATIONS)
+    privacy = Privacy(command.epsilon, command.delta)
+    goal = goal_of(
+        matrix, command.alpha, k=command.k, proper=command.proper, agnostic=command.agnostic, noise=command.noise
+    )
+    known = Builder(imports=command.imports).knowing(
+        concepts=Finite.of(goal.table), neighboring=_RELATIONS[command.relation], k=command.k
+    )
+    others = {text: known.build("learner", text, LEARNERS) for text in command.learners}
+    rows = []
+    for n in command.n:
+        found = optimum(
+            goal, n, privacy, neighboring=_RELATIONS[command.relation], grid=command.grid, rounds=command.rounds,
+            tolerance=checks.probability("gap", command.gap),
+        )  # fmt: skip
+        rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
+    answer: dict[str, Any] = {
+        "concepts": len(goal.table), "elements": goal.elements, "hypotheses": goal.sizes[0],
+        "relation": command.relation, "rows": rows,
+    }  # fmt: skip
+    return answer, lambda: _show(command, answer)
+
+
+def _success(learner: Any, found: Optimum, command: OptimumCommand) -> float:
+    """The exact worst success of a learner on the cases of an optimum."""
+    if learner.neighboring is not found.databases.neighboring:
+        given = f"{type(learner).__name__} under {learner.neighboring.value}"
+        raise InputError("learners", f"learners under {command.relation}", given, "leave it out of --learners")
+    if found.goal.k > 1 and getattr(learner, "k", 1) != found.goal.k:
+        learner = Independent(learner, found.goal.k)
+    n = found.databases.rows
+    plan = learner.plan(found.privacy, Accuracy(command.alpha, _BETA), n)
+    return exact_success(learner, plan, found.goal, found.databases, found.cases)
+
+
+def _row(n: int, found: Optimum, others: dict[str, float]) -> dict[str, Any]:
+    return {
+        "n": n, "no_learner_above": float(found.value), "exact": str(found.value), "found": float(found.achieved),
+        "everywhere": found.everywhere, "learners": others, "cases": len(found.cases), "worst": str(found.worst),
+        "databases": found.databases.size, "variables": found.variables, "constraints": found.constraints,
+        "symmetries": found.symmetries, "seconds": round(found.seconds, 3),
+    }  # fmt: skip
+
+
+def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
+    out = console()
+    budget = f"({command.epsilon:g}, {command.delta:g})-private under {command.relation}"
+    out.print(
+        f"{answer['concepts']} concepts on {answer['elements']} elements, {answer['hypotheses']} hypotheses; "
+        f"learners that are {budget}; success: error at most {command.alpha:g}",
+        highlight=False, markup=False,
+    )  # fmt: skip
+    names = [*answer["rows"][0]["learners"]]
+    table = Table("n", "no learner above", "learner found", "for all distributions", *names,
+                  *(f"gap of {name}" for name in names), "program", "seconds")  # fmt: skip
+    for row in answer["rows"]:
+        own = row["learners"]
+        table.add_row(
+            str(row["n"]), _up(row["no_learner_above"]), f"{row['found']:.4f}", f">= {_down(row['everywhere'])}",
+            *(f"{own[name]:.4f}" for name in names), *(f"{row['no_learner_above'] - own[name]:.4f}" for name in names),
+            f"{row['variables']} variables, {row['constraints']} constraints", f"{row['seconds']:.1f}",
+        )  # fmt: skip
+    out.print(table)
+    out.print(
+        "no learner above: a bound for every private learner, certified in exact arithmetic. learner found and others: "
+        "exact worst success on the program's distributions. for all distributions: a lower bound for the learner "
+        "found. gap: no learner above, less the learner.",
+        highlight=False, markup=False,
+    )  # fmt: skip
+
+
+def _up(value: float) -> str:
+    """Four digits, rounded up: a bound stays a bound."""
+    return f"{np.ceil(value * 1e4 - 1e-6) / 1e4:.4f}"
+
+
+def _down(value: float) -> str:
+    return f"{np.floor(value * 1e4) / 1e4:.4f}"
