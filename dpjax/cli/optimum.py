@@ -29,19 +29,17 @@ def run(command: OptimumCommand) -> Answer:
         raise InputError("n", "numbers of rows", "none", "give some, for example --n 2 4 6 8")
     made = class_of(command.matrix, command.imports)
     matrix = np.asarray(matrix_of(made) if hasattr(made, "predict") else made)
-    checks.choice("relation", command.relation, _RELATIONS)
+    relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
     privacy = Privacy(command.epsilon, command.delta)
     goal = goal_of(
         matrix, command.alpha, k=command.k, proper=command.proper, agnostic=command.agnostic, noise=command.noise
     )
-    known = Builder(imports=command.imports).knowing(
-        concepts=Finite.of(goal.table), neighboring=_RELATIONS[command.relation], k=command.k
-    )
+    known = Builder(command.imports, {"concepts": Finite.of(goal.table), "k": command.k}, {"neighboring": relation})
     others = {text: known.build("learner", text, LEARNERS) for text in command.learners}
     rows = []
     for n in command.n:
         found = optimum(
-            goal, n, privacy, neighboring=_RELATIONS[command.relation], grid=command.grid, rounds=command.rounds,
+            goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
             tolerance=checks.probability("gap", command.gap),
         )  # fmt: skip
         rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))

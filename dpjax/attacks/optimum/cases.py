@@ -13,6 +13,7 @@ from dpjax.attacks.optimum.databases import Databases
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
+MOST_COLUMNS = 4
 _MOST = 1 << 12  # cases
 
 
@@ -65,7 +66,7 @@ class Goal:
     noise: float = 0.0
 
     def __post_init__(self):
-        checks.integer("k", self.k, 1, 4)
+        checks.integer("k", self.k, 1, MOST_COLUMNS)
         checks.probability("alpha", self.alpha)
         if not 0 <= checks.number("noise", self.noise) < 0.5:
             raise InputError("noise", "a number in [0, 0.5)", repr(self.noise), "choose for example 0.1")

@@ -9,9 +9,9 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.attacks.optimum.cases import Goal
+from dpjax.attacks.optimum.best import LARGEST_EPSILON, Optimum, goal_of, optimum
+from dpjax.attacks.optimum.cases import MOST_COLUMNS, Goal
 from dpjax.attacks.optimum.databases import Databases
-from dpjax.attacks.optimum.optimum import LARGEST_EPSILON, Optimum, goal_of, optimum
 from dpjax.attacks.optimum.private_table import is_private
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
@@ -64,7 +64,7 @@ class TableLearner(OfColumns):
     def __post_init__(self):
         advice = "take a Finite class: Finite.of(matrix)"
         checks.members("concepts", self.concepts, ("matrix", "of_labels", "domain"), advice)
-        checks.integer("k", self.k, 1)
+        checks.integer("k", self.k, 1, MOST_COLUMNS)
         checks.whole_or_none("rows", self.rows, 1)
         require_relation(self.neighboring)
 

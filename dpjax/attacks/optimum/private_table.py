@@ -7,19 +7,22 @@ from dpjax.attacks.optimum.databases import Databases
 
 TOTAL = 1 << 31
 """The sum of the weights of a database's hypotheses."""
-_FIRST = 2.0**-34  # smallest share of the uniform law
+_FIRST = 2.0**-34  # smallest share of the common law
+_UNIFORM = 2.0**-10
 
 
 def private_table(learner: np.ndarray, databases: Databases, epsilon: float, delta: float) -> np.ndarray:
     """``uint32[databases, h]`` close to ``TOTAL`` times the probabilities, (epsilon, delta)-private by `is_private`.
 
-    The table is mixed with the uniform law, by the smallest power of two that makes up for the errors of the solver and
-    of rounding. With all of the mass on the uniform law it is private whatever the budget.
+    The laws are mixed with one law for all databases, by the smallest power of two that makes up for the errors of the
+    solver and of rounding. That law is their mean, with a small part of the uniform law, so that no hypothesis has too
+    little mass to make up for them. If it has all of the mass, the table is private whatever the budget.
     """
-    share, uniform = _FIRST, 1 / learner.shape[1]
     learner = np.maximum(learner, 0)
     learner = learner / learner.sum(axis=1, keepdims=True)
-    while not is_private(table := _rounded((1 - share) * learner + share * uniform), databases, epsilon, delta):
+    common = (1 - _UNIFORM) * learner.mean(axis=0) + _UNIFORM / learner.shape[1]
+    share = _FIRST
+    while not is_private(table := _rounded((1 - share) * learner + share * common), databases, epsilon, delta):
         share *= 2
     return table
 

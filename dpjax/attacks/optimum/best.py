@@ -21,7 +21,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.matrices import first_rows, zero_one_matrix
 from dpjax.core.types import Neighboring, Privacy
 
-MOST_CONSTRAINTS = 1 << 18
+MOST_CONSTRAINTS = 1 << 17
 """Privacy constraints before symmetry, with delta = 0; a quarter of it with delta > 0."""
 LARGEST_EPSILON = 16.0
 _SCALE = 1 << 52

@@ -1,0 +1,241 @@
+"""The best success of private learners: closed forms, an independent program over sequences, certificates, bounds."""
+
+import dataclasses
+import itertools
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from dpjax.attacks.optimum import exact_success, goal_of, optimum
+from dpjax.attacks.optimum.best import success_of
+from dpjax.attacks.optimum.certificate import exponential
+from dpjax.attacks.optimum.private_table import TOTAL, is_private
+from dpjax.attacks.optimum.symmetry import symmetries
+from dpjax.concepts import Finite
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.dimensions.families import points, thresholds
+from dpjax.learners import KLN, EmpiricalLearner, GenericLearner
+from dpjax.sanitizers import BLR
+
+ADDED = Neighboring.ADD_OR_REMOVE_ONE
+BIT = [[0], [1]]  # both functions on one element
+
+
+def close(found, expected, off=1e-7):
+    """Between achieved and value, which are this close."""
+    assert found.achieved <= found.value and float(found.achieved) == pytest.approx(expected, abs=off)
+    assert float(found.value) == pytest.approx(expected, abs=off)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.5, 1.0, 4.0])
+def test_one_row_of_one_element_is_randomized_response(epsilon):
+    goal = goal_of(BIT, 0.3)
+    close(optimum(goal, 1, Privacy(epsilon)), exp(epsilon) / (1 + exp(epsilon)), 1e-6)
+    close(optimum(goal, 1, Privacy(epsilon, 0.01)), (exp(epsilon) + 0.01) / (1 + exp(epsilon)), 1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_three_databases_in_a_line(epsilon):
+    """Two rows, or none and one: the database in between answers 1/2, so that an end has 1 - e^-epsilon / 2."""
+    goal = goal_of(BIT, 0.3)
+    close(optimum(goal, 2, Privacy(epsilon)), 1 - exp(-epsilon) / 2)
+    close(optimum(goal, 1, Privacy(epsilon), neighboring=ADDED), 1 - exp(-epsilon) / 2)
+
+
+def test_without_a_budget_all_concepts_are_equally_likely():
+    close(optimum(goal_of(thresholds(2), 0.3), 3, Privacy(1e-9)), 1 / 3, 1e-4)
+    close(optimum(goal_of(points(3), 0.3, proper=True), 2, Privacy(1e-9)), 1 / 3, 1e-4)
+
+
+def sequences(table, n, epsilon, delta, alpha, grid):
+    """The same program over all sequences of rows, without multisets, symmetries, or our code."""
+    m = len(table[0])
+    hypotheses = list(itertools.product((0, 1), repeat=m))
+    rows = list(itertools.product(itertools.product(range(m), (0, 1)), repeat=n))
+    place = {row: i * len(hypotheses) for i, row in enumerate(rows)}
+    pairs = [(a, b) for a in rows for b in rows if sum(x != y for x, y in zip(a, b, strict=True)) == 1]
+    h, slack = len(hypotheses), len(pairs) * len(hypotheses) * (delta > 0)
+    size, matrix, bound = len(rows) * h + 1 + slack, [], []
+    for number, (a, b) in enumerate(pairs):
+        for j in range(h):
+            line = np.zeros(size)
+            line[place[a] + j], line[place[b] + j] = 1, -exp(epsilon)
+            if slack:
+                line[len(rows) * h + 1 + number * h + j] = -1
+            matrix.append(line)
+            bound.append(0)
+        if slack:
+            line = np.zeros(size)
+            line[len(rows) * h + 1 + number * h : len(rows) * h + 1 + (number + 1) * h] = 1
+            matrix.append(line)
+            bound.append(delta)
+    for masses in itertools.product(range(grid + 1), repeat=m):
+        if sum(masses) != grid:
+            continue
+        for concept in table:
+            line = np.zeros(size)
+            line[len(rows) * h] = 1
+            for row in rows:
+                chance = np.prod([masses[x] / grid * (concept[x] == y) for x, y in row])
+                for j, one in enumerate(hypotheses):
+                    error = sum(mass for mass, a, b in zip(masses, one, concept, strict=True) if a != b) / grid
+                    line[place[row] + j] -= chance * (error <= alpha)
+            matrix.append(line)
+            bound.append(0)
+    equal = np.zeros((len(rows), size))
+    for row, start in place.items():
+        equal[start // h, start : start + h] = 1 + 0 * len(row)
+    cost = np.zeros(size)
+    cost[len(rows) * h] = -1
+    return -linprog(cost, np.array(matrix), bound, equal, np.ones(len(rows)), method="highs").fun
+
+
+@pytest.mark.parametrize(("matrix", "n", "delta"), [
+    (thresholds(2), 1, 0.0), (thresholds(2), 2, 0.0), (thresholds(2), 2, 0.05), (points(2), 2, 0.0),
+    ([[0, 0], [1, 1]], 2, 0.0), (points(3), 1, 0.02),
+])  # fmt: skip
+def test_it_is_the_program_over_sequences(matrix, n, delta):
+    table = [tuple(map(int, row)) for row in matrix]
+    found = optimum(goal_of(matrix, 0.3), n, Privacy(0.7, delta), grid=3)
+    close(found, sequences(table, n, 0.7, delta, 0.3, 3))
+
+
+@pytest.mark.parametrize(("n", "best", "kln"), [
+    (2, 0.5785, 0.4371), (4, 0.7273, 0.5479), (6, 0.8236, 0.6542), (8, 0.8861, 0.7467),
+])  # fmt: skip
+def test_thresholds_on_two_points(n, best, kln):
+    found = optimum(goal_of(thresholds(2), 0.3), n, Privacy(1.0), everywhere=False)
+    close(found, best, 5e-5)
+    learner = KLN(Finite.of(thresholds(2)))
+    plan = learner.plan(found.privacy, Accuracy(0.3, 0.1))
+    own = exact_success(learner, plan, found.goal, found.databases, found.cases)
+    assert own == pytest.approx(kln, abs=5e-5) and own < found.value
+
+
+def test_no_learner_reaches_nine_tenths_before_nine_rows():
+    goal = goal_of(thresholds(2), 0.3)
+    assert optimum(goal, 8, Privacy(1.0), everywhere=False).value < Fraction(9, 10)
+    assert optimum(goal, 9, Privacy(1.0), everywhere=False).achieved > Fraction(9, 10)
+
+
+def test_three_points():
+    found = optimum(goal_of(thresholds(3), 0.3), 6, Privacy(1.0), everywhere=False)
+    close(found, 0.8221, 5e-5)
+    assert found.symmetries == 2 and found.seconds < 20 and found.databases.pairs.shape[0] * found.goal.sizes[0] > 6e4
+
+
+@pytest.mark.parametrize("how", [
+    {}, {"proper": True}, {"noise": 0.1}, {"k": 2, "n": 2}, {"agnostic": True, "n": 2, "rounds": 3},
+    {"delta": 0.01, "n": 3}, {"neighboring": ADDED, "n": 3},
+], ids=str)  # fmt: skip
+def test_rounds_close_the_gap_over_all_distributions(how):
+    how = {"n": 4, "rounds": 20, "delta": 0.0, "neighboring": Neighboring.REPLACE_ONE} | how
+    n, rounds, delta, neighboring = (how.pop(name) for name in ("n", "rounds", "delta", "neighboring"))
+    goal = goal_of(thresholds(2), 0.3, **how)
+    found = optimum(goal, n, Privacy(1.0, delta), neighboring=neighboring, rounds=rounds)
+    start = optimum(goal, n, Privacy(1.0, delta), neighboring=neighboring)
+    assert start.everywhere <= found.everywhere <= found.achieved <= found.value <= start.value
+    assert rounds < 20 or float(found.value) - found.everywhere <= 2e-3
+    generator = np.random.default_rng(0)  # no distribution is worse than the bound for all of them
+    targets = [None] if goal.agnostic else [tuple(map(int, one)) for one in goal.targets]
+    for masses in generator.dirichlet(np.full(goal.parts, 0.5), 40):
+        case = goal.case(targets[generator.integers(len(targets))], [int(1000 * mass) for mass in masses])
+        assert success_of(found.table, found.databases, case) >= found.everywhere
+
+
+def test_symmetries_change_nothing(monkeypatch):
+    goal, budget = goal_of(points(3), 0.3), Privacy(1.0)
+    found = optimum(goal, 3, budget, everywhere=False)
+    identity = [one for one in symmetries(goal) if list(one.cells) == list(range(goal.cells))]
+    assert len(identity) == 1 and found.symmetries == 6
+    monkeypatch.setattr("dpjax.attacks.optimum.best.symmetries", lambda goal: identity)
+    plain = optimum(goal, 3, budget, everywhere=False)
+    assert plain.variables > 3 * found.variables
+    close(plain, float(found.value))
+
+
+def test_the_certificate_proves_the_bound():
+    found = optimum(goal_of(thresholds(2), 0.3), 3, Privacy(1.0, 0.01), everywhere=False)
+    proof = found.certificate
+    assert proof.bound() == found.value and found.value - found.achieved < Fraction(1, 10**6)
+    generator = np.random.default_rng(1)
+    for _ in range(20):  # any multipliers prove a bound that the learner keeps
+        flows = generator.integers(0, 1 << 50, len(proof.flows)) * generator.integers(0, 2, len(proof.flows))
+        weights = tuple(generator.integers(0, 1 << 40, len(proof.weights)).tolist())
+        assert dataclasses.replace(proof, flows=flows, weights=weights).bound() >= found.achieved
+    assert dataclasses.replace(proof, epsilon=2.0).bound() > found.value
+    assert dataclasses.replace(proof, delta=0.02).bound() > found.value
+
+
+def test_certificates_that_prove_nothing_are_refused():
+    proof = optimum(goal_of(thresholds(2), 0.3), 2, Privacy(1.0), everywhere=False).certificate
+    negative, far = proof.flows.copy(), proof.pairs.copy()
+    negative[0] = -1
+    far[0, :2] = 0, len(proof.counts) - 1  # all rows differ
+    for wrong in ({"flows": negative}, {"pairs": far}, {"weights": (0,) * len(proof.weights)},
+                  {"weights": (-1, *proof.weights[1:])}):  # fmt: skip
+        with pytest.raises(InputError, match="certificate"):
+            dataclasses.replace(proof, **wrong).bound()
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 1.0, 2.0, 16.0])
+def test_rational_bounds_of_the_exponential(epsilon):
+    import mpmath
+
+    with mpmath.workdps(80):
+        exact = mpmath.exp(mpmath.mpf(epsilon))
+        low, high = (exponential(epsilon, up) for up in (False, True))
+        assert mpmath.mpf(low.numerator) / low.denominator < exact < mpmath.mpf(high.numerator) / high.denominator
+        assert high - low < Fraction(1, 1 << 100)
+
+
+def test_tables_are_private_to_the_last_weight():
+    found = optimum(goal_of(thresholds(2), 0.3), 2, Privacy(1.0), everywhere=False)
+    table, databases = found.table.astype(np.int64), found.databases
+    assert is_private(table, databases, 1.0, 0.0) and np.all(table.sum(axis=1) == TOTAL)
+    assert not is_private(table, databases, 0.99, 0.0)
+    ratios = table[databases.pairs[:, 0]] / np.maximum(table[databases.pairs[:, 1]], 1)
+    one, _ = databases.pairs[ratios.max(axis=1).argmax()]
+    most = ratios.max(axis=0).argmax()
+    broken = table.copy()
+    broken[one, most] += TOTAL // 10**6
+    broken[one, (most + 1) % 4] -= TOTAL // 10**6
+    assert not is_private(broken, databases, 1.0, 0.0) and is_private(broken, databases, 1.0, 1e-5)
+
+
+@pytest.mark.parametrize("matrix", [thresholds(2), points(2), points(3)], ids=str)
+@pytest.mark.parametrize("budget", [(0.5, 0.0), (2.0, 1e-2)], ids=str)
+def test_no_learner_exceeds_the_bound(matrix, budget):
+    concepts = Finite.of(matrix)
+    found = optimum(goal_of(matrix, 0.3), 3, Privacy(*budget), everywhere=False)
+    blr = GenericLearner(concepts, 1, BLR(concepts.xor(), 2))
+    for learner in (KLN(concepts), EmpiricalLearner(KLN(concepts), 2), blr):
+        plan = learner.plan(found.privacy, Accuracy(0.3, 0.1), 3)
+        assert exact_success(learner, plan, found.goal, found.databases, found.cases) <= found.value
+
+
+@pytest.mark.parametrize(("how", "message"), [
+    ({"n": 0}, "n: expected a whole number >= 1"), ({"n": 100}, "take n = 28 or less"),
+    ({"privacy": Privacy(50.0)}, "epsilon: expected at most 16"), ({"grid": 0}, "grid: expected a whole number"),
+    ({"rounds": -1}, "rounds: expected a whole number"), ({"grid": 10**6}, "take a coarser grid"),
+    ({"distributions": [[1, 2, 3]]}, "distributions: expected 2 whole masses"),
+    ({"distributions": [[0, 0]]}, "not all 0"), ({"neighboring": "replace-one"}, "neighboring: expected a member"),
+])  # fmt: skip
+def test_wrong_inputs_are_one_clear_sentence(how, message):
+    given = {"n": 2, "privacy": Privacy(1.0)} | how
+    with pytest.raises(InputError, match=message):
+        optimum(goal_of(thresholds(2), 0.3), given.pop("n"), given.pop("privacy"), **given)
+
+
+@pytest.mark.parametrize(("how", "message"), [
+    ({"alpha": 1.5}, "alpha"), ({"k": 0}, "k: expected"), ({"noise": 0.5}, r"noise: expected a number in \[0, 0.5\)"),
+    ({"agnostic": True, "noise": 0.1}, "noise: expected 0 in the agnostic setting"), ({"concepts": [[2]]}, "matrix"),
+])  # fmt: skip
+def test_goals_that_make_no_sense(how, message):
+    given = {"concepts": thresholds(2), "alpha": 0.3} | how
+    with pytest.raises(InputError, match=message):
+        goal_of(given.pop("concepts"), given.pop("alpha"), **given)

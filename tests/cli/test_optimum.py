@@ -1,0 +1,51 @@
+"""`dpjax optimum`: the table, JSON, and clear refusals."""
+
+import json
+import re
+from fractions import Fraction
+
+import pytest
+
+from dpjax import cli
+
+
+def test_the_numbers(capsys):
+    words = ["thresholds(2)", "--n", "2", "4", "--alpha", "0.3", "--rounds", "0", "--json"]
+    assert cli.main(["optimum", *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["concepts"], found["elements"], found["hypotheses"]) == (3, 2, 4)
+    for row, value, kln in zip(found["rows"], (0.5785, 0.7273), (0.4371, 0.5479), strict=True):
+        assert row["no_learner_above"] == pytest.approx(value, abs=5e-5) == row["found"]
+        assert row["learners"]["KLN"] == pytest.approx(kln, abs=5e-5) and row["everywhere"] < row["found"]
+        assert float(Fraction(row["exact"])) == row["no_learner_above"]
+
+
+def test_the_printed_table(capsys):
+    assert cli.main(["optimum", "Thresholds(2)", "--n", "2", "--learners", "KLN", "TableLearner(rounds=0)"]) == 0
+    printed = capsys.readouterr().out
+    assert "2 concepts on 2 elements, 4 hypotheses" in printed and "gap of KLN" in printed and ">= 0." in printed
+
+
+def test_other_settings(capsys, tmp_path):
+    (tmp_path / "class.csv").write_text("0,1\n1,0\n")
+    for words in (["--k", "2"], ["--relation", "add-or-remove-one"], ["--agnostic", "--rounds", "1"],
+                  ["--noise", "0.1", "--delta", "0.01", "--proper"]):  # fmt: skip
+        assert cli.main(["optimum", str(tmp_path / "class.csv"), "--n", "1", *words, "--json"]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        assert row["everywhere"] <= row["found"] <= row["no_learner_above"] >= row["learners"]["KLN"]
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["threshold(2)"], "did you mean thresholds"), (["thresholds(6)", "--n", "6"], "variables.*take n = 3 or less"),
+    (["thresholds(20)"], "take a smaller domain"), (["thresholds(2)", "--alpha", "0"], "alpha: expected"),
+    (["thresholds(2)", "--epsilon", "0"], "epsilon: expected"), (["thresholds(2)", "--delta", "1"], "delta: expected"),
+    (["thresholds(2)", "--relation", "both"], "relation: expected"), (["thresholds(2)", "--n", "0"], "n: expected"),
+    (["thresholds(2)", "--gap", "0"], "gap: expected"), (["thresholds(2)", "--learners", "KLM"], "did you mean KLN"),
+    (["thresholds(2)", "--learners", "ProperVC1"], "concepts: expected"), (["thresholds(2)", "--k", "9"], "k: expect"),
+    (["missing.csv"], "No such file"), (["copies(one_bit_gap(7), 2)"], "class matrix: expected .* 0 and 1"),
+])  # fmt: skip
+def test_errors_are_one_clear_sentence(capsys, words, message):
+    assert cli.main(["optimum", *words]) == 2
+    printed = capsys.readouterr()
+    assert not printed.out and "Traceback" not in printed.err and len(printed.err.splitlines()) == 1
+    assert re.search(message, printed.err), printed.err
