@@ -42,7 +42,7 @@ def run(command: CurveCommand) -> Answer:
 
 def _show(answer: dict[str, Any], study: Study) -> None:
     console, rows = screen(), Printed(title=study.title or "Samples needed: n*")
-    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "trials of the search"):
+    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "no learner below", "trials of the search"):
         rows.add_column(heading, justify="left" if heading == "learner" else "right")
     if (search := study.search) is not None and answer["n_star"]:
         for star in answer["n_star"]:
@@ -50,8 +50,11 @@ def _show(answer: dict[str, Any], study: Study) -> None:
             high = star["n_high"] if star["n_high"] is not None else f">{search.n_max}"
             cells_of_row = star["learner"], star["k"], f"{star['epsilon']:g}", f"({low}, {high}]"
             theorem = "-" if star["theorem"] is None else star["theorem"]
-            rows.add_row(*map(str, (*cells_of_row, theorem, star["trials"])))
+            below = "-" if star["below"] is None else star["below"]
+            rows.add_row(*map(str, (*cells_of_row, theorem, below, star["trials"])))
         console.print(rows)
+        for name in dict.fromkeys(star["below_by"] for star in answer["n_star"] if star["below_by"] is not None):
+            console.print(f"no learner of every distribution below: {name}", highlight=False)
         for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
                            ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
             if any(star[end] is None for star in answer["n_star"]):

@@ -19,6 +19,8 @@ def run(command: PlanCommand) -> Answer:
         guarantee = one.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
         row = {**one.line.labels(), "theorem": one.line.theorem(), "guarantee": tree, "text": str(guarantee)}
+        if (below := one.line.below()) is not None:
+            row |= {"below": below.n, "below_by": below.name}
         rows.append(row | _trials(one))
     answer: dict[str, Any] = {
         "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes,
@@ -35,6 +37,9 @@ def run(command: PlanCommand) -> Answer:
             title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: {n}"
             out.print(title, style="bold", markup=False)
             out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
+            if "below" in row:
+                below = f"no private learner of every distribution below n = {row['below']}: {row['below_by']}"
+                out.print(below, markup=False, highlight=False, soft_wrap=True)
             out.print(_sentence(row), highlight=False)
         about, tiles = "about " * what.estimated, "counted in whole tiles, as if nothing were stored"
         out.print(f"\nin all      {about}{what.trials} trials, {tiles}", highlight=False)

@@ -1,6 +1,7 @@
 """Parities c_a(x) = <a, x> mod 2 over the cube, learned from uniform examples."""
 
 from dataclasses import dataclass
+from math import log
 
 import jax.numpy as jnp
 from jax import Array
@@ -25,6 +26,10 @@ class Parities(OnCube):
     def size(self) -> int:
         """The number of concepts, 2**d."""
         return self.domain.size
+
+    def separated(self, alpha: float) -> float:
+        """ln of a number of concepts, any two of which differ on more than 2 alpha of the uniform distribution."""
+        return self.dimension * log(2) if alpha < 0.25 else 0.0
 
     @property
     def limbs(self) -> int:

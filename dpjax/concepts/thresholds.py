@@ -28,6 +28,11 @@ class Thresholds(OnLine):
 
     differences = MappingProxyType({"thresholds": 2})
 
+    @property
+    def chain(self) -> int:
+        """The largest number of elements over which it has all thresholds."""
+        return self.domain.size
+
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[..., k]`` for elements ``uint32[..., limbs]``."""
         with jax.enable_x64(True):

@@ -104,7 +104,7 @@ def _is_present(name: str, row: dict[str, Any], line: Line, cells: Cells) -> boo
     """Whether all trials of a row are those of the present code, and so are the theorem's numbers."""
     if name == "points":
         return row["cell"] == cells.cell(replace(line.setting, n=row["n"]))
-    same = row | _theorem(line) == row
+    same = row | _theory(line) == row
     return same and all(cell == cells.cell(end_of(line.setting, int(n))) for n, cell in row["cells"].items())
 
 
@@ -216,14 +216,19 @@ def _tried(line: Line, n: int | None, failures: list[dict[str, Any]], work: Call
 
 def _star_row(line: Line, star: NStar, cells: Cells) -> dict[str, Any]:
     return {
-        **line.labels(), "n_low": star.n_low, "n_high": star.n_high, **_theorem(line), "confidence": star.confidence,
+        **line.labels(), "n_low": star.n_low, "n_high": star.n_high, **_theory(line), "confidence": star.confidence,
         "gamma": star.gamma, "trials": star.trials_total,
         "cells": {str(visit.n): cells.cell(end_of(line.setting, visit.n)) for visit in star.visits},
     }  # fmt: skip
 
 
-def _theorem(line: Line) -> dict[str, Any]:
-    return {"theorem": line.theorem(), "exponent_of_k": getattr(line.setting.learner, "exponent_of_k", None)}
+def _theory(line: Line) -> dict[str, Any]:
+    """The theorem's n, and the lower bound for all learners that are as private: ``below``, by ``below_by``."""
+    below = line.below()
+    return {
+        "theorem": line.theorem(), "exponent_of_k": getattr(line.setting.learner, "exponent_of_k", None),
+        "below": None if below is None else below.n, "below_by": None if below is None else below.name,
+    }  # fmt: skip
 
 
 def _point_rows(

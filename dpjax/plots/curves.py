@@ -212,6 +212,10 @@ def _marks(shown: Shown) -> tuple[list[Artist], list[str]]:
         handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, marker="o", markersize=page.marker,
                               markerfacecolor=page.colors["paper"]))  # fmt: skip
         names.append("theorem's $n$ (hollow)")
+    if any(b.below for b in shown.brackets):
+        handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.24 * page.size, marker="_",
+                              markersize=1.4 * page.size))  # fmt: skip
+        names.append("no learner below (dotted)")
     return handles, names
 
 

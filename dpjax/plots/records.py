@@ -34,7 +34,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Bracket:
-    """n* is in [n_low, n_high]; an end that was not found is None. theorem: the theorem's sample size."""
+    """n* is in [n_low, n_high]; an end that was not found is None. theorem: the theorem's sample size. below: no
+    learner that is as private succeeds on every distribution with fewer rows; None if not known."""
 
     learner: str
     k: int
@@ -44,6 +45,7 @@ class Bracket:
     theorem: int | None
     confidence: float | None
     gamma: float | None
+    below: int | None = None
 
     @property
     def middle(self) -> float | None:
@@ -128,7 +130,7 @@ def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
             raise InputError(f"{record.where}.n_low", f"at most n_high = {high}", str(low), "swap the two")
         bracket = Bracket(
             record.learner(), record.integer("k", 1), record.setting(), low, high, theorem,
-            record.number_or_none("confidence"), record.number_or_none("gamma"),
+            record.number_or_none("confidence"), record.number_or_none("gamma"), record.integer_or_none("below"),
         )  # fmt: skip
         if (low, high, theorem) != (None, None, None):
             brackets.append(bracket)

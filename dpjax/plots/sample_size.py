@@ -110,7 +110,8 @@ def _lines(
     axes: Axes, shown: Shown, brackets: Sequence[Any], along: str, where: Sequence[float], ticks: int,
     up: str = "n_star",
 ) -> None:  # fmt: skip
-    """Each learner as bars with markers, and theorems as hollow markers, at the x positions ``where``."""
+    """Each learner as bars with markers, theorems as hollow markers and lower bounds as dots, at the x positions
+    ``where``."""
     options = shown.options
     log = options.scale[along] == "log"
     to, back = (math.log, math.exp) if log else (float, float)
@@ -127,9 +128,10 @@ def _lines(
             _interval(axes, x, b.n_low, b.n_high, look)
         theorems = [b.theorem or math.nan for _, b in own]
         axes.plot([x for x, _ in own], theorems, **look.hollow(), zorder=2.5)
+        axes.plot([x for x, _ in own], [b.below or math.nan for _, b in own], **look.bound(), zorder=2.4)
     axis(axes, "x", options.scale[along], back(to(low) - spare), back(to(high) + spare), ticks, where)
     everything = brackets if up == "slack" else shown.brackets
-    sizes = [n for b in everything for n in (b.n_low, b.n_high, b.theorem, b.middle) if n is not None]
+    sizes = [n for b in everything for n in (b.n_low, b.n_high, b.theorem, b.middle, b.below) if n is not None]
     if up == "slack":
         sizes.append(1.0)
     arrows = any((b.n_low is None) != (b.n_high is None) for b in everything)
@@ -169,6 +171,7 @@ class _Ratio(NamedTuple):
     n_high: float | None
     middle: float
     theorem: None = None
+    below: None = None
 
 
 def _ratio(b: Bracket) -> _Ratio | None:

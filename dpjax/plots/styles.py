@@ -64,6 +64,13 @@ class Style:
             "markersize": self._points * scale, "markerfacecolor": self.paper, "markeredgewidth": 0.18 * self.size,
         }  # fmt: skip
 
+    def bound(self) -> dict[str, Any]:
+        """Keyword arguments of a dotted line with small bars, for lower bounds."""
+        return {
+            "color": self.color, "linestyle": ":", "linewidth": 0.24 * self.size, "marker": "_",
+            "markersize": 1.4 * self.size,
+        }  # fmt: skip
+
 
 def styles(
     names: Iterable[str], given: Mapping[str, Mapping[str, Any]] | None = None, *, dark: bool = False,

@@ -1,8 +1,9 @@
 """Generalization: sample sizes from which few errors on the rows imply a small error. Plain numbers on the host."""
 
 from collections.abc import Callable
-from math import log, log1p
+from math import ceil, expm1, log, log1p
 
+from dpjax.core import checks
 from dpjax.theory.search import smallest
 
 Restrictions = Callable[[int], float]
@@ -21,6 +22,18 @@ def finite(concepts: int) -> Restrictions:
 def of_growth(growth: Callable[[int], int]) -> Restrictions:
     """From a class's growth function, a bound on the number of ways in which it cuts a number of elements."""
     return lambda n: log(growth(2 * n))
+
+
+def unseen(k: int, alpha: float, beta: float) -> int:
+    """A lower bound for every learner, private or not, of k concepts out of some f, g with f(x) != g(x), f(y) = g(y).
+
+    x has weight alpha (strictly more for an error above alpha), y the rest. Where x is not drawn, an answer fits one of
+    the 2^k targets at most: (1 - alpha)^n (1 - 2^-k) <= beta.
+    """
+    checks.integer("k", k, 1)
+    checks.probability("alpha", alpha)
+    wrong = -expm1(-min(k, 64) * log(2))
+    return max(1, ceil(log(wrong / checks.probability("beta", beta)) / -log1p(-alpha)))
 
 
 def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:

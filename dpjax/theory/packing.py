@@ -46,7 +46,20 @@ def parities(dimension: int, k: int, epsilon: float, beta: float, delta: float =
     Reference: Bun, Nissim, Stemmer 2016, Lemma 5.3 and Theorem 5.4; constants are our own.
     """
     checks.integer("dimension", dimension, 1)
-    return _least(checks.integer("k", k, 1) * dimension * log(2), epsilon, 1.0, beta, delta)
+    return separated(dimension * log(2), k, epsilon, beta, delta)
+
+
+def separated(log_concepts: float, k: int, epsilon: float, beta: float, delta: float = 0.0) -> int:
+    """n for k of M = e^log_concepts concepts, any two of which differ on more than 2 alpha of one distribution.
+
+    No answer is right for two of them, so M^k targets are told apart by at most n rows: about k ln(M) / epsilon. With
+    M = 2, two concepts and a distribution on an element where they differ, it holds for every class that has such an
+    element, and any alpha < 1/2.
+    Reference: Bun, Nissim, Stemmer 2016, Theorem 5.1; constants are our own.
+    """
+    if checks.number("log_concepts", log_concepts) <= 0:
+        raise InputError("log_concepts", "more than 0", repr(log_concepts), "two concepts at least: ln 2")
+    return _least(checks.integer("k", k, 1) * log_concepts, epsilon, 1.0, beta, delta)
 
 
 def _least(log_targets: float, epsilon: float, mass: float, beta: float, delta: float) -> int:
@@ -64,12 +77,13 @@ def _least(log_targets: float, epsilon: float, mass: float, beta: float, delta: 
     log_others = log_targets + log(-expm1(-log_targets))
 
     def possible(n: int) -> bool:
-        rows = np.arange(n + 1) if mass < 1 else np.array([n])
+        rows = _window(n, mass) if mass < 1 else np.array([n])
         weight = binom.pmf(rows, n, mass) if mass < 1 else np.ones(1)
+        others = max(0.0, 1 - float(weight.sum()))  # outside of the window, at no cost
         free = weight * _group_delta(rows, epsilon, delta)
         paid = weight - free
         above = np.concatenate([np.cumsum(paid[::-1])[::-1][1:], [0.0]])
-        used = np.clip(1 - beta - float(free.sum()) - above, 0, paid)  # the largest N first
+        used = np.clip(1 - beta - others - float(free.sum()) - above, 0, paid)  # the largest N first
         if not used.any():
             return True
         with np.errstate(divide="ignore"):
@@ -78,6 +92,13 @@ def _least(log_targets: float, epsilon: float, mass: float, beta: float, delta: 
         return log_others + top + log(float(np.sum(np.exp(terms - top)))) <= log(beta)
 
     return smallest(possible)
+
+
+def _window(n: int, mass: float) -> np.ndarray:
+    """The likely values of N; at most 2^18 + 1 of them."""
+    middle = round(n * mass)
+    wide = min(1 << 17, 32 + round(12 * (n * mass * (1 - mass)) ** 0.5))
+    return np.arange(max(0, middle - wide), min(n, middle + wide) + 1)
 
 
 def _group_delta(rows: np.ndarray, epsilon: float, delta: float) -> np.ndarray:

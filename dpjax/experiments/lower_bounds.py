@@ -1,0 +1,114 @@
+"""No learner below: the largest proved lower bound on the rows that every private learner of a task's class needs."""
+
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.concepts.base import columns_of
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.core import checks, keys
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.dimensions.threshold import threshold_dimension
+from dpjax.experiments.task import Task
+from dpjax.theory import fingerprinting, generalization, packing
+
+_DRAWS, _ELEMENTS = 256, 4
+_LONGEST = 64  # rows and columns of a matrix that is searched for a chain: seconds at most
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """n: every learner that succeeds for every distribution has at least n rows. name: the argument, and its source."""
+
+    n: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.n} ({self.name})"
+
+
+def lower_bound(
+    task: Task, k: int, privacy: Privacy, accuracy: Accuracy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE
+) -> LowerBound:
+    """The largest of `lower_bounds`."""
+    return max(lower_bounds(task, k, privacy, accuracy, neighboring=neighboring), key=lambda one: one.n)
+
+
+def lower_bounds(
+    task: Task, k: int, privacy: Privacy, accuracy: Accuracy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE
+) -> list[LowerBound]:
+    """All that apply to private learners of k concepts of the task's class, proper or not, with one name each.
+
+    They are about learners that succeed on every distribution, agnostic ones if the task has noise: on an easy
+    distribution fewer rows may do. What the class has is found by its predictions on drawn elements and, if it has
+    ``dichotomies``, on the first ones, and told by its optional members: ``chain``, the largest number of elements
+    over which it has all thresholds, and ``separated(alpha)``, ln of a number of concepts of which any two differ on
+    more than 2 alpha of one distribution. A ``matrix()`` of at most 64 rows and columns is searched for a chain.
+
+    privacy: plain numbers. neighboring: of the learner's guarantee; packing under ADD_OR_REMOVE_ONE is that of two
+    steps. A class with more than two labels has the trivial bound only.
+    """
+    epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+    checks.integer("k", k, 1)
+    found = [LowerBound(1, "one row")]
+    if columns_of(task.concepts) > 1:
+        return found
+    tables = _labelings(task)
+    differ, agree = any(map(_differ, tables)), any(map(_differ_and_agree, tables))
+    if agree:
+        found.append(LowerBound(generalization.unseen(k, alpha, beta), "an element that is not seen, without privacy"))
+    steps = 1 if neighboring is Neighboring.REPLACE_ONE else 2
+    total = min(delta * (1 + exp(epsilon)) if steps == 2 else delta, 1.0)
+    if total < 1:
+        if agree:
+            bound = packing.concepts(k, steps * epsilon, alpha, beta, total)
+            found.append(LowerBound(bound, "packing, bns-multi Remark 5.2"))
+        apart = getattr(task.concepts, "separated", lambda alpha: 0.0)(alpha)
+        if differ and alpha < 0.5:
+            apart = max(apart, log(2))
+        if apart > 0:
+            bound = packing.separated(apart, k, steps * epsilon, beta, total)
+            found.append(LowerBound(bound, "packing, bns-multi Theorems 5.1 and 5.4"))
+    if differ and task.flips is not None:
+        bound = fingerprinting.agnostic(k, epsilon, delta, alpha, beta)
+        found.append(LowerBound(bound, "agnostic scores, after bns-multi Theorem 4.7"))
+    if (chain := _chain(task.concepts)) > 1:
+        bound = fingerprinting.thresholds(k, epsilon, delta, alpha, beta, chain)
+        found.append(LowerBound(bound, "scores of thresholds, after bns-multi Theorem 4.3"))
+    return found
+
+
+def _labelings(task: Task) -> list[np.ndarray]:
+    """Labels of some elements by some concepts, ``bool[concepts, elements]``, without equal rows."""
+    of_targets, of_elements = keys.streams(keys.root(0), "targets", "elements")
+    pairs = [(task.draw_targets(of_targets, _DRAWS), task.distribution.draw(of_elements, _DRAWS))]
+    if hasattr(task.concepts, "dichotomies"):
+        domain = task.concepts.domain
+        x = jnp.asarray(domain.encode(range(min(int(domain.size), _ELEMENTS))))
+        numbers, exists = task.concepts.dichotomies(x, jnp.ones(len(x), bool))
+        pairs.append((Hypothesis.of(numbers[np.asarray(exists)]), x))
+    return [np.unique(np.asarray(task.concepts.predict(*pair)).T, axis=0) for pair in pairs]
+
+
+def _differ(labels: np.ndarray) -> bool:
+    """Whether two concepts differ on an element."""
+    return len(labels) > 1
+
+
+def _differ_and_agree(labels: np.ndarray) -> bool:
+    """Whether two concepts differ on an element and agree on another one.
+
+    Of three different rows, some two agree on a given element. Two rows that agree nowhere are complements.
+    """
+    return len(labels) > 2 or (len(labels) == 2 and bool(np.any(labels[0] == labels[1])))
+
+
+def _chain(concepts: Any) -> int:
+    known = getattr(concepts, "chain", None)
+    if known is None and hasattr(concepts, "matrix"):
+        matrix = np.unique(concepts.matrix(), axis=0)
+        known = threshold_dimension(matrix).lower if max(matrix.shape) <= _LONGEST else None
+    return 1 if known is None else int(known)
