@@ -42,7 +42,7 @@ def test_other_settings(capsys, tmp_path):
     (["thresholds(2)", "--relation", "both"], "relation: expected"), (["thresholds(2)", "--n", "0"], "n: expected"),
     (["thresholds(2)", "--gap", "0"], "gap: expected"), (["thresholds(2)", "--learners", "KLM"], "did you mean KLN"),
     (["thresholds(2)", "--learners", "ProperVC1"], "concepts: expected"), (["thresholds(2)", "--k", "9"], "k: expect"),
-    (["missing.csv"], "No such file"), (["copies(one_bit_gap(7), 2)"], "class matrix: expected .* 0 and 1"),
+    (["missing.csv"], "No such file"), (["copies(one_bit_gap(7), 2)"], "column [0-9]+: expected 0 or 1"),
 ])  # fmt: skip
 def test_errors_are_one_clear_sentence(capsys, words, message):
     assert cli.main(["optimum", *words]) == 2

@@ -233,7 +233,8 @@ def test_wrong_inputs_are_one_clear_sentence(how, message):
 
 @pytest.mark.parametrize(("how", "message"), [
     ({"alpha": 1.5}, "alpha"), ({"k": 0}, "k: expected"), ({"noise": 0.5}, r"noise: expected a number in \[0, 0.5\)"),
-    ({"agnostic": True, "noise": 0.1}, "noise: expected 0 in the agnostic setting"), ({"concepts": [[2]]}, "matrix"),
+    ({"agnostic": True, "noise": 0.1}, "noise: expected 0 in the agnostic setting"),
+    ({"concepts": [[2]]}, "row 0, column 0: expected 0 or 1"),
 ])  # fmt: skip
 def test_goals_that_make_no_sense(how, message):
     given = {"concepts": thresholds(2), "alpha": 0.3} | how
