@@ -44,6 +44,16 @@ def place(code: Any, concepts: Any, padded: bool) -> Placement:
     return _place(code, concepts, padded)
 
 
+def differing(concepts: Any) -> int:
+    """The first of the domain's first elements on which two concepts differ; InputError if there is none."""
+    tried = tuple(range(min(int(concepts.domain.size), _TRIED)))
+    labels = _labelings(concepts, tried)
+    for x in tried:
+        if len(set(labels[:, x].tolist())) == 2:
+            return x
+    raise _alike(concepts)
+
+
 @functools.lru_cache(64)
 def _place(code: Any, concepts: Any, padded: bool) -> Placement:
     types, size = code.types(), int(concepts.domain.size)
@@ -74,17 +84,19 @@ def _all_types(types: np.ndarray, labels: np.ndarray, users: Any, junk: Any, pad
 
 def _at_one_element(code: Code, labels: np.ndarray, padded: bool, concepts: Any) -> Placement:
     count = labels.shape[1]
-    for x in range(count):
-        if len(set(labels[:, x].tolist())) == 2 and not padded:
-            return Placement((x,) * code.users)
+    if not padded:
+        return Placement((differing(concepts),) * code.users)
     for x, junk in permutations(range(count), 2):
         for label in (False, True):
-            if padded and len(set(labels[labels[:, junk] == label][:, x].tolist())) == 2:
+            if len(set(labels[labels[:, junk] == label][:, x].tolist())) == 2:
                 return Placement((x,) * code.users, junk, label)
-    expected = "two concepts that differ on one of the first elements" + " and agree on another one" * padded
-    raise InputError(
-        "concepts", expected, f"{type(concepts).__name__} on {concepts.domain.size} elements", "take a larger domain"
-    )
+    raise _alike(concepts, " and agree on another one")
+
+
+def _alike(concepts: Any, also: str = "") -> InputError:
+    expected = f"two concepts that differ on one of the first elements{also}"
+    given = f"{type(concepts).__name__} on {concepts.domain.size} elements"
+    return InputError("concepts", expected, given, "take a larger domain")
 
 
 def _labelings(concepts: Any, elements: tuple[int, ...]) -> np.ndarray:
