@@ -8,3 +8,4 @@ from dpjax.attacks.piracy import Piracy as Piracy
 from dpjax.attacks.piracy import measure as measure
 from dpjax.attacks.report import Report as Report
 from dpjax.attacks.report import demonstrate as demonstrate
+from dpjax.attacks.tracing import trace as trace

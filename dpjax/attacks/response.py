@@ -3,41 +3,76 @@
 Plain numbers on the host. Nothing here needs to be right for an audit to be valid.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import betainccinv
 
+BINS = 33
+"""Of the numbers of ones whose response is estimated at once."""
 _LEVEL = 0.05
 _BITS = 23  # of the largest score: float32 holds it
 
 
 @dataclass(frozen=True)
 class Response:
-    """trials and answers 1 for each number m of ones among the rows, ``int64[rows + 1]`` each."""
+    """trials and answers 1, by bins of the number of ones among all rows, ``int64[bins]`` each.
+
+    Bin i has ``width`` numbers, from low + i width on.
+    """
 
     trials: np.ndarray
     answers: np.ndarray
+    low: int
+    width: int
 
     @property
     def rates(self) -> np.ndarray:
-        """The estimated probability of answer 1, ``float64[rows + 1]``, strictly within (0, 1)."""
+        """The estimated probability of answer 1, ``float64[bins]``, strictly within (0, 1)."""
         return (self.answers + 0.5) / (self.trials + 1)
 
+    def steepest(self, tie: float) -> int:
+        """The first of the two neighboring bins that differ most, in standard deviations of an answer.
 
-def steepest(response: Response, rows: int) -> int:
-    """The number of ones among the other rows at which one more changes the answer most.
+        Of those within two standard errors of the largest difference, the ones next to a ``tie``.
+        """
+        seen = np.flatnonzero(self.trials)
+        bins = np.arange(seen[0], max(seen[-1], seen[0] + 1))
+        middle = (self.rates[bins + 1] + self.rates[bins]) / 2
+        gain = np.abs(self.rates[bins + 1] - self.rates[bins]) / np.sqrt(middle * (1 - middle))
+        error = np.sqrt(1 / (self.trials[bins + 1] + 1) + 1 / (self.trials[bins] + 1))
+        good = bins[gain + 2 * error >= np.max(gain - 2 * error)]
+        return int(good[np.argmin(np.abs(self.low + (good + 1) * self.width - 0.5 - tie))])
 
-    Differences are counted in standard deviations of an answer. Of those within two standard errors of the largest, the
-    one next to a tie.
+
+def width_of(count: Any) -> Any:
+    """Numbers in a bin, if ``count`` + 1 numbers are in `BINS` bins."""
+    return count // BINS + 1
+
+
+def looks_at(rows: int) -> int:
+    """How often `sensitive` calls ``respond``, at most."""
+    looks, count = 1, rows
+    while width_of(count) > 1:
+        looks, count = looks + 1, 2 * width_of(count)
+    return looks
+
+
+def sensitive(respond: Callable[[int, int], Response], rows: int) -> tuple[int, list[Response]]:
+    """The number of ones among ``rows`` - 1 rows at which one more changes the answer most, and what was seen.
+
+    respond(low, count): the response where the others' ones are one of ``count`` numbers from ``low`` on. The two
+    bins that differ most are looked at again, until bins are single numbers.
     """
-    rates = response.rates
-    middle = (rates[1:] + rates[:-1]) / 2
-    variance = middle * (1 - middle)
-    gain = np.abs(np.diff(rates)) / np.sqrt(variance)
-    error = np.sqrt(1 / (response.trials[1:] + 1) + 1 / (response.trials[:-1] + 1))
-    good = np.flatnonzero(gain + 2 * error >= np.max(gain - 2 * error))
-    return int(good[np.argmin(np.abs(good - (rows - 1) / 2))])
+    low, count, seen = 0, rows, list[Response]()
+    while True:
+        seen.append(found := respond(low, count))
+        first = found.low + found.steepest(rows / 2) * found.width
+        if found.width == 1:
+            return min(first, rows - 1), seen
+        low, count = first, min(2 * found.width, rows - first)
 
 
 def weights(first: np.ndarray, second: np.ndarray, victim: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -46,7 +81,8 @@ def weights(first: np.ndarray, second: np.ndarray, victim: np.ndarray) -> tuple[
     first, second ``bool[t, k]``: training answers on the two databases. Columns in which the victim has the same label
     share their estimates as far as their rates do not differ by more than chance.
     """
-    p, q = (_rates(answers, victim) for answers in (first, second))
+    least = 0.5 / (min(len(first), len(second)) + 1)  # the same on both sides: constant answers say nothing
+    p, q = (np.clip(_rates(answers, victim), least, 1 - least) for answers in (first, second))
     ratios = np.log(p / q), np.log((1 - p) / (1 - q))
     largest = float(np.sum(np.maximum(*map(np.abs, ratios))))
     unit = 2.0 ** np.floor(_BITS - np.log2(max(largest, 2.0**-20)))
@@ -82,11 +118,9 @@ def _rates(answers: np.ndarray, victim: np.ndarray) -> np.ndarray:
         own = sums[group]
         if not own.size:
             continue
-        mean = (own.sum() + 0.5) / (trials * own.size + 1)
+        mean = own.sum() / (trials * own.size)
         binomial = mean * (1 - mean) / trials
-        between = float(np.var(own / trials)) - binomial
-        share = max(0.0, between / (between + binomial)) if between > 0 else 0.0  # of the column's own rate
-        rate = share * own / trials + (1 - share) * mean
-        least = 0.5 / (trials * own.size + 1) if share == 0 else 0.5 / (trials + 1)
-        found[group] = np.clip(rate, least, 1 - least)
+        between = max(0.0, float(np.var(own / trials)) - binomial)
+        share = between / (between + binomial) if between else 0.0  # of the column's own rate
+        found[group] = share * own / trials + (1 - share) * mean
     return found

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.attacks.response import BINS, width_of
 from dpjax.core import keys, random
 from dpjax.core.types import Neighboring, Sample
 from dpjax.learners.base import Learner
@@ -36,16 +37,22 @@ class TiedRows:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def responses_of(database: TiedRows, at_once: int, plan: Any, key: Array, index: Array) -> tuple[Array, Array]:
-    """Columns with each number of ones in all rows, and answers 1 among them, in each trial: ``int32[t, rows + 1]``."""
-    k, rows = database.k, database.rows
+def responses_of(
+    database: TiedRows, at_once: int, plan: Any, key: Array, index: Array, low: Array, count: Array
+) -> tuple[Array, Array]:
+    """(Columns, answers 1 among them) by the number m of ones in all rows, ``int32[t, BINS]`` each, in bins of m - low.
+
+    In each column the other rows have one of ``count`` numbers of ones, from ``low`` on, and the last row a fair coin.
+    All bins but the last ones have ``width_of(count)`` numbers.
+    """
 
     def one(trial: Array) -> tuple[Array, Array]:
         of_rows, of_learner = keys.streams(keys.of_trial(key, trial), "rows", "learner")
-        total = random.randint_below(of_rows, jnp.asarray([2 * rows], jnp.uint32), (k,))[:, 0].astype(jnp.int32)
-        ones, victim = total >> 1, (total & 1).astype(bool)
-        word = database.answer(of_learner, ones, victim, True, plan)
-        here = (ones + victim)[:, None] == jnp.arange(rows + 1, dtype=jnp.int32)
+        drawn = random.randint_below(of_rows, 2 * count.astype(jnp.uint32)[None], (database.k,))[:, 0]
+        drawn = drawn.astype(jnp.int32)
+        ones, victim = drawn >> 1, (drawn & 1).astype(bool)
+        word = database.answer(of_learner, low + ones, victim, True, plan)
+        here = ((ones + victim) // width_of(count))[:, None] == jnp.arange(BINS, dtype=jnp.int32)
         return jnp.sum(here, axis=0, dtype=jnp.int32), jnp.sum(here & word[:, None], axis=0, dtype=jnp.int32)
 
     return jax.lax.map(one, index, batch_size=at_once)

@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.attacks.placement import differing
-from dpjax.attacks.response import Response, boldness, steepest, weights
+from dpjax.attacks.response import Response, boldness, looks_at, sensitive, weights, width_of
 from dpjax.attacks.tied import TiedRows, answers_of, responses_of, score
 from dpjax.audit.guesses import delta_of_guesses, epsilon_of_guesses
 from dpjax.audit.report import Report
@@ -63,12 +63,13 @@ def trace(
     name = name or type(learner).__name__
     if claim is None:
         raise InputError("target", "a learner that claims privacy", name, "`dpjax attack` needs no claim")
-    pilot = min(int(_PILOT * 2 * trials), max(100, _PILOT_ANSWERS // k))
+    looks = looks_at(rows)
+    look = max(1, min(int(_PILOT * 2 * trials), max(100, _PILOT_ANSWERS // k)) // looks)
+    pilot = look * looks
     training = min(int(_TRAINING * 2 * trials), max(200, _MOST_ANSWERS // k))
     fresh = 2 * trials - pilot - training
-    runs = _Runs(database, plan, keys.root(seed), Work(watch, pilot + training + fresh))
-    response = runs.response(pilot)
-    ones = steepest(response, rows)
+    runs = _Runs(database, plan, keys.root(seed), Work(watch, 2 * trials))
+    ones, seen = sensitive(partial(runs.response, look), rows)
     victim = np.arange(k) % 2 == 1
     coins, answers = runs.answers(training, ones, victim)
     if_one, if_zero, unit = weights(answers[coins], answers[~coins], victim)
@@ -92,7 +93,10 @@ def trace(
         "event": f"a guess if the score is {bold / unit:.4g} or more in size", "trials": fresh,
         "right": right, "wrong": wrong, "outcomes": 1 if not np.ptp(scores) else 2,
         "separation": round(float(np.mean(groups[0]) - np.mean(groups[1])) / spread, 4),
-        "response": [round(float(rate), 4) for rate in response.rates],
+        "response": [
+            [look.low + i * look.width, round(float(look.rates[i]), 4)]
+            for look in seen for i in np.flatnonzero(look.trials).tolist()
+        ],
         "corrections": "none: one rule, tested once", "k": k, "rows": rows, "seed": seed,
         "seconds": round(time.perf_counter() - begin, 2),
     }  # fmt: skip
@@ -110,10 +114,10 @@ class _Runs:
         self.database, self.plan, self.root, self.work = database, jax.tree.map(jnp.asarray, plan), root, work
         self.at_once = max(1, min(256, _CELLS // (database.rows * database.k)))
 
-    def response(self, trials: int) -> Response:
-        """The response to each number of ones, which are drawn anew in every column and trial."""
-        asked, answers = self._tiles(responses_of, "pilot", trials)
-        return Response(asked.sum(axis=0), answers.sum(axis=0))
+    def response(self, trials: int, low: int, count: int) -> Response:
+        """The response to numbers of ones from ``low`` on, which are drawn anew in every column and trial."""
+        asked, answers = self._tiles(responses_of, f"pilot {low} {count}", trials, jnp.int32(low), jnp.int32(count))
+        return Response(asked.sum(axis=0), answers.sum(axis=0), low, width_of(count))
 
     def answers(self, trials: int, ones: int, victim: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(Coins ``bool[trials]``, True for the first database; answers ``bool[trials, k]``)."""

@@ -15,6 +15,8 @@ from .databases import vectors as vectors
 from .exact import exact as exact
 from .exact import table_of as table_of
 from .exact import table_of_run as table_of_run
+from .guesses import delta_of_guesses as delta_of_guesses
+from .guesses import epsilon_of_guesses as epsilon_of_guesses
 from .neighbors import require_neighbors as require_neighbors
 from .one_run import one_run as one_run
 from .one_run import one_run_of as one_run_of

@@ -20,7 +20,7 @@ class Report:
     Args:
       target, calibration: the audited algorithm; "corrected", "printed", or "as run" if only scores were given.
       claim: epsilon, delta and the neighboring relation of the claim.
-      method: "exact", "statistical" (with ", sequential" or ", bitwise"), "replay" or "one-run".
+      method: "exact", "statistical" (with ", sequential" or ", bitwise"), "replay", "one-run" or "tracing".
       evidence: a description of the databases or the number of trials.
       epsilon_found: the smallest epsilon at the claimed delta that the evidence allows; "statistical": a lower bound.
       delta_found: the smallest delta at the claimed epsilon that it allows; "statistical": a lower bound.

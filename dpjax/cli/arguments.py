@@ -289,6 +289,7 @@ class AuditCommand(Command):
     Example: dpjax audit my_module:my_learner --method statistical --trials 10000000
     Example: dpjax audit my_module:noisy_sum --epsilon 1 --delta 0 --pairs my_module:pairs
     Example: dpjax audit my_module:noisy_counts --epsilon 1 --relation add-or-remove-one --histograms 4,2
+    Example: dpjax audit "Independent(KLN(Points(3)), composition=zcdp)" --method tracing --k 1000 --epsilon 9
     Example: dpjax audit --all --out results/audit
     """
 
@@ -319,10 +320,15 @@ class AuditCommand(Command):
     method: str = "auto"
     """exact, statistical, sequential (a statistical test that stops at the first refutation), bitwise (a test of the
     low bits of floats, too), replay (compares queries to mechanisms on two neighbors under one key with their
-    sensitivities), one-run (one run with many canaries, for targets with a score for each), or auto: exact if the law
-    is finite."""
+    sensitivities), one-run (one run with many canaries, for targets with a score for each), tracing (of a learner of
+    --k concepts on --rows rows: guesses one row from all answers together), or auto: exact if the law is finite."""
+    k: Whole | None = None
+    """Concepts, for tracing; by default those of the learner, or 100."""
+    rows: Whole | None = None
+    """Rows of the databases, for tracing; by default 16."""
     trials: Whole | None = None
-    """Runs on each database, for statistical audits; canaries, for one-run. By default 1000000, with --all 100000."""
+    """Runs on each database, for statistical audits and, on average, for tracing; canaries, for one-run. By default
+    1000000, with --all 100000, for tracing 10000."""
     confidence: Real = 0.95
     """Confidence of statistical audits: a correct claim is refuted with probability at most 1 - confidence; with --all,
     this holds for all correct claims together."""

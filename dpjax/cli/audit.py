@@ -14,6 +14,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import AuditCommand
 from dpjax.cli.own import blamed, own_target
 from dpjax.cli.printing import Table, console
+from dpjax.cli.tracing import traced
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
@@ -23,7 +24,7 @@ from dpjax.experiments.progress import Estimate, Progress
 from dpjax.learners.base import require_learner
 
 _SURE = ("exact", "replay")  # methods without false alarms
-METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run")
+METHODS = ("auto", "exact", "statistical", "sequential", "bitwise", "replay", "one-run", "tracing")
 _SHARP = Privacy(4.0, 0.3)
 _TRIALS, _TRIALS_OF_ALL = 1_000_000, 100_000
 _RELATIONS = {relation.value: relation for relation in Neighboring}
@@ -39,8 +40,13 @@ def run(command: AuditCommand) -> Answer:
     if command.trials is not None:
         checks.integer("trials", command.trials, 1)
     relation = _RELATIONS[checks.choice("relation", command.relation, _RELATIONS)]
-    name, chosen = command.target, set[str]()
-    if name is not None and name.isidentifier() and len(rows := _rows_of(name)) > 1:
+    name, chosen, tracing = command.target, set[str](), command.method == "tracing"
+    for option in ("k", "rows"):
+        if (got := getattr(command, option)) is not None and not tracing:
+            raise InputError(option, f"none for method {command.method}", str(got), "leave it out, or --method tracing")
+    if tracing and (name is None or command.all):
+        raise InputError("target", "one learner for method tracing", "--all" if command.all else "none", "name it")
+    if not tracing and name is not None and name.isidentifier() and len(rows := _rows_of(name)) > 1:
         chosen, command = rows, replace(command, all=True, target=None)
     if command.all == (command.target is not None):
         raise InputError(
@@ -51,6 +57,9 @@ def run(command: AuditCommand) -> Answer:
         name = command.target
 
         def audited() -> Report:
+            if tracing:
+                with Estimate() as estimate:
+                    return traced(name, command, privacy, estimate)
             target = find(name, relation, command.calibration, command)
             with Estimate() as estimate:
                 return _run(target, privacy, command, estimate)
