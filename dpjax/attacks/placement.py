@@ -2,19 +2,12 @@
 
 import functools
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
-from dpjax.attacks.codes.base import Code
-from dpjax.concepts.hypothesis import Hypothesis
-from dpjax.concepts.listing import all_rows
-from dpjax.core import checks
+from dpjax.attacks.elements import differing, differing_and_agreeing, first_elements, labelings
 from dpjax.core.checks import InputError
-
-_TRIED = 4  # elements among which two with the labels of an agnostic attack are looked for
 
 
 @dataclass(frozen=True)
@@ -44,24 +37,17 @@ def place(code: Any, concepts: Any, padded: bool) -> Placement:
     return _place(code, concepts, padded)
 
 
-def differing(concepts: Any) -> int:
-    """The first of the domain's first elements on which two concepts differ; InputError if there is none."""
-    tried = tuple(range(min(int(concepts.domain.size), _TRIED)))
-    labels = _labelings(concepts, tried)
-    for x in tried:
-        if len(set(labels[:, x].tolist())) == 2:
-            return x
-    raise _alike(concepts)
-
-
 @functools.lru_cache(64)
 def _place(code: Any, concepts: Any, padded: bool) -> Placement:
     types, size = code.types(), int(concepts.domain.size)
-    tried = tuple(range(min(size, _TRIED if types is None else code.users + 2)))
-    labels = _labelings(concepts, tried)
     if types is None:
-        return _at_one_element(code, labels, padded, concepts)
+        if not padded:
+            return Placement((differing(concepts),) * code.users)
+        element, other, label = differing_and_agreeing(concepts)
+        return Placement((element,) * code.users, other, label)
     n = code.users
+    tried = first_elements(concepts, n + 2)
+    labels = labelings(concepts, tried)
     for users, junk in ((tried[1 : n + 1], tried[:1]), (tried[:n], tried[n : n + 1])):
         for elements in (users, users[::-1]):
             if len(elements) == n and (found := _all_types(types, labels, elements, junk, padded)):
@@ -80,30 +66,3 @@ def _all_types(types: np.ndarray, labels: np.ndarray, users: Any, junk: Any, pad
         if (junk or not padded) and all(column.tobytes() in rows for column in types):
             return Placement(tuple(users), junk[0] if padded else None, label and padded, True)
     return None
-
-
-def _at_one_element(code: Code, labels: np.ndarray, padded: bool, concepts: Any) -> Placement:
-    count = labels.shape[1]
-    if not padded:
-        return Placement((differing(concepts),) * code.users)
-    for x, junk in permutations(range(count), 2):
-        for label in (False, True):
-            if len(set(labels[labels[:, junk] == label][:, x].tolist())) == 2:
-                return Placement((x,) * code.users, junk, label)
-    raise _alike(concepts, " and agree on another one")
-
-
-def _alike(concepts: Any, also: str = "") -> InputError:
-    expected = f"two concepts that differ on one of the first elements{also}"
-    given = f"{type(concepts).__name__} on {concepts.domain.size} elements"
-    return InputError("concepts", expected, given, "take a larger domain")
-
-
-def _labelings(concepts: Any, elements: tuple[int, ...]) -> np.ndarray:
-    """``bool[m, len(elements)]``: the labelings of these elements by the class."""
-    if not hasattr(concepts, "dichotomies"):
-        return np.ascontiguousarray(all_rows(concepts)[:, elements].astype(bool))
-    checks.members("concepts", concepts, ("domain", "predict"), "give a concept class")
-    x = jnp.asarray(concepts.domain.encode(elements))
-    number, exists = concepts.dichotomies(x, jnp.ones(len(elements), bool))
-    return np.asarray(concepts.predict(Hypothesis.of(number), x)).T[np.asarray(exists)]

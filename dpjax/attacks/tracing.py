@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.attacks.placement import differing
+from dpjax.attacks.elements import differing
 from dpjax.attacks.response import Response, boldness, looks_at, sensitive, weights, width_of
 from dpjax.attacks.tied import TiedRows, answers_of, responses_of, score
 from dpjax.audit.guesses import delta_of_guesses, epsilon_of_guesses

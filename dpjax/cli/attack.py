@@ -8,6 +8,7 @@ from dpjax.attacks.codes.base import MOST_USERS
 from dpjax.attacks.report import Report, demonstrate
 from dpjax.cli import Answer
 from dpjax.cli.attacking import AttackCommand
+from dpjax.cli.packing import packed
 from dpjax.cli.printing import console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -29,11 +30,10 @@ def run(command: AttackCommand) -> Answer:
     if command.users is not None:
         checks.integer("users", command.users, 2, MOST_USERS)
     builder = Builder(command.imports)
+    if command.packing:
+        return packed(command, _learner(command, builder), privacy, accuracy)
     code = _code(command, builder)
-    concepts = builder.build("concepts", command.concepts, CONCEPTS)
-    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
-    within = builder.knowing(concepts=concepts, k=1, **of_class)
-    learner = for_concepts(within.build("learner", command.learner, LEARNERS), code.length)
+    learner = for_concepts(_learner(command, builder), code.length)
     rows = command.n
     if command.sample_size:
         if rows is not None:
@@ -46,6 +46,13 @@ def run(command: AttackCommand) -> Answer:
         )  # fmt: skip
     head = {"learner": command.learner, "concepts": command.concepts, "code": command.code}
     return head | report.to_dict(), lambda: _show(command, attack, report)
+
+
+def _learner(command: AttackCommand, builder: Builder) -> Any:
+    """The learner as written, over the class of the flags."""
+    concepts = builder.build("concepts", command.concepts, CONCEPTS)
+    of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
+    return builder.knowing(concepts=concepts, k=1, **of_class).build("learner", command.learner, LEARNERS)
 
 
 def _code(command: AttackCommand, builder: Builder) -> Any:

@@ -22,7 +22,12 @@ class AttackCommand(Command):
     The code BonehShaw labels as thresholds do, for any learner of a class with n + 1 labelings of n elements; the code
     Tardos is for agnostic learners of any class.
 
+    With --packing there is no code: the databases of all 2^k targets of --k concepts, whose answers exclude each
+    other, and the least epsilon with which a learner can be right on all of them as often as this one; exactly for
+    learners with a finite law.
+
     Example: dpjax attack ERM
+    Example: dpjax attack KLN --packing --k 3 --n 8
     Example: dpjax attack KLN --epsilon 1 --code Tardos --users 8
     Example: dpjax attack ERM --code "BonehShaw(calibration=printed)" --users 6
     Example: dpjax attack "Independent(KLN, composition=zcdp)" --k 425 --sample-size --json
@@ -38,6 +43,8 @@ class AttackCommand(Command):
     """Users of the code, at least 2; by default 4, or as many as a code of --k columns allows."""
     k: Whole | None = None
     """Columns of the code, the number of concepts; by default what the code needs."""
+    packing: bool = False
+    """Pack all 2^k targets instead of a code; --k is at most 10, by default 3, and --n by default 8."""
     security: Real = 0.05
     """Probability xi that the code accuses an innocent user."""
     n: Whole | None = None

@@ -38,7 +38,7 @@ def run(command: PlanCommand) -> Answer:
             out.print(title, style="bold", markup=False)
             out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
             if "below" in row:
-                below = f"no private learner of every distribution below n = {row['below']}: {row['below_by']}"
+                below = f"no private learner below n = {row['below']}: {row['below_by']}"
                 out.print(below, markup=False, highlight=False, soft_wrap=True)
             out.print(_sentence(row), highlight=False)
         about, tiles = "about " * what.estimated, "counted in whole tiles, as if nothing were stored"

@@ -47,6 +47,21 @@ class InPieces(ConceptClass, Protocol):
         """The cells of concepts of equal error on one column of labels."""
 
 
+class Bounded(ConceptClass, Protocol):
+    """A class that tells what lower bounds ask for, all optional; see `dpjax.experiments.lower_bounds`."""
+
+    @property
+    def any_distribution(self) -> bool:
+        """Whether examples may come from any distribution, as is the default."""
+
+    @property
+    def chain(self) -> int:
+        """The largest number of elements over which it has all thresholds."""
+
+    def separated(self, alpha: float) -> float:
+        """ln of a number of concepts, any two of which differ on more than 2 alpha of one distribution."""
+
+
 class Labeled(ConceptClass, Protocol):
     """A class of functions to more than two labels: samples and predictions have a column for each bit of a label."""
 

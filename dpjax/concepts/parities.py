@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -21,6 +22,8 @@ class Parities(OnCube):
 
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
+
+    any_distribution: ClassVar[bool] = False
 
     @property
     def size(self) -> int:

@@ -1,21 +1,23 @@
 """No learner below: the largest proved lower bound on the rows that every private learner of a task's class needs."""
 
+from contextlib import suppress
 from dataclasses import dataclass
-from math import exp, log
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
+from dpjax.accounting.distance import as_replace_one
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.attacks.elements import first_elements, labelings
 from dpjax.concepts.base import columns_of
-from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
+from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.dimensions.threshold import threshold_dimension
 from dpjax.experiments.task import Task
 from dpjax.theory import fingerprinting, generalization, packing
 
-_DRAWS, _ELEMENTS = 256, 4
+_DRAWS = 256  # targets and elements
 _LONGEST = 64  # rows and columns of a matrix that is searched for a chain: seconds at most
 
 
@@ -43,10 +45,13 @@ def lower_bounds(
     """All that apply to private learners of k concepts of the task's class, proper or not, with one name each.
 
     They are about learners that succeed on every distribution, agnostic ones if the task has noise: on an easy
-    distribution fewer rows may do. What the class has is found by its predictions on drawn elements and, if it has
-    ``dichotomies``, on the first ones, and told by its optional members: ``chain``, the largest number of elements
-    over which it has all thresholds, and ``separated(alpha)``, ln of a number of concepts of which any two differ on
-    more than 2 alpha of one distribution. A ``matrix()`` of at most 64 rows and columns is searched for a chain.
+    distribution fewer rows may do. A class with ``any_distribution`` False, such as `Parities`, is learned from one
+    distribution, and has the bounds of that.
+
+    What the class has is found by its predictions on drawn elements and, if it has ``dichotomies``, on the first ones,
+    and told by its optional members: ``chain``, the largest number of elements over which it has all thresholds, and
+    ``separated(alpha)``, ln of a number of concepts of which any two differ on more than 2 alpha of one distribution
+    (its own). A ``matrix()`` of at most 64 rows and columns is searched for a chain.
 
     privacy: plain numbers. neighboring: of the learner's guarantee; packing under ADD_OR_REMOVE_ONE is that of two
     steps. A class with more than two labels has the trivial bound only.
@@ -56,26 +61,25 @@ def lower_bounds(
     found = [LowerBound(1, "one row")]
     if columns_of(task.concepts) > 1:
         return found
-    tables = _labelings(task)
+    tables = _labelings(task) if getattr(task.concepts, "any_distribution", True) else []
     differ, agree = any(map(_differ, tables)), any(map(_differ_and_agree, tables))
     if agree:
         found.append(LowerBound(generalization.unseen(k, alpha, beta), "an element that is not seen, without privacy"))
-    steps = 1 if neighboring is Neighboring.REPLACE_ONE else 2
-    total = min(delta * (1 + exp(epsilon)) if steps == 2 else delta, 1.0)
-    if total < 1:
+    with suppress(InputError):  # a delta of two steps that is 1 or more
+        replaced = as_replace_one(Guarantee(epsilon, delta, neighboring, "any learner"))
         if agree:
-            bound = packing.concepts(k, steps * epsilon, alpha, beta, total)
+            bound = packing.concepts(k, replaced.epsilon, alpha, beta, replaced.delta)
             found.append(LowerBound(bound, "packing, bns-multi Remark 5.2"))
         apart = getattr(task.concepts, "separated", lambda alpha: 0.0)(alpha)
         if differ and alpha < 0.5:
-            apart = max(apart, log(2))
+            apart = max(apart, packing.TWO)
         if apart > 0:
-            bound = packing.separated(apart, k, steps * epsilon, beta, total)
+            bound = packing.separated(apart, k, replaced.epsilon, beta, replaced.delta)
             found.append(LowerBound(bound, "packing, bns-multi Theorems 5.1 and 5.4"))
     if differ and task.flips is not None:
         bound = fingerprinting.agnostic(k, epsilon, delta, alpha, beta)
         found.append(LowerBound(bound, "agnostic scores, after bns-multi Theorem 4.7"))
-    if (chain := _chain(task.concepts)) > 1:
+    if differ and (chain := _chain(task.concepts)) > 1:
         bound = fingerprinting.thresholds(k, epsilon, delta, alpha, beta, chain)
         found.append(LowerBound(bound, "scores of thresholds, after bns-multi Theorem 4.3"))
     return found
@@ -84,13 +88,11 @@ def lower_bounds(
 def _labelings(task: Task) -> list[np.ndarray]:
     """Labels of some elements by some concepts, ``bool[concepts, elements]``, without equal rows."""
     of_targets, of_elements = keys.streams(keys.root(0), "targets", "elements")
-    pairs = [(task.draw_targets(of_targets, _DRAWS), task.distribution.draw(of_elements, _DRAWS))]
+    targets, x = task.draw_targets(of_targets, _DRAWS), task.distribution.draw(of_elements, _DRAWS)
+    tables = [np.asarray(task.concepts.predict(targets, x)).T]
     if hasattr(task.concepts, "dichotomies"):
-        domain = task.concepts.domain
-        x = jnp.asarray(domain.encode(range(min(int(domain.size), _ELEMENTS))))
-        numbers, exists = task.concepts.dichotomies(x, jnp.ones(len(x), bool))
-        pairs.append((Hypothesis.of(numbers[np.asarray(exists)]), x))
-    return [np.unique(np.asarray(task.concepts.predict(*pair)).T, axis=0) for pair in pairs]
+        tables.append(labelings(task.concepts, first_elements(task.concepts)))
+    return [np.unique(table, axis=0) for table in tables]
 
 
 def _differ(labels: np.ndarray) -> bool:

@@ -15,6 +15,9 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
+TWO = log(2)
+"""ln of two concepts, for `separated`."""
+
 
 def concepts(k: int, epsilon: float, alpha: float, beta: float, delta: float = 0.0) -> int:
     """n for k concepts of a class with f(x) != g(x) and f(y) = g(y) for some f, g, x, y: k ln 2 / (alpha epsilon).
@@ -23,7 +26,7 @@ def concepts(k: int, epsilon: float, alpha: float, beta: float, delta: float = 0
     rest. Holds for improper learners too.
     Reference: Bun, Nissim, Stemmer 2016, Theorem 5.1 and Remark 5.2; constants are our own.
     """
-    return _least(checks.integer("k", k, 1) * log(2), epsilon, checks.probability("alpha", alpha), beta, delta)
+    return _least(checks.integer("k", k, 1) * TWO, epsilon, checks.probability("alpha", alpha), beta, delta)
 
 
 def proper(size: int, epsilon: float, alpha: float, beta: float, delta: float = 0.0) -> int:
@@ -46,7 +49,7 @@ def parities(dimension: int, k: int, epsilon: float, beta: float, delta: float =
     Reference: Bun, Nissim, Stemmer 2016, Lemma 5.3 and Theorem 5.4; constants are our own.
     """
     checks.integer("dimension", dimension, 1)
-    return separated(dimension * log(2), k, epsilon, beta, delta)
+    return separated(dimension * TWO, k, epsilon, beta, delta)
 
 
 def separated(log_concepts: float, k: int, epsilon: float, beta: float, delta: float = 0.0) -> int:

@@ -103,9 +103,9 @@ def test_correct_claims_are_rarely_refuted():
 
 @pytest.mark.slow
 def test_false_alarms_in_a_thousand_runs():
-    """At confidence .95 at most 85 of 1000, else with probability below 1e-6."""
+    """At confidence .95 at most 86 of 1000, else with probability below 1e-6."""
     alarms = false_alarms(1000, 1, 1.0, 0.95)
-    assert alarms <= 85 and binom.sf(85, 1000, 0.05) < 1e-6
+    assert 5 <= alarms <= 86 and binom.sf(86, 1000, 0.05) < 1e-6
 
 
 def test_a_planted_leak_is_found():

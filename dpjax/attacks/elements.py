@@ -1,0 +1,58 @@
+"""Elements of a domain on which a class has two labels: host code."""
+
+from itertools import permutations
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from dpjax.concepts.hypothesis import Hypothesis
+from dpjax.concepts.listing import all_rows
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+
+_TRIED = 4  # elements among which those with the labels that are asked for are looked for
+
+
+def labelings(concepts: Any, elements: tuple[int, ...]) -> np.ndarray:
+    """``bool[m, len(elements)]``: the labelings of these elements by the class."""
+    if not hasattr(concepts, "dichotomies"):
+        return np.ascontiguousarray(all_rows(concepts)[:, elements].astype(bool))
+    checks.members("concepts", concepts, ("domain", "predict"), "give a concept class")
+    x = jnp.asarray(concepts.domain.encode(elements))
+    number, exists = concepts.dichotomies(x, jnp.ones(len(elements), bool))
+    return np.asarray(concepts.predict(Hypothesis.of(number), x)).T[np.asarray(exists)]
+
+
+def first_elements(concepts: Any, count: int = _TRIED) -> tuple[int, ...]:
+    """The first ``count`` elements of the domain, or all."""
+    return tuple(range(min(int(concepts.domain.size), count)))
+
+
+def differing(concepts: Any) -> int:
+    """One of the first elements on which two concepts differ; InputError if there is none."""
+    labels = labelings(concepts, first_elements(concepts))
+    for x in range(labels.shape[1]):
+        if _both(labels[:, x]):
+            return x
+    raise _alike(concepts)
+
+
+def differing_and_agreeing(concepts: Any) -> tuple[int, int, bool]:
+    """(An element on which two concepts differ, another on which they agree, their label there); else InputError."""
+    labels = labelings(concepts, first_elements(concepts))
+    for x, other in permutations(range(labels.shape[1]), 2):
+        for label in (False, True):
+            if _both(labels[labels[:, other] == label][:, x]):
+                return x, other, label
+    raise _alike(concepts, " and agree on another one")
+
+
+def _both(labels: np.ndarray) -> bool:
+    return bool(labels.any() and not labels.all())
+
+
+def _alike(concepts: Any, also: str = "") -> InputError:
+    expected = f"two concepts that differ on one of the first elements{also}"
+    given = f"{type(concepts).__name__} on {concepts.domain.size} elements"
+    return InputError("concepts", expected, given, "take a larger domain")
