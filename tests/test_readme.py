@@ -44,6 +44,7 @@ def test_learners_plans_laws(root, capsys):
         ("boosting", [r"(?s)^28 328 78090\n28 rounds of boosting: \(1, 0\)-DP, replace-one"]),
         ("geometry", [r"(?s)set cover.*set cover"]),
         ("dimensions", [r"(?m)^125 .*\n1157 "]),
+        ("lower-bounds", [r"(?m)^\d+ \(agnostic scores"]),
         ("representations", [r"(?m)^127 367$", r"\(1, 0\)-DP", r"by hash function \d"]),
         ("audits", [r"(?s)consistent with the claim.*consistent with the claim", "2 outcomes", "\nTrue\n"]),
         pytest.param("own-code", ["passed"], marks=pytest.mark.slow),
@@ -57,7 +58,7 @@ def test_pages_run(page, says, root, capsys):
 
 def test_every_page_with_samples_is_tested(root):
     pages = {path.stem for path in (root / "docs/guide").glob("*.md") if python(root, path.relative_to(root))}
-    tested = "python vc1 many-concepts geometry audits own-code dimensions representations boosting"
+    tested = "python vc1 many-concepts geometry audits own-code dimensions representations boosting lower-bounds"
     assert pages == set(tested.split())
 
 
