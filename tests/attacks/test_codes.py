@@ -123,6 +123,15 @@ def test_the_chernoff_threshold_bounds_the_null_law():
     assert math.isclose(bound, -math.log(80), rel_tol=1e-3)
 
 
+def test_a_shorter_code_is_sound_and_incomplete():
+    """Ones of all types with probability 1/2, apart from the marked ones: no two blocks of 3 columns differ enough."""
+    code = BonehShaw(8, k=3 * 9, complete=False)
+    assert code.length == 27 < BonehShaw(8).length
+    found = measure(code, pirates.coin, 8, 512)
+    assert found.missed.count > 256 and found.feasible.count == 512
+    assert measure(code, noise, 7, 512, any_word=True).innocent.count <= binom.isf(FALSE_ALARM, 512, code.security)
+
+
 CODES = (
     BonehShaw(4), Tardos(4), Tardos(4, threshold="chernoff"), Tardos(3, score="original", threshold="proof"),
 )  # fmt: skip
@@ -153,6 +162,7 @@ def test_the_first_accused():
 @pytest.mark.parametrize(("make", "words"), [
     (lambda: BonehShaw(4, k=424), "k >= 425 for 4 users at security 0.05"),
     (lambda: BonehShaw(4, calibration="printed", k=425), "k >= 489"),
+    (lambda: BonehShaw(4, k=4, complete=False), "k >= 5 for 4 users"), (lambda: BonehShaw(4, complete=0), "complete"),
     (lambda: Tardos(4, k=7000, score="original", threshold="proof"), "k >= 7012"),
     (lambda: Tardos(4, threshold="proof"), "score"),
     (lambda: BonehShaw(1, calibration="printed"), "users"),

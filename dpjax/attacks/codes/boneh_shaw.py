@@ -26,7 +26,8 @@ class BonehShaw:
 
     Soundness: for every coalition and every word, an innocent user is accused with probability at most xi / n, one of
     all innocent users with probability at most xi.
-    Completeness: a word that satisfies the marking assumption for some nonempty coalition accuses somebody, always.
+    Completeness: a word that satisfies the marking assumption for some nonempty coalition accuses somebody, always,
+    unless ``complete`` is False.
 
     Args:
       users: n >= 1, static.
@@ -36,6 +37,8 @@ class BonehShaw:
       calibration: "corrected", or "printed" for the code of the paper: types 1..n-1, L = ln(2 n / xi),
         d = 2 n^2 L; user 1 is accused for any 1 in block 1 and user n for any 0 in block n - 1. It is **not
         sound**: the constant word 1...1 accuses user 1 although it does not depend on the code words.
+      complete: False allows any k of at least n + 1 columns, static: sound, but words that satisfy the marking
+        assumption may accuse nobody.
 
     Reference: Boneh and Shaw 1998; Bun, Nissim, Stemmer 2016, Lemma 4.5. Proof of the corrected code:
     docs/proofs/fingerprinting.md#boneh-shaw.
@@ -45,11 +48,14 @@ class BonehShaw:
     security: float = 0.05
     k: int | None = None
     calibration: str = "corrected"
+    complete: bool = True
 
     def __post_init__(self):
         checks.choice("calibration", self.calibration, _CALIBRATIONS)
         check_code("BonehShaw", self.users, self.security, 2 if self._printed else 1)
-        check_length("BonehShaw", self.k, self._blocks * self._least, self.users, self.security)
+        checks.instance("complete", self.complete, bool, "True or False")
+        least = self._least if self.complete or self.k is None else 1
+        check_length("BonehShaw", self.k, self._blocks * least, self.users, self.security)
 
     @property
     def _printed(self) -> bool:
