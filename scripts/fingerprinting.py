@@ -1,0 +1,737 @@
+"""Writes docs/fingerprinting.md: codes, the coalition attack and informed tracing, measured.
+
+Run: python scripts/fingerprinting.py [--trials CODEBOOKS] [--seed SEED] [--out FOLDER]
+     python scripts/fingerprinting.py --million      # replaces the rows of 10^6 trials a side in a written page
+"""
+
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+import dpjax as dp
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.attacks import BonehShaw, CoalitionAttack, Tardos, demonstrate, measure, pirates, trace
+from dpjax.attacks.coalition import run_batch
+from dpjax.attacks.codes.base import Code
+from dpjax.attacks.pirates import Pirate
+from dpjax.attacks.rates import Rate
+from dpjax.attacks.report import Report
+from dpjax.attacks.response import boldness
+from dpjax.audit.guesses import epsilon_of_guesses
+from dpjax.core import keys, random
+from dpjax.core.checks import InputError
+from dpjax.core.types import Sample, host_numbers
+from dpjax.experiments.bands import Exponent, fit_exponent
+from dpjax.experiments.engine import host_devices
+from dpjax.experiments.reports import about, figure_path, options, table, write_page
+from dpjax.learners.columns import for_concepts
+from dpjax.papers import bns_table
+from dpjax.plots.lines import Line, Panel, plot_lines
+from dpjax.sanitizers import PointCounts
+from dpjax.theory import fingerprinting
+
+SECURITY, CONFIDENCE, LEVEL = 0.05, 0.999, 0.05
+PRIVACY, ACCURACY = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.3, 0.1)
+HUGE = dp.Privacy(1024.0, 1e-6)
+THRESHOLDS, POINTS, BITS = dp.Thresholds(dp.Domain(64)), dp.Points(dp.Domain(16)), dp.Finite.of([[0], [1]])
+TABLE = bns_table.APPROXIMATE, bns_table.ACCURACY
+MEASURED = Path(__file__).parents[1] / "docs" / "bns-multi.md"
+LONGEST, STEPS = 1 << 14, 8  # columns of the sweep; grid points between k and 2 k
+ROWS, COLUMNS, MILLION = 16, 1000, 1_000_000
+BUDGET = dp.Privacy(8.855, 1e-6)  # epsilon .1 in each of the columns
+
+
+@dataclass(frozen=True)
+class Constant(dp.ERM):
+    """Labels everything 1, whatever the sample: private at epsilon 0."""
+
+    def learn(self, key: Array, sample: Sample, plan: None) -> dp.Hypothesis:
+        """The last threshold in every column."""
+        return dp.Hypothesis.of(jnp.tile(jnp.asarray([0, 63], jnp.uint32), (sample.y.shape[1], 1)))
+
+
+@dataclass(frozen=True)
+class Leaky(dp.ERM):
+    """The best hypotheses, with a claim of privacy: a planted leak."""
+
+    def guarantee(self, plan: None) -> Guarantee:
+        """A claim that is wrong."""
+        return Guarantee(float(PRIVACY.epsilon), float(PRIVACY.delta), self.neighboring, "a planted leak")
+
+
+@dataclass(frozen=True)
+class LastLabel:
+    """Answers the last row's label, flipped with probability 1 / (1 + e^epsilon): a correct claim that is tight."""
+
+    concepts: ClassVar[dp.Finite] = BITS
+    neighboring: ClassVar[dp.Neighboring] = dp.Neighboring.REPLACE_ONE
+    spends: ClassVar[str] = "pure"
+
+    def for_concepts(self, k: int) -> "LastLabel":
+        """Itself, for one concept."""
+        return self
+
+    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> np.float32:
+        """epsilon."""
+        return np.float32(privacy.epsilon)
+
+    def guarantee(self, plan: np.float32) -> Guarantee:
+        """That of randomized response."""
+        return Guarantee(float(plan), 0.0, self.neighboring, "randomized response")
+
+    def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
+        """One row."""
+        return 1
+
+    def learn(self, key: Array, sample: Sample, plan: Any) -> dp.Hypothesis:
+        """Randomized response."""
+        label = sample.y[-1] ^ (random.uniform(key, (1,)) < 1 / (1 + jnp.exp(plan)))
+        return dp.Hypothesis.of(jnp.stack([jnp.zeros(1, jnp.uint32), label.astype(jnp.uint32)], axis=1))
+
+    def predict(self, hypothesis: dp.Hypothesis, x: Array) -> Array:
+        """The label."""
+        return self.concepts.predict(hypothesis, x)
+
+
+HEAD = """# Fingerprinting codes and tracing, measured
+
+Written by `python scripts/fingerprinting.py --trials {trials} --seed {seed}`. A fingerprinting code turns a learner of
+k concepts into evidence about its participants: the code words of n users are the labels of a database, the
+hypotheses spell a word, the word is traced ([guide](guide/lower-bounds.md), [proofs](proofs/fingerprinting.md)).
+xi = {xi:g} is the probability that the code may accuse somebody innocent. Intervals are exact (Clopper-Pearson) with
+confidence {confidence:g}; seeds are fixed, and every number of trials was chosen in advance.
+
+## The code as printed, and the constant learner
+
+A learner that labels everything 1, whatever the data, is private at epsilon = 0. "Accused" means somebody, with all
+users in the database; "absent" means the user who was accused most often in other trials, now without a row.
+
+"""
+PRINTED = """
+The code as printed accuses user 1, present or not, because it reads a 1 in block 1 as that user's fault. It is sound
+only for words that satisfy the marking assumption, and nobody promises that about a learner. The corrected code has a
+block of zeros and a block of ones, and is shorter.
+
+## Soundness and completeness
+
+{trials} codebooks each, n = 8. Two numbers in each cell: how often somebody outside of the coalition was accused, and
+how often nobody was accused, with the upper ends of their intervals. {legal}
+
+"""
+SOUND = """
+Words that may violate the marking assumption, for soundness alone: fair coins, ones, the complement of the majority,
+the complement of the first member's code word. {anything}
+
+"""
+LEARNERS = """
+## Who betrays a participant
+
+Everybody is in the database ("somebody", "present"), or the user who was accused most often in separate trials is not
+("absent"). "Allowed" is what privacy allows the learner for "present": e^epsilon times the upper end of "absent",
+plus delta. "Implied" is the least epsilon that a private learner could have, with confidence {confidence:g}. Private
+learners have epsilon = {epsilon:g}, delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}, and as many rows as their
+theorems ask for; the others have one row for each user.
+
+"""
+FRACTIONS_HEAD = """
+{verdict}
+
+## Traced fraction against n
+
+The fraction of runs in which the participant who is accused most often is accused; each row is a user, k is fixed,
+{trials} runs a point. Accuracy is not needed: privacy alone keeps the fraction low, whatever n is. ERM is traced until
+the code is too short for so many users. A budget of epsilon = {huge:g} for all k columns hides nobody when n is small.
+
+![traced fraction against n](figures/fingerprinting-fraction.png)
+
+## The crossing
+
+From which k on is a given participant among n accused in half of all codebooks, by codes of k columns? Each bracket
+is of k, and wrong with probability at most {error:g}; {trials} codebooks for each tested k, up to k = {longest}. The
+exponent is that of n in k: the reciprocal of the least-squares slope of k / ln(n / xi) in n, with the range that the
+brackets allow. "No log" is the same without the logarithm.
+
+"""
+CROSSED = """
+Tardos (Corollary 4.10) has the square root. The score of a participant has mean (2 / pi) k / n for every strategy that
+treats users alike, and Z is about sqrt(2 k ln(n / xi)): half of all cases are at k = (pi^2 / 2) n^2 ln(n / xi).
+
+Boneh-Shaw (Corollary 4.6) has the cube root. "Every word" is the length with which the code provably traces whatever
+satisfies the marking assumption; "slow" is a strategy, 1 with probability (t / n)^2 in block t, that comes close to
+it. ERM itself is an easy target: its rounded word has all ones from one block on, so n grows like k / ln(n / xi). The
+cube root is about the accurate learner that is hardest to trace.
+
+A learner with empirical error alpha is traced on databases that are 1 / (2 alpha) times as large, padded by junk rows.
+
+![rows against concepts](figures/fingerprinting-crossing.png)
+
+Up to the lines "traced up to", n rows, one for each user, are too few for privacy at small epsilon. The measured n*
+of private agnostic learners are upper ends of brackets from [the measured table](bns-multi.md) at epsilon =
+{epsilon:g}, delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}; "no learner below" are the bounds by expected
+scores at that budget.
+"""
+INFORMED = """
+## Informed tracing
+
+An audit of a learner of k concepts may know all rows but one. {rows} rows, k = {columns}, an exponential mechanism
+with epsilon = 0.1 in each column, delta = {delta:g} for all. The separation is the distance of the two mean scores in
+standard deviations. A Gaussian of the separation measured with {trials} trials a side has epsilon = {true:.2f} at
+this delta. The symmetric score is that of a Tardos codebook: a row that was in the database, or one drawn anew. Both
+are certified by the same test of guesses at confidence 0.95.
+
+"""
+TRACED = """
+`python scripts/fingerprinting.py --million` measures the rows of 10^6 trials a side, and replaces them here.
+
+A tight and correct claim (randomized response, epsilon = 1) was refuted at level {level:g} in {alarmed} runs.
+
+## Speed
+
+{codebooks} Tardos codebooks with n = 32 users and k = {length} columns, each generated, combined by majority, and
+traced (threshold "chernoff"), in {seconds:.1f} s on {cores} cores: {rate:.0f} codebooks a second. A loop in NumPy, one
+codebook at a time, had {numpy:.0f} a second in the same run, measured on {few} codebooks in turn with ours:
+**{ratio:.1f} times** as fast.
+"""
+
+
+# 1. The code as printed
+
+
+def printed(trials: int, seed: int) -> Iterator[list[Any]]:
+    """The constant learner under both calibrations."""
+    for users in (4, 8):
+        for calibration in ("printed", "corrected"):
+            code = BonehShaw(users, SECURITY, calibration=calibration)
+            found = demonstrate(
+                CoalitionAttack(Constant(THRESHOLDS), code), PRIVACY, ACCURACY, trials, seed, CONFIDENCE
+            )
+            yield [calibration, users, code.length, shown(found.somebody), shown(found.absent), found.epsilon]
+
+
+def shown(rate: Rate) -> str:
+    """Count, trials and interval."""
+    return f"{rate.count} of {rate.trials} ({rate.low:.3g} to {rate.high:.3g})"
+
+
+# 2. Soundness and completeness
+
+
+def noise(key: Array, bits: Array, members: Array) -> Array:
+    """Fair coins."""
+    return random.uniform(key, bits.shape[1:]) < 0.5
+
+
+def constant(key: Array, bits: Array, members: Array) -> Array:
+    """1 in every column."""
+    return jnp.ones(bits.shape[1], bool)
+
+
+def opposite(key: Array, bits: Array, members: Array) -> Array:
+    """The complement of the majority."""
+    return ~pirates.majority(key, bits, members)
+
+
+def opposed(key: Array, bits: Array, members: Array) -> Array:
+    """The complement of the first member's code word."""
+    return ~bits[0]
+
+
+LEGAL: tuple[Pirate, ...] = (pirates.majority, pirates.minority, pirates.coin, pirates.ones)
+ANY: tuple[Pirate, ...] = (noise, constant, opposite, opposed)
+CODES = {
+    "Boneh-Shaw": BonehShaw(8, SECURITY), "Tardos, exact": Tardos(8, SECURITY),
+    "Tardos, chernoff": Tardos(8, SECURITY, threshold="chernoff"),
+    "Tardos, proof": Tardos(8, SECURITY, score="original", threshold="proof"),
+}  # fmt: skip
+
+
+def failures(trials: int, seed: int, legal: bool) -> tuple[list[list[Any]], str]:
+    """Rows (code, strategy, a cell for each coalition), and a sentence about all intervals."""
+    rows, seen = [], []
+    for name, code in CODES.items():
+        sizes = (1, code.users // 2, code.users - 1, code.users)
+        for pirate in LEGAL if legal else ANY:
+            cells = []
+            for size in sizes if legal else sizes[:-1]:
+                found = measure(code, pirate, size, trials, seed, CONFIDENCE, any_word=not legal)
+                rates = [found.innocent, found.missed] if legal else [found.innocent]
+                cells.append(", ".join(f"{one.count} (≤ {one.high:.2g})" for one in rates))
+                seen += rates
+            rows.append([name, pirate.__name__, *cells])
+    within = sum(rate.high <= SECURITY for rate in seen)
+    return (
+        rows,
+        f"{within} of {len(seen)} intervals are within [0, xi]; the largest upper end is "
+        f"{max(rate.high for rate in seen):.2g}.",
+    )
+
+
+# 3. Learners
+
+
+def learners(trials: int, seed: int) -> Iterator[tuple[str, Code, Report]]:
+    """(Name, code, findings); some learners have a part of the trials."""
+    columns = dp.Independent(dp.KLN(POINTS), 1, "zcdp")
+    of_thresholds = dp.Independent(dp.KLN(THRESHOLDS), 1, "zcdp")
+    counts = dp.GenericLearner(POINTS, 1, PointCounts(POINTS.domain), composition="zcdp")
+    proof = Tardos(4, SECURITY, score="original", threshold="proof")
+    few, some = max(trials // 20, 20), max(trials // 10, 20)
+    yield from (
+        _learner("ERM, not private", dp.ERM(THRESHOLDS), BonehShaw(4, SECURITY), trials, seed),
+        _learner("ERM, not private", dp.ERM(THRESHOLDS), BonehShaw(8, SECURITY), trials, seed),
+        _learner("ERM, not private", dp.ERM(POINTS), proof, some, seed),
+        _learner("ERM, not private", dp.ERM(POINTS), Tardos(8, SECURITY), trials, seed),
+        _learner("ERM with a claim: a planted leak", Leaky(THRESHOLDS), BonehShaw(4, SECURITY), trials, seed),
+        _learner("ERM with a claim: a planted leak", Leaky(POINTS), Tardos(8, SECURITY), trials, seed),
+        _learner("Independent KLN", of_thresholds, BonehShaw(4, SECURITY), few, seed, own=True),
+        _learner("Independent KLN", columns, Tardos(2, SECURITY), some, seed, own=True),
+        _learner("GenericLearner", counts, Tardos(2, SECURITY), some, seed, own=True),
+        _learner("PointLearner", dp.PointLearner(POINTS), Tardos(2, SECURITY), some, seed, own=True),
+    )
+
+
+def _learner(
+    name: str, learner: Any, code: Code, trials: int, seed: int, own: bool = False
+) -> tuple[str, Code, Report]:
+    rows = None
+    if own:
+        rows = max(code.users, for_concepts(learner, code.length).sample_size(PRIVACY, ACCURACY))
+    found = demonstrate(CoalitionAttack(learner, code, rows), PRIVACY, ACCURACY, trials, seed, CONFIDENCE)
+    return name, code, found
+
+
+def _cells(name: str, code: Code, found: Report) -> list[Any]:
+    claim = found.guarantee
+    allowed = None if claim is None else min(1.0, math.exp(claim.epsilon) * found.absent.high + claim.delta)
+    verdict = None if claim is None else "refuted" if found.violated else "not refuted"
+    return [
+        name, _named(code), found.users, found.columns, found.rows, shown(found.somebody), shown(found.present),
+        shown(found.absent), allowed, found.epsilon, None if claim is None else claim.epsilon, verdict,
+    ]  # fmt: skip
+
+
+def _named(code: Code) -> str:
+    return f"Tardos, {code.threshold}" if isinstance(code, Tardos) else "Boneh-Shaw"
+
+
+# 4. The traced fraction against n
+
+FRACTIONS = {
+    "Tardos, $k = 1024$": (
+        lambda n: Tardos(n, SECURITY, k=1024, threshold="chernoff"), POINTS, (2, 4, 5, 6, 7, 8, 11, 16, 32),
+    ),
+    "Boneh-Shaw, $k = 512$": (
+        lambda n: BonehShaw(n, SECURITY, k=512, complete=False), THRESHOLDS, (2, 4, 8, 16, 28, 32, 36, 40, 48),
+    ),
+}  # fmt: skip
+
+
+def fractions(trials: int, seed: int, shorter: int | None = None) -> dict[str, list[Line]]:
+    """Lines of each panel: how often the user who is accused most is accused, with 99.9 % intervals."""
+    panels = {}
+    for title, (code, concepts, users) in FRACTIONS.items():
+        kln = dp.Independent(dp.KLN(concepts), 1, "zcdp")
+        shown_here: list[tuple[str, Any, dp.Privacy]] = [
+            ("ERM, not private", dp.ERM(concepts), PRIVACY),
+            (f"KLN, epsilon = {float(HUGE.epsilon):g}", kln, HUGE), ("KLN, epsilon = 1", kln, PRIVACY),
+        ]  # fmt: skip
+        if concepts is POINTS:
+            generic = dp.GenericLearner(POINTS, 1, PointCounts(POINTS.domain), composition="zcdp")
+            shown_here += [
+                ("GenericLearner, epsilon = 1", generic, PRIVACY),
+                ("PointLearner, epsilon = 1", dp.PointLearner(POINTS), PRIVACY),
+            ]
+        panels[title] = []
+        for name, learner, privacy in shown_here:
+            rates = [
+                demonstrate(CoalitionAttack(learner, code(n)), privacy, ACCURACY, trials, seed, CONFIDENCE).present
+                for n in users[:shorter]
+            ]
+            low, high = [rate.low for rate in rates], [rate.high for rate in rates]
+            middle = [rate.count / rate.trials for rate in rates]
+            panels[title].append(Line(name, name, users[:shorter], middle, low, high))
+    return panels
+
+
+# 5. The crossing
+
+
+def slow(key: Array, bits: Array, members: Array) -> Array:
+    """1 with probability (ones / members)^2: the ones of a block grow slowly with its number."""
+    share = jnp.sum(bits & members[:, None], axis=0) / jnp.sum(members)
+    return random.uniform(key, share.shape) < share**2
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Codes of n users and k columns against one learner or strategy.
+
+    code: (n, k) -> code. word: a learner, or a strategy. user: the participant who is looked for, of n. guess: about
+    where k is, from n and L = ln(n / xi).
+    """
+
+    name: str
+    claimed: float
+    code: Callable[[int, int], Code]
+    word: Any
+    user: Callable[[int], int]
+    guess: Callable[[int, float], float]
+    users: tuple[int, ...]
+
+    def rate(self, n: int, k: int, trials: int, seed: int) -> Rate:
+        """How often the user is accused."""
+        code, root = self.code(n, k), keys.root(seed)
+        if hasattr(self.word, "learn"):
+            accused = run_batch(CoalitionAttack(self.word, code), None, root, -1, 0, trials).accused
+        else:
+            accused = _accused(code, self.word, root, trials)
+        return Rate.of(np.asarray(accused)[:, self.user(n)], CONFIDENCE)
+
+    def bracket(self, n: int, trials: int, seed: int) -> tuple[int, int]:
+        """(k at which the user is accused in less than half of all cases, k at which in more), by `CONFIDENCE` each."""
+        seen: dict[int, Rate] = {}
+
+        def at(step: int) -> Rate:
+            if step not in seen:
+                seen[step] = self.rate(n, round(2 ** (step / STEPS)), trials, seed)
+            return seen[step]
+
+        low = high = round(STEPS * math.log2(self.guess(n, math.log(n / SECURITY))))
+        while at(low).high >= 0.5:
+            low -= 1
+        while at(high).low <= 0.5:
+            high += 1
+        while high - low > 1 and at(low + 1).high < 0.5:
+            low += 1
+        while high - low > 1 and at(high - 1).low > 0.5:
+            high -= 1
+        return round(2 ** (low / STEPS)), round(2 ** (high / STEPS))
+
+
+@partial(jax.jit, static_argnums=(0, 1, 3))
+def _accused(code: Code, pirate: Pirate, root: Array, trials: int) -> Array:
+    def one(trial: Array) -> Array:
+        of_code, of_pirate = keys.streams(keys.of_trial(root, trial), "codebook", "pirate")
+        codebook = code.generate(of_code)
+        return code.trace(codebook, pirate(of_pirate, codebook.bits, jnp.ones(code.users, bool)))
+
+    return jax.lax.map(one, jnp.arange(trials, dtype=jnp.uint32), batch_size=8)
+
+
+def _short(n: int, k: int) -> BonehShaw:
+    return BonehShaw(n, SECURITY, k=max(k, n + 1), complete=False)
+
+
+def _tardos(n: int, k: int) -> Tardos:
+    return Tardos(n, SECURITY, k=k, threshold="chernoff")
+
+
+SWEEPS = (
+    Sweep(
+        "Tardos, ERM", 1 / 2, _tardos, dp.ERM(POINTS), lambda n: 0,
+        lambda n, rate: math.pi**2 / 2 * n * n * rate, (3, 4, 6, 8, 11, 15, 20),
+    ),
+    Sweep(
+        "Boneh-Shaw, slow", 1 / 3, _short, slow, lambda n: n - 1,
+        lambda n, rate: (n + 1) * n * n * rate, (3, 4, 5, 6, 8, 10, 12),
+    ),
+    Sweep(
+        "Boneh-Shaw, ERM", 1, _short, dp.ERM(THRESHOLDS), lambda n: n // 2,
+        lambda n, rate: (n + 1) * 2 * rate, (4, 8, 16, 32, 48),
+    ),
+)  # fmt: skip
+
+
+def crossings(trials: int, seed: int, sweeps: Sequence[Sweep] = SWEEPS) -> list[tuple[Sweep, list[tuple[int, ...]]]]:
+    """For each sweep (n, k below, k above) of all n whose bracket ends by `LONGEST`."""
+    found = []
+    for sweep in sweeps:
+        brackets = [(n, *sweep.bracket(n, trials, seed)) for n in sweep.users]
+        jax.clear_caches()
+        found.append((sweep, [one for one in brackets if one[2] <= LONGEST]))
+        print(sweep.name, brackets, flush=True)
+    return found
+
+
+def every_word() -> list[tuple[int, ...]]:
+    """(n, k, k): the Boneh-Shaw code with n users and k columns traces whatever satisfies the marking assumption."""
+    lengths = ((n, BonehShaw(n, SECURITY).length) for n in range(3, 65))
+    return [(n, k, k) for n, k in lengths if k <= LONGEST]
+
+
+def exponent(brackets: Sequence[tuple[int, ...]], log: bool = True) -> Exponent:
+    """Of k (over ln(n / xi) if ``log``) in n: the reciprocal of that of n in k."""
+    users = np.array([n for n, _, _ in brackets], float)
+    factor = np.log(users / SECURITY) if log else 1.0
+    low, high = (np.array([one[end] for one in brackets], float) / factor for end in (1, 2))
+    return fit_exponent(users, low, high, 2 * (1 - CONFIDENCE))
+
+
+def _fitted(name: str, claimed: float, brackets: Sequence[tuple[int, ...]]) -> list[Any]:
+    fit, raw = exponent(brackets), exponent(brackets, log=False)
+    ends = " ".join(f"{n}: {f'({low}, {high}]' if low < high else low}" for n, low, high in brackets)
+    return [name, f"{claimed:.3f}", f"{1 / fit.slope:.3f}", f"[{1 / fit.high:.3f}, {1 / fit.low:.3f}]",
+            f"{1 / raw.slope:.3f}", ends]  # fmt: skip
+
+
+def upper_bounds(text: str, title: str) -> list[tuple[int, int]]:
+    """(k, upper end of n*) of a table of docs/bns-multi.md."""
+    part = text.partition(f"\n{title} (")[2].partition("\n\n")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]
+    return [(int(row[0]), int(row[2])) for row in rows if row[2] != "-"]
+
+
+def _crossing_panel(found: Sequence[tuple[Sweep, list[tuple[int, ...]]]]) -> Panel:
+    lines = []
+    for sweep, brackets in found:
+        if brackets:
+            lines.append(Line(f"traced up to: {sweep.name}", sweep.name, [math.sqrt(a * b) for _, a, b in brackets],
+                              [n for n, _, _ in brackets]))  # fmt: skip
+    word = every_word()
+    lines.append(Line("traced up to: Boneh-Shaw, every word", "every word", [k for _, k, _ in word],
+                      [n for n, _, _ in word], kind="theorem"))  # fmt: skip
+    given, ks = host_numbers(*TABLE), [2**i for i in range(4, 15)]
+    lines += [
+        Line("no learner below: any labels", "agnostic", ks, [fingerprinting.agnostic(k, *given) for k in ks],
+             kind="formula"),
+        Line("no learner below: thresholds", "thresholds", ks,
+             [fingerprinting.thresholds(k, *given, 2**32) for k in ks], kind="formula"),
+    ]  # fmt: skip
+    text = MEASURED.read_text(encoding="utf-8")
+    for problem in ("points", "thresholds"):
+        points = upper_bounds(text, f"approximate: {problem}, agnostic, in k")
+        lines.append(Line(f"n* at most: {problem}, agnostic", f"{problem} learned", *zip(*points, strict=True)))
+    return Panel("rows against concepts", "concepts $k$", "rows $n$", lines)
+
+
+# 6. Informed tracing
+
+
+def informed(trials: int, seed: int) -> Iterator[list[Any]]:
+    """Rows of the informed score and of the symmetric score, by the same test of guesses."""
+    learner = dp.Independent(dp.KLN(BITS), COLUMNS, "zcdp")
+    found = trace(learner, COLUMNS, ROWS, BUDGET, trials=trials, seed=seed)
+    yield [trials, "informed", found.details["separation"], found.epsilon_found, found.details["seconds"]]
+    yield [trials, "symmetric, Tardos", *symmetric(learner, trials, seed)]
+
+
+def symmetric(learner: Any, trials: int, seed: int) -> list[float]:
+    """(Separation, certified epsilon, seconds) of the symmetric score of a row, in the database or drawn anew."""
+    begin, plan = time.perf_counter(), learner.plan(BUDGET, ACCURACY, ROWS)
+    key, total, parts = keys.stream(keys.root(seed), "symmetric"), 2 * trials, []
+    for first in range(0, total, 1 << 12):
+        parts.append(jax.tree.map(np.asarray, _scores(learner, plan, key, jnp.uint32(first))))
+    coins, scores = (np.concatenate(part)[:total] for part in zip(*parts, strict=True))
+    training = int(0.2 * total)
+    own = scores[:training]
+    means = [float(np.mean(own[coins[:training] == side])) for side in (True, False)]
+    spread = float(np.sqrt(np.mean([np.var(own[coins[:training] == side]) for side in (True, False)])))
+    ratio = (means[0] - means[1]) / spread**2 * (scores - sum(means) / 2)
+    bold = boldness(ratio[:training], coins[:training], 1.0, total - training)
+    guess, truth = ratio[training:], coins[training:]
+    guessed = np.abs(guess) >= bold
+    right = int(np.sum(guessed & ((guess > 0) == truth)))
+    epsilon = epsilon_of_guesses(right, int(np.sum(guessed)) - right, total - training, float(BUDGET.delta))
+    return [round((means[0] - means[1]) / spread, 4), epsilon, round(time.perf_counter() - begin, 2)]
+
+
+@partial(jax.jit, static_argnums=0)
+def _scores(learner: Any, plan: Any, key: Array, first: Array) -> tuple[Array, Array]:
+    """Coins and scores of 4096 trials: of the first row if the coin is True, else of one that nobody saw."""
+    code = Tardos(ROWS + 1, k=COLUMNS, threshold="chernoff")
+    x = jnp.asarray(BITS.domain.encode((0,)))
+
+    def one(trial: Array) -> tuple[Array, Array]:
+        of_coin, of_code, of_learner = keys.streams(keys.of_trial(key, trial), "coin", "codebook", "learner")
+        codebook, coin = code.generate(of_code), random.uniform(of_coin, ()) < 0.5
+        sample = Sample(jnp.tile(x, (ROWS, 1)), codebook.bits[:ROWS], jnp.ones(ROWS, bool))
+        word = learner.predict(learner.learn(of_learner, sample, plan), x)[0]
+        found = code.scores(codebook, word)
+        return coin, jnp.where(coin, found[0], found[ROWS])
+
+    return jax.lax.map(one, first + jnp.arange(1 << 12, dtype=jnp.uint32), batch_size=64)
+
+
+def gaussian_epsilon(separation: float, delta: float) -> float:
+    """The epsilon at ``delta`` of two Gaussians of variance 1 and this distance."""
+
+    def excess(epsilon: float) -> float:
+        ends = ndtr(-epsilon / separation + separation / 2), ndtr(-epsilon / separation - separation / 2)
+        return float(ends[0] - math.exp(epsilon) * ends[1] - delta)
+
+    return float(brentq(excess, 0.0, 60.0))
+
+
+def false_alarms(runs: int) -> Rate:
+    """Refutations of a tight, correct claim, at the level `LEVEL`."""
+    budget = dp.Privacy(1.0, 0.0)
+    return Rate.of([
+        trace(LastLabel(), 1, 4, budget, trials=1000, confidence=1 - LEVEL, seed=seed).violated
+        for seed in range(runs)
+    ], CONFIDENCE)  # fmt: skip
+
+
+# 7. Speed
+
+FAST = Tardos(32, SECURITY, k=27 * 32**2, threshold="chernoff")
+_EACH = 64  # codebooks of a call on each device
+
+
+def speed(codebooks: int, loops: int) -> tuple[float, float]:
+    """(Codebooks a second, those of a loop in NumPy): in turn, so that other load hits both."""
+    devices, generator = jax.local_device_count(), np.random.default_rng(0)
+    calls = max(loops, -(-codebooks // (_EACH * devices)))
+    starts = [jnp.arange(devices, dtype=jnp.uint32) * _EACH + i * _EACH * devices for i in range(calls)]
+    run, ours, theirs, done = jax.pmap(_traced), 0.0, 0.0, 0
+    run(starts[0]).block_until_ready()
+    by_numpy(FAST, generator)
+    for call, start in enumerate(starts):
+        begin = time.perf_counter()
+        run(start).block_until_ready()
+        ours += time.perf_counter() - begin
+        if call * loops // calls >= done:
+            begin, done = time.perf_counter(), done + 1
+            by_numpy(FAST, generator)
+            theirs += time.perf_counter() - begin
+    return calls * _EACH * devices / ours, done / theirs
+
+
+def _traced(first: Array) -> Array:
+    def one(number: Array) -> Array:
+        codebook = FAST.generate(keys.of_trial(keys.root(0), number))
+        word = pirates.majority(keys.root(1), codebook.bits, jnp.ones(FAST.users, bool))
+        return FAST.trace(codebook, word)
+
+    return jax.lax.map(one, first + jnp.arange(_EACH, dtype=jnp.uint32), batch_size=2)
+
+
+def by_numpy(code: Tardos, generator: np.random.Generator) -> np.ndarray:
+    """The accused users of one codebook that everybody combined by majority, ``bool[n]``."""
+    n, k, rate = code.users, code.length, math.log(code.users / code.security)
+    low, c = math.asin(math.sqrt(1 / (300 * n))), math.sqrt(2 * rate / k)
+    p = np.sin(generator.uniform(low, math.pi / 2 - low, k)) ** 2
+    bits = generator.random((n, k)) < p
+    sign = np.where(2 * bits.sum(axis=0) > n, 1, -1)
+    one, zero = sign * np.sqrt((1 - p) / p), -sign * np.sqrt(p / (1 - p))
+    log_moment = np.sum(c * zero + np.log1p(p * np.expm1(c * (one - zero))))
+    return np.where(bits, one, zero).sum(axis=1) > (log_moment + rate) / c
+
+
+# The page
+
+_INFORMED = ("trials a side", "score", "separation", "certified epsilon", "seconds")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The page and its figures, or with --million two rows of the page; returns the number of refuted claims."""
+    given = options(__doc__, 0, 10_000, arguments, flags=["million"])
+    out, trials, seed = given.out, given.trials, given.seed
+    if given.million:
+        update(out / "fingerprinting.md", _said("informed tracing", informed(MILLION, seed)))
+        return 0
+    some, carried = max(50, trials // 10), about({"script": "fingerprinting", "trials": trials}, seed)
+    page = HEAD.format(trials=trials, seed=seed, xi=SECURITY, confidence=CONFIDENCE)
+    rows = _said("printed", printed(some, seed))
+    page += table(("calibration", "n", "k", "accused", "absent", "implied epsilon"), rows)
+    page += _page_of_codes(trials, seed)
+    found = _said("learners", learners(trials, seed))
+    page += LEARNERS.format(confidence=CONFIDENCE, **_numbers(PRIVACY, ACCURACY))
+    head = ("learner", "code", "n", "k", "rows", "somebody", "present", "absent", "allowed", "implied", "claim", "is")
+    page += table(head, [_cells(*one) for one in found])
+    lines = fractions(some, seed)
+    panels = [Panel(name, "users and rows $n$", "fraction of runs", of, log="x") for name, of in lines.items()]
+    plot_lines(panels, figure_path(out, "fingerprinting-fraction"), carried, "How often a participant is accused")
+    _said("fractions", ())
+    error = 2 * (1 - CONFIDENCE)
+    page += FRACTIONS_HEAD.format(
+        verdict=_verdict(found), trials=some, huge=float(HUGE.epsilon), error=error, longest=LONGEST
+    )
+    swept = crossings(some, seed)
+    fits = [_fitted(sweep.name, sweep.claimed, brackets) for sweep, brackets in swept if len(brackets) > 1]
+    fits.append(_fitted("Boneh-Shaw, every word", 1 / 3, every_word()))
+    page += table(("code and word", "claimed", "measured", "range", "no log", "n: k"), fits)
+    page += CROSSED.format(**_numbers(*TABLE))
+    plot_lines([_crossing_panel(swept)], figure_path(out, "fingerprinting-crossing"), carried, "Traced, and learned")
+    page += _page_of_tracing(trials, seed)
+    write_page(out / "fingerprinting.md", page)
+    return sum(one.violated for _, _, one in found)
+
+
+def _page_of_codes(trials: int, seed: int) -> str:
+    legal, of_legal = failures(trials, seed, legal=True)
+    anything, of_any = failures(trials, seed, legal=False)
+    sizes = ("coalition of 1", "4", "7", "8")
+    _said("codes", ())
+    page = PRINTED.format(trials=trials, legal=of_legal) + table(("code", "strategy", *sizes), legal)
+    return page + SOUND.format(anything=of_any) + table(("code", "word", *sizes[:-1]), anything)
+
+
+def _page_of_tracing(trials: int, seed: int) -> str:
+    found = _said("informed tracing", informed(max(trials, 1000), seed))
+    delta = float(BUDGET.delta)
+    true = gaussian_epsilon(found[0][2], delta)
+    page = INFORMED.format(rows=ROWS, columns=COLUMNS, delta=delta, trials=found[0][0], true=true)
+    page += table(_INFORMED, found + [[MILLION, row[1], None, None, None] for row in found])
+    alarms = false_alarms(max(20, trials // 10))
+    loops = max(5, trials // 100)
+    ours, theirs = speed(trials, loops)
+    _said("speed", [[ours, theirs]])
+    return page + TRACED.format(
+        level=LEVEL, alarmed=shown(alarms), codebooks=trials, few=loops, length=FAST.length, seconds=trials / ours,
+        cores=len(os.sched_getaffinity(0)), rate=ours, numpy=theirs, ratio=ours / theirs,
+    )  # fmt: skip
+
+
+def _numbers(privacy: dp.Privacy, accuracy: dp.Accuracy) -> dict[str, float]:
+    values = host_numbers(privacy, accuracy)
+    return dict(zip(("epsilon", "delta", "alpha", "beta"), values, strict=True))
+
+
+def update(path: Path, rows: Sequence[Sequence[Any]]) -> None:
+    """Replaces the rows of a written page that have the same number of trials and the same score."""
+    text = path.read_text(encoding="utf-8")
+    for row in rows:
+        line = table(_INFORMED, [row]).splitlines()[-1]
+        start = "|".join(line.split("|")[:3]) + "|"
+        text, count = re.subn(f"^{re.escape(start)}.*$", line, text, flags=re.MULTILINE)
+        if count != 1:
+            raise InputError("--million", f"a page with one row {start}", f"{count} in {path}", "write the page first")
+    path.write_text(text, encoding="utf-8")
+
+
+def _said(what: str, rows: Iterable[Any]) -> list[Any]:
+    found = list(rows)
+    jax.clear_caches()  # thousands of programs exhaust the memory maps of a process
+    print(f"{time.strftime('%H:%M:%S')} {what}", *found, sep="\n  ", flush=True)
+    return found
+
+
+def _verdict(found: Sequence[tuple[str, Code, Report]]) -> str:
+    """What the table of learners says, counted."""
+    free = [(code, one) for _, code, one in found if one.guarantee is None]
+    traced = sum(one.somebody.low >= 1 - code.security - float(ACCURACY.beta) for code, one in free)
+    private = [one for name, _, one in found if one.guarantee is not None and "leak" not in name]
+    leaks = [one for name, _, one in found if "leak" in name]
+    return (
+        f"ERM is traced with probability at least 1 - xi - beta in {traced} of {len(free)} cases, by the lower ends of "
+        f'"somebody". Of {len(private)} private learners {sum(one.violated for one in private)} are refuted, of '
+        f"{len(leaks)} planted leaks {sum(one.violated for one in leaks)}."
+    )
+
+
+if __name__ == "__main__":
+    host_devices(None)
+    main()
