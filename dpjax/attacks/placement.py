@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.attacks.elements import differing, differing_and_agreeing, first_elements, labelings
+from dpjax.concepts.disagreement import differing, differing_and_agreeing, first_elements, labelings
 from dpjax.core.checks import InputError
 
 

@@ -17,12 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.attacks.elements import differing
 from dpjax.attacks.response import Response, boldness, looks_at, sensitive, weights, width_of
 from dpjax.attacks.tied import TiedRows, answers_of, responses_of, score
 from dpjax.audit.guesses import delta_of_guesses, epsilon_of_guesses
 from dpjax.audit.report import Report
 from dpjax.audit.watch import Watch, Work, unwatched
+from dpjax.concepts.disagreement import differing
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpjax.accounting.distance import as_replace_one
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.attacks.elements import first_elements, labelings
 from dpjax.concepts.base import columns_of
+from dpjax.concepts.disagreement import first_elements, labelings
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers

@@ -1,4 +1,4 @@
-"""Elements of a domain on which a class has two labels: host code."""
+"""Elements of a domain on which concepts differ or agree: host code."""
 
 from itertools import permutations
 from typing import Any
