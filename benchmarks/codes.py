@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,32 +14,35 @@ from benchmarks.row import Measured, Row
 from dpjax.attacks import Tardos, pirates
 from dpjax.core import keys
 
-_CODE = Tardos(32, k=27 * 32**2, threshold="chernoff")
+CODE = Tardos(32, k=27 * 32**2, threshold="chernoff")
 _BATCH = 32  # codebooks of a call
 
 
+def traced(first: Array, count: int, at_once: int = 4) -> Array:
+    """The accused users of the codebooks ``first`` to ``first`` + ``count`` - 1, ``bool[count, n]``; traceable."""
+
+    def one(number: Array) -> Array:
+        codebook = CODE.generate(keys.of_trial(keys.root(0), number))
+        word = pirates.majority(keys.root(1), codebook.bits, jnp.ones(CODE.users, bool))
+        return CODE.trace(codebook, word)
+
+    return jax.lax.map(one, first + jnp.arange(count, dtype=jnp.uint32), batch_size=at_once)
+
+
 def _ours() -> Work:
-    @jax.jit
-    def traced(first: Array) -> Array:
-        def one(number: Array) -> Array:
-            codebook = _CODE.generate(keys.of_trial(keys.root(0), number))
-            word = pirates.majority(keys.root(1), codebook.bits, jnp.ones(_CODE.users, bool))
-            return _CODE.trace(codebook, word)
-
-        return jax.lax.map(one, first + jnp.arange(_BATCH, dtype=jnp.uint32), batch_size=4)
-
-    turn = itertools.count()
+    run, turn = jax.jit(partial(traced, count=_BATCH)), itertools.count()
 
     def work() -> int:
-        traced(jnp.uint32(next(turn) * _BATCH)).block_until_ready()
+        run(jnp.uint32(next(turn) * _BATCH)).block_until_ready()
         return _BATCH
 
     return work
 
 
-def _numpy() -> Work:
+def by_numpy() -> Work:
+    """One codebook a call."""
     generator = np.random.default_rng(0)
-    n, k, rate = _CODE.users, _CODE.length, math.log(_CODE.users / _CODE.security)
+    n, k, rate = CODE.users, CODE.length, math.log(CODE.users / CODE.security)
     low, c = math.asin(math.sqrt(1 / (300 * n))), math.sqrt(2 * rate / k)
 
     def work() -> int:
@@ -55,7 +59,7 @@ def _numpy() -> Work:
 
 
 def _measure(seconds: float) -> Measured:
-    return race(_ours(), _numpy(), seconds)
+    return race(_ours(), by_numpy(), seconds)
 
 
 ROWS = (Row("tardos-numpy", "NumPy, one codebook at a time, n = 32, k = 27648", "codebooks/s", None, _measure),)

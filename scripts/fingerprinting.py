@@ -7,103 +7,60 @@ Run: python scripts/fingerprinting.py [--trials CODEBOOKS] [--seed SEED] [--out 
 import math
 import os
 import re
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax import Array
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 import dpjax as dp
-from dpjax.accounting.guarantee import Guarantee
-from dpjax.attacks import BonehShaw, CoalitionAttack, Tardos, demonstrate, measure, pirates, trace
-from dpjax.attacks.coalition import run_batch
+from dpjax.accounting.gaussian import gaussian_epsilon
+from dpjax.attacks import BonehShaw, CoalitionAttack, Report, Tardos, demonstrate, measure, pirates, trace
+from dpjax.attacks.by_score import by_score
 from dpjax.attacks.codes.base import Code
 from dpjax.attacks.pirates import Pirate
 from dpjax.attacks.rates import Rate
-from dpjax.attacks.report import Report
-from dpjax.attacks.response import boldness
-from dpjax.audit.guesses import epsilon_of_guesses
-from dpjax.core import keys, random
 from dpjax.core.checks import InputError
-from dpjax.core.types import Sample, host_numbers
-from dpjax.experiments.bands import Exponent, fit_exponent
+from dpjax.core.types import host_numbers
+from dpjax.evidence.traced import Constant, LastLabel, Leaky, constant, noise, opposed, opposite
 from dpjax.experiments.engine import host_devices
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.learners.columns import for_concepts
 from dpjax.papers import bns_table
+from dpjax.papers.bns_codes import (
+    ACCURACY,
+    CONFIDENCE,
+    COUNTS,
+    FRACTIONS,
+    HUGE,
+    LONGEST,
+    POINTS,
+    PRIVACY,
+    SECURITY,
+    THRESHOLDS,
+    Brackets,
+    Fractions,
+    Sweep,
+    crossings,
+    every_word,
+    exponent,
+)  # fmt: skip
 from dpjax.plots.lines import Line, Panel, plot_lines
-from dpjax.sanitizers import PointCounts
 from dpjax.theory import fingerprinting
 
-SECURITY, CONFIDENCE, LEVEL = 0.05, 0.999, 0.05
-PRIVACY, ACCURACY = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.3, 0.1)
-HUGE = dp.Privacy(1024.0, 1e-6)
-THRESHOLDS, POINTS, BITS = dp.Thresholds(dp.Domain(64)), dp.Points(dp.Domain(16)), dp.Finite.of([[0], [1]])
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT))
+from benchmarks import codes  # noqa: E402
+
+LEVEL, BITS = 0.05, dp.Finite.of([[0], [1]])
 TABLE = bns_table.APPROXIMATE, bns_table.ACCURACY
-MEASURED = Path(__file__).parents[1] / "docs" / "bns-multi.md"
-LONGEST, STEPS = 1 << 14, 8  # columns of the sweep; grid points between k and 2 k
+MEASURED = ROOT / "docs" / "bns-multi.md"
 ROWS, COLUMNS, MILLION = 16, 1000, 1_000_000
 BUDGET = dp.Privacy(8.855, 1e-6)  # epsilon .1 in each of the columns
-
-
-@dataclass(frozen=True)
-class Constant(dp.ERM):
-    """Labels everything 1, whatever the sample: private at epsilon 0."""
-
-    def learn(self, key: Array, sample: Sample, plan: None) -> dp.Hypothesis:
-        """The last threshold in every column."""
-        return dp.Hypothesis.of(jnp.tile(jnp.asarray([0, 63], jnp.uint32), (sample.y.shape[1], 1)))
-
-
-@dataclass(frozen=True)
-class Leaky(dp.ERM):
-    """The best hypotheses, with a claim of privacy: a planted leak."""
-
-    def guarantee(self, plan: None) -> Guarantee:
-        """A claim that is wrong."""
-        return Guarantee(float(PRIVACY.epsilon), float(PRIVACY.delta), self.neighboring, "a planted leak")
-
-
-@dataclass(frozen=True)
-class LastLabel:
-    """Answers the last row's label, flipped with probability 1 / (1 + e^epsilon): a correct claim that is tight."""
-
-    concepts: ClassVar[dp.Finite] = BITS
-    neighboring: ClassVar[dp.Neighboring] = dp.Neighboring.REPLACE_ONE
-    spends: ClassVar[str] = "pure"
-
-    def for_concepts(self, k: int) -> "LastLabel":
-        """Itself, for one concept."""
-        return self
-
-    def plan(self, privacy: dp.Privacy, accuracy: dp.Accuracy, n: int | None = None) -> np.float32:
-        """epsilon."""
-        return np.float32(privacy.epsilon)
-
-    def guarantee(self, plan: np.float32) -> Guarantee:
-        """That of randomized response."""
-        return Guarantee(float(plan), 0.0, self.neighboring, "randomized response")
-
-    def sample_size(self, privacy: dp.Privacy, accuracy: dp.Accuracy) -> int:
-        """One row."""
-        return 1
-
-    def learn(self, key: Array, sample: Sample, plan: Any) -> dp.Hypothesis:
-        """Randomized response."""
-        label = sample.y[-1] ^ (random.uniform(key, (1,)) < 1 / (1 + jnp.exp(plan)))
-        return dp.Hypothesis.of(jnp.stack([jnp.zeros(1, jnp.uint32), label.astype(jnp.uint32)], axis=1))
-
-    def predict(self, hypothesis: dp.Hypothesis, x: Array) -> Array:
-        """The label."""
-        return self.concepts.predict(hypothesis, x)
 
 
 HEAD = """# Fingerprinting codes and tracing, measured
@@ -218,35 +175,10 @@ def printed(trials: int, seed: int) -> Iterator[list[Any]]:
             found = demonstrate(
                 CoalitionAttack(Constant(THRESHOLDS), code), PRIVACY, ACCURACY, trials, seed, CONFIDENCE
             )
-            yield [calibration, users, code.length, shown(found.somebody), shown(found.absent), found.epsilon]
-
-
-def shown(rate: Rate) -> str:
-    """Count, trials and interval."""
-    return f"{rate.count} of {rate.trials} ({rate.low:.3g} to {rate.high:.3g})"
+            yield [calibration, users, code.length, found.somebody, found.absent, found.epsilon]
 
 
 # 2. Soundness and completeness
-
-
-def noise(key: Array, bits: Array, members: Array) -> Array:
-    """Fair coins."""
-    return random.uniform(key, bits.shape[1:]) < 0.5
-
-
-def constant(key: Array, bits: Array, members: Array) -> Array:
-    """1 in every column."""
-    return jnp.ones(bits.shape[1], bool)
-
-
-def opposite(key: Array, bits: Array, members: Array) -> Array:
-    """The complement of the majority."""
-    return ~pirates.majority(key, bits, members)
-
-
-def opposed(key: Array, bits: Array, members: Array) -> Array:
-    """The complement of the first member's code word."""
-    return ~bits[0]
 
 
 LEGAL: tuple[Pirate, ...] = (pirates.majority, pirates.minority, pirates.coin, pirates.ones)
@@ -286,7 +218,6 @@ def learners(trials: int, seed: int) -> Iterator[tuple[str, Code, Report]]:
     """(Name, code, findings); some learners have a part of the trials."""
     columns = dp.Independent(dp.KLN(POINTS), 1, "zcdp")
     of_thresholds = dp.Independent(dp.KLN(THRESHOLDS), 1, "zcdp")
-    counts = dp.GenericLearner(POINTS, 1, PointCounts(POINTS.domain), composition="zcdp")
     proof = Tardos(4, SECURITY, score="original", threshold="proof")
     few, some = max(trials // 20, 20), max(trials // 10, 20)
     yield from (
@@ -298,7 +229,7 @@ def learners(trials: int, seed: int) -> Iterator[tuple[str, Code, Report]]:
         _learner("ERM with a claim: a planted leak", Leaky(POINTS), Tardos(8, SECURITY), trials, seed),
         _learner("Independent KLN", of_thresholds, BonehShaw(4, SECURITY), few, seed, own=True),
         _learner("Independent KLN", columns, Tardos(2, SECURITY), some, seed, own=True),
-        _learner("GenericLearner", counts, Tardos(2, SECURITY), some, seed, own=True),
+        _learner("GenericLearner", COUNTS, Tardos(2, SECURITY), some, seed, own=True),
         _learner("PointLearner", dp.PointLearner(POINTS), Tardos(2, SECURITY), some, seed, own=True),
     )
 
@@ -318,8 +249,8 @@ def _cells(name: str, code: Code, found: Report) -> list[Any]:
     allowed = None if claim is None else min(1.0, math.exp(claim.epsilon) * found.absent.high + claim.delta)
     verdict = None if claim is None else "refuted" if found.violated else "not refuted"
     return [
-        name, _named(code), found.users, found.columns, found.rows, shown(found.somebody), shown(found.present),
-        shown(found.absent), allowed, found.epsilon, None if claim is None else claim.epsilon, verdict,
+        name, _named(code), found.users, found.columns, found.rows, found.somebody, found.present,
+        found.absent, allowed, found.epsilon, None if claim is None else claim.epsilon, verdict,
     ]  # fmt: skip
 
 
@@ -327,160 +258,19 @@ def _named(code: Code) -> str:
     return f"Tardos, {code.threshold}" if isinstance(code, Tardos) else "Boneh-Shaw"
 
 
-# 4. The traced fraction against n
-
-FRACTIONS = {
-    "Tardos, $k = 1024$": (
-        lambda n: Tardos(n, SECURITY, k=1024, threshold="chernoff"), POINTS, (2, 4, 5, 6, 7, 8, 11, 16, 32),
-    ),
-    "Boneh-Shaw, $k = 512$": (
-        lambda n: BonehShaw(n, SECURITY, k=512, complete=False), THRESHOLDS, (2, 4, 8, 16, 28, 32, 36, 40, 48),
-    ),
-}  # fmt: skip
+# 4. The traced fraction against n, 5. The crossing
 
 
-def fractions(trials: int, seed: int, shorter: int | None = None) -> dict[str, list[Line]]:
-    """Lines of each panel: how often the user who is accused most is accused, with 99.9 % intervals."""
-    panels = {}
-    for title, (code, concepts, users) in FRACTIONS.items():
-        kln = dp.Independent(dp.KLN(concepts), 1, "zcdp")
-        shown_here: list[tuple[str, Any, dp.Privacy]] = [
-            ("ERM, not private", dp.ERM(concepts), PRIVACY),
-            (f"KLN, epsilon = {float(HUGE.epsilon):g}", kln, HUGE), ("KLN, epsilon = 1", kln, PRIVACY),
-        ]  # fmt: skip
-        if concepts is POINTS:
-            generic = dp.GenericLearner(POINTS, 1, PointCounts(POINTS.domain), composition="zcdp")
-            shown_here += [
-                ("GenericLearner, epsilon = 1", generic, PRIVACY),
-                ("PointLearner, epsilon = 1", dp.PointLearner(POINTS), PRIVACY),
-            ]
-        panels[title] = []
-        for name, learner, privacy in shown_here:
-            rates = [
-                demonstrate(CoalitionAttack(learner, code(n)), privacy, ACCURACY, trials, seed, CONFIDENCE).present
-                for n in users[:shorter]
-            ]
-            low, high = [rate.low for rate in rates], [rate.high for rate in rates]
-            middle = [rate.count / rate.trials for rate in rates]
-            panels[title].append(Line(name, name, users[:shorter], middle, low, high))
-    return panels
+def _fraction_panel(chosen: Fractions, trials: int, seed: int) -> Panel:
+    lines = []
+    for name, learner, privacy in chosen.learners:
+        rates = chosen.rates(learner, privacy, trials, seed)
+        low, high = [rate.low for rate in rates], [rate.high for rate in rates]
+        lines.append(Line(name, name, chosen.users, [rate.count / rate.trials for rate in rates], low, high))
+    return Panel(chosen.title, "users and rows $n$", "fraction of runs", lines, log="x")
 
 
-# 5. The crossing
-
-
-def slow(key: Array, bits: Array, members: Array) -> Array:
-    """1 with probability (ones / members)^2: the ones of a block grow slowly with its number."""
-    share = jnp.sum(bits & members[:, None], axis=0) / jnp.sum(members)
-    return random.uniform(key, share.shape) < share**2
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """Codes of n users and k columns against one learner or strategy.
-
-    code: (n, k) -> code. word: a learner, or a strategy. user: the participant who is looked for, of n. guess: about
-    where k is, from n and L = ln(n / xi).
-    """
-
-    name: str
-    claimed: float
-    code: Callable[[int, int], Code]
-    word: Any
-    user: Callable[[int], int]
-    guess: Callable[[int, float], float]
-    users: tuple[int, ...]
-
-    def rate(self, n: int, k: int, trials: int, seed: int) -> Rate:
-        """How often the user is accused."""
-        code, root = self.code(n, k), keys.root(seed)
-        if hasattr(self.word, "learn"):
-            accused = run_batch(CoalitionAttack(self.word, code), None, root, -1, 0, trials).accused
-        else:
-            accused = _accused(code, self.word, root, trials)
-        return Rate.of(np.asarray(accused)[:, self.user(n)], CONFIDENCE)
-
-    def bracket(self, n: int, trials: int, seed: int) -> tuple[int, int]:
-        """(k at which the user is accused in less than half of all cases, k at which in more), by `CONFIDENCE` each."""
-        seen: dict[int, Rate] = {}
-
-        def at(step: int) -> Rate:
-            if step not in seen:
-                seen[step] = self.rate(n, round(2 ** (step / STEPS)), trials, seed)
-            return seen[step]
-
-        low = high = round(STEPS * math.log2(self.guess(n, math.log(n / SECURITY))))
-        while at(low).high >= 0.5:
-            low -= 1
-        while at(high).low <= 0.5:
-            high += 1
-        while high - low > 1 and at(low + 1).high < 0.5:
-            low += 1
-        while high - low > 1 and at(high - 1).low > 0.5:
-            high -= 1
-        return round(2 ** (low / STEPS)), round(2 ** (high / STEPS))
-
-
-@partial(jax.jit, static_argnums=(0, 1, 3))
-def _accused(code: Code, pirate: Pirate, root: Array, trials: int) -> Array:
-    def one(trial: Array) -> Array:
-        of_code, of_pirate = keys.streams(keys.of_trial(root, trial), "codebook", "pirate")
-        codebook = code.generate(of_code)
-        return code.trace(codebook, pirate(of_pirate, codebook.bits, jnp.ones(code.users, bool)))
-
-    return jax.lax.map(one, jnp.arange(trials, dtype=jnp.uint32), batch_size=8)
-
-
-def _short(n: int, k: int) -> BonehShaw:
-    return BonehShaw(n, SECURITY, k=max(k, n + 1), complete=False)
-
-
-def _tardos(n: int, k: int) -> Tardos:
-    return Tardos(n, SECURITY, k=k, threshold="chernoff")
-
-
-SWEEPS = (
-    Sweep(
-        "Tardos, ERM", 1 / 2, _tardos, dp.ERM(POINTS), lambda n: 0,
-        lambda n, rate: math.pi**2 / 2 * n * n * rate, (3, 4, 6, 8, 11, 15, 20),
-    ),
-    Sweep(
-        "Boneh-Shaw, slow", 1 / 3, _short, slow, lambda n: n - 1,
-        lambda n, rate: (n + 1) * n * n * rate, (3, 4, 5, 6, 8, 10, 12),
-    ),
-    Sweep(
-        "Boneh-Shaw, ERM", 1, _short, dp.ERM(THRESHOLDS), lambda n: n // 2,
-        lambda n, rate: (n + 1) * 2 * rate, (4, 8, 16, 32, 48),
-    ),
-)  # fmt: skip
-
-
-def crossings(trials: int, seed: int, sweeps: Sequence[Sweep] = SWEEPS) -> list[tuple[Sweep, list[tuple[int, ...]]]]:
-    """For each sweep (n, k below, k above) of all n whose bracket ends by `LONGEST`."""
-    found = []
-    for sweep in sweeps:
-        brackets = [(n, *sweep.bracket(n, trials, seed)) for n in sweep.users]
-        jax.clear_caches()
-        found.append((sweep, [one for one in brackets if one[2] <= LONGEST]))
-        print(sweep.name, brackets, flush=True)
-    return found
-
-
-def every_word() -> list[tuple[int, ...]]:
-    """(n, k, k): the Boneh-Shaw code with n users and k columns traces whatever satisfies the marking assumption."""
-    lengths = ((n, BonehShaw(n, SECURITY).length) for n in range(3, 65))
-    return [(n, k, k) for n, k in lengths if k <= LONGEST]
-
-
-def exponent(brackets: Sequence[tuple[int, ...]], log: bool = True) -> Exponent:
-    """Of k (over ln(n / xi) if ``log``) in n: the reciprocal of that of n in k."""
-    users = np.array([n for n, _, _ in brackets], float)
-    factor = np.log(users / SECURITY) if log else 1.0
-    low, high = (np.array([one[end] for one in brackets], float) / factor for end in (1, 2))
-    return fit_exponent(users, low, high, 2 * (1 - CONFIDENCE))
-
-
-def _fitted(name: str, claimed: float, brackets: Sequence[tuple[int, ...]]) -> list[Any]:
+def _fitted(name: str, claimed: float, brackets: Brackets) -> list[Any]:
     fit, raw = exponent(brackets), exponent(brackets, log=False)
     ends = " ".join(f"{n}: {f'({low}, {high}]' if low < high else low}" for n, low, high in brackets)
     return [name, f"{claimed:.3f}", f"{1 / fit.slope:.3f}", f"[{1 / fit.high:.3f}, {1 / fit.low:.3f}]",
@@ -494,7 +284,7 @@ def upper_bounds(text: str, title: str) -> list[tuple[int, int]]:
     return [(int(row[0]), int(row[2])) for row in rows if row[2] != "-"]
 
 
-def _crossing_panel(found: Sequence[tuple[Sweep, list[tuple[int, ...]]]]) -> Panel:
+def _crossing_panel(found: Sequence[tuple[Sweep, Brackets]]) -> Panel:
     lines = []
     for sweep, brackets in found:
         if brackets:
@@ -525,54 +315,8 @@ def informed(trials: int, seed: int) -> Iterator[list[Any]]:
     learner = dp.Independent(dp.KLN(BITS), COLUMNS, "zcdp")
     found = trace(learner, COLUMNS, ROWS, BUDGET, trials=trials, seed=seed)
     yield [trials, "informed", found.details["separation"], found.epsilon_found, found.details["seconds"]]
-    yield [trials, "symmetric, Tardos", *symmetric(learner, trials, seed)]
-
-
-def symmetric(learner: Any, trials: int, seed: int) -> list[float]:
-    """(Separation, certified epsilon, seconds) of the symmetric score of a row, in the database or drawn anew."""
-    begin, plan = time.perf_counter(), learner.plan(BUDGET, ACCURACY, ROWS)
-    key, total, parts = keys.stream(keys.root(seed), "symmetric"), 2 * trials, []
-    for first in range(0, total, 1 << 12):
-        parts.append(jax.tree.map(np.asarray, _scores(learner, plan, key, jnp.uint32(first))))
-    coins, scores = (np.concatenate(part)[:total] for part in zip(*parts, strict=True))
-    training = int(0.2 * total)
-    own = scores[:training]
-    means = [float(np.mean(own[coins[:training] == side])) for side in (True, False)]
-    spread = float(np.sqrt(np.mean([np.var(own[coins[:training] == side]) for side in (True, False)])))
-    ratio = (means[0] - means[1]) / spread**2 * (scores - sum(means) / 2)
-    bold = boldness(ratio[:training], coins[:training], 1.0, total - training)
-    guess, truth = ratio[training:], coins[training:]
-    guessed = np.abs(guess) >= bold
-    right = int(np.sum(guessed & ((guess > 0) == truth)))
-    epsilon = epsilon_of_guesses(right, int(np.sum(guessed)) - right, total - training, float(BUDGET.delta))
-    return [round((means[0] - means[1]) / spread, 4), epsilon, round(time.perf_counter() - begin, 2)]
-
-
-@partial(jax.jit, static_argnums=0)
-def _scores(learner: Any, plan: Any, key: Array, first: Array) -> tuple[Array, Array]:
-    """Coins and scores of 4096 trials: of the first row if the coin is True, else of one that nobody saw."""
-    code = Tardos(ROWS + 1, k=COLUMNS, threshold="chernoff")
-    x = jnp.asarray(BITS.domain.encode((0,)))
-
-    def one(trial: Array) -> tuple[Array, Array]:
-        of_coin, of_code, of_learner = keys.streams(keys.of_trial(key, trial), "coin", "codebook", "learner")
-        codebook, coin = code.generate(of_code), random.uniform(of_coin, ()) < 0.5
-        sample = Sample(jnp.tile(x, (ROWS, 1)), codebook.bits[:ROWS], jnp.ones(ROWS, bool))
-        word = learner.predict(learner.learn(of_learner, sample, plan), x)[0]
-        found = code.scores(codebook, word)
-        return coin, jnp.where(coin, found[0], found[ROWS])
-
-    return jax.lax.map(one, first + jnp.arange(1 << 12, dtype=jnp.uint32), batch_size=64)
-
-
-def gaussian_epsilon(separation: float, delta: float) -> float:
-    """The epsilon at ``delta`` of two Gaussians of variance 1 and this distance."""
-
-    def excess(epsilon: float) -> float:
-        ends = ndtr(-epsilon / separation + separation / 2), ndtr(-epsilon / separation - separation / 2)
-        return float(ends[0] - math.exp(epsilon) * ends[1] - delta)
-
-    return float(brentq(excess, 0.0, 60.0))
+    scored = by_score(learner, Tardos(ROWS + 1, k=COLUMNS), BUDGET, trials=trials, seed=seed)
+    yield [trials, "symmetric, Tardos", scored.separation, scored.epsilon, scored.seconds]
 
 
 def false_alarms(runs: int) -> Rate:
@@ -586,48 +330,23 @@ def false_alarms(runs: int) -> Rate:
 
 # 7. Speed
 
-FAST = Tardos(32, SECURITY, k=27 * 32**2, threshold="chernoff")
 _EACH = 64  # codebooks of a call on each device
 
 
 def speed(codebooks: int, loops: int) -> tuple[float, float]:
     """(Codebooks a second, those of a loop in NumPy): in turn, so that other load hits both."""
-    devices, generator = jax.local_device_count(), np.random.default_rng(0)
+    devices, numpy = jax.local_device_count(), codes.by_numpy()
     calls = max(loops, -(-codebooks // (_EACH * devices)))
-    starts = [jnp.arange(devices, dtype=jnp.uint32) * _EACH + i * _EACH * devices for i in range(calls)]
-    run, ours, theirs, done = jax.pmap(_traced), 0.0, 0.0, 0
-    run(starts[0]).block_until_ready()
-    by_numpy(FAST, generator)
-    for call, start in enumerate(starts):
+    run, seconds, done = jax.pmap(partial(codes.traced, count=_EACH, at_once=2)), [0.0, 0.0], 0
+    for call in range(-1, calls):  # the first call compiles
         begin = time.perf_counter()
-        run(start).block_until_ready()
-        ours += time.perf_counter() - begin
-        if call * loops // calls >= done:
+        run((jnp.arange(devices, dtype=jnp.uint32) + call * devices) * _EACH).block_until_ready()
+        seconds[0] += (call >= 0) * (time.perf_counter() - begin)
+        if (call + 1) * loops // calls > done:
             begin, done = time.perf_counter(), done + 1
-            by_numpy(FAST, generator)
-            theirs += time.perf_counter() - begin
-    return calls * _EACH * devices / ours, done / theirs
-
-
-def _traced(first: Array) -> Array:
-    def one(number: Array) -> Array:
-        codebook = FAST.generate(keys.of_trial(keys.root(0), number))
-        word = pirates.majority(keys.root(1), codebook.bits, jnp.ones(FAST.users, bool))
-        return FAST.trace(codebook, word)
-
-    return jax.lax.map(one, first + jnp.arange(_EACH, dtype=jnp.uint32), batch_size=2)
-
-
-def by_numpy(code: Tardos, generator: np.random.Generator) -> np.ndarray:
-    """The accused users of one codebook that everybody combined by majority, ``bool[n]``."""
-    n, k, rate = code.users, code.length, math.log(code.users / code.security)
-    low, c = math.asin(math.sqrt(1 / (300 * n))), math.sqrt(2 * rate / k)
-    p = np.sin(generator.uniform(low, math.pi / 2 - low, k)) ** 2
-    bits = generator.random((n, k)) < p
-    sign = np.where(2 * bits.sum(axis=0) > n, 1, -1)
-    one, zero = sign * np.sqrt((1 - p) / p), -sign * np.sqrt(p / (1 - p))
-    log_moment = np.sum(c * zero + np.log1p(p * np.expm1(c * (one - zero))))
-    return np.where(bits, one, zero).sum(axis=1) > (log_moment + rate) / c
+            numpy()
+            seconds[1] += time.perf_counter() - begin
+    return calls * _EACH * devices / seconds[0], done / seconds[1]
 
 
 # The page
@@ -651,15 +370,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page += LEARNERS.format(confidence=CONFIDENCE, **_numbers(PRIVACY, ACCURACY))
     head = ("learner", "code", "n", "k", "rows", "somebody", "present", "absent", "allowed", "implied", "claim", "is")
     page += table(head, [_cells(*one) for one in found])
-    lines = fractions(some, seed)
-    panels = [Panel(name, "users and rows $n$", "fraction of runs", of, log="x") for name, of in lines.items()]
+    panels = [_fraction_panel(one, some, seed) for one in FRACTIONS]
     plot_lines(panels, figure_path(out, "fingerprinting-fraction"), carried, "How often a participant is accused")
     _said("fractions", ())
     error = 2 * (1 - CONFIDENCE)
     page += FRACTIONS_HEAD.format(
         verdict=_verdict(found), trials=some, huge=float(HUGE.epsilon), error=error, longest=LONGEST
     )
-    swept = crossings(some, seed)
+    swept = _said("crossings", crossings(some, seed))
     fits = [_fitted(sweep.name, sweep.claimed, brackets) for sweep, brackets in swept if len(brackets) > 1]
     fits.append(_fitted("Boneh-Shaw, every word", 1 / 3, every_word()))
     page += table(("code and word", "claimed", "measured", "range", "no log", "n: k"), fits)
@@ -690,8 +408,8 @@ def _page_of_tracing(trials: int, seed: int) -> str:
     ours, theirs = speed(trials, loops)
     _said("speed", [[ours, theirs]])
     return page + TRACED.format(
-        level=LEVEL, alarmed=shown(alarms), codebooks=trials, few=loops, length=FAST.length, seconds=trials / ours,
-        cores=len(os.sched_getaffinity(0)), rate=ours, numpy=theirs, ratio=ours / theirs,
+        level=LEVEL, alarmed=alarms, codebooks=trials, few=loops, length=codes.CODE.length,
+        seconds=trials / ours, cores=len(os.sched_getaffinity(0)), rate=ours, numpy=theirs, ratio=ours / theirs,
     )  # fmt: skip
 
 
