@@ -26,19 +26,17 @@ from dpjax.attacks.pirates import Pirate
 from dpjax.attacks.rates import Rate
 from dpjax.core.checks import InputError
 from dpjax.core.types import host_numbers
-from dpjax.evidence.traced import Constant, LastLabel, Leaky, constant, noise, opposed, opposite
+from dpjax.evidence.traced import Constant, LastLabel, constant, noise, opposed, opposite
 from dpjax.experiments.engine import host_devices
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.learners.columns import for_concepts
 from dpjax.papers import bns_table
 from dpjax.papers.bns_codes import (
     ACCURACY,
+    CASES,
     CONFIDENCE,
-    COUNTS,
     FRACTIONS,
     HUGE,
     LONGEST,
-    POINTS,
     PRIVACY,
     SECURITY,
     THRESHOLDS,
@@ -164,21 +162,14 @@ codebook at a time, had {numpy:.0f} a second in the same run, measured on {few} 
 """
 
 
-# 1. The code as printed
-
-
 def printed(trials: int, seed: int) -> Iterator[list[Any]]:
     """The constant learner under both calibrations."""
     for users in (4, 8):
         for calibration in ("printed", "corrected"):
             code = BonehShaw(users, SECURITY, calibration=calibration)
-            found = demonstrate(
-                CoalitionAttack(Constant(THRESHOLDS), code), PRIVACY, ACCURACY, trials, seed, CONFIDENCE
-            )
+            attack = CoalitionAttack(Constant(THRESHOLDS), code)
+            found = demonstrate(attack, PRIVACY, ACCURACY, trials, seed, CONFIDENCE)
             yield [calibration, users, code.length, found.somebody, found.absent, found.epsilon]
-
-
-# 2. Soundness and completeness
 
 
 LEGAL: tuple[Pirate, ...] = (pirates.majority, pirates.minority, pirates.coin, pirates.ones)
@@ -204,44 +195,8 @@ def failures(trials: int, seed: int, legal: bool) -> tuple[list[list[Any]], str]
                 seen += rates
             rows.append([name, pirate.__name__, *cells])
     within = sum(rate.high <= SECURITY for rate in seen)
-    return (
-        rows,
-        f"{within} of {len(seen)} intervals are within [0, xi]; the largest upper end is "
-        f"{max(rate.high for rate in seen):.2g}.",
-    )
-
-
-# 3. Learners
-
-
-def learners(trials: int, seed: int) -> Iterator[tuple[str, Code, Report]]:
-    """(Name, code, findings); some learners have a part of the trials."""
-    columns = dp.Independent(dp.KLN(POINTS), 1, "zcdp")
-    of_thresholds = dp.Independent(dp.KLN(THRESHOLDS), 1, "zcdp")
-    proof = Tardos(4, SECURITY, score="original", threshold="proof")
-    few, some = max(trials // 20, 20), max(trials // 10, 20)
-    yield from (
-        _learner("ERM, not private", dp.ERM(THRESHOLDS), BonehShaw(4, SECURITY), trials, seed),
-        _learner("ERM, not private", dp.ERM(THRESHOLDS), BonehShaw(8, SECURITY), trials, seed),
-        _learner("ERM, not private", dp.ERM(POINTS), proof, some, seed),
-        _learner("ERM, not private", dp.ERM(POINTS), Tardos(8, SECURITY), trials, seed),
-        _learner("ERM with a claim: a planted leak", Leaky(THRESHOLDS), BonehShaw(4, SECURITY), trials, seed),
-        _learner("ERM with a claim: a planted leak", Leaky(POINTS), Tardos(8, SECURITY), trials, seed),
-        _learner("Independent KLN", of_thresholds, BonehShaw(4, SECURITY), few, seed, own=True),
-        _learner("Independent KLN", columns, Tardos(2, SECURITY), some, seed, own=True),
-        _learner("GenericLearner", COUNTS, Tardos(2, SECURITY), some, seed, own=True),
-        _learner("PointLearner", dp.PointLearner(POINTS), Tardos(2, SECURITY), some, seed, own=True),
-    )
-
-
-def _learner(
-    name: str, learner: Any, code: Code, trials: int, seed: int, own: bool = False
-) -> tuple[str, Code, Report]:
-    rows = None
-    if own:
-        rows = max(code.users, for_concepts(learner, code.length).sample_size(PRIVACY, ACCURACY))
-    found = demonstrate(CoalitionAttack(learner, code, rows), PRIVACY, ACCURACY, trials, seed, CONFIDENCE)
-    return name, code, found
+    largest = max(rate.high for rate in seen)
+    return rows, f"{within} of {len(seen)} intervals are within [0, xi]; the largest upper end is {largest:.2g}."
 
 
 def _cells(name: str, code: Code, found: Report) -> list[Any]:
@@ -256,9 +211,6 @@ def _cells(name: str, code: Code, found: Report) -> list[Any]:
 
 def _named(code: Code) -> str:
     return f"Tardos, {code.threshold}" if isinstance(code, Tardos) else "Boneh-Shaw"
-
-
-# 4. The traced fraction against n, 5. The crossing
 
 
 def _fraction_panel(chosen: Fractions, trials: int, seed: int) -> Panel:
@@ -307,9 +259,6 @@ def _crossing_panel(found: Sequence[tuple[Sweep, Brackets]]) -> Panel:
     return Panel("rows against concepts", "concepts $k$", "rows $n$", lines)
 
 
-# 6. Informed tracing
-
-
 def informed(trials: int, seed: int) -> Iterator[list[Any]]:
     """Rows of the informed score and of the symmetric score, by the same test of guesses."""
     learner = dp.Independent(dp.KLN(BITS), COLUMNS, "zcdp")
@@ -327,8 +276,6 @@ def false_alarms(runs: int) -> Rate:
         for seed in range(runs)
     ], CONFIDENCE)  # fmt: skip
 
-
-# 7. Speed
 
 _EACH = 64  # codebooks of a call on each device
 
@@ -349,8 +296,6 @@ def speed(codebooks: int, loops: int) -> tuple[float, float]:
     return calls * _EACH * devices / seconds[0], done / seconds[1]
 
 
-# The page
-
 _INFORMED = ("trials a side", "score", "separation", "certified epsilon", "seconds")
 
 
@@ -366,7 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = _said("printed", printed(some, seed))
     page += table(("calibration", "n", "k", "accused", "absent", "implied epsilon"), rows)
     page += _page_of_codes(trials, seed)
-    found = _said("learners", learners(trials, seed))
+    found = _said("learners", ((case.name, case.code, case.run(trials, seed)) for case in CASES))
     page += LEARNERS.format(confidence=CONFIDENCE, **_numbers(PRIVACY, ACCURACY))
     head = ("learner", "code", "n", "k", "rows", "somebody", "present", "absent", "allowed", "implied", "claim", "is")
     page += table(head, [_cells(*one) for one in found])

@@ -8,15 +8,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from dpjax.attacks import BonehShaw, CoalitionAttack, Tardos, demonstrate
+from dpjax.attacks import BonehShaw, CoalitionAttack, Report, Tardos, demonstrate
 from dpjax.attacks.codes.base import Code
 from dpjax.attacks.crossing import Crossing, slow
 from dpjax.attacks.rates import Rate
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.evidence.traced import Leaky
 from dpjax.experiments.bands import Exponent, fit_exponent
 from dpjax.learners import KLN, GenericLearner, Independent, PointLearner
+from dpjax.learners.columns import for_concepts
 from dpjax.sanitizers import PointCounts
 
 SECURITY, CONFIDENCE = 0.05, 0.999
@@ -35,6 +37,41 @@ def _short(n: int, k: int) -> BonehShaw:
 
 def _tardos(n: int, k: int) -> Tardos:
     return Tardos(n, SECURITY, k=k, threshold="chernoff")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A learner against a code. part: of the trials. own: as many rows as its theorem asks for, else one for a user."""
+
+    name: str
+    learner: Any
+    code: Code
+    part: float = 1.0
+    own: bool = False
+
+    def run(self, trials: int, seed: int) -> Report:
+        """At `PRIVACY` and `ACCURACY`; at least 20 trials."""
+        rows = None
+        if self.own:
+            learner = for_concepts(self.learner, self.code.length)
+            rows = max(self.code.users, learner.sample_size(PRIVACY, ACCURACY))
+        attack = CoalitionAttack(self.learner, self.code, rows)
+        return demonstrate(attack, PRIVACY, ACCURACY, max(20, round(self.part * trials)), seed, CONFIDENCE)
+
+
+_FREE, _LEAK = "ERM, not private", "ERM with a claim: a planted leak"
+CASES = (
+    Case(_FREE, ERM(THRESHOLDS), BonehShaw(4, SECURITY)),
+    Case(_FREE, ERM(THRESHOLDS), BonehShaw(8, SECURITY)),
+    Case(_FREE, ERM(POINTS), Tardos(4, SECURITY, score="original", threshold="proof"), 0.1),
+    Case(_FREE, ERM(POINTS), Tardos(8, SECURITY)),
+    Case(_LEAK, Leaky(THRESHOLDS), BonehShaw(4, SECURITY)),
+    Case(_LEAK, Leaky(POINTS), Tardos(8, SECURITY)),
+    Case("Independent KLN", Independent(KLN(THRESHOLDS), 1, "zcdp"), BonehShaw(4, SECURITY), 0.05, own=True),
+    Case("Independent KLN", Independent(KLN(POINTS), 1, "zcdp"), Tardos(2, SECURITY), 0.1, own=True),
+    Case("GenericLearner", COUNTS, Tardos(2, SECURITY), 0.1, own=True),
+    Case("PointLearner", PointLearner(POINTS), Tardos(2, SECURITY), 0.1, own=True),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

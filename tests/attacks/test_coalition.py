@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import binom
 
 import dpjax as dp
-from dpjax.accounting.guarantee import Guarantee
 from dpjax.attacks import BonehShaw, CoalitionAttack, Tardos, demonstrate
 from dpjax.attacks.placement import place
 from dpjax.core import keys
 from dpjax.core.checks import InputError
+from dpjax.evidence.traced import Leaky
 from dpjax.learners.columns import for_concepts
 from dpjax.sanitizers import PointCounts
 
@@ -20,15 +20,6 @@ FALSE_ALARM = 1e-6
 PRIVACY, ACCURACY = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.3, 0.1)
 THRESHOLDS, POINTS = dp.Thresholds(dp.Domain(16)), dp.Points(dp.Domain(16))
 SIZES = dict(trials=200, seed=1)
-
-
-@dataclass(frozen=True)
-class Leaky(dp.ERM):
-    """Returns the best hypotheses and claims to be private: a planted leak."""
-
-    def guarantee(self, plan: None) -> Guarantee:
-        """A claim that is wrong."""
-        return Guarantee(1.0, 1e-6, self.neighboring, "a planted leak")
 
 
 @dataclass(frozen=True)
