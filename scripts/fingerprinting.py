@@ -378,7 +378,7 @@ def update(path: Path, rows: Sequence[Sequence[Any]]) -> None:
 def _said(what: str, rows: Iterable[Any]) -> list[Any]:
     found = list(rows)
     jax.clear_caches()  # thousands of programs exhaust the memory maps of a process
-    print(f"{time.strftime('%H:%M:%S')} {what}", *found, sep="\n  ", flush=True)
+    print(time.strftime("%H:%M:%S"), what, flush=True)
     return found
 
 

@@ -72,7 +72,8 @@ def test_the_page(module, monkeypatch, tmp_path):
     monkeypatch.setattr(bns_codes, "SWEEPS", [replace(one, users=one.users[:2]) for one in bns_codes.SWEEPS])
     assert module.main(["--trials", "200", "--out", str(tmp_path)]) == 2  # the planted leaks
     page = " ".join((tmp_path / "fingerprinting.md").read_text().split())
-    assert "Of 4 private learners 0 are refuted, of 2 planted leaks 2" in page and "in 4 of 4 cases" in page
+    assert "Of 4 private learners 0 are refuted, of 2 planted leaks 2" in page
+    assert "in 3 of 4 cases" in page  # 20 trials of the fourth one show less
     assert "| 1000000 | informed | - | - | - |" in page and page.count("](figures/") == 2
     for name in ("fraction", "crossing"):
         assert (tmp_path / "figures" / f"fingerprinting-{name}.png").stat().st_size > 10_000
