@@ -88,7 +88,8 @@ how often nobody was accused, with the upper ends of their intervals. {legal}
 """
 SOUND = """
 Words that may violate the marking assumption, for soundness alone: fair coins, ones, the complement of the majority,
-the complement of the first member's code word. {anything}
+the complement of the first member's code word. {anything} The exact threshold spends all of xi, an eighth for each
+user who is not in the coalition: 0.044 for seven of them, and more codebooks would be needed to tell it from 0.05.
 
 """
 LEARNERS = """
@@ -114,10 +115,10 @@ the code is too short for so many users. A budget of epsilon = {huge:g} for all 
 
 ## The crossing
 
-From which k on is a given participant among n accused in half of all codebooks, by codes of k columns? Each bracket
-is of k, and wrong with probability at most {error:g}; {trials} codebooks for each tested k, up to k = {longest}. The
-exponent is that of n in k: the reciprocal of the least-squares slope of k / ln(n / xi) in n, with the range that the
-brackets allow. "No log" is the same without the logarithm.
+From which k on is a given participant among n accused in half of all codebooks, by codes of k columns? Brackets are
+of k, up to {longest}; {trials} codebooks for each tested k, which is on the wrong side with probability at most
+{error:g}. The exponent is that of n in k: the reciprocal of the least-squares slope of k / ln(n / xi) in n, with the
+range that the brackets allow. "No log" is the same without the logarithm.
 
 """
 CROSSED = """
@@ -194,9 +195,9 @@ def failures(trials: int, seed: int, legal: bool) -> tuple[list[list[Any]], str]
                 cells.append(", ".join(f"{one.count} (≤ {one.high:.2g})" for one in rates))
                 seen += rates
             rows.append([name, pirate.__name__, *cells])
-    within = sum(rate.high <= SECURITY for rate in seen)
-    largest = max(rate.high for rate in seen)
-    return rows, f"{within} of {len(seen)} intervals are within [0, xi]; the largest upper end is {largest:.2g}."
+    above, below = sum(one.low > SECURITY for one in seen), sum(one.high <= SECURITY for one in seen)
+    words = f"Of {len(seen)} intervals {above} are above xi and {below} below; the largest upper end is "
+    return rows, f"{words}{max(one.high for one in seen):.3f}."
 
 
 def _cells(name: str, code: Code, found: Report) -> list[Any]:
@@ -318,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     panels = [_fraction_panel(one, some, seed) for one in FRACTIONS]
     plot_lines(panels, figure_path(out, "fingerprinting-fraction"), carried, "How often a participant is accused")
     _said("fractions", ())
-    error = 2 * (1 - CONFIDENCE)
+    error = (1 - CONFIDENCE) / 2
     page += FRACTIONS_HEAD.format(
         verdict=_verdict(found), trials=some, huge=float(HUGE.epsilon), error=error, longest=LONGEST
     )
@@ -334,10 +335,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _page_of_codes(trials: int, seed: int) -> str:
-    legal, of_legal = failures(trials, seed, legal=True)
-    anything, of_any = failures(trials, seed, legal=False)
+    (legal, of_legal), (anything, of_any) = _said("codes", (failures(trials, seed, kind) for kind in (True, False)))
     sizes = ("coalition of 1", "4", "7", "8")
-    _said("codes", ())
     page = PRINTED.format(trials=trials, legal=of_legal) + table(("code", "strategy", *sizes), legal)
     return page + SOUND.format(anything=of_any) + table(("code", "word", *sizes[:-1]), anything)
 
@@ -359,8 +358,7 @@ def _page_of_tracing(trials: int, seed: int) -> str:
 
 
 def _numbers(privacy: dp.Privacy, accuracy: dp.Accuracy) -> dict[str, float]:
-    values = host_numbers(privacy, accuracy)
-    return dict(zip(("epsilon", "delta", "alpha", "beta"), values, strict=True))
+    return dict(zip(("epsilon", "delta", "alpha", "beta"), host_numbers(privacy, accuracy), strict=True))
 
 
 def update(path: Path, rows: Sequence[Sequence[Any]]) -> None:

@@ -55,8 +55,8 @@ class Crossing:
     def bracket(self, n: int, codebooks: int, seed: int, confidence: float = 0.999) -> tuple[int, int]:
         """(k at which the participant is accused in less than half of all codebooks, k at which in more).
 
-        Both are on a geometric grid, and each is wrong with probability at most 1 - ``confidence`` if the search tests
-        no other k than its neighbors; InputError if k leaves [1, 2^26].
+        Both are on a geometric grid. Each k that is tested is on the wrong side with probability at most
+        (1 - ``confidence``) / 2. InputError if k leaves [1, 2^26].
         """
         checks.integer("n", n, 1)
         seen: dict[int, Rate] = {}

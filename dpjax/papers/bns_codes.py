@@ -151,4 +151,4 @@ def exponent(brackets: Brackets, log: bool = True) -> Exponent:
     users = np.array([n for n, _, _ in brackets], float)
     factor = np.log(users / SECURITY) if log else 1.0
     low, high = (np.array([one[end] for one in brackets], float) / factor for end in (1, 2))
-    return fit_exponent(users, low, high, 2 * (1 - CONFIDENCE))
+    return fit_exponent(users, low, high)

@@ -26,13 +26,14 @@ def test_failures_are_counted_for_each_coalition(module, monkeypatch):
     monkeypatch.setattr(module, "LEGAL", (pirates.minority,))
     monkeypatch.setattr(module, "ANY", (traced.opposed,))
     rows, words = module.failures(256, 0, legal=True)
-    assert rows == [["code", "minority", *["0 (≤ 0.029), 0 (≤ 0.029)"] * 4]] and words.startswith("8 of 8 intervals")
+    assert rows == [["code", "minority", *["0 (≤ 0.029), 0 (≤ 0.029)"] * 4]]
+    assert "8 intervals 0 are above xi and 8 below" in words
     rows, words = module.failures(256, 0, legal=False)
-    assert len(rows[0]) == 5 and words.startswith("3 of 3")
+    assert len(rows[0]) == 5 and "3 intervals 0 are above xi and 3 below" in words
     monkeypatch.setattr(module, "CODES", {"code": BonehShaw(4, calibration="printed")})
     monkeypatch.setattr(module, "ANY", (traced.constant,))
-    rows, words = module.failures(256, 0, legal=False)
-    assert rows[0][3].startswith("0 ") and words.startswith("3 of 3")  # user 1 is a member
+    rows, words = module.failures(256, 0, legal=False)  # the printed code accuses user 1, who is a member
+    assert rows[0][3].startswith("0 ") and "3 intervals 0 are above xi and 3 below" in words
 
 
 def test_upper_bounds_are_read_from_the_table(module):
@@ -63,6 +64,26 @@ def test_rows_of_a_page_are_replaced(module, tmp_path):
     assert page.read_text() == "| 1000 | informed | 1 | 2 | 3 |\n| 1000000 | informed | 1.58 | 5.57 | 331 |\nend\n"
     with pytest.raises(InputError, match="write the page first"):
         module.update(page, [[10**7, "informed", 1.58, 5.57, 331.0]])
+
+
+def cells(page, start):
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {start} |")]
+    return [cell.strip() for cell in row.split("|")[1:-1]]
+
+
+def test_what_the_written_page_says(root):
+    """The numbers of the page in docs/ keep what the theorems and the design promise."""
+    page = (root / "docs" / "fingerprinting.md").read_text()
+    prose = " ".join(page.split())
+    for name in ("Tardos, ERM", "Boneh-Shaw, slow", "Boneh-Shaw, every word"):
+        _, claimed, measured, *_ = cells(page, name)
+        assert abs(float(measured) - float(claimed)) <= 0.05
+    assert float(cells(page, "10000 | informed")[3]) >= 3.3 and float(cells(page, "1000000 | informed")[3]) >= 5
+    assert prose.count("intervals 0 are above xi") == 2 and "in 4 of 4 cases" in prose
+    assert "Of 4 private learners 0 are refuted, of 2 planted leaks 2" in prose
+    for users in (4, 8):
+        accused = [cells(page, f"{kind} | {users}")[3] for kind in ("printed", "corrected")]
+        assert accused[0].startswith("1000 of 1000 ") and accused[1].startswith("0 of 1000 ")
 
 
 @pytest.mark.slow
