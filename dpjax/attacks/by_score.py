@@ -11,7 +11,6 @@ import numpy as np
 from jax import Array
 
 from dpjax.attacks.codes.tardos import Tardos
-from dpjax.attacks.response import boldness
 from dpjax.audit.guesses import epsilon_of_guesses
 from dpjax.concepts.disagreement import differing
 from dpjax.core import checks, keys, random
@@ -20,7 +19,7 @@ from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, require_learner
 from dpjax.learners.columns import for_concepts
 
-_TILE, _TRAINING = 1 << 12, 0.2
+_TILE, _TRAINING, _TRIED = 1 << 12, 0.2, 100
 _ACCURACY = Accuracy(0.1, 0.1)
 
 
@@ -43,8 +42,8 @@ def by_score(
 
     All rows of the database are at one element, with the code words of all users but the last as labels. A fair coin
     chooses the first user's score, or that of the last one, whom the learner did not see: this is the score of a row
-    that was replaced by another one of the same law. The scores' law is fitted by Gaussians on a fifth of the trials;
-    the rest is tested as in `tracing.trace`.
+    that was replaced by another one of the same law. A fifth of the trials chooses how large a score must be for a
+    guess; the rest is tested as in `tracing.trace`. The scores have heavy tails: the largest say little.
 
     Args:
       learner: of one concept or of k; it must claim privacy. code: of one user more than there are rows.
@@ -66,15 +65,24 @@ def by_score(
     training = int(_TRAINING * total)
     first, second = (scores[:training][coins[:training] == side] for side in (True, False))
     gap, variance = float(first.mean() - second.mean()), float(first.var() + second.var()) / 2
-    ratios = gap / max(variance, 1e-12) * (scores - (first.mean() + second.mean()) / 2)
-    bold = boldness(ratios[:training], coins[:training], 1.0, total - training)
-    ratios, coins = ratios[training:], coins[training:]
-    guessed = np.abs(ratios) >= bold
-    right = int(np.sum(guessed & ((ratios > 0) == coins)))
+    scores = (scores - (first.mean() + second.mean()) / 2) * (1 if gap >= 0 else -1)
+    bold = _boldness(scores[:training], coins[:training], claim.delta)
+    scores, coins = scores[training:], coins[training:]
+    guessed = np.abs(scores) >= bold
+    right = int(np.sum(guessed & ((scores > 0) == coins)))
     wrong = int(np.sum(guessed)) - right
     epsilon = epsilon_of_guesses(right, wrong, len(coins), claim.delta, significance=level)
     separation = gap / max(variance, 1e-12) ** 0.5
     return Scored(round(separation, 4), epsilon, claim.delta, trials, round(time.perf_counter() - begin, 2))
+
+
+def _boldness(scores: np.ndarray, coins: np.ndarray, delta: float) -> float:
+    """The size of a score from which on guesses certify the largest epsilon on these trials."""
+    order = np.argsort(-np.abs(scores), kind="stable")
+    correct = np.cumsum(((scores > 0) == coins)[order])
+    counts = np.unique(np.geomspace(1, len(order), _TRIED).astype(int))
+    found = [epsilon_of_guesses(int(correct[m - 1]), int(m - correct[m - 1]), len(order), delta) for m in counts]
+    return float(np.abs(scores)[order[counts[int(np.argmax(found))] - 1]])
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
