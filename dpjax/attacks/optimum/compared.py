@@ -1,5 +1,6 @@
 """The exact worst success of any learner over the cases of an optimum."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -8,20 +9,49 @@ from dpjax.attacks.optimum.cases import Case, Goal
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.program import case_weights
 from dpjax.audit.outcomes import exact_law
+from dpjax.core.checks import InputError
 from dpjax.core.plans import widened
 from dpjax.core.types import Sample
+
+_SEQUENCES = 1 << 11  # databases in every order: as many are run at most
+_SHUFFLE = 1  # seed
 
 
 def learner_table(learner: Any, plan: Any, goal: Goal, databases: Databases) -> np.ndarray:
     """``float64[full databases, labelings]``: the exact law of a learner's hypothesis on every database of n rows.
 
-    A labeling is the number with bit ``x k + j`` for the label of element x in column j.
+    A labeling is the number with bit ``x k + j`` for the label of element x in column j. Rows are in random order: the
+    law is the mean over all orders. If there are more than 2^11 sequences of rows, each database is run in two orders.
+
+    Raises InputError if there are so many, and the two orders have different laws.
     """
+    counts = databases.counts[databases.full][:, : databases.cells]
+    if databases.cells**databases.rows > _SEQUENCES:
+        ordered = np.repeat(np.tile(np.arange(databases.cells), len(counts)), counts.ravel())
+        ordered = ordered.reshape(-1, databases.rows)
+        table = _laws(learner, plan, goal, ordered)
+        shuffled = np.random.default_rng(_SHUFFLE).permuted(ordered, axis=1)
+        if not np.allclose(table, _laws(learner, plan, goal, shuffled), rtol=1e-6, atol=1e-9):
+            raise InputError(
+                "learners", "a law that does not depend on the order of rows", type(learner).__name__,
+                f"take a smaller n: up to {_SEQUENCES} sequences of rows are run in every order",
+            )  # fmt: skip
+        return table
+    sequences = np.array(list(product(range(databases.cells), repeat=databases.rows)), np.int64)
+    every = np.stack([np.sum(sequences == cell, axis=1) for cell in range(databases.cells)], axis=1)
+    places = {tuple(row): place for place, row in enumerate(counts.tolist())}
+    place = np.array([places[tuple(row)] for row in every.tolist()])
+    laws = _laws(learner, plan, goal, sequences)
+    table = np.zeros((len(counts), laws.shape[1]))
+    np.add.at(table, place, laws)
+    return table / np.bincount(place)[:, None]
+
+
+def _laws(learner: Any, plan: Any, goal: Goal, cells: np.ndarray) -> np.ndarray:
+    """``float64[s, labelings]``: the law on each sequence of cells, ``int64[s, rows]``."""
     import jax.numpy as jnp
 
     domain, k = learner.concepts.domain, goal.k
-    counts = databases.counts[databases.full][:, : databases.cells]
-    cells = np.repeat(np.tile(np.arange(databases.cells), len(counts)), counts.ravel()).reshape(-1, databases.rows)
     x = domain.encode((cells >> k).ravel()).reshape(*cells.shape, domain.limbs)
     y = (cells[..., None] >> np.arange(k) & 1).astype(bool)
     samples = Sample(jnp.asarray(x), jnp.asarray(y), jnp.ones(cells.shape, bool))
@@ -32,7 +62,7 @@ def learner_table(learner: Any, plan: Any, goal: Goal, databases: Databases) -> 
         return jnp.sum(labels.astype(jnp.int32) << jnp.arange(labels.size, dtype=jnp.int32), dtype=jnp.int32)
 
     logs, outcomes = exact_law(run, samples, widened(plan))
-    table = np.zeros((len(counts), 1 << (goal.elements * k)))
+    table = np.zeros((len(cells), 1 << (goal.elements * k)))
     table[:, np.ascontiguousarray(outcomes).view("<i4").ravel()] = np.exp(logs)
     return table
 
@@ -40,7 +70,7 @@ def learner_table(learner: Any, plan: Any, goal: Goal, databases: Databases) -> 
 def exact_success(learner: Any, plan: Any, goal: Goal, databases: Databases, cases: tuple[Case, ...]) -> float:
     """The worst success of a learner over cases, exactly but for rounding in float64; hypotheses may be improper.
 
-    Raises InputError for a learner whose law cannot be listed.
+    Raises InputError for a learner whose law cannot be listed, or depends on the order of too many rows.
     """
     table = learner_table(learner, plan, goal, databases)
     bits = np.arange(table.shape[1])[:, None] >> np.arange(goal.elements * goal.k) & 1
