@@ -7,18 +7,19 @@ import argparse
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from optimum_checks import Checked
+from tiny_classes import Matrix, name_of, representative, rows_of, tiny_classes
 
 from dpjax.attacks import TableLearner
 from dpjax.attacks.optimum import Optimum, exact_success, goal_of, optimum
-from dpjax.attacks.optimum.best import constraints_of, success_of
-from dpjax.attacks.optimum.private_table import is_private
+from dpjax.attacks.optimum.best import constraints_of
 from dpjax.audit import exact
 from dpjax.concepts import Finite, distributions
 from dpjax.concepts.base import columns_of
@@ -42,7 +43,6 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24)
 MOST = {0.0: {1: 24, 2: 24, 3: 6, 4: 4}, 0.01: {1: 24, 2: 14, 3: 4, 4: 3}}  # rows, by delta and points
 KNOWN = (2, 4, 6, 8)
 PROGRAMS = ((3, 6, 1.0), (2, 20, 0.5), (4, 5, 1.0))  # of thresholds: points, rows, epsilon
-Matrix = tuple[tuple[int, ...], ...]
 HEAD = """# The best possible learner of tiny classes
 
 Written by `python scripts/optimum.py{option}`. A learner succeeds if the error of its hypothesis, any function on the
@@ -63,8 +63,8 @@ one with the same epsilon and a larger delta from above.
 
 """
 WHOLE = """
-The largest distance between "no learner above" and "found" is {gaps}. The program's search for worse distributions stops
-below {gap:g} or after {rounds} rounds.
+The largest distance between "no learner above" and "found" is {gaps}. The program's search for worse distributions
+stops below {gap:g} or after {rounds} rounds.
 
 <details><summary>All {count} programs: no learner above / found</summary>
 
@@ -76,7 +76,8 @@ CHECKS = """
 
 Every certificate was verified once more from its whole numbers, in rational arithmetic, and every learner found was
 compared with e^epsilon and delta in whole numbers. Learners of dpjax are those of its audit suite's configurations with
-an exact law, and KLN on each of the classes above; the success of each is exact, on the cases of its program. A lower
+an exact law, and KLN on each of the classes above; the success of each is exact but for rounding in floating point, on
+the cases of its program, with rows in every order. A lower
 bound of `dpjax.experiments.lower_bounds` (packing among them) is compared with the n of each program, for beta =
 1 - found: a learner with n rows exists, so no bound may be above n.
 
@@ -118,76 +119,6 @@ Thresholds on 2 points, epsilon = 1, delta = 0. Between "no learner above" and "
 """
 
 
-@dataclass
-class Tally:
-    """How many of how many. bad: the first few that failed, in words."""
-
-    failed: int = 0
-    count: int = 0
-    bad: list[str] = field(default_factory=list)
-
-    def add(self, fine: bool, what: str) -> None:
-        """Counts one."""
-        self.count, self.failed = self.count + 1, self.failed + (not fine)
-        self.bad += [what][fine:] if len(self.bad) < 5 else []
-
-    def __str__(self) -> str:
-        return f"{self.failed} of {self.count}" + f" ({'; '.join(self.bad)})" * bool(self.bad)
-
-
-@dataclass
-class Checked:
-    """All counts of the page."""
-
-    certificates: Tally = field(default_factory=Tally)
-    private: Tally = field(default_factory=Tally)
-    kln: Tally = field(default_factory=Tally)
-    others: Tally = field(default_factory=Tally)
-    bounds: Tally = field(default_factory=Tally)
-    more: int = 0
-
-    def optimum(self, found: Optimum, what: str) -> None:
-        """Verifies the certificate and the learner of one program."""
-        proof, goal = found.certificate, found.goal
-        named = proof.rows, proof.neighboring, proof.epsilon, proof.delta
-        databases, budget = found.databases, (float(found.privacy.epsilon), float(found.privacy.delta))
-        worst = min(success_of(found.table, databases, case) for case in found.cases)
-        same = named == (databases.rows, databases.neighboring, *budget) and proof.cases == found.cases
-        cases = all(case == goal.case(case.target, case.elements) for case in proof.cases)
-        self.certificates.add(same and cases and proof.bound() == found.value >= worst == found.achieved, what)
-        self.private.add(is_private(found.table, databases, *budget), what)
-
-
-def tiny_classes(points: int) -> list[Matrix]:
-    """A representative of each class of at least two concepts on 1 to ``points`` points, and thresholds on one more."""
-    found = []
-    for m in range(1, points + 1):
-        every = list(product((0, 1), repeat=m))
-        subsets = (some for size in range(2, len(every) + 1) for some in combinations(every, size))
-        found += sorted({representative(some) for some in subsets}, key=lambda one: (len(one), one))
-    return [*found, representative(_rows(families.thresholds(points + 1)))]
-
-
-def representative(concepts: Sequence[tuple[int, ...]]) -> Matrix:
-    """The least of the classes that a renaming of points and an exchange of labels at points make of this one."""
-    m = len(concepts[0])
-    return min(
-        tuple(sorted(tuple(row[x] ^ flip[x] for x in order) for row in concepts))
-        for order in permutations(range(m)) for flip in product((0, 1), repeat=m)
-    )  # fmt: skip
-
-
-def name_of(matrix: Matrix) -> str:
-    """Its concepts, and the usual name of a few classes."""
-    m = len(matrix[0])
-    usual = {"thresholds": families.thresholds(m), "points": families.points(m)} if m > 1 else {}
-    names = [
-        name for name, one in usual.items() if len(one) > 1 and representative(_rows(one)) == representative(matrix)
-    ]
-    names += ["all functions"] * (len(matrix) == 2**m)
-    return " ".join("".join(map(str, row)) for row in matrix) + f" ({', '.join(names)})" * bool(names)
-
-
 class Solved:
     """The programs of one class and one budget, each solved once and checked."""
 
@@ -209,13 +140,13 @@ class Solved:
     def first(self, most: int) -> str:
         """The rows for success `GOOD`, in words."""
         steps = [n for n in STEPS if n <= most]
-        high = next((n for n in steps if self.at(n).everywhere >= GOOD), None)
+        high = next((n for n in steps if sure(self.at(n)) >= GOOD), None)
         if high is None:
             return f"> {most}" if self.at(most).value < GOOD else f"{most} ?"
         low = max((n for n in steps if n < high), default=0)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.at(middle).everywhere >= GOOD else (middle, high)
+            low, high = (low, middle) if sure(self.at(middle)) >= GOOD else (middle, high)
         never = max((n for n, one in self.found.items() if one.value < GOOD), default=0)
         return f"{high}" if never == high - 1 else f"{never + 1} to {high}"
 
@@ -227,7 +158,7 @@ class Solved:
         plan = learner.plan(self.privacy, PLANNED, n)
         checked.kln.add(exact_success(learner, plan, self.goal, found.databases, found.cases) <= found.value, what)
         task = Task(concepts, distributions.uniform(concepts.domain))
-        beta = min(1 - found.everywhere + 1e-12, 1 - 1e-9)
+        beta = min(1 - sure(found) + 1e-12, 1 - 1e-9)
         if beta > 0:
             for bound in lower_bounds(task, 1, self.privacy, Accuracy(ALPHA, beta)):
                 checked.bounds.add(bound.n <= n, f"{bound} {what}")
@@ -323,32 +254,38 @@ def allowed(matrix: Matrix, privacy: Privacy, n: int) -> float:
     return 1 - low
 
 
-def picture(solved: Solved, most: int, checked: Checked) -> tuple[Figure, str]:
+def curves(solved: Solved, most: int, checked: Checked) -> dict[str, list[tuple[int, float]]]:
+    """Points of the lines of the figure, by their names."""
+    rows, concepts = [n for n in STEPS if n <= most], Finite.of(solved.matrix)
+    found = {n: solved.at(n) for n in rows}
+
+    def success(learner: Any, n: int) -> tuple[int, float]:
+        one, plan = found[n], learner.plan(solved.privacy, PLANNED, n)
+        return n, exact_success(learner, plan, one.goal, one.databases, one.cases)
+
+    blocks: Any = Confident(KLN(concepts), blocks=2)
+    own = [success(blocks, n) for n in rows if n <= 5]  # beyond, its law depends on too many orders of rows
+    for n, value in own:
+        checked.others.add(value <= found[n].value, f"Confident n = {n}")
+    return {
+        "by formula": [(n, allowed(solved.matrix, solved.privacy, n)) for n in rows],
+        "no learner above": [(n, float(found[n].value)) for n in rows],
+        "found": [(n, sure(found[n])) for n in rows],
+        "KLN": [success(KLN(concepts), n) for n in rows], "two blocks of KLN": own,
+    }  # fmt: skip
+
+
+def picture(lines: dict[str, list[tuple[int, float]]]) -> tuple[Figure, str]:
     """Success against n."""
-    rows = [n for n in STEPS if n <= most]
-    found = [solved.at(n) for n in rows]
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
-    axes.step(rows, [allowed(solved.matrix, solved.privacy, n) for n in rows], "k:", where="post", label="by formula")
-    axes.plot(rows, [float(one.value) for one in found], "C3-", label="no learner above")
-    axes.plot(rows, [one.everywhere for one in found], "C0--", label="found")
-    concepts = Finite.of(solved.matrix)
-    for number, (name, learner) in enumerate(
-        {"KLN": KLN(concepts), "Confident KLN": Confident(KLN(concepts), blocks=2)}.items()
-    ):
-        own = []
-        for n, one in zip(rows, found, strict=True):
-            if name != "KLN" and n > 5:  # beyond, its law depends on too many orders of rows
-                break
-            own.append(
-                exact_success(learner, learner.plan(solved.privacy, PLANNED, n), one.goal, one.databases, one.cases)
-            )
-            checked.others.add(own[-1] <= one.value, f"{name} n = {n}")
-        axes.plot(rows[: len(own)], own, f"C{number + 1}.-", label=name)
+    for (name, line), style in zip(lines.items(), ("k:", "C3-", "C0--", "C1.-", "C2.-"), strict=True):
+        axes.plot(*zip(*line, strict=True), style, label=name)
     title = "Success of the best private learner, and of dpjax's learners"
     axes.set(xlabel="rows n", ylabel="worst success", ylim=(0, 1.02))
     axes.set_title(title, fontsize=10)
-    axes.legend(fontsize=8)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(fontsize=8, loc="lower right")
     return figure, title
 
 
@@ -356,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> Checked:
     """Writes the page and returns its counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
-    parser.add_argument("--short", action="store_true", help="2 points, few rows, two budgets: half a minute")
+    parser.add_argument("--short", action="store_true", help="2 points, few rows, two budgets: about a minute")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     points, cap, rows = (2, 4, 1) if given.short else (3, 24, 4)
@@ -369,9 +306,10 @@ def main(arguments: Sequence[str] | None = None) -> Checked:
         first.append([len(matrix[0]), name_of(matrix), *cells])
         print(*first[-1], flush=True)
     every = [one for ones in solved.values() for one in ones]
-    line = solved[representative(_rows(families.thresholds(2)))][budgets.index(Privacy(1.0))]
+    line = solved[representative(rows_of(families.thresholds(2)))][budgets.index(Privacy(1.0))]
     carried = about({"script": "optimum", "short": given.short}, 0)
-    save(lambda: picture(line, min(cap, 16), checked), figure_path(given.out, "optimum"), ("png", "svg"), carried)
+    lines = curves(line, min(cap, 16), checked)
+    save(lambda: picture(lines), figure_path(given.out, "optimum"), ("png", "svg"), carried)
     left, refused = others(checked, budgets, rows)
     gaps, best, kln = kln_gaps(KNOWN[:2] if given.short else KNOWN, checked)
     programs = [speed(*one, checked) for one in (PROGRAMS[:1] if given.short else PROGRAMS)]
@@ -390,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> Checked:
         ("learners found, private in whole numbers", checked.private),
         ("KLN above the certified optimum", checked.kln),
         ("other learners of dpjax above the certified optimum", checked.others),
-        (f"lower bounds above the n of a learner found ({checked.more} of them ask for more than 1 row)", checked.bounds),
+        (f"lower bounds above the n of a learner found ({checked.more} ask for more than 1 row)", checked.bounds),
     ])  # fmt: skip
     page += LEFT.format(names=", ".join(left), refused=refused, rows=3)
     head = ("neighbors", "claimed epsilon", "claimed delta", "epsilon found", "delta found", "outcomes", "verdict")
@@ -408,17 +346,18 @@ def budget_of(privacy: Privacy) -> str:
     return f"({float(privacy.epsilon):g}, {float(privacy.delta):g})"
 
 
+def sure(found: Optimum) -> float:
+    """A lower bound on the success of the learner found, over all distributions."""
+    return found.everywhere or 0.0
+
+
 def up(value: Fraction) -> str:
     """Four digits, rounded up: a bound stays a bound."""
     return f"{math.ceil(value * 10**4) / 1e4:.4f}"
 
 
-def _rows(matrix: Any) -> Matrix:
-    return tuple(tuple(map(int, row)) for row in matrix)
-
-
 def _gap(one: Solved) -> float:
-    return max(float(found.value) - (found.everywhere or 0.0) for found in one.found.values())
+    return max(float(found.value) - sure(found) for found in one.found.values())
 
 
 def _grid(solved: dict[Matrix, list[Solved]]) -> Iterator[list[Any]]:
@@ -428,7 +367,7 @@ def _grid(solved: dict[Matrix, list[Solved]]) -> Iterator[list[Any]]:
 
 
 def _cell(found: Optimum | None) -> str | None:
-    down = 0.0 if found is None else math.floor((found.everywhere or 0.0) * 1e4) / 1e4
+    down = 0.0 if found is None else math.floor(sure(found) * 1e4) / 1e4
     return None if found is None else f"{up(found.value)} / {down:.4f}"
 
 

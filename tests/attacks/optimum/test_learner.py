@@ -6,11 +6,12 @@ import pytest
 
 from dpjax import Accuracy, Finite, InputError, Neighboring, Privacy, keys, testing
 from dpjax.attacks import TableLearner
-from dpjax.attacks.optimum import Databases, exact_success
+from dpjax.attacks.optimum import Databases, exact_success, goal_of
 from dpjax.attacks.optimum.compared import learner_table
 from dpjax.attacks.optimum.private_table import TOTAL
 from dpjax.audit import exact
 from dpjax.core.checks import NoTheoremError
+from dpjax.evidence.boosting import FirstLabel
 from dpjax.evidence.learners import learner_target
 from dpjax.learners import database
 
@@ -33,6 +34,19 @@ def test_its_law_is_the_table(learner, n):
     expected = np.zeros_like(law)
     expected[:, names] = np.asarray(plan.weights, float)[databases.full] / TOTAL
     np.testing.assert_allclose(law, expected, rtol=1e-12, atol=0)
+
+
+def test_rows_come_in_every_order():
+    """Randomized response to the first row's label: the mean over orders is linear in the number of ones."""
+    learner, goal, right = FirstLabel(), goal_of([[0, 0], [1, 1]], 0.3), np.e / (1 + np.e)
+    for n in (1, 3, 5):
+        databases = Databases(n, goal.cells)
+        law = learner_table(learner, learner.plan(Privacy(1.0), ACCURACY), goal, databases)
+        ones = databases.counts[:, 1::2].sum(axis=1) / n
+        np.testing.assert_allclose(law[:, 3], ones * right + (1 - ones) * (1 - right), atol=1e-7)
+        np.testing.assert_allclose(law[:, 0] + law[:, 3], 1.0)
+    with pytest.raises(InputError, match="depend on the order of rows"):
+        learner_table(learner, learner.plan(Privacy(1.0), ACCURACY), goal, Databases(6, goal.cells))
 
 
 def test_it_is_as_successful_as_its_program_says():
