@@ -54,7 +54,7 @@ def _show(command: AttackCommand, found: Packed, answer: dict[str, Any]) -> None
     else:
         refuted = "refuted" if found.violated else "not contradicted"
         lines.append(f"the guarantee ({found.claim.epsilon:.6g}, {found.claim.delta:.6g}) is {refuted}")
-    if answer["no_learner_below"] is not None:
+    if (answer["no_learner_below"] or 0) > 1:
         lines.append(f"no such private learner is right so often with fewer than {answer['no_learner_below']} rows")
     for line in lines:
         out.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -106,9 +106,17 @@ def dimensions(space, printed):
     assert space["rows"] > 10_000 and "rounds of boosting: (1, 0)-DP" in printed
 
 
+def lower_bounds(space, printed):
+    names = " ".join(bound.name for bound in space["found"])
+    assert "packing" in names and "scores" in names
+    assert np.all(np.less(space["own"], space["best"])) and space["best"] == sorted(space["best"])
+    assert 0 < space["packed"].epsilon <= space["packed"].claim.epsilon <= 1
+    assert 0.5 < space["report"].epsilon_found <= space["report"].claim.epsilon
+
+
 NAMES = {
     "vc1": vc1, "many_concepts": many_concepts, "geometry": geometry, "quickstart": quickstart, "learner": learner,
-    "class": concept_class, "mechanism": mechanism, "dimensions": dimensions,
+    "class": concept_class, "mechanism": mechanism, "dimensions": dimensions, "lower_bounds": lower_bounds,
 }  # fmt: skip
 
 
