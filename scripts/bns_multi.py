@@ -37,7 +37,8 @@ hypotheses times k over beta) as a factor; if the claim has only one term there 
 every exponent that fits all brackets; if there is none, "widened" is the factor by which upper ends were increased,
 and the interval has no stated confidence. "Planner" is the theorem's sample size with its constants: the
 agnostic theorem if labels are flipped, otherwise the realizable one; a dash if the learner has no such theorem,
-or if its static numbers are below those of the proof. "Lower bound" is the one by packing, with constants.
+or if its static numbers are below those of the proof. "No learner below" is the largest of the lower bounds of
+`dpjax.experiments.lower_bounds`, with constants: with fewer rows no private learner succeeds on every distribution.
 
 """
 TAIL = """

@@ -82,7 +82,7 @@ def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str
 def markdown(answer: dict[str, Any]) -> str:
     """The table, and every bracket below it."""
     text = table(_HEADINGS, [_cells(row) for row in answer["rows"]])
-    heading = ("n* above", "at most", "planner", "lower bound", "trials")
+    heading = ("n* above", "at most", "planner", "no learner below", "trials")
     fields = ("value", "n_low", "n_high", "theorem", "bound", "trials")
     for row in answer["rows"]:
         points = [[one[key] for key in fields] for one in row["points"]]

@@ -12,6 +12,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
+from dpjax.experiments.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.models import SumExponent, fit_sum
 from dpjax.experiments.n_star import bracket, guess
 from dpjax.experiments.search import geometric_grid
@@ -40,8 +41,8 @@ class Row:
         size of one concept, or a summand of the claim.
       setting: value -> the measured setting, with n = 1.
       factor: value -> the theorem's logarithmic factor beside the power.
-      bound: value -> a lower bound for all such learners, or None.
       source: of the claim.
+      proper: value -> a lower bound for proper learners, beside `lower_bound` for all.
     """
 
     name: str
@@ -53,13 +54,21 @@ class Row:
     constant: bool
     setting: Callable[[int], Setting]
     factor: Callable[[int], float]
-    bound: Callable[[int], int] | None
     source: str
+    proper: Callable[[int], int] | None = None
 
     @property
     def title(self) -> str:
         """The title of the row."""
         return f"{self.privacy}: {self.name}, in {self.axis}"
+
+    def below(self, value: int) -> LowerBound:
+        """The largest lower bound that applies to the setting of this value."""
+        setting = self.setting(value)
+        found = lower_bound(setting.task, setting.k, Privacy(setting.epsilon, setting.delta), ACCURACY)
+        if self.proper is None:
+            return found
+        return max(found, LowerBound(self.proper(value), "packing, proper learners"), key=lambda one: one.n)
 
 
 def rows() -> tuple[Row, ...]:
@@ -74,9 +83,6 @@ def rows() -> tuple[Row, ...]:
     def choices(count: float) -> Callable[[int], float]:
         return lambda k: log(count * k / BETA)
 
-    def lower(k: int) -> int:
-        return packing.concepts(k, float(PURE.epsilon), ALPHA, BETA)
-
     hashed = lambda k: HashedPoints(points, k, 14, 5)  # noqa: E731
     in_order = lambda k: GenericLearner(points, k, Hierarchy(levels=4, bits=32))  # noqa: E731
     of_thresholds = lambda k: GenericLearner(thresholds, k, Hierarchy(levels=4, bits=32))  # noqa: E731
@@ -84,45 +90,44 @@ def rows() -> tuple[Row, ...]:
     spread = lambda k: GenericLearner(thresholds, k, Hierarchy(levels=4, bits=32), "zcdp")  # noqa: E731
     return (
         Row("points, improper, PAC", "pure", "k", "k", CONCEPTS, 1, True,
-            of_k(hashed, _points(), PURE), choices(14 * 32), lower, "Corollary 3.3"),
+            of_k(hashed, _points(), PURE), choices(14 * 32), "Corollary 3.3"),
         Row("points, improper, agnostic", "pure", "k", "k", CONCEPTS, 1, True,
-            of_k(hashed, _points(noise=True), PURE), choices(14 * 32), lower, "Corollary 3.3"),
+            of_k(hashed, _points(noise=True), PURE), choices(14 * 32), "Corollary 3.3"),
         Row("points, proper, PAC", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(in_order, _points(), PURE), choices(48), lower, "Theorem 3.1"),
+            of_k(in_order, _points(), PURE), choices(48), "Theorem 3.1"),
         Row("points, proper, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(in_order, _points(noise=True), PURE), choices(48), lower, "Theorem 3.1"),
+            of_k(in_order, _points(noise=True), PURE), choices(48), "Theorem 3.1"),
         Row("points, proper, PAC", "pure", "k + log |C|", "log2 |X|", (8, 16, 24, 32, 48, 64), 1, True,
             lambda bits: _setting(KLN(Points(Domain(2**bits))), _points(bits), 1, Privacy(1.0, 0.0)), _one,
-            lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA), "Theorem 3.1"),
+            "Theorem 3.1", lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA)),
         Row("points, improper, PAC", "pure", "k", "log2 |X|", (8, 16, 24, 32, 48, 64), 0, False,
             lambda bits: _setting(HashedPoints(Points(Domain(2**bits)), 1, 5, 6), _points(bits), 1, Privacy(1.0, 0.0)),
-            _one, None, "Corollary 3.3"),
+            _one, "Corollary 3.3"),
         Row("thresholds, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), lower, "Theorem 3.1"),
+            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), "Theorem 3.1"),
         Row("a class of 256, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
-            of_k(lambda k: Independent(KLN(matrix), k), _finite(noise=True), PURE), choices(256), lower, "Theorem 3.1"),
+            of_k(lambda k: Independent(KLN(matrix), k), _finite(noise=True), PURE), choices(256), "Theorem 3.1"),
         Row("parities, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
             of_k(lambda k: Independent(KLN(parities), k), _parities(noise=True), PURE), choices(2**DIMENSION),
-            lambda k: packing.parities(DIMENSION, k, float(PURE.epsilon), BETA), "Theorem 3.1"),
+            "Theorem 3.1"),
         Row("points, PAC", "approximate", "1", "k", CONCEPTS, 0, False,
-            of_k(lambda k: PointLearner(points), _points(), APPROXIMATE), _one, None, "Theorem 3.13"),
+            of_k(lambda k: PointLearner(points), _points(), APPROXIMATE), _one, "Theorem 3.13"),
         Row("points, agnostic", "approximate", "sqrt(k)", "k", square, 0.5, True,
-            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), None, "Corollary 3.9"),
+            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), "Corollary 3.9"),
         Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", square, 0.5, True,
-            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), None, "Corollary 3.10"),
+            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), "Corollary 3.10"),
         Row("a class of 256, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
-            of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256), None,
+            of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256),
             "Theorem 3.1"),
         Row("parities, PAC", "approximate", "log |C|", "k", CONCEPTS, 0, False,
             of_k(lambda k: ParityLearner(parities), _parities(), APPROXIMATE), _one,
-            None,
             "Theorem 3.12"),
         Row("parities, PAC", "approximate", "log |C|", "d", (8, 16, 32, 64, 128), 1, True,
             lambda d: _setting(ParityLearner(Parities(d)), _parities(d), 4, APPROXIMATE),
-            _one, None, "Theorem 3.12"),
+            _one, "Theorem 3.12"),
         Row("parities, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
             of_k(lambda k: Independent(KLN(parities), k, "zcdp"), _parities(noise=True), APPROXIMATE),
-            choices(2**DIMENSION), None, "Theorem 3.1"),
+            choices(2**DIMENSION), "Theorem 3.1"),
     )  # fmt: skip
 
 
@@ -140,9 +145,10 @@ def measure(
         setting = row.setting(value)
         start = guess(setting, cells, grid, _GUESSES, 1 - BETA)
         star = bracket(setting, cells, grid, start=start or limit, gamma=gamma, error=error)
+        below = row.below(value)
         points.append({
             "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
-            "bound": None if row.bound is None else row.bound(value), "trials": star.trials_total,
+            "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
     fitted = _fit(row, points, error)

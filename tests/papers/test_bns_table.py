@@ -45,9 +45,8 @@ def test_rows_keep_their_budget_and_their_bounds(row):
     assert 0.999 * setting.epsilon <= guarantee.epsilon <= setting.epsilon and guarantee.delta <= setting.delta
     assert (guarantee.delta == 0) == (row.privacy == "pure")
     assert row.factor(row.values[-1]) > 0
-    if row.bound is not None:
-        bounds = [row.bound(value) for value in row.values]
-        assert bounds == sorted(bounds) and bounds[0] >= 1
+    bounds = [row.below(value).n for value in row.values]
+    assert bounds == sorted(bounds) and bounds[0] >= 1
 
 
 def test_flipped_labels_are_planned_by_the_agnostic_theorem_or_by_none():

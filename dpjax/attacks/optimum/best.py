@@ -22,7 +22,7 @@ from dpjax.core.matrices import first_rows, zero_one_matrix
 from dpjax.core.types import Neighboring, Privacy
 
 MOST_CONSTRAINTS = 1 << 17
-"""Privacy constraints before symmetry, with delta = 0; a quarter of it with delta > 0."""
+"""Privacy constraints before symmetry: up to a minute."""
 LARGEST_EPSILON = 16.0
 _SCALE = 1 << 52
 _FLOWS = 1 << 9  # no multiplier is as large
@@ -146,8 +146,7 @@ def constraints_of(goal: Goal, databases: Databases, delta: float) -> int:
 
 
 def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
-    most = MOST_CONSTRAINTS if delta == 0 else MOST_CONSTRAINTS // 4
-    count = constraints_of(goal, databases, delta)
+    most, count = MOST_CONSTRAINTS, constraints_of(goal, databases, delta)
     if count <= most:
         return
     rows = 0
