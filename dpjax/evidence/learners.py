@@ -144,12 +144,13 @@ def learner_target(
 
     kinds = [kind for part in (learner, getattr(learner, "learner", None)) for kind in type(part).__mro__]
     covers = [f"dpjax.learners.{kind.__name__}" for kind in kinds if getattr(le, kind.__name__, None) is kind]
+    covers.append(f"{type(learner).__module__.rpartition('.')[0]}.{type(learner).__name__}")
     at_once = max(1, Target.at_once // getattr(learner, "passes", 1))
     covers += getattr(learner, "runs", ())
     table = None if unlisted else table_of_run(run)
     return Target(
         name, claim, run, universes, pairs, table, lambda own: planned(float(own.epsilon), float(own.delta)),
-        covers=tuple(covers), at_once=at_once, unlisted=unlisted, claims=claims,
+        covers=tuple(dict.fromkeys(covers)), at_once=at_once, unlisted=unlisted, claims=claims,
     )  # fmt: skip
 
 

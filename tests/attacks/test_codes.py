@@ -103,7 +103,7 @@ def test_tardos_scores_by_definition():
         code = Tardos(40, k=700, score=score, threshold="chernoff")
         book = code.generate(keys.root(5))
         word = noise(jax.random.key(0), book.bits, None)
-        p = np.asarray(book.secret.bias) / 2**24
+        p = np.asarray(book.secret.bias) / 2**code.digits
         each = np.where(book.bits, np.sqrt((1 - p) / p), -np.sqrt(p / (1 - p)))
         sign = np.where(word, 1, 0 if score == "original" else -1)
         assert np.allclose(code.scores(book, word), each @ sign, atol=0.05)
@@ -118,7 +118,7 @@ def test_the_chernoff_threshold_bounds_the_null_law():
     zero, one = (np.asarray(part, float) / code._unit for part in code._values(book.secret.bias, word))
     with jax.enable_x64(True):
         z = float(code._chernoff(book.secret.bias, *code._values(book.secret.bias, word))) / code._unit
-    p, c = np.asarray(book.secret.bias) / 2**24, math.sqrt(2 * math.log(80) / code.length)
+    p, c = np.asarray(book.secret.bias) / 2**code.digits, math.sqrt(2 * math.log(80) / code.length)
     bound = np.sum(np.log(p * np.exp(c * one) + (1 - p) * np.exp(c * zero))) - c * z
     assert math.isclose(bound, -math.log(80), rel_tol=1e-3)
 

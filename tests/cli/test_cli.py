@@ -74,9 +74,11 @@ def test_each_command_is_a_file(root):
         "kinds",
         "named",
         "own",
+        "packing",
         "parsing",
         "printing",
         "streams",
+        "tracing",
     }
     assert names == COMMANDS.keys()
 

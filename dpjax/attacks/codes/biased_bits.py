@@ -6,17 +6,14 @@ from jax import Array
 
 from dpjax.core import random
 
-DIGITS = 24
-"""Probabilities are multiples of 2**-24."""
 
+def biased_words(key: Array, bias: Array, digits: int = 24) -> Array:
+    """Words of 32 independent bits that are 1 with probability ``bias`` / 2**digits, exactly: ``uint32[k]``.
 
-def biased_words(key: Array, bias: Array) -> Array:
-    """Words of 32 independent bits that are 1 with probability ``bias`` / 2**24, exactly: ``uint32[k]``.
-
-    bias: ``uint32[k]``, at most 2**24 - 1. ``key`` is consumed.
+    bias: ``uint32[k]``, below 2**digits. digits: even, static. ``key`` is consumed.
 
     Compares 32 uniform numbers with the bias at once, from the last binary digit to the first: a random digit below
-    the bias's makes the bit 1, one above makes it 0, an equal one keeps it. 24 random bits for each bit.
+    the bias's makes the bit 1, one above makes it 0, an equal one keeps it. As many random bits for each bit.
     """
     count = bias.shape[0]
     stream = random.stream_of(key)
@@ -29,4 +26,4 @@ def biased_words(key: Array, bias: Array) -> Array:
         return bits
 
     # a loop, not unrolled: its result is stored once, whereas unrolled words are recomputed by each of their uses
-    return jax.lax.fori_loop(0, DIGITS // 2, two_digits, jnp.zeros(count, jnp.uint32))
+    return jax.lax.fori_loop(0, digits // 2, two_digits, jnp.zeros(count, jnp.uint32))

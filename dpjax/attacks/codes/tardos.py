@@ -10,7 +10,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.attacks.codes.base import Codebook, check_code, check_length, check_word, words_of
-from dpjax.attacks.codes.biased_bits import DIGITS, biased_words
+from dpjax.attacks.codes.biased_bits import biased_words
 from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
 
@@ -24,7 +24,7 @@ _PARTS = 8  # of the biases
 @register_dataclass
 @dataclass(frozen=True)
 class TardosSecret:
-    """bias: ``uint32[k]``, P[1] in each column in units of 2**-24. redraw: the key of the redrawn rows."""
+    """bias: ``uint32[k]``, P[1] in each column in units of 2**-digits. redraw: the key of the redrawn rows."""
 
     bias: Array
     redraw: Array
@@ -33,6 +33,8 @@ class TardosSecret:
 @dataclass(frozen=True)
 class Tardos:
     """Column j has a secret bias p = sin^2 r, r uniform with t <= p <= 1 - t, t = 1 / (300 n), and bits Bernoulli(p).
+
+    p is rounded to a multiple of 2^-`digits`, and the bits have exactly this probability.
 
     The score of user i is the sum over columns of sign_j U_ij, with U_ij = sqrt((1 - p) / p) if the user's bit is 1 and
     -sqrt(p / (1 - p)) if it is 0; sign_j is the word's bit for the original score, and 1 or -1 for the symmetric one. A
@@ -104,6 +106,11 @@ class Tardos:
         """A user is accused if fewer redrawn rows than this have at least the user's score: m / (R + 1) <= xi / n."""
         return math.floor(Fraction(self.security) / self.users * (self.redrawn + 1))
 
+    @property
+    def digits(self) -> int:
+        """Biases are multiples of 2**-digits: 24 for "proof" and for many users, else t is at least 4 of them."""
+        return 24 if self.threshold == "proof" else min(24, 2 * math.ceil(math.log2(4 * 300 * self.users) / 2))
+
     def types(self) -> None:
         """Every column can occur."""
         return None
@@ -113,13 +120,13 @@ class Tardos:
         of_bias, of_bits, of_redraw = keys.streams(key, "bias", "bits", "redraw")
         bias = jax.lax.map(self._biases, keys.per_index(of_bias, _PARTS)).ravel()[: self.length]
         groups = keys.per_index(of_bits, words_of(self.users))
-        columns = jax.lax.map(lambda group: biased_words(group, bias), groups)
+        columns = jax.lax.map(lambda group: biased_words(group, bias, self.digits), groups)
         return Codebook(columns, TardosSecret(bias, of_redraw), self.users)
 
     def _biases(self, key: Array) -> Array:
         """One of the parts of the biases. They are drawn in a loop, whose result XLA stores: it would otherwise draw
         them again for each of their uses."""
-        low, unit = math.asin(math.sqrt(1 / (300 * self.users))), 1 << DIGITS
+        low, unit = math.asin(math.sqrt(1 / (300 * self.users))), 1 << self.digits
         angle = low + (math.pi / 2 - 2 * low) * random.uniform(key, (-(-self.length // _PARTS),))
         least = math.ceil(unit / (300 * self.users))
         return jnp.clip(jnp.round(_sine(angle) ** 2 * unit).astype(jnp.uint32), least, unit - least)
@@ -136,7 +143,7 @@ class Tardos:
                 return own > least
 
             def one_group(key: Array) -> Array:
-                return _sums(biased_words(key, bias)[None], if_zero, if_one)
+                return _sums(biased_words(key, bias, self.digits)[None], if_zero, if_one)
 
             others = jax.lax.map(one_group, keys.per_index(codebook.secret.redraw, self.redrawn // _WORD)).ravel()
             above = jnp.sum(others >= own[:, None], axis=1, dtype=jnp.int32)
@@ -157,8 +164,9 @@ class Tardos:
 
     def _values(self, bias: Array, word: Array) -> tuple[Array, Array]:
         """What a 0 and what a 1 adds to the score in each column, ``int32[k]`` each."""
-        p = bias.astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
-        rest = (jnp.uint32(1 << DIGITS) - bias).astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
+        unit = jnp.float32(2.0**-self.digits)
+        p = bias.astype(jnp.float32) * unit
+        rest = (jnp.uint32(1 << self.digits) - bias).astype(jnp.float32) * unit
         if self.score == "symmetric":
             sign = jnp.where(word, jnp.float32(1), jnp.float32(-1))
         else:
@@ -173,7 +181,7 @@ class Tardos:
     def _chernoff(self, bias: Array, if_zero: Array, if_one: Array) -> Array:
         """Z in units of scores. The law is that of the rounded scores."""
         c = math.sqrt(2 * self._rate / self.length) / self._unit
-        p = bias.astype(jnp.float32) * jnp.float32(2.0**-DIGITS)
+        p = bias.astype(jnp.float32) * jnp.float32(2.0**-self.digits)
         zero, one = (jnp.float32(c) * value.astype(jnp.float32) for value in (if_zero, if_one))
         log_moment = jnp.sum(zero + jnp.log1p(p * jnp.expm1(one - zero)), dtype=jnp.float64)
         return jnp.ceil((log_moment + self._rate) / c).astype(jnp.int64)
@@ -196,12 +204,11 @@ def _sums(columns: Array, if_zero: Array, if_one: Array) -> Array:
     lanes = -(-k // (_STEPS * _LANES)) * _LANES
     spare = -k % lanes
     extra = jnp.pad(if_one - if_zero, (0, spare)).reshape(-1, lanes)
-    shifts = jnp.arange(_WORD, dtype=jnp.uint32)[:, None]
+    users = (jnp.uint32(1) << jnp.arange(_WORD, dtype=jnp.uint32))[:, None]
 
     def of_words(words: Array) -> Array:
         def step(sums: Array, row: tuple[Array, Array]) -> tuple[Array, None]:
-            bit = (row[0][None] >> shifts) & jnp.uint32(1)
-            return sums + jnp.where(bit == 1, row[1][None], 0), None
+            return sums + jnp.where((row[0][None] & users) != 0, row[1][None], 0), None
 
         rows = jnp.pad(words, (0, spare)).reshape(-1, lanes), extra
         return jax.lax.scan(step, jnp.zeros((_WORD, lanes), jnp.int32), rows)[0]
