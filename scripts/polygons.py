@@ -37,6 +37,8 @@ epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g}, 
 right with probability 0.95: success is below {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper
 one. Errors are fractions of 2^14 probes.
 
+"No learner below" bounds all private learners of the class, which succeed on every distribution.
+
 Four edges:
 
 """
@@ -121,10 +123,14 @@ def main(
     with cells_in(store, seed) as cells:
         stars = {case: _measured(case, trials, cells) for case in dict.fromkeys([*cases, *by_edges, *on_grids])}
     rows = [_row(case, stars[case]) for case in cases]
-    page = HEAD + table(("measure", "accounting", "d", "rounds", "n*"), rows) + MIDDLE
-    page += table(("k", "rounds", "n*"), [(case.edges, case.rounds, _bracket(stars[case], case)) for case in by_edges])
+    page = HEAD + table(("measure", "accounting", "d", "rounds", "n*", "no learner below"), rows) + MIDDLE
+    page += table(
+        ("k", "rounds", "n*", "no learner below"),
+        [(case.edges, case.rounds, _bracket(stars[case], case), _below(case)) for case in by_edges],
+    )
     page += BY_SIDE + table(
-        ("measure", "d", "n*"), [(_name(case), f"2^{log2(case.d):g}", _bracket(stars[case], case)) for case in on_grids]
+        ("measure", "d", "n*", "no learner below"),
+        [(_name(case), f"2^{log2(case.d):g}", _bracket(stars[case], case), _below(case)) for case in on_grids],
     )
     write_page(out / "polygons.md", page + TAIL_TEXT)
     config = {"script": "polygons", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "beta": BETA, "gamma": GAMMA}
@@ -170,7 +176,14 @@ def _measured(case: Case, trials: int, cells: Cells) -> NStar:
 
 
 def _row(case: Case, star: NStar) -> tuple:
-    return _name(case), case.variant, f"2^{log2(case.d):g}", case.rounds, _bracket(star, case)
+    return _name(case), case.variant, f"2^{log2(case.d):g}", case.rounds, _bracket(star, case), _below(case)
+
+
+def _below(case: Case) -> int | None:
+    """Of all private learners, on every distribution."""
+    setting = _setting(case)
+    found = setting.below(setting.learner.guarantee(setting.plan()))
+    return None if found is None else found.n
 
 
 def _bracket(star: NStar, case: Case) -> str:

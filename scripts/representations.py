@@ -50,6 +50,8 @@ functions of {buckets} buckets here, N = {count}). KLN chooses among all |X| poi
 above alpha and the rest of its mass elsewhere. n\\* is bracketed with probability {confidence:g}: success is below
 {target:g} at the lower end and above {least:g} at the upper end.
 
+"No learner below" bounds all private learners of the class, which succeed on every distribution.
+
 """
 FIGURE = """
 ![n* against |X|](figures/representations.png)
@@ -159,15 +161,16 @@ def main(
     hashed = RepresentationLearner(PointBuckets(Points(Domain(2 ** domains[0]))))
     sizes = hashed.plan(Privacy(EPSILON), Accuracy(ALPHA, BETA)).sizes
     rows = [
-        (f"2^{bits}", _shown(found["hash"]), _size(PointBuckets, bits), _shown(found["KLN"]), _size(None, bits))
+        (f"2^{bits}", _shown(found["hash"]), _size(PointBuckets, bits), _shown(found["KLN"]), _size(None, bits),
+         _below(bits))
         for bits, found in stars.items()
-    ]
+    ]  # fmt: skip
     confidence = next(iter(stars.values()))["hash"].confidence
     page = HEAD.format(
         alpha=ALPHA, beta=BETA, epsilon=EPSILON, tries=sizes[0], buckets=2 ** sizes[1],
         count=hashed.representation.sized(sizes).count, confidence=confidence, target=1 - BETA, least=1 - BETA - GAMMA,
     )  # fmt: skip
-    page += table(("abs(X)", "n* by hash", "planned", "n* of KLN", "planned"), rows)
+    page += table(("abs(X)", "n* by hash", "planned", "n* of KLN", "planned", "no learner below"), rows)
     page += FIGURE.format(trials=trials)
     page += table(("representation", "N", "alpha", "beta", "n", "printed n", "success", "interval"), planned)
     spec = theory.point_hashing_printed(0.05, 0.025)
@@ -206,6 +209,14 @@ def _size(kind: Any, bits: int) -> int:
     concepts = Points(Domain(2**bits))
     learner: Any = KLN(concepts) if kind is None else RepresentationLearner(kind(concepts))
     return learner.sample_size(Privacy(EPSILON), Accuracy(ALPHA, BETA))
+
+
+def _below(bits: int) -> int | None:
+    """Of all private learners, proper or not, on every distribution."""
+    learner = KLN(Points(Domain(2**bits)))
+    setting = _setting(learner, hard_points(learner.concepts, ALPHA), 1, ALPHA, BETA)
+    found = setting.below(learner.guarantee(setting.plan()))
+    return None if found is None else found.n
 
 
 def _shown(star: NStar) -> str:

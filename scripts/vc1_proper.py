@@ -48,6 +48,8 @@ have t = {SUBSAMPLES} subsamples, the proper one that fraction of {FIRST} for it
 Brackets, each right with probability 0.95: success is below {1 - BETA:g} at the lower end and above
 {1 - BETA - GAMMA:g} at the upper one.
 
+"No learner below" bounds all private learners of the class, which succeed on every distribution.
+
 """
 TAIL = """
 ![n against 1/alpha](figures/vc1-proper.png)
@@ -78,11 +80,20 @@ def main(
     whole = [row for row in stars if row["star"].n_low and row["star"].n_high]
     shown = [
         (row["alpha"], row["children"], row["learner"], row["first"], f"({row['star'].n_low}, {row['star'].n_high}]",
-         row["planned"], row["members"])
+         row["planned"], row["below"], row["members"])
         for row in stars
     ]  # fmt: skip
     page = HEAD + table(("tree", "nodes", "learner", "planned n", "success", "in the class"), planned)
-    header = ("alpha", "children", "learner", "first part", "n* measured", "planned n", "in the class at n*")
+    header = (
+        "alpha",
+        "children",
+        "learner",
+        "first part",
+        "n* measured",
+        "planned n",
+        "no learner below",
+        "in the class at n*",
+    )
     page += MIDDLE + table(header, shown) + TAIL.format(exponents=_exponents(whole))
     write_page(out / "vc1-proper.md", page)
     lines = [line for name in LEARNERS for line in _lines(name, whole)]
@@ -122,8 +133,10 @@ def _measured(alpha: float, trials: int, cells: Cells) -> Iterator[dict[str, Any
         star = bracket(best, cells, _grid(alpha), start=best.n, gamma=GAMMA)
         planned = LEARNERS[name](tree, "exponential").sample_size(privacy, accuracy)
         in_class = judged(replace(best, n=star.n_high or best.n), cells.seed, trials).members
+        below = best.below(best.learner.guarantee(best.plan()))
         yield {
-            "alpha": alpha, "children": children, "learner": name, "star": star, "members": f"{in_class} of {trials}",
+            "alpha": alpha, "children": children, "learner": name, "star": star, "below": below and below.n,
+            "members": f"{in_class} of {trials}",
             "first": getattr(best.learner, "first", None), "planned": planned,
             "point": end_of(best, star.n_high or best.n),
         }  # fmt: skip

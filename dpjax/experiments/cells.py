@@ -12,12 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
 from dpjax.experiments.engine import Program, arguments_of, capacity, shape_of, tile_shape, traced
 from dpjax.experiments.identity import digest, label
+from dpjax.experiments.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.store import Store, canonical, cell_hash, versions
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Point, Trial, point
@@ -79,6 +81,15 @@ class Setting:
     def learner_digest(self) -> str:
         """What the learner is, 64 hexadecimal digits."""
         return digest(self.learner, "learner")
+
+    def below(self, guarantee: Guarantee | None) -> LowerBound | None:
+        """The largest lower bound on the rows of every learner that is as private, and succeeds on every distribution;
+        for label noise, every agnostic one. Delta is 0 for a guarantee without. None without privacy."""
+        if guarantee is None:
+            return None
+        privacy = Privacy(self.epsilon, self.delta if guarantee.delta else 0.0)
+        accuracy = Accuracy(self.alpha, self.beta)
+        return lower_bound(self.task, self.k, privacy, accuracy, neighboring=guarantee.neighboring)
 
     def plan(self) -> Any:
         """The learner's plan for these numbers, n among them, on the host."""

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from dpjax.accounting.distance import as_replace_one
@@ -48,10 +49,11 @@ def lower_bounds(
     distribution fewer rows may do. A class with ``any_distribution`` False, such as `Parities`, is learned from one
     distribution, and has the bounds of that.
 
-    What the class has is found by its predictions on drawn elements and, if it has ``dichotomies``, on the first ones,
-    and told by its optional members: ``chain``, the largest number of elements over which it has all thresholds, and
-    ``separated(alpha)``, ln of a number of concepts of which any two differ on more than 2 alpha of one distribution
-    (its own). A ``matrix()`` of at most 64 rows and columns is searched for a chain.
+    What the class has is found by the labels of the task's targets, and of the class's own, on drawn elements and on
+    some that are spread over the domain, and by ``dichotomies`` on the first elements; and told by the class's optional
+    members: ``chain``, the largest number of elements over which it has all thresholds, and ``separated(alpha)``, ln of
+    a number of concepts of which any two differ on more than 2 alpha of one distribution (its own). A ``matrix()`` of
+    at most 64 rows and columns is searched for a chain.
 
     privacy: plain numbers. neighboring: of the learner's guarantee; packing under ADD_OR_REMOVE_ONE is that of two
     steps. A class with more than two labels has the trivial bound only.
@@ -88,10 +90,18 @@ def lower_bounds(
 def _labelings(task: Task) -> list[np.ndarray]:
     """Labels of some elements by some concepts, ``bool[concepts, elements]``, without equal rows."""
     of_targets, of_elements = keys.streams(keys.root(0), "targets", "elements")
-    targets, x = task.draw_targets(of_targets, _DRAWS), task.distribution.draw(of_elements, _DRAWS)
-    tables = [np.asarray(task.concepts.predict(targets, x)).T]
-    if hasattr(task.concepts, "dichotomies"):
-        tables.append(labelings(task.concepts, first_elements(task.concepts)))
+    concepts = task.concepts
+    x = [task.distribution.draw(of_elements, _DRAWS)]
+    if hasattr(concepts.domain, "size") and hasattr(concepts.domain, "encode"):
+        size = int(concepts.domain.size)
+        count = min(size, _DRAWS)
+        x.append(jnp.asarray(concepts.domain.encode([i * (size - 1) // max(1, count - 1) for i in range(count)])))
+    some = [task.draw_targets(of_targets, _DRAWS)]  # of a hard task often a single one
+    with suppress(InputError):  # a class without targets of its own
+        some.append(Task(concepts, task.distribution).draw_targets(of_targets, _DRAWS))
+    tables = [np.concatenate([np.hstack([np.asarray(concepts.predict(h, e)).T for e in x]) for h in some])]
+    if hasattr(concepts, "dichotomies"):
+        tables.append(labelings(concepts, first_elements(concepts)))
     return [np.unique(table, axis=0) for table in tables]
 
 
@@ -110,7 +120,7 @@ def _differ_and_agree(labels: np.ndarray) -> bool:
 
 def _chain(concepts: Any) -> int:
     known = getattr(concepts, "chain", None)
-    if known is None and hasattr(concepts, "matrix"):
+    if known is None and hasattr(concepts, "matrix") and concepts.domain.size <= _LONGEST:
         matrix = np.unique(concepts.matrix(), axis=0)
         known = threshold_dimension(matrix).lower if max(matrix.shape) <= _LONGEST else None
     return 1 if known is None else int(known)

@@ -14,7 +14,7 @@ from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.engine import CAPACITY_LIMIT, capacity
-from dpjax.experiments.lower_bounds import LowerBound, lower_bound
+from dpjax.experiments.lower_bounds import LowerBound
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
@@ -79,14 +79,8 @@ class Line:
         return learner.guarantee(plan)
 
     def below(self) -> LowerBound | None:
-        """The largest lower bound on the rows of every learner that is as private, and succeeds on every distribution;
-        for label noise, every agnostic one. Delta is 0 for a learner that spends none. None without privacy."""
-        guarantee, (privacy, accuracy) = self.guarantee(), self._goal
-        if guarantee is None:
-            return None
-        privacy = Privacy(privacy.epsilon, privacy.delta if guarantee.delta else 0.0)
-        setting = self.setting
-        return lower_bound(setting.task, setting.k, privacy, accuracy, neighboring=guarantee.neighboring)
+        """`Setting.below` for the learner's guarantee."""
+        return self.setting.below(self.guarantee())
 
     @property
     def _goal(self) -> tuple[Privacy, Accuracy]:

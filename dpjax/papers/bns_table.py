@@ -12,7 +12,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.lower_bounds import LowerBound, lower_bound
+from dpjax.experiments.lower_bounds import LowerBound
 from dpjax.experiments.models import SumExponent, fit_sum
 from dpjax.experiments.n_star import bracket, guess
 from dpjax.experiments.search import geometric_grid
@@ -65,10 +65,10 @@ class Row:
     def below(self, value: int) -> LowerBound:
         """The largest lower bound that applies to the setting of this value."""
         setting = self.setting(value)
-        found = lower_bound(setting.task, setting.k, Privacy(setting.epsilon, setting.delta), ACCURACY)
-        if self.proper is None:
-            return found
-        return max(found, LowerBound(self.proper(value), "packing, proper learners"), key=lambda one: one.n)
+        found = [setting.below(setting.learner.guarantee(setting.plan()))]
+        if self.proper is not None:
+            found.append(LowerBound(self.proper(value), "packing, proper learners"))
+        return max((one for one in found if one is not None), key=lambda one: one.n)
 
 
 def rows() -> tuple[Row, ...]:

@@ -10,9 +10,10 @@ import pytest
 from dpjax import uniform
 from dpjax.attacks.optimum import goal_of, optimum
 from dpjax.baselines import ERM
-from dpjax.concepts import Domain, Finite, Multiclass, Parities, Points, Thresholds
+from dpjax.concepts import Domain, Finite, Multiclass, Parities, Points, Thresholds, tree_generators
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.experiments.hard import hard_thresholds, hard_tree
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound, lower_bounds
 from dpjax.experiments.study import Search, Study
 from dpjax.experiments.task import Task
@@ -151,3 +152,10 @@ def test_any_budget_has_a_bound(epsilon, delta):
         for way in Neighboring:
             found = lower_bound(task(Thresholds(Domain(8))), 3, Privacy(epsilon, delta), ACCURACY, neighboring=way)
             assert 1 <= found.n < inf and str(found).startswith(f"{found.n} (")
+
+
+def test_a_hard_task_with_one_target_has_the_bounds_of_its_class():
+    tree, line = tree_generators.prefixes(2, 4), Thresholds(Domain(2**20))
+    for hard in (hard_tree(tree, 0.2), hard_thresholds(line, 0.2)):
+        found = lower_bound(hard, 1, BUDGET, ACCURACY)
+        assert found == lower_bound(task(hard.concepts), 1, BUDGET, ACCURACY) and found.n > 1
