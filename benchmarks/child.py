@@ -13,7 +13,8 @@ from pathlib import Path
 
 import dpjax
 from benchmarks.tile import threshold_tile
-from dpjax.experiments.engine import Engine, host_devices, traced
+from dpjax.experiments.engine import Engine, host_devices
+from dpjax.experiments.tiles import traced
 
 
 class Child:
@@ -54,10 +55,10 @@ def serve(devices: int, cores: int | None) -> None:
     unit = 2**20 if sys.platform == "darwin" else 2**10
     with Engine() as engine:
         program = traced(experiment, workload, point)
-        list(engine.tiles(program, workload, point, 0, 0, devices))  # compiles
+        list(engine.tiles(program, workload, point, 0, 0, devices * program.tile))  # compiles
         for line in sys.stdin:
             before, start = engine.trials, time.perf_counter()
-            for _ in engine.tiles(program, workload, point, 0, 0, int(line)):
+            for _ in engine.tiles(program, workload, point, 0, 0, int(line) * program.tile):
                 pass
             seconds = time.perf_counter() - start
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

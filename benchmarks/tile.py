@@ -8,8 +8,8 @@ import numpy as np
 from dpjax.concepts import Domain, Thresholds, distributions
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.engine import capacity, tile_program
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import capacity, tile_program
 from dpjax.experiments.trial import Point, Trial, point
 from dpjax.learners import KLN
 
@@ -29,4 +29,4 @@ def compiled() -> Any:
     """The tile's executable, for its memory analysis."""
     trial, task, numbers = threshold_tile()
     root = np.asarray(jax.random.key_data(keys.root(0)))
-    return tile_program(trial).lower(root, task, numbers, np.uint32(0)).compile()
+    return tile_program(trial).lower(root, task, numbers, np.uint32(0), np.int32(1)).compile()

@@ -20,9 +20,9 @@ from dpjax.concepts import ConvexPolygons, UniformPlane
 from dpjax.core import keys
 from dpjax.core.intervals import clopper_pearson
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.engine import capacity
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import capacity
 from dpjax.learners import PolygonLearner
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.words import number

@@ -5,7 +5,7 @@ from functools import cache
 import jax
 import numpy as np
 
-from dpjax.experiments import engine, errors
+from dpjax.experiments import errors, tiles
 from dpjax.experiments.trial import Trial, point
 
 
@@ -16,7 +16,7 @@ def program(trial, batch):
 
 def successes(learner, task, n, plan, alpha, trials, *, k=1, largest=None, seed=5, batch=16):
     """How many of the trials have all errors at most alpha. largest: of the n that share one program."""
-    run = program(Trial(learner, k, engine.capacity(largest or n)), batch)
+    run = program(Trial(learner, k, tiles.capacity(largest or n)), batch)
     at = point(b"counted by a test", n, plan, alpha, task)
     found = np.asarray(run(jax.random.split(jax.random.key(seed), trials), task, at))
     assert not (errors.bins(found) == errors.INVALID).any()

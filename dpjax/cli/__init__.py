@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Exit status: 0 done, 1 a claim refuted or a check failed, 2 invalid input, a vacuous audit, or checked code that
-    raises, 3 an internal error, 4 some points failed and the others are stored, 130 interrupted.
+    raises, 3 an internal error, 4 some points failed and the others are stored, 5 work is left, 130 interrupted.
     """
     given = sys.argv[1:] if arguments is None else arguments
     if [*given] == ["--version"]:
@@ -35,6 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
+        if command.compiles:
+            from dpjax.experiments.compile_cache import use_compile_cache
+
+            use_compile_cache(getattr(command, "compile_cache", None))
         answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # lazy import: help needs no JAX
         if command.json:
             print(json.dumps(answer, allow_nan=False))

@@ -8,6 +8,7 @@ import tyro
 
 from dpjax.cli.attacking import AttackCommand
 from dpjax.cli.classes import DimensionCommand, OptimumCommand
+from dpjax.cli.distributing import MergeCommand, WorkCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
@@ -78,19 +79,35 @@ class CurveCommand(Drawn, _Measured):
     Example: dpjax curve --concepts "Thresholds(2**20)" --learners KLN ThresholdMedian --k 1 8
     """
 
+    compiles: ClassVar[bool] = True
     resumes: ClassVar[bool] = True
-    """Whether an interrupted run continues where it was."""
     out: Path = Path("results")
     """Directory of the store, the result and the figure."""
     devices: Whole | None = None
-    """Split the CPU into this many devices; by default one per core. Does not affect results. Each device compiles its
-    own programs, so a short run is faster with 1."""
+    """Split the CPU into this many devices; by default one per core. Does not affect results."""
     in_flight: Whole | None = None
     """Concurrent tiles; by default two per device. Does not affect results."""
     formats: tuple[str, ...] = ("png", "svg")
     """Formats of the figure: png, svg, pdf; none for no figure."""
-    compile_cache: Path | None = None
-    """Folder for compiled programs, reused by later runs (JAX's persistent cache)."""
+    compile_cache: str | None = None
+    """Folder for compiled programs, or off; by default in the user's cache folder, by versions and processor."""
+    prepare: bool = False
+    """Only write the study into --out, for processes that run `dpjax work`."""
+    cluster: str | None = None
+    """Compute on a Dask cluster: local, slurm or kubernetes (pip install 'dpjax[cluster]')."""
+    scheduler: str | None = None
+    """Compute on the Dask cluster with this address, such as tcp://host:8786."""
+    workers: Whole | None = None
+    """Workers of --cluster; by default one per core of this host."""
+    cluster_options: Annotated[tuple[str, ...], tyro.conf.arg(name="cluster-option")] = ()
+    """Further arguments of the cluster's constructor in dask.distributed, dask_jobqueue or dask_kubernetes, as
+    name=value: queue=gpu, walltime=01:00:00, image=ghcr.io/me/dpjax."""
+    time_limit: Real | None = None
+    """Seconds that one cell may take; one that takes longer is recorded as failed."""
+    retry_failed: bool = False
+    """Try cells again that failed before, also if the code has not changed."""
+    repair: bool = False
+    """Move broken files of the store into its folder "broken", so that their cells are computed again."""
 
 
 @dataclass(kw_only=True)
@@ -128,6 +145,7 @@ class LearnCommand(_Reading):
     Example: dpjax learn points.csv --learner UnionLearner --box -107.1 25.2 -93.1 37.2 --out results/shape
     """
 
+    compiles: ClassVar[bool] = True
     table: tyro.conf.Positional[Path]
     """A CSV file with a header. A TOML file as second argument may hold any of the values below; flags override it."""
     features: tuple[str, ...] = ()
@@ -185,6 +203,7 @@ class PredictCommand(_Reading):
     Example: dpjax predict results/learned.json new.csv --out predictions.csv
     """
 
+    compiles: ClassVar[bool] = True
     learned: tyro.conf.Positional[Path]
     """The file learned.json."""
     table: tyro.conf.Positional[Path]
@@ -206,6 +225,7 @@ class PlanCommand(_Measured):
     Example: dpjax plan configs/demo.toml --time
     """
 
+    compiles: ClassVar[bool] = True
     time: bool = False
     """Compile and time one tile of each learner, and estimate the time of the study."""
 
@@ -218,6 +238,7 @@ class TrialCommand(_Asked):
     Example: dpjax trial docs/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
     """
 
+    compiles: ClassVar[bool] = True
     trial: Whole = 0
     """Index of the trial; the curve uses trials 0 to --trials minus 1."""
 
@@ -229,13 +250,17 @@ class ListCommand(Command):
 
 @dataclass
 class StatusCommand(Command):
-    """Print the contents of a result directory, and its broken files.
+    """Print what of a study is done, what runs where, how fast, and when it ends; and broken files of the store.
+
+    Also works while processes write to the directory, and after they were interrupted.
 
     Example: dpjax status results
     """
 
     out: tyro.conf.Positional[Path] = Path("results")
     """The directory given to `dpjax curve --out`."""
+    check: bool = False
+    """Open every cell; by default only as many as can be opened in one second."""
 
 
 @dataclass
@@ -293,6 +318,7 @@ class AuditCommand(Command):
     Example: dpjax audit --all --out results/audit
     """
 
+    compiles: ClassVar[bool] = True
     target: tyro.conf.Positional[str | None] = None
     """A name in the report of --all; a learner over a domain of two to four elements, "KLN(Thresholds(3))"; or your
     own module:object: a dpjax.audit.Target, a Learner, a function of concepts and k that returns a Learner, or a
@@ -353,8 +379,8 @@ class TableCommand(Command):
     Example: dpjax table bns-multi --out results/bns-multi --rows parities "points, PAC"
     """
 
+    compiles: ClassVar[bool] = True
     resumes: ClassVar[bool] = True
-    """Whether an interrupted run continues where it was."""
     name: tyro.conf.Positional[str] = "bns-multi"
     """bns-multi: Section 1.3 of Bun, Nissim, Stemmer 2016."""
     rows: tuple[str, ...] = ()
@@ -380,5 +406,5 @@ COMMANDS = {
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
-    "attack": AttackCommand,
+    "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Arguments of attacks on learners: a dataclass whose docstrings are the help. Imports no JAX."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -33,6 +33,7 @@ class AttackCommand(Command):
     Example: dpjax attack "Independent(KLN, composition=zcdp)" --k 425 --sample-size --json
     """
 
+    compiles: ClassVar[bool] = True
     learner: tyro.conf.Positional[str] = "ERM"
     """A learner of `dpjax list` with its arguments, or module:Learner of your own."""
     concepts: str = "Thresholds(64)"

@@ -1,7 +1,7 @@
 """Arguments of commands about finite classes: a dataclass for each, whose docstrings are the help. Imports no JAX."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -58,6 +58,7 @@ class OptimumCommand(Command):
     Example: dpjax optimum "points(3)" --n 4 --alpha 0.3 --delta 0.01 --proper --learners KLN
     """
 
+    compiles: ClassVar[bool] = True
     matrix: tyro.conf.Positional[str]
     """The class, as for `dpjax dimension`: "thresholds(2)" has the empty concept, "Thresholds(2)" has not."""
     n: tuple[Whole, ...] = (2, 4, 6, 8)

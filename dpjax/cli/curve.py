@@ -1,9 +1,11 @@
 """`dpjax curve`: a study, its result and its figure."""
 
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import jax
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CurveCommand
@@ -11,10 +13,16 @@ from dpjax.cli.flags import study_of
 from dpjax.cli.plot import options_of
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
+from dpjax.cli.watching import LEFT, stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import engine
+from dpjax.experiments.items import first_items
+from dpjax.experiments.run import prepare
+from dpjax.experiments.run import run as measure
+from dpjax.experiments.store import Store
 from dpjax.experiments.study import Study
+from dpjax.experiments.work import Rules
 from dpjax.plots.files import check_formats
 
 
@@ -22,12 +30,20 @@ def run(command: CurveCommand) -> Answer:
     """Runs a study, writes result.json and the figure, and returns the result; ``failed`` lists points that raised."""
     check_formats(command.formats)
     look = options_of(command)
-    _start(command.devices, command.in_flight, command.compile_cache)
+    _start(command.devices, command.in_flight)
+    if command.time_limit is not None and checks.number("time_limit", command.time_limit) <= 0:
+        raise InputError("time_limit", "a number of seconds > 0", repr(command.time_limit), "leave it out for none")
     study = study_of(command)
     if study.search is None and set(command.panels) - {"curves"}:
         raise InputError("panels", "curves, since n* is not searched", " ".join(command.panels), "leave out the others")
+    if command.prepare:
+        return _prepared(study, command.out)
     with engine.Engine(command.in_flight) as machine:
-        result = study.run(command.out, engine=machine)
+        rules = Rules(command.time_limit, command.retry_failed, 2 * len(machine.devices))
+        elsewhere = _cluster(command, rules)
+        result = measure(
+            study, command.out, engine=machine, rules=rules, elsewhere=elsewhere, watch=_watched, repair=command.repair
+        )
     drawn: list[Path] = []
     if command.formats and result.data["points"]:
         from dpjax.plots import plot_curve
@@ -37,6 +53,8 @@ def run(command: CurveCommand) -> Answer:
         "computed": {"trials": machine.trials, "programs": machine.programs}, "figures": [str(path) for path in drawn],
         "failed": len(result.data["failures"]),
     }  # fmt: skip
+    if answer["left"]:
+        answer["status"] = LEFT
     return answer, lambda: _show(answer, study)
 
 
@@ -91,13 +109,54 @@ def _success(points: list[dict[str, Any]]) -> Printed:
     return rows
 
 
-def _start(devices: int | None, in_flight: int | None, compile_cache: Any) -> None:
+@contextmanager
+def _watched(worker: Any) -> Iterator[None]:
+    with stopped_by_signals(worker), watched(worker):
+        yield
+
+
+def _cluster(command: CurveCommand, rules: Rules) -> Any:
+    """What computes elsewhere; None if nothing does."""
+    if command.cluster is None and command.scheduler is None:
+        if command.workers is not None or command.cluster_options:
+            raise InputError("workers", "--cluster beside it", "no --cluster", "add for example --cluster local")
+        return None
+    from dpjax.experiments.cluster import Dask, options_of
+
+    return Dask(command.cluster, command.scheduler, command.workers, options_of(command.cluster_options),
+                command.imports, rules, _told())  # fmt: skip
+
+
+def _told(say: Any = lambda text: print(text, file=sys.stderr, flush=True), every: float = 30.0) -> Any:
+    """A line about progress, at most every 30 seconds."""
+    last = [time.monotonic()]
+
+    def tell(done: int, known: int) -> None:
+        if time.monotonic() - last[0] > every:
+            last[0] = time.monotonic()
+            say(f"dpjax: {done} of {known} cells done")
+
+    return tell
+
+
+def _prepared(study: Study, out: Path) -> Answer:
+    with Store(out):
+        prepare(study, out)
+    cells = sum(1 for _ in first_items(study))
+    answer = {"store": str(out), "cells": cells, "curves": len(study.lines)}
+
+    def show() -> None:
+        screen().print(
+            f"{out}: {len(study.lines)} curves, {cells} cells to begin with; compute them with", soft_wrap=True
+        )
+        screen().print(f"dpjax work {out}", markup=False, highlight=False, soft_wrap=True)
+
+    return answer, show
+
+
+def _start(devices: int | None, in_flight: int | None) -> None:
     """Applies settings that JAX accepts only before it starts."""
     for name, value in (("devices", devices), ("in_flight", in_flight)):
         if value is not None:
             checks.integer(name, value, 1, 1024)
     engine.host_devices(devices)
-    if compile_cache is not None:
-        jax.config.update("jax_compilation_cache_dir", str(compile_cache))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import tyro
 
@@ -10,8 +11,13 @@ from dpjax.cli.kinds import Real, Whole
 
 @dataclass(kw_only=True)
 class Command:
-    """Arguments of every command."""
+    """Arguments of every command.
 
+    compiles: whether it keeps compiled programs for later processes. resumes: whether an interrupted run continues.
+    """
+
+    compiles: ClassVar[bool] = False
+    resumes: ClassVar[bool] = False
     json: bool = False
     """Print one JSON object, and nothing else, on standard output."""
 

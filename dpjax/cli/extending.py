@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -22,6 +22,7 @@ class CheckCommand(Command):
     Example: dpjax check "my_module:MyClass(64)" --quick
     """
 
+    compiles: ClassVar[bool] = True
     object: tyro.conf.Positional[str]
     """module:object, "module:Class(arguments)", a factory, or a name in dpjax such as "KLN(Points(64))"."""
     concepts: str | None = None

@@ -11,7 +11,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
-from dpjax.experiments import engine
+from dpjax.experiments import engine, tiles
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import end_of
 from dpjax.experiments.progress import Progress
@@ -28,7 +28,7 @@ _HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "inte
 def run(command: TableCommand) -> Answer:
     """Measures every row, writes table.json, table.md and the figure after each, and returns the result."""
     paper = TABLES[checks.choice("table", command.name, TABLES)]
-    checks.integer("limit", command.limit, 16, engine.CAPACITY_LIMIT)
+    checks.integer("limit", command.limit, 16, tiles.CAPACITY_LIMIT)
     checks.probability("gamma", command.gamma)
     checks.probability("confidence", command.confidence)
     checks.integer("seed", command.seed, 0, 2**32 - 1)

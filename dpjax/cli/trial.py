@@ -15,11 +15,11 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import config, errors
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.engine import capacity
 from dpjax.experiments.reproduce import Reproduced, reproduce
 from dpjax.experiments.results import LABELS, Result
 from dpjax.experiments.store import Store
 from dpjax.experiments.study import Line
+from dpjax.experiments.tiles import capacity
 
 _SHOWN = 10
 

@@ -1,15 +1,27 @@
-"""Atomic, durable file replacement and an exclusive lock. POSIX only."""
+"""Files that several processes, on several hosts, write and read at the same time. POSIX only.
+
+Nothing here takes a lock: a file appears whole, under its name, or not at all. On network file systems a new file may
+be seen late, a read may fail with ESTALE, and times are the server's; directories that cannot be synced are left to
+the file system.
+"""
 
 import errno
-import fcntl
 import os
+import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dpjax.core.checks import InputError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_UNSUPPORTED = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EPERM, errno.EACCES, errno.EBADF}
+_TEMPORARY = ".tmp-"
+_OLD = 3600.0  # seconds after which a temporary file belongs to a dead process
+_ATTEMPTS, _PAUSE = 5, 0.05
+
+_T = TypeVar("_T")
 
 
 class StoreError(InputError):
@@ -19,16 +31,16 @@ class StoreError(InputError):
 def replace_file(path: Path, data: Any) -> None:
     """Replaces ``path`` atomically and durably: a reader sees the complete old file or the complete new one.
 
-    Writes a temporary file ``.tmp-*`` in the same directory, then fsync, rename, fsync of the directory. On a full disk
-    or missing permission: InputError, and the temporary file is removed.
+    Writes a temporary file ``.tmp-*`` in the same directory, then fsync, rename, fsync of the directory where the file
+    system has that. On a full disk or missing permission: StoreError, and the temporary file is removed.
     """
-    temporary = path.parent / f".tmp-{os.getpid()}-{uuid.uuid4().hex}"
     try:
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True)
             _sync(path.parent.parent)
+        temporary = _temporary_beside(path)
         try:
-            _write_synced(temporary, memoryview(data))
+            _write(temporary, memoryview(data), sync=True)
             os.replace(temporary, path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -38,52 +50,150 @@ def replace_file(path: Path, data: Any) -> None:
         raise failure(error, path) from error
 
 
-def _write_synced(path: Path, data: memoryview) -> None:
+def add_file(path: Path, data: bytes) -> bool:
+    """Creates ``path`` with this content if there is no such file; returns whether it did.
+
+    Of several processes one succeeds. The file has its whole content from the start, by a hard link to a temporary
+    file; where the file system has no hard links, an exclusive creation is used, and others may see it empty for a
+    moment. It survives the end of the process, but need not survive a loss of power.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = _temporary_beside(path)
+        try:
+            _write(temporary, memoryview(data), sync=False)
+            return _linked(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _UNSUPPORTED:
+                raise
+        finally:
+            temporary.unlink(missing_ok=True)
+        try:
+            _write(path, memoryview(data), sync=False)
+        except FileExistsError:
+            return False
+        return True
+    except OSError as error:
+        raise failure(error, path) from error
+
+
+def _linked(temporary: Path, path: Path) -> bool:
+    """Hard-links the file; over a network the call may report an error although the link was made."""
+    try:
+        os.link(temporary, path)
+    except OSError:
+        if os.stat(temporary).st_nlink != 2:
+            raise
+    return True
+
+
+def read_file(path: Path) -> bytes | None:
+    """The content, None if there is no such file. OSError if it cannot be read, after a few attempts if it is stale."""
+    try:
+        return _attempted(path.read_bytes)
+    except FileNotFoundError:
+        return None
+
+
+def names_in(folder: Path) -> list[str]:
+    """The names of a folder's entries, temporary files left out; none if there is no such folder."""
+    try:
+        return [name for name in _attempted(lambda: os.listdir(folder)) if not name.startswith(_TEMPORARY)]
+    except FileNotFoundError:
+        return []
+
+
+def remove_file(path: Path) -> None:
+    """Removes the file; no error if it is gone already, or stale."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        if error.errno != errno.ESTALE:
+            raise failure(error, path) from error
+
+
+def file_time(folder: Path) -> float:
+    """The present time of the folder's file system, in seconds: hosts' clocks may differ from it.
+
+    Writes an empty file and reads its time.
+    """
+    probe = _temporary_beside(folder / "time")
+    try:
+        _write(probe, memoryview(b""), sync=False)
+        return probe.stat().st_mtime
+    except OSError as error:
+        raise failure(error, folder) from error
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def remove_old_temporaries(folders: list[Path], now: float) -> None:
+    """Removes temporary files that were written over an hour before ``now``; younger ones may be in use."""
+    for folder in folders:
+        for leftover in folder.glob(f"{_TEMPORARY}*"):
+            try:
+                if now - leftover.stat().st_mtime > _OLD:
+                    leftover.unlink(missing_ok=True)
+            except OSError:  # another process removes it
+                continue
+
+
+def _attempted(read: Callable[[], _T]) -> _T:
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            return read()
+        except OSError as error:
+            if error.errno != errno.ESTALE or not left:
+                raise
+        time.sleep(_PAUSE)
+    raise AssertionError("unreachable")
+
+
+def _temporary_beside(path: Path) -> Path:
+    return path.parent / f"{_TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
+
+
+def _write(path: Path, data: memoryview, sync: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         while data:
             data = data[os.write(descriptor, data) :]
-        os.fsync(descriptor)
+        if sync:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
 def _sync(directory: Path) -> None:
-    """Makes the entries of a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
+    """Makes the entries of a directory durable, where the file system can."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        if error.errno in _UNSUPPORTED:
+            return
+        raise
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
     finally:
         os.close(descriptor)
 
 
-def locked(path: Path) -> int:
-    """A file descriptor that holds the exclusive lock on ``path``; the file contains the id of the process."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise StoreError(
-                "store", "a store without another writer",
-                f"{path.parent}: another process is writing to this store (process {holder})",
-                "wait for it to end, choose another directory, or open with read_only=True",
-            ) from None  # fmt: skip
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def failure(error: OSError, path: Path) -> InputError:
-    """The operating system's error as an InputError."""
+def failure(error: OSError, path: Path) -> StoreError:
+    """The operating system's error as a StoreError."""
     if error.errno in _FULL:
         return StoreError(
             "store", f"room to write {path}", f"{error.strerror} ({errno.errorcode[error.errno]})",
             "free some space or raise the quota and run again: all that was stored before is intact",
+        )  # fmt: skip
+    if error.errno == errno.EROFS:
+        return StoreError(
+            "store", "a file system that can be written to", f"{path}: {error.strerror}",
+            "choose another directory; all that was stored before is intact and can be read",
         )  # fmt: skip
     return StoreError(
         "store", "a directory that can be written to", f"{path}: {error.strerror or error}",

@@ -1,6 +1,7 @@
 """Outcomes of keyed trials at one point: read from the store if present, computed otherwise."""
 
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -17,11 +18,12 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
-from dpjax.experiments.engine import Program, arguments_of, capacity, shape_of, tile_shape, traced
+from dpjax.experiments.canonical import canonical, cell_hash, versions
 from dpjax.experiments.identity import digest, label
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound
-from dpjax.experiments.store import Store, canonical, cell_hash, versions
+from dpjax.experiments.store import Store
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import Program, arguments_of, capacity, shape_of, traced
 from dpjax.experiments.trial import Point, Trial, point
 from dpjax.learners import Learner
 
@@ -31,16 +33,23 @@ APART = ("guess", "search")
 
 
 class Executor(Protocol):
-    """What computes tiles; see `engine.Engine`."""
+    """What computes trials; see `engine.Engine`. Several threads may ask at the same time."""
 
     def tiles(
         self, program: Program, task: Task, point: Point, seed: int, first: int, last: int
     ) -> Generator[NDArray[np.uint8]]:
-        """Yields the outcomes of tiles first, ..., last - 1, in order."""
+        """Yields the outcomes of trials first, ..., last - 1 in order, some at a time.
+
+        first, last: multiples of ``program.block``.
+        """
 
     @property
     def device_kind(self) -> str:
         """Of the devices that compute, part of a result's identity."""
+
+    @property
+    def device(self) -> Any:
+        """A device of this kind, by which sizes of tiles and blocks are chosen."""
 
 
 @dataclass(frozen=True)
@@ -134,41 +143,64 @@ def digest_of(plan: Any) -> str:
     return digest.hexdigest()
 
 
+class _Once:
+    """Values by key, each made once, by the first of several threads that asks for it."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, Any] = {}
+        self._locks: dict[Any, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            own = self._locks.setdefault(key, threading.Lock())
+        with own:
+            if key not in self._values:
+                self._values[key] = make()
+            return self._values[key]
+
+
 class Cells:
     """The trials of settings, from a store and an engine. Each plan is made once, each program traced once.
+
+    Several threads may use it, for different settings or the same.
 
     Args:
       store: where outcomes are saved, every second and whenever computation stops.
       engine: what computes the missing ones.
       seed: root of all keys.
-      progress: called with the number of trials just computed.
+      progress: called with the number of trials just computed; if it raises, computation stops there.
+      saved: called whenever trials were stored.
     """
 
     def __init__(
-        self, store: Store, engine: Executor, seed: int, progress: Callable[[int], None] = lambda trials: None
-    ):
-        self.store, self.engine, self.seed, self.progress = store, engine, seed, progress
-        self._plans: dict[Any, Any] = {}
-        self._programs: dict[Any, Program] = {}
+        self, store: Store, engine: Executor, seed: int, progress: Callable[[int], None] = lambda trials: None,
+        saved: Callable[[], None] = lambda: None,
+    ):  # fmt: skip
+        self.store, self.engine, self.seed, self.progress, self.saved = store, engine, seed, progress, saved
+        self._plans, self._programs, self._computing = _Once(), _Once(), _Once()
 
     def counts(self, setting: Setting, trials: int) -> dict[str, int]:
-        """Of the first ``trials`` trials: "trials", "successes" and "no_answers": those where a hypothesis abstains."""
-        found = self.outcomes(setting, trials)
+        """Of the first trials, ``trials`` rounded up to whole blocks: "trials", "successes" and "no_answers", those
+        where a hypothesis abstains."""
+        block = self._program(setting).block
+        found = self.outcomes(setting, -(-trials // block) * block)
         good, silent = errors.successes(found, setting.alpha), errors.silent(found)
         return {"trials": len(found), "successes": int(good.sum()), "no_answers": int(silent.sum())}
 
     def outcomes(self, setting: Setting, trials: int) -> NDArray[np.uint8]:
-        """The first ``trials`` trials, one byte each, see `errors`. Whole tiles are computed and stored.
+        """The first ``trials`` trials, one byte each, see `errors`. Whole blocks are computed and stored.
 
         Raises InputError if an error is not a number in [0, 1].
         """
         config, where = self.config(setting), self._point(setting)
-        stored = self.store.read(config)
-        found = np.zeros(0, np.uint8) if stored is None else stored["outcome"]
-        tile = config["tile"]
-        first, last = len(found) // tile, -(-trials // tile)
-        if first < last:
-            found = self._compute(setting, where, config, found[: first * tile], last)
+        with self._computing.get(cell_hash(config), threading.Lock):
+            stored = self.store.read(config)
+            found = np.zeros(0, np.uint8) if stored is None else stored["outcome"]
+            block = config["block"]
+            first, last = len(found) // block * block, -(-trials // block) * block
+            if first < last:
+                found = self._compute(setting, where, config, found[:first], last)
         found = found[:trials]
         if (wrong := errors.bins(found) == errors.INVALID).any():
             raise InputError(
@@ -184,10 +216,9 @@ class Cells:
         """
         program = self._program(setting)
         trial, learner = program.trial, program.trial.learner
-        tile, block = tile_shape(trial)
         return {
             "trials": setting.trials_of(), "seed": self.seed, "n": setting.n, "k": setting.k,
-            "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": tile, "block": block,
+            "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": program.tile, "block": program.block,
             "learner": {"class": label(learner), "digest": setting.learner_digest},
             "plan": digest_of(self._plan(setting)), "program": program.digest, "device": self.engine.device_kind,
             "versions": versions(),
@@ -199,10 +230,7 @@ class Cells:
 
     def _plan(self, setting: Setting) -> Any:
         numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
-        key = (setting.learner_digest, *numbers)
-        if key not in self._plans:
-            self._plans[key] = setting.plan()
-        return self._plans[key]
+        return self._plans.get((setting.learner_digest, *numbers), setting.plan)
 
     def _point(self, setting: Setting) -> Point:
         return point(setting.identity, setting.n, self._plan(setting), setting.alpha, setting.task)
@@ -212,25 +240,27 @@ class Cells:
         where, rows = self._point(setting), capacity(setting.n)
         shape = shape_of(arguments_of(setting.task, where, 0))
         key = (setting.learner_digest, setting.task.class_digest, setting.k, rows, shape)
-        if key not in self._programs:
-            self._programs[key] = traced(Trial(setting.learner, setting.k, rows), setting.task, where)
-        return self._programs[key]
+        trial = Trial(setting.learner, setting.k, rows)
+        return self._programs.get(key, lambda: traced(trial, setting.task, where, self.engine.device))
 
     def _compute(
         self, setting: Setting, where: Point, config: dict, found: NDArray[np.uint8], last: int
     ) -> NDArray[np.uint8]:
         parts, known, saved = [found], len(found), time.monotonic()
-        program, tile = self._program(setting), config["tile"]
-        stream = self.engine.tiles(program, setting.task, where, self.seed, known // tile, last)
+        stream = self.engine.tiles(self._program(setting), setting.task, where, self.seed, known, last)
         try:
             for tile in stream:
                 parts.append(tile)
                 self.progress(len(tile))
                 if time.monotonic() - saved > _CHECKPOINT_SECONDS:
-                    self.store.write(config, {"outcome": np.concatenate(parts)})
+                    self._save(config, parts)
                     saved = time.monotonic()
         finally:
             stream.close()
             if sum(map(len, parts)) > known:
-                self.store.write(config, {"outcome": np.concatenate(parts)})
+                self._save(config, parts)
         return np.concatenate(parts)
+
+    def _save(self, config: dict, parts: list[NDArray[np.uint8]]) -> None:
+        self.store.write(config, {"outcome": np.concatenate(parts)})
+        self.saved()

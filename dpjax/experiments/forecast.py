@@ -9,9 +9,10 @@ import numpy as np
 
 from dpjax.core import keys
 from dpjax.experiments.cells import Setting, digest_of
-from dpjax.experiments.engine import Engine, arguments_of, capacity, shape_of, tile_shape, traced
+from dpjax.experiments.engine import Engine
 from dpjax.experiments.search import NStar, search
 from dpjax.experiments.study import Line, Study
+from dpjax.experiments.tiles import arguments_of, capacity, shape_of, tile_shape, traced
 from dpjax.experiments.trial import Trial, point
 
 RULE = (
@@ -140,7 +141,11 @@ def timed(study: Study, what: Forecast) -> list[Rate]:
             program, spent = traced(trial, setting.task, where), []
             for tile in range(2):
                 begin = time.perf_counter()
-                list(machine.tiles(program, setting.task, where, study.seed, tile, tile + 1))
+                list(
+                    machine.tiles(
+                        program, setting.task, where, study.seed, tile * program.tile, (tile + 1) * program.tile
+                    )
+                )
                 spent.append(max(time.perf_counter() - begin, 1e-9))
             work = tile_shape(trial)[0] * trial.capacity * trial.k
             found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
@@ -169,10 +174,10 @@ def _expected(line: Line, study: Study) -> int:
 
 def _visit(setting: Setting, asked: int) -> Visit:
     trial = Trial(setting.learner, setting.k, capacity(setting.n))
-    tile, _ = tile_shape(trial)
+    _, block = tile_shape(trial)
     where = point(bytes(8), setting.n, setting.plan(), setting.alpha, setting.task)
     program = (trial, shape_of(arguments_of(setting.task, where, 0)))
-    return Visit(setting, asked, -(-asked // tile) * tile, program)
+    return Visit(setting, asked, -(-asked // block) * block, program)
 
 
 def _bytes(setting: Setting) -> int:

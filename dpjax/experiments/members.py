@@ -12,9 +12,9 @@ from dpjax.concepts import Thresholds, Tree
 from dpjax.core import checks, keys, wide
 from dpjax.core.checks import InputError
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.engine import capacity
 from dpjax.experiments.errors import edges, limits
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import capacity
 from dpjax.experiments.trial import Point, Trial, point
 
 _BLOCK_CELLS = 1 << 16

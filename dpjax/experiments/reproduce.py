@@ -12,9 +12,9 @@ from dpjax.concepts.outside import describe
 from dpjax.core import keys
 from dpjax.experiments import errors
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.engine import capacity, tile_shape
 from dpjax.experiments.program import digest
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import capacity, tile_shape
 from dpjax.experiments.trial import Outcome, Point, Trial, point
 
 

@@ -13,11 +13,11 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.engine import CAPACITY_LIMIT, capacity
 from dpjax.experiments.lower_bounds import LowerBound
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.spec import spec_of, task_spec
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import CAPACITY_LIMIT, capacity
 from dpjax.learners.columns import for_concepts
 
 _FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
@@ -199,7 +199,10 @@ class Study:
         chosen = {round(2 ** (i / 2)) for i in range(first, first + self.points)}
         return tuple(sorted(n for n in chosen if 1 <= n <= CAPACITY_LIMIT))
 
-    def run(self, out: str | Path, *, engine: Any = None, progress: Any = None, quiet: bool = False) -> Any:
+    def run(
+        self, out: str | Path, *, engine: Any = None, progress: Any = None, quiet: bool = False, rules: Any = None,
+        elsewhere: Any = None,
+    ) -> Any:  # fmt: skip
         """Measures everything that is not stored yet in the folder ``out``, and returns a `results.Result`.
 
         Run it again after an interruption to go on. Points that raise are among the result's failures.
@@ -209,12 +212,14 @@ class Study:
           engine: what computes, by default all local devices, see `engine.Engine`.
           progress: receives the progress, by default a bar on a terminal and else a line every 30 seconds.
           quiet: True for no such output.
+          rules: a `work.Rules`: a time limit for each cell, whether to try failed ones again, how many at a time.
+          elsewhere: computes the study on other machines first, such as `cluster.Dask("local")`.
 
         InputError where the folder cannot be used.
         """
         from dpjax.experiments.run import run
 
-        return run(self, out, engine=engine, progress=progress, quiet=quiet)
+        return run(self, out, engine=engine, progress=progress, quiet=quiet, rules=rules, elsewhere=elsewhere)
 
     def trial(self, learner: str, k: int, epsilon: float, n: int, trial: int) -> Any:
         """Trial ``trial`` of a curve again, from its key: a `reproduce.Reproduced` with its data and hypotheses."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import engine
+from dpjax.experiments import tiles
 from dpjax.experiments.cells import digest_of
 from dpjax.experiments.identity import digest
 from dpjax.experiments.task import Task
@@ -35,7 +35,7 @@ def digests(learner: Any, k: int, task: Task) -> dict[str, str]:
     """The digests that identify a learner's results: of its fields, its plan and the traced program of a tile."""
     plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), _ROWS)
     at = point(b"named by a check", _ROWS, plan, 0.1, task)
-    program = engine.program_digest(Trial(learner, k, engine.capacity(_ROWS)), task, at)
+    program = tiles.program_digest(Trial(learner, k, tiles.capacity(_ROWS)), task, at)
     return dict(zip(PARTS, (digest(learner, "learner"), digest_of(plan), program), strict=True))
 
 

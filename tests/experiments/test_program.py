@@ -10,9 +10,9 @@ import pytest
 from dpjax.concepts import Domain, Points, distributions
 from dpjax.core.checks import InputError
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.engine import program_digest
 from dpjax.experiments.program import digest
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import program_digest
 from dpjax.experiments.trial import Trial, point
 from dpjax.laws import Categorical
 from dpjax.learners import KLN

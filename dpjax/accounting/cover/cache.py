@@ -39,6 +39,7 @@ def kept(name: str, arguments: Sequence[object], compute: Callable[[], Sequence[
 
 
 def _folder() -> Path | None:
+    """The folder of calibrations; None if there is no home."""
     if given := os.environ.get("DPJAX_CACHE"):
         return Path(given)
     with suppress(RuntimeError):  # no home

@@ -1,0 +1,65 @@
+"""Signals and time limits of commands that compute the items of a study."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from dpjax.experiments.work import Worker
+
+LEFT = 5
+"""Exit status: work is left."""
+_GRACE, _LOOK = 5.0, 1.0
+_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+
+
+@contextmanager
+def stopped_by_signals(worker: Worker) -> Iterator[None]:
+    """SIGTERM and SIGUSR1 end the work at the next tile, which is stored; schedulers send them before they kill."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        for number in _SIGNALS:
+            signal.signal(number, lambda *_: worker.stop())
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def watched(worker: Worker, max_seconds: float | None = None, parent: int | None = None) -> Iterator[None]:
+    """Ends the process if one program runs longer than the time limit of an item, which is recorded as failed.
+
+    A program that runs cannot be interrupted, so the items beside it end, too: they are taken up by the next process.
+    max_seconds: after which no more work is begun. parent: process without which this one has no reason to go on.
+    """
+    ended, begin = threading.Event(), time.monotonic()
+
+    def look() -> None:
+        while not ended.wait(_LOOK):
+            now = time.monotonic()
+            if parent is not None and os.getppid() != parent:
+                os._exit(LEFT)
+            if max_seconds is not None and now - begin > max_seconds:
+                worker.stop()
+            for item, since in list(worker.running.values()):
+                limit: Any = worker.rules.time_limit
+                if limit is not None and now - since > limit + _GRACE:
+                    text = f"one program of it ran for more than {limit:g} seconds, the time limit of a cell"
+                    with suppress(Exception):
+                        worker.give_up(item, text)
+                    print(f"dpjax: {item}: {text}; recorded as failed, run again for the others", file=sys.stderr)
+                    sys.stderr.flush()
+                    os._exit(LEFT)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -1,0 +1,132 @@
+"""`dpjax work`: computes what is left of a study, as one of many processes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpjax.cli import Answer
+from dpjax.cli.arguments import WorkCommand
+from dpjax.cli.printing import console as screen
+from dpjax.cli.supervising import supervised
+from dpjax.cli.watching import LEFT, stopped_by_signals, watched
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.core.files import StoreError, read_file
+
+
+def run(command: WorkCommand) -> Answer:
+    """Works until nothing is left; with --alone in this process, else in worker processes that it starts again."""
+    checks.integer("processes", command.processes, 1, 1024)
+    for name in ("time_limit", "max_seconds", "lease", "patience"):
+        if (value := getattr(command, name)) is not None and checks.number(name, value) <= 0:
+            raise InputError(name, "a number of seconds > 0", repr(value), "leave it out for the default")
+    config = _study_in(command.store)
+    return _alone(command, config) if command.alone else _started(command)
+
+
+def _study_in(store: Path) -> Mapping[str, Any]:
+    try:
+        data = read_file(store / "study.json")
+        found = None if data is None else json.loads(data)
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            "store", "a store whose study.json can be read", f"{store}: {error}", "prepare it again"
+        ) from error
+    if found is None:
+        advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
+        raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
+    return found
+
+
+def _alone(command: WorkCommand, config: Mapping[str, Any]) -> Answer:
+    import jax
+
+    from dpjax.experiments import engine
+    from dpjax.experiments.build import imported
+    from dpjax.experiments.config import study_of
+    from dpjax.experiments.items import first_items
+    from dpjax.experiments.queue import Queue
+    from dpjax.experiments.store import Store
+    from dpjax.experiments.work import FAILED, Rules, Worker, shard_of, work
+
+    parent = os.getppid() if os.environ.pop(STARTED, None) else None
+    engine.host_devices(command.devices)
+    mine = shard_of(command.shard) if command.shard is not None else (lambda item: True)
+    for module in command.imports:
+        imported(module)
+    study = study_of(config, command.imports)
+    done = {"done": 0, "failed": 0}
+
+    def ended(item: Any, state: str, found: Any) -> None:
+        done["failed" if state == FAILED else "done"] += 1
+
+    with (
+        Store(command.store, patience=command.patience) as store,
+        engine.Engine() as machine,
+        Queue(command.store, command.lease) as queue,
+    ):
+        if command.repair:
+            store.repair()
+        rules = Rules(command.time_limit, command.retry_failed, 2 * len(jax.local_devices()))
+        worker = Worker(store, machine, queue, study.seed, rules)
+        with stopped_by_signals(worker), watched(worker, command.max_seconds, parent):
+            complete = work(worker, first_items(study), ended, mine)
+        trials = machine.trials
+    status = LEFT if not complete else 4 if done["failed"] else 0
+    answer = done | {"trials": trials, "complete": complete, "status": status}
+
+    def show() -> None:
+        left = "" if complete else "; work is left"
+        screen().print(f"{done['done']} cells done, {done['failed']} failed, {trials} trials computed here{left}")
+
+    return answer, show
+
+
+STARTED = "DPJAX_WORKER"
+"""Set in the environment of worker processes that a supervisor started."""
+
+
+def _started(command: WorkCommand) -> Answer:
+    begin, cores = time.monotonic(), len(os.sched_getaffinity(0))
+    devices = command.devices or max(1, cores // command.processes)
+    words = [
+        sys.executable,
+        "-m",
+        "dpjax.cli",
+        "work",
+        str(command.store),
+        "--alone",
+        "--json",
+        "--devices",
+        str(devices),
+    ]
+    for flag in ("shard", "time_limit", "lease", "patience", "compile_cache"):
+        if (value := getattr(command, flag)) is not None:
+            words += [f"--{flag.replace('_', '-')}", str(value)]
+    for flag in ("retry_failed", "repair"):
+        words += [f"--{flag.replace('_', '-')}"] * getattr(command, flag)
+    if command.imports:
+        words += ["--import", *command.imports]
+
+    def start(again: bool) -> subprocess.Popen:
+        own = [word for word in words if not (again and word in ("--retry-failed", "--repair"))]
+        if command.max_seconds is not None:
+            own += ["--max-seconds", str(max(1.0, command.max_seconds - (time.monotonic() - begin)))]
+        environment = os.environ | {STARTED: "1"}
+        return subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment)
+
+    answer = supervised(start, command.processes, command.max_seconds)
+
+    def show() -> None:
+        left = "; work is left" if answer["status"] == LEFT else ""
+        again = f", {answer['restarts']} times a process was started again" if answer["restarts"] else ""
+        text = f"{answer['trials']} trials computed here by {command.processes} processes{again}{left}"
+        failed = f"; {answer['failed']} cells failed, see dpjax status {command.store}" if answer["failed"] else ""
+        screen().print(text + failed, soft_wrap=True)
+
+    return answer, show

@@ -1,0 +1,247 @@
+"""Computes the items of a study on a Dask cluster: local processes, Slurm, Kubernetes, or any scheduler.
+
+A task is one item. The worker that runs it writes cells itself and returns a small record; what a worker computed
+survives its death, and that of the driver. Tasks are handed out one a worker at a time, and a task that was on a worker
+that died is handed out again: whether an item is to blame is decided by its claims, not by Dask.
+"""
+
+import ast
+import importlib
+import json
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dpjax.core import checks
+from dpjax.core.checks import InputError
+from dpjax.experiments.build import imported
+from dpjax.experiments.config import study_of
+from dpjax.experiments.engine import Engine, host_devices
+from dpjax.experiments.items import Item, Record, first_items, following
+from dpjax.experiments.queue import LEASE, Queue
+from dpjax.experiments.store import Store
+from dpjax.experiments.study import Study
+from dpjax.experiments.work import BUSY, DONE, Rules, Worker
+
+PATIENCE = 60.0
+"""Seconds for which a worker waits for a file of another host to become complete."""
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": 10**6,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.daemon": True,
+}
+_PAUSES = (0.1, 5.0)
+
+
+@dataclass(frozen=True)
+class Dask:
+    """Call it with a study and the folder of its results; see `run.run`.
+
+    Args:
+      kind: one of `KINDS`; None with an address.
+      address: of a scheduler that runs.
+      workers: of a cluster that is started here, by default one per core of this host.
+      options: further arguments of the cluster's constructor.
+      imports: user modules that the study needs.
+      rules: of the workers.
+      progress: called with the number of items that are done, and the number known so far.
+    """
+
+    kind: str | None = None
+    address: str | None = None
+    workers: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+    progress: Callable[[int, int], None] = lambda done, known: None
+
+    def __post_init__(self):
+        if (self.kind is None) == (self.address is None):
+            given = "both" if self.kind else "neither"
+            raise InputError("cluster", "a kind or a scheduler's address", given, "give --cluster or --scheduler")
+        if self.kind is not None:
+            checks.choice("cluster", self.kind, KINDS)
+        if self.workers is not None:
+            checks.integer("workers", self.workers, 1, 2**16)
+        _needed("distributed")
+
+    def __call__(self, study: Study, out: Path) -> None:
+        """Returns once every item is done or has failed, as recorded in the store's queue."""
+        distributed = _needed("distributed")
+        text = json.dumps(study.to_dict())
+        task = _Task(str(Path(out).resolve()), text, self.imports, self.rules)
+        with _configured(), self._cluster() as place, distributed.Client(place) as client:
+            _Driver(client, task, study, self.progress).run()
+
+    @contextmanager
+    def _cluster(self) -> Iterator[Any]:
+        if self.address is not None:
+            yield self.address
+            return
+        assert self.kind is not None
+        with KINDS[self.kind](self.workers or len(os.sched_getaffinity(0)), dict(self.options)) as cluster:
+            yield cluster
+
+
+def _local(workers: int, options: dict[str, Any]) -> Any:
+    cores = len(os.sched_getaffinity(0))
+    environment = {"DPJAX_DEVICES": str(max(1, cores // workers))}
+    given = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0",
+             "memory_limit": None, "env": environment}  # fmt: skip
+    return _needed("distributed").LocalCluster(**(given | options))
+
+
+def _slurm(workers: int, options: dict[str, Any]) -> Any:
+    """One process and one thread a job. Jobs end before their walltime, so that they are not killed in a tile."""
+    given = {
+        "cores": 1, "processes": 1, "memory": "4GB", "walltime": "01:00:00",
+        "worker_extra_args": ["--lifetime", "55m", "--lifetime-stagger", "4m"],
+    }  # fmt: skip
+    cluster = _needed("dask_jobqueue").SLURMCluster(**(given | options))
+    cluster.scale(jobs=workers)
+    return cluster
+
+
+def _kubernetes(workers: int, options: dict[str, Any]) -> Any:
+    _needed("dask_kubernetes")
+    made = importlib.import_module("dask_kubernetes.operator").KubeCluster
+    return made(**({"name": "dpjax", "n_workers": workers} | options))
+
+
+KINDS: dict[str, Callable[[int, dict[str, Any]], Any]] = {"local": _local, "slurm": _slurm, "kubernetes": _kubernetes}
+"""Makes a cluster with this many workers; a context manager."""
+
+
+def options_of(words: Sequence[str]) -> dict[str, Any]:
+    """Arguments from "name=value"; values are Python's literals, and text otherwise."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError("cluster-option", "name=value", repr(word), "write for example walltime=01:00:00")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found
+
+
+def _needed(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = {"distributed": "dask[distributed]"}.get(module, module.replace("_", "-"))
+        advice = "pip install 'dpjax[cluster]'" + ("" if module == "distributed" else f", or pip install {name}")
+        raise InputError("cluster", f"{name}, to compute on a cluster", "not installed", advice) from error
+
+
+@contextmanager
+def _configured() -> Iterator[None]:
+    dask = _needed("dask")
+    with dask.config.set(_SETTINGS):
+        yield
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a worker needs to know, besides the item."""
+
+    store: str
+    study: str
+    imports: tuple[str, ...]
+    rules: Rules
+
+
+def compute_item(task: _Task, line: int, n: int | None) -> tuple[str, Record | None]:
+    """Runs in a worker process: `Worker.take` for one item."""
+    study, worker = _session(task)
+    return worker.take(Item(study, study.lines[line], n))
+
+
+_STARTING = threading.Lock()
+
+
+def _session(task: _Task) -> tuple[Study, Worker]:
+    with _STARTING:  # of two tasks that a worker begins at the same time
+        return _opened(task)
+
+
+@lru_cache(maxsize=4)
+def _opened(task: _Task) -> tuple[Study, Worker]:
+    """The study and a worker that stays open, so that programs are traced and compiled once in a process."""
+    from dpjax.experiments.compile_cache import use_compile_cache
+
+    host_devices(int(os.environ.get("DPJAX_DEVICES", "1")))
+    use_compile_cache()
+    for module in task.imports:
+        imported(module)
+    study = study_of(json.loads(task.study), task.imports)
+    store, queue = Store(task.store, patience=PATIENCE), Queue(Path(task.store), LEASE)
+    queue.__enter__()
+    return study, Worker(store, Engine(), queue, study.seed, replace(task.rules, threads=1))
+
+
+class _Driver:
+    """Hands items out, one for each worker at a time."""
+
+    def __init__(self, client: Any, task: _Task, study: Study, progress: Callable[[int, int], None]):
+        self.client, self.task, self.study, self.progress = client, task, study, progress
+        self._lines = {id(line): index for index, line in enumerate(study.lines)}
+        self._waiting: deque[tuple[Item, float, float]] = deque()
+        self._running: dict[Any, tuple[Item, float]] = {}
+        self._known = self._done = 0
+
+    def run(self) -> None:
+        for item in first_items(self.study):
+            self._add(item)
+        distributed = _needed("distributed")
+        while self._waiting or self._running:
+            self._hand_out()
+            if not self._running:
+                time.sleep(_PAUSES[0])
+                continue
+            try:
+                ended = distributed.wait(list(self._running), timeout=1.0, return_when="FIRST_COMPLETED").done
+            except TimeoutError:
+                continue
+            for future in ended:
+                self._end(future, *self._running.pop(future))
+
+    def _add(self, item: Item) -> None:
+        self._waiting.append((item, 0.0, _PAUSES[0]))
+        self._known += 1
+
+    def _hand_out(self) -> None:
+        room = max(1, len(self.client.nthreads())) - len(self._running)
+        for _ in range(len(self._waiting)):
+            if room <= 0:
+                return
+            item, after, pause = self._waiting.popleft()
+            if after > time.monotonic():
+                self._waiting.append((item, after, pause))
+                continue
+            line = self._lines[id(item.line)]
+            future = self.client.submit(compute_item, self.task, line, item.n, pure=False, retries=0)
+            self._running[future] = (item, pause)
+            room -= 1
+
+    def _end(self, future: Any, item: Item, pause: float) -> None:
+        error = future.exception() if future.status == "error" else None
+        if error is not None and type(error).__name__ != "KilledWorker":
+            raise error
+        state, found = (BUSY, None) if error is not None or future.status != "finished" else future.result()
+        if state == BUSY:  # another process is at it, or the worker died
+            self._waiting.append((item, time.monotonic() + pause, min(2 * pause, _PAUSES[1])))
+            return
+        if state == DONE and found is not None:
+            for one in following(item, found):
+                self._add(one)
+        self._done += 1
+        self.progress(self._done, self._known)

@@ -1,0 +1,72 @@
+"""What there is to do in a study, in pieces that any process can take: the search of a curve, and its points."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dpjax.experiments.canonical import canonical
+from dpjax.experiments.study import Line, Study
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """One piece: a point of a curve, or with n None the search for n*.
+
+    name: 40 hexadecimal digits, of all that the study says about it; the same in every process.
+    """
+
+    study: Study
+    line: Line
+    n: int | None
+
+    @cached_property
+    def name(self) -> str:
+        """See `Item`."""
+        study, setting = self.study, self.line.setting
+        asked: Any = {"trials": study.trials} if self.n is not None else vars(study.search)
+        about = {
+            "task": setting.task.digest, "learner": setting.learner_digest, "seed": study.seed, "k": setting.k,
+            "epsilon": float(setting.epsilon), "delta": float(setting.delta), "alpha": float(setting.alpha),
+            "beta": float(setting.beta), "n": self.n, "asked": asked,
+        }  # fmt: skip
+        return hashlib.sha256(canonical(about).encode()).hexdigest()[:40]
+
+    def __str__(self) -> str:
+        return f"{self.line}, {'search' if self.n is None else f'n = {self.n}'}"
+
+
+def first_items(study: Study) -> Iterator[Item]:
+    """The items that can be named before anything ran: searches, or all points if the sample sizes are given."""
+    for line in study.lines:
+        yield from first_of(study, line)
+
+
+def first_of(study: Study, line: Line) -> Iterator[Item]:
+    """`first_items` of one line."""
+    if study.search is not None:
+        yield Item(study, line, None)
+    if study.n != "search":
+        yield from (Item(study, line, n) for n in study.sizes())
+
+
+def following(item: Item, found: Record) -> Iterator[Item]:
+    """The points of the curve that a search makes known; none for other items."""
+    if item.n is None and item.study.n == "search":
+        middle = found.get("n_high") or found.get("n_low")
+        yield from (Item(item.study, item.line, n) for n in item.study.sizes(middle))
+
+
+LISTING = "items.jsonl"
+"""Names and texts of a study's first items, so that its progress can be told without building it."""
+
+
+def listing(study: Study) -> bytes:
+    """A line of JSON for each of `first_items`: name, text, and how many points follow it."""
+    more = 0 if study.n != "search" else study.points
+    rows = ([item.name, str(item), more if item.n is None else 0] for item in first_items(study))
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()

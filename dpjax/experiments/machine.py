@@ -1,0 +1,73 @@
+"""What a device is: the part of it that the numbers depend on, and its memory."""
+
+import os
+import platform
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+
+_HARMLESS = ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count", "xla_gpu_cuda_data_dir",
+             "xla_gpu_force_compilation_parallelism")  # fmt: skip
+_HARMLESS_BEGINNING = "xla_dump"
+
+
+def identity_of(device: Any) -> str:
+    """What the numbers depend on besides the program, not how many devices there are.
+
+    The platform and the kind of device; for a CPU its architecture and whether it fuses multiplication and addition,
+    which rounds once; flags of XLA, but for those that are known to change no number; and JAX's precision of products.
+    """
+    parts = [device.platform, device.device_kind]
+    if device.platform == "cpu":
+        parts.append(_instructions())
+    return ":".join(parts) + "".join(f" {flag}" for flag in flags())
+
+
+def flags() -> list[str]:
+    """The flags of XLA and settings of JAX that may change a number, sorted."""
+    given = [
+        word.lstrip("-") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS") for word in os.environ.get(name, "").split()
+    ]
+    found = [word for word in given if word.partition("=")[0] not in _HARMLESS]
+    found = [word for word in found if not word.startswith(_HARMLESS_BEGINNING)]
+    if (precision := jax.config.jax_default_matmul_precision) is not None:
+        found.append(f"jax_default_matmul_precision={precision}")
+    return sorted(set(found))
+
+
+@cache
+def processor() -> str:
+    """The processor's model and instruction sets, for caches of machine code."""
+    with suppress(OSError):
+        lines = [line.partition(":") for line in Path("/proc/cpuinfo").read_text().splitlines()]
+        known = {key.strip(): value.strip() for key, _, value in reversed(lines)}
+        return " ".join(
+            known.get(key, "") for key in ("model name", "flags", "CPU implementer", "CPU part", "Features")
+        )
+    return platform.processor() or platform.machine()
+
+
+def _instructions() -> str:
+    machine = platform.machine()
+    return f"{machine}+fma" if machine in ("x86_64", "AMD64") and " fma " in f"{processor()} " else machine
+
+
+def memory_of(device: Any) -> int | None:
+    """Bytes that programs may use on a device; None where the system does not say.
+
+    Of a CPU, the memory that is free now, or what is left of the limit of the process's control group.
+    """
+    if device.platform != "cpu":
+        return (device.memory_stats() or {}).get("bytes_limit")
+    free = None
+    with suppress(OSError, StopIteration, ValueError):
+        line = next(one for one in Path("/proc/meminfo").read_text().splitlines() if one.startswith("MemAvailable"))
+        free = int(line.split()[1]) * 1024
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        left = int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
+        free = left if free is None else min(free, max(left, 0))
+    return free

@@ -1,0 +1,284 @@
+"""Computes the items of a study that nobody has computed, beside any number of other processes that do the same."""
+
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpjax.core.checks import InputError
+from dpjax.core.files import StoreError
+from dpjax.experiments.canonical import versions
+from dpjax.experiments.cells import Cells, Executor
+from dpjax.experiments.items import Item, Record, following
+from dpjax.experiments.measuring import compute
+from dpjax.experiments.queue import MOST_DEATHS, Queue, this_host
+from dpjax.experiments.sources import code_digest
+from dpjax.experiments.store import BrokenCell, Store
+
+DONE, FAILED, BUSY, SKIPPED = "done", "failed", "busy", "skipped"
+_PAUSES = (0.05, 2.0)  # between looks at items that others work on: first and longest
+
+
+class Stopped(BaseException):
+    """Work ends before its end, at the next tile; what was computed is stored. No error of the item."""
+
+
+class TimeLimit(Exception):
+    """An item took longer than it may."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How items are computed; nothing of it affects results.
+
+    time_limit: seconds that one item may take; retry: try items again that failed before; threads: items at a time.
+    code: of this process, see `sources.code_digest`.
+    """
+
+    time_limit: float | None = None
+    retry: bool = False
+    threads: int = 2
+    code: str | None = field(default_factory=code_digest)
+
+
+class Worker:
+    """Takes items one at a time, in several threads, and records what became of them.
+
+    Args:
+      store, engine, queue: see there.
+      seed: of the study.
+      rules: see `Rules`.
+      trials: called with the number of trials just computed.
+    """
+
+    def __init__(
+        self, store: Store, engine: Executor, queue: Queue, seed: int, rules: Rules,
+        trials: Callable[[int], None] = lambda count: None,
+    ):  # fmt: skip
+        self.queue, self.rules, self._trials = queue, rules, trials
+        self.cells = Cells(store, engine, seed, self._tick, self._saved)
+        self._own = threading.local()
+        self._stop = threading.Event()
+        self._retried: set[str] = set()
+        self.running: dict[str, tuple[Item, float]] = {}
+        """The items that are computed now, and when they were begun, by name."""
+
+    def stop(self) -> None:
+        """Ends all work at the next tile; `Stopped` is raised in the threads that compute."""
+        self._stop.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stop.is_set()
+
+    def state(self, item: Item) -> tuple[str, Record | None]:
+        """DONE or FAILED with the record if this code need not look at the item again, else BUSY."""
+        name = item.name
+        if (found := self.queue.done(name)) is not None and found.get("code") == self.rules.code is not None:
+            return DONE, found
+        if (found := self.queue.failed(name)) is not None and self._counts(name, found):
+            return FAILED, found
+        return BUSY, None
+
+    def take(self, item: Item) -> tuple[str, Record | None]:
+        """Computes the item unless another process does: (DONE or FAILED, its record), or (BUSY, None)."""
+        state, found = self.state(item)
+        if state != BUSY:
+            return state, found
+        claim = self.queue.claim(item.name, str(item))
+        if claim is None:
+            return BUSY, None
+        try:
+            state, found = self.state(item)  # another process may have finished it since
+            if state != BUSY:
+                return state, found
+            if claim.deaths >= MOST_DEATHS:
+                return FAILED, self._fail(item, _death(claim.deaths))
+            return self._computed(item)
+        finally:
+            self.queue.release(item.name)
+
+    def _computed(self, item: Item) -> tuple[str, Record | None]:
+        name, begin = item.name, time.monotonic()
+        self._own.item, self._own.begin = name, begin
+        self.running[name] = (item, begin)
+        try:
+            found = compute(item, self.cells)
+        except Stopped:
+            raise
+        except BrokenCell as error:
+            return FAILED, self._fail(item, _error(error))
+        except StoreError:
+            raise
+        except Exception as error:
+            return FAILED, self._fail(item, _error(error))
+        finally:
+            self._own.item = None
+            self.running.pop(name, None)
+        record = found | {"seconds": time.monotonic() - begin} | self._about(item)
+        self.queue.record_done(name, record)
+        return DONE, record
+
+    def give_up(self, item: Item, error: str) -> None:
+        """Records that an item, which a thread is still at, has failed, and gives back all claims."""
+        self._fail(item, {"error": error, "traceback": error, "died": True})
+        self.queue.release_all()
+
+    def _fail(self, item: Item, what: Record) -> Record:
+        record = what | self._about(item)
+        self.queue.record_failed(item.name, record)
+        self._retried.add(item.name)
+        return record
+
+    def _about(self, item: Item) -> Record:
+        return {"code": self.rules.code, "host": this_host().partition(" ")[0], "item": str(item),
+                "versions": versions(), "at": time.time()}  # fmt: skip
+
+    def _counts(self, name: str, failure: Record) -> bool:
+        """Whether a recorded failure is one of this code, so that trying again would be of no use."""
+        if name in self._retried:
+            return True
+        if self.rules.retry:
+            return False
+        return bool(failure.get("died")) or failure.get("code") == self.rules.code is not None
+
+    def _tick(self, count: int) -> None:
+        self._trials(count)
+        if self._stop.is_set():
+            raise Stopped
+        limit, begin = self.rules.time_limit, getattr(self._own, "begin", None)
+        if getattr(self._own, "item", None) and limit is not None and time.monotonic() - begin > limit:
+            raise TimeLimit(f"more than {limit:g} seconds, the time limit of a cell; raise it, or lower n, k or trials")
+
+    def _saved(self) -> None:
+        if name := getattr(self._own, "item", None):
+            self.queue.progressed(name)
+
+
+def work(
+    worker: Worker, items: Iterable[Item], ended: Callable[[Item, str, Record | None], None] = lambda *_: None,
+    mine: Callable[[Item], bool] = lambda item: True,
+) -> bool:  # fmt: skip
+    """Computes items, and those that follow from them, until all are done or have failed.
+
+    Items that other processes compute are waited for, and taken over should these end. Returns False if
+    `Worker.stop` ended it. Raises what a thread raised: StoreError, or an error of dpjax.
+
+    ended: called in one of the threads with each item, its state and its record. mine: the items that are computed
+    here; others are left to others and not waited for.
+    """
+    line = _Line(worker, ended, mine)
+    line.add(items)
+    threads = [threading.Thread(target=line.run, daemon=True) for _ in range(max(1, worker.rules.threads))]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            while thread.is_alive():  # an interruption reaches only a thread that wakes up
+                thread.join(0.2)
+    except BaseException:
+        worker.stop()
+        for thread in threads:
+            thread.join()
+        raise
+    if line.error is not None:
+        raise line.error
+    return not worker.stopped
+
+
+class _Line:
+    """Items that wait, shared by the threads."""
+
+    def __init__(self, worker: Worker, ended: Callable, mine: Callable[[Item], bool]):
+        self.worker, self.ended, self.mine = worker, ended, mine
+        self.error: BaseException | None = None
+        self._waiting: deque[tuple[Item, float, float]] = deque()  # item, not before, pause
+        self._left = 0
+        self._changed = threading.Condition()
+
+    def add(self, items: Iterable[Item]) -> None:
+        with self._changed:
+            for item in items:
+                if self.mine(item):
+                    self._waiting.append((item, 0.0, _PAUSES[0]))
+                    self._left += 1
+            self._changed.notify_all()
+
+    def run(self) -> None:
+        try:
+            while (taken := self._next()) is not None:
+                self._one(*taken)
+        except Stopped:
+            self._end(None)
+        except BaseException as error:
+            self._end(error)
+
+    def _one(self, item: Item, pause: float) -> None:
+        state, found = self.worker.take(item)
+        if state == BUSY:
+            with self._changed:
+                self._waiting.append((item, time.monotonic() + pause, min(2 * pause, _PAUSES[1])))
+            return
+        if state == DONE and found is not None:
+            self.add(following(item, found))
+        self.ended(item, state, found)
+        with self._changed:
+            self._left -= 1
+            self._changed.notify_all()
+
+    def _next(self) -> tuple[Item, float] | None:
+        """An item whose time has come; None when nothing is left."""
+        with self._changed:
+            while self._left and self.error is None and not self.worker.stopped:
+                now = time.monotonic()
+                for _ in range(len(self._waiting)):
+                    item, after, pause = self._waiting.popleft()
+                    if after <= now:
+                        return item, pause
+                    self._waiting.append((item, after, pause))
+                soonest = min((after for _, after, _ in self._waiting), default=now + _PAUSES[1])
+                self._changed.wait(min(max(soonest - now, 0.01), 0.5))
+        return None
+
+    def _end(self, error: BaseException | None) -> None:
+        with self._changed:
+            self.error = self.error or error
+            self.worker.stop()
+            self._changed.notify_all()
+
+
+def _error(error: Exception) -> Record:
+    return {"error": f"{type(error).__name__}: {error}", "traceback": "".join(traceback.format_exception(error))}
+
+
+def _death(count: int) -> Record:
+    text = (
+        f"{count} processes, one after the other, ended while they computed it and before they stored a trial: killed, "
+        "out of memory, or crashed"
+    )
+    return {"error": text, "traceback": text, "died": True}
+
+
+def failure_row(item: Item, found: Record) -> dict[str, Any]:
+    """A failure as a row of a result."""
+    return {**item.line.labels(), "n": item.n, "error": found["error"], "traceback": found["traceback"]}
+
+
+def shard_of(text: str) -> Callable[[Item], bool]:
+    """Whether an item belongs to shard "i/N", i from 0 to N - 1. Points follow their curve's search."""
+    first, slash, second = text.partition("/")
+    with suppress(ValueError):
+        index, count = int(first), int(second)
+        if slash and 0 <= index < count:
+            return lambda item: int(_owner(item), 16) % count == index
+    raise InputError("shard", "i/N with 0 <= i < N", repr(text), "write for example --shard 0/8")
+
+
+def _owner(item: Item) -> str:
+    alone = item.study.n != "search" or item.n is None
+    return item.name[:12] if alone else Item(item.study, item.line, None).name[:12]
