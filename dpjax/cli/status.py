@@ -1,7 +1,8 @@
 """`dpjax status`: the requested curves and the content of a result directory."""
 
 import json
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,22 @@ from typing import Any
 from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
+from dpjax.experiments.queue import LEASE
+from dpjax.experiments.standing import Standing, standing
 from dpjax.experiments.store import Store
 
 _PLACES = ("learner", "k", "epsilon")
 _MOST = 6
+_SECONDS = 1.0
 
 
 def run(command: StatusCommand) -> Answer:
-    """Lists requested, measured and failed curves, counts cells and trials of the store, and lists broken files."""
+    """Lists requested, measured and failed curves, what runs, the store's cells and trials, and broken files."""
     with Store(command.out, read_only=True) as store:
-        found = store.status()
+        found = store.status(None if command.check else _SECONDS)
     answer: dict[str, Any] = {"cells": found.cells, "trials": found.trials, "broken": list(found.broken)}
+    if (now := standing(command.out)) is not None:
+        answer |= _told(now)
     if (asked := _read(command.out / "study.json")) is not None:
         result = _read(command.out / "result.json") or {}
         same = result.get("config") == asked
@@ -37,6 +43,8 @@ def run(command: StatusCommand) -> Answer:
         def say(text: str) -> None:
             console.print(text, markup=False, highlight=False, soft_wrap=True)
 
+        if now is not None:
+            _say_standing(say, now)
         if "curves" in answer:
             say(f"{answer['measured']} of {answer['curves']} curves measured, {len(answer['failures'])} points failed")
             for name in asked["learners"] if asked else ():
@@ -47,9 +55,37 @@ def run(command: StatusCommand) -> Answer:
             named = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {where}"
             say(f"failed: {named}: {failure['error']}")
         for path in found.broken:
-            say(f"broken: {path} (move it away or delete it; the next run computes it again)")
+            say(f"broken: {path} (run again with --repair, or move it away; the next run computes it again)")
 
     return answer, show
+
+
+def _told(now: Standing) -> dict[str, Any]:
+    """The standing as an object."""
+    running = [{"cell": claim.text, "host": claim.host.partition(" ")[0], "pid": claim.pid,
+                "seconds": max(0.0, time.time() - claim.since), "silent_seconds": age}
+               for _, claim, age in now.running]  # fmt: skip
+    return {"total": now.total, "done": now.done, "failed_cells": now.failed, "left": now.left, "running": running,
+            "waiting": list(now.waiting), "per_hour": now.per_hour, "seconds_left": now.seconds_left}  # fmt: skip
+
+
+def _say_standing(say: Callable[[str], None], now: Standing) -> None:
+    failed = f", {now.failed} failed" if now.failed else ""
+    rate = "" if now.per_hour is None else f"; {now.per_hour:.0f} an hour lately"
+    end = "" if not now.seconds_left else f", about {_duration(now.seconds_left)} left"
+    say(f"{now.done} of {now.total} cells done{failed}, {now.left} left, {len(now.running)} running{rate}{end}")
+    for _, claim, age in now.running[:_MOST]:
+        since = _duration(max(0.0, time.time() - claim.since))
+        silent = f", nothing heard for {_duration(age)}" if age > LEASE / 2 else ""
+        say(f"  running: {claim.text} on {claim.host.partition(' ')[0]}, process {claim.pid}, for {since}{silent}")
+    if len(now.running) > _MOST:
+        say(f"  and {len(now.running) - _MOST} others")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
 
 
 def _where(lines: Sequence[Mapping[str, Any]], name: str) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from dpjax.experiments.canonical import canonical
+from dpjax.experiments.queue import OWNER
 from dpjax.experiments.study import Line, Study
 
 Record = dict[str, Any]
@@ -17,7 +18,8 @@ Record = dict[str, Any]
 class Item:
     """One piece: a point of a curve, or with n None the search for n*.
 
-    name: 40 hexadecimal digits, of all that the study says about it; the same in every process.
+    name: 40 hexadecimal digits, of all that the study says about it; the same in every process. Points that follow from
+    a search share the beginning of its name.
     """
 
     study: Study
@@ -34,7 +36,9 @@ class Item:
             "epsilon": float(setting.epsilon), "delta": float(setting.delta), "alpha": float(setting.alpha),
             "beta": float(setting.beta), "n": self.n, "asked": asked,
         }  # fmt: skip
-        return hashlib.sha256(canonical(about).encode()).hexdigest()[:40]
+        own = hashlib.sha256(canonical(about).encode()).hexdigest()
+        search = own if self.n is None or study.n != "search" else Item(study, self.line, None).name
+        return search[:OWNER] + own[: 40 - OWNER]
 
     def __str__(self) -> str:
         return f"{self.line}, {'search' if self.n is None else f'n = {self.n}'}"
@@ -59,10 +63,6 @@ def following(item: Item, found: Record) -> Iterator[Item]:
     if item.n is None and item.study.n == "search":
         middle = found.get("n_high") or found.get("n_low")
         yield from (Item(item.study, item.line, n) for n in item.study.sizes(middle))
-
-
-LISTING = "items.jsonl"
-"""Names and texts of a study's first items, so that its progress can be told without building it."""
 
 
 def listing(study: Study) -> bytes:

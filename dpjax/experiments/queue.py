@@ -31,6 +31,11 @@ LEASE = 60.0
 MOST_DEATHS = 5
 """Processes that may die on one item, one after the other and without storing a trial, before it counts as failed."""
 
+LISTING = "items.jsonl"
+"""Names and texts of a study's first items, so that its standing can be told without building it."""
+OWNER = 20
+"""Length of the beginning of a name that a search and the points of its curve share."""
+
 _CLAIMS, _DONE, _FAILED = "claims", "done", "failed"
 
 

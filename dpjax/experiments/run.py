@@ -14,10 +14,10 @@ from dpjax.core.files import replace_file
 from dpjax.experiments.canonical import versions
 from dpjax.experiments.cells import Cells, Executor
 from dpjax.experiments.engine import Engine
-from dpjax.experiments.items import LISTING, Item, Record, first_items, first_of, following, listing
+from dpjax.experiments.items import Item, Record, first_items, first_of, following, listing
 from dpjax.experiments.n_star import end_of
 from dpjax.experiments.progress import Progress
-from dpjax.experiments.queue import Queue
+from dpjax.experiments.queue import LISTING, Queue
 from dpjax.experiments.results import Result
 from dpjax.experiments.rows import TABLES, Rows, fits, joined, place, rows_of, theory
 from dpjax.experiments.store import Store

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
@@ -15,7 +14,7 @@ from dpjax.experiments.canonical import versions
 from dpjax.experiments.cells import Cells, Executor
 from dpjax.experiments.items import Item, Record, following
 from dpjax.experiments.measuring import compute
-from dpjax.experiments.queue import MOST_DEATHS, Queue, this_host
+from dpjax.experiments.queue import MOST_DEATHS, OWNER, Queue, this_host
 from dpjax.experiments.sources import code_digest
 from dpjax.experiments.store import BrokenCell, Store
 
@@ -120,7 +119,8 @@ class Worker:
         finally:
             self._own.item = None
             self.running.pop(name, None)
-        record = found | {"seconds": time.monotonic() - begin} | self._about(item)
+        points = {"points": sum(1 for _ in following(item, found))} if item.n is None else {}
+        record = found | points | {"seconds": time.monotonic() - begin} | self._about(item)
         self.queue.record_done(name, record)
         return DONE, record
 
@@ -264,21 +264,11 @@ def _death(count: int) -> Record:
     return {"error": text, "traceback": text, "died": True}
 
 
-def failure_row(item: Item, found: Record) -> dict[str, Any]:
-    """A failure as a row of a result."""
-    return {**item.line.labels(), "n": item.n, "error": found["error"], "traceback": found["traceback"]}
-
-
 def shard_of(text: str) -> Callable[[Item], bool]:
-    """Whether an item belongs to shard "i/N", i from 0 to N - 1. Points follow their curve's search."""
+    """Whether an item belongs to shard "i/N", i from 0 to N - 1. Points are in the shard of their curve's search."""
     first, slash, second = text.partition("/")
     with suppress(ValueError):
         index, count = int(first), int(second)
         if slash and 0 <= index < count:
-            return lambda item: int(_owner(item), 16) % count == index
+            return lambda item: int(item.name[:OWNER], 16) % count == index
     raise InputError("shard", "i/N with 0 <= i < N", repr(text), "write for example --shard 0/8")
-
-
-def _owner(item: Item) -> str:
-    alone = item.study.n != "search" or item.n is None
-    return item.name[:12] if alone else Item(item.study, item.line, None).name[:12]

@@ -1,0 +1,91 @@
+"""How far a study is, from the names of files alone: what is done, what failed, what runs where, how fast."""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpjax.core.files import names_in, read_file
+from dpjax.experiments.queue import LISTING, OWNER, Claim, Queue
+
+_WINDOW = 600.0
+"""Seconds over which the rate is taken."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Cells of a study by state. A search counts as one; points that a search has still to name count as well.
+
+    running: (item, claim, seconds since its last sign of life). waiting: texts of some that nobody has begun.
+    per_hour: cells that were finished in the last ten minutes, as a rate; None if there were none. seconds_left:
+    at this rate.
+    """
+
+    total: int
+    done: int
+    failed: int
+    running: tuple[tuple[str, Claim, float], ...]
+    waiting: tuple[str, ...]
+    per_hour: float | None
+
+    @property
+    def left(self) -> int:
+        """Cells that are neither done nor failed."""
+        return self.total - self.done - self.failed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """See `Standing`."""
+        return None if self.per_hour is None else 3600 * self.left / self.per_hour
+
+
+def standing(root: Path, examples: int = 6) -> Standing | None:
+    """The standing of the study in a store's folder; None if no study was written there."""
+    queue = Queue(root)
+    text = read_file(queue.root / LISTING)
+    if text is None:
+        return None
+    done, failed = queue.names()
+    points: dict[str, list[bool]] = {}
+    for names, good in ((done, True), (failed, False)):
+        for name in names:
+            points.setdefault(name[:OWNER], []).append(good)
+    running = tuple(queue.running())
+    busy = {name for name, _, _ in running}
+    total = finished = broken = 0
+    waiting: list[str] = []
+    for line in text.decode().splitlines():
+        name, what, more = json.loads(line)
+        total += 1
+        if name in done:
+            finished += 1
+        elif name in failed:
+            broken += 1
+            continue  # its points are never named
+        elif name not in busy and len(waiting) < examples:
+            waiting.append(what)
+        if more:
+            ended = points.get(name[:OWNER], [])
+            good = sum(ended) - (name in done)
+            bad = len(ended) - sum(ended)
+            if name in done and good + bad < more:
+                more = (queue.done(name) or {}).get("points", more)
+            total, finished, broken = total + more, finished + good, broken + bad
+    return Standing(total, finished, broken, running, tuple(waiting), _rate(queue.root / "done"))
+
+
+def _rate(folder: Path) -> float | None:
+    """Files an hour that the folder received lately, by the file system's times."""
+    times = []
+    for name in names_in(folder):
+        try:
+            times.append(os.stat(folder / name).st_mtime)
+        except OSError:
+            continue
+    if not times:
+        return None
+    last = max(times)
+    late = [one for one in times if one > last - _WINDOW]
+    span = max(last - min(late), 1.0) if len(late) > 1 else None
+    return None if span is None or time.time() - last > _WINDOW else 3600 * (len(late) - 1) / span
