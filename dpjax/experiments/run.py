@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import replace
@@ -94,6 +95,8 @@ class _Lines:
         self.study, self.worker, self.step, self.keep = study, worker, step, keep
         self._lock = threading.Lock()
         self._open = {id(line): 0 for line in study.lines}
+        self._about = _about(study, worker.cells)
+        self._kept = self._cost = 0.0
         self._parts: dict[int, Rows] = {}
 
     def measured(self) -> dict[str, Any]:
@@ -116,8 +119,16 @@ class _Lines:
         part = rows_of(line, self.study, self.worker.cells, self._failure)
         with self._lock:
             self._parts[id(line)] = part
-            self.keep(self._data())
+            self._keep_now_and_then()
             self.step(str(line), len(self._parts), len(self.study.lines))
+
+    def _keep_now_and_then(self) -> None:
+        """After every line; less often where a long result takes its time to write."""
+        begin = time.monotonic()
+        if begin - self._kept > 20 * self._cost:
+            self.keep(self._data())
+            self._kept = time.monotonic()
+            self._cost = self._kept - begin
 
     def _failure(self, item: Item) -> Record | None:
         state, found = self.worker.state(item)
@@ -127,7 +138,7 @@ class _Lines:
         parts = [self._parts[id(line)] for line in self.study.lines if id(line) in self._parts]
         rows = joined(parts)
         left = len(self.study.lines) - len(parts)
-        return _about(self.study, self.worker.cells) | rows | fits(rows["n_star"], self.study.fit_from) | {"left": left}
+        return self._about | rows | fits(rows["n_star"], self.study.fit_from) | {"left": left}
 
 
 def _known(out: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dpjax.concepts import distributions as make
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import engine, errors
+from dpjax.experiments import engine, errors, tiles
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Trial, point
 from dpjax.learners import KLN, Independent, PointLearner
@@ -48,7 +48,7 @@ def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=10
 
 
 def run(machine, trial, task, where, first=0, last=TILES):
-    return [tile.tolist() for tile in machine.tiles(engine.traced(trial, task, where), task, where, SEED, first, last)]
+    return [tile.tolist() for tile in machine.tiles(tiles.traced(trial, task, where), task, where, SEED, first, last)]
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_a_trial_is_what_it_says():
 
 def test_a_trial_depends_on_its_key_alone(trials):
     trial, task, where = problem()
-    size, _ = engine.tile_shape(trial)
+    size, _ = tiles.tile_shape(trial)
     trial_keys = jax.random.split(jax.random.key(0), size)
     together = trials(trial_keys)
     np.testing.assert_array_equal(trials(trial_keys[::-1]), together[::-1])
@@ -133,7 +133,7 @@ def test_trials_are_equal_by_value():
 def test_a_tile_is_its_trials(reference, trials):
     """Tile t of size B holds the trials t B, ..., t B + B - 1 of the point's key."""
     trial, _, where = problem()
-    size, _ = engine.tile_shape(trial)
+    size, _ = tiles.tile_shape(trial)
 
     @jax.jit
     def keys_of(root, identity, places):
@@ -155,7 +155,7 @@ def test_tiles_in_flight_change_nothing(in_flight, machine, reference):
     with engine.Engine(in_flight=in_flight) as one:
         one._programs = machine._programs  # compiled once for all of these tests
         assert run(one, *problem()) == reference
-        assert one.trials == TILES * engine.tile_shape(problem()[0])[0] and one.programs == 0
+        assert one.trials == TILES * tiles.tile_shape(problem()[0])[0] and one.programs == 0
 
 
 def test_the_order_of_tiles_changes_nothing(machine, reference):
@@ -170,8 +170,8 @@ def test_the_order_of_tiles_changes_nothing(machine, reference):
 def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
     """Without the engine: the tile's program with its first trial as an argument, in a shuffled order."""
     trial, task, where = problem()
-    size, _ = engine.tile_shape(trial)
-    program = engine.tile_program(trial)
+    size, _ = tiles.tile_shape(trial)
+    program = tiles.tile_program(trial)
     root = jax.random.key_data(keys.root(SEED))
     for tile in np.random.default_rng(4).permutation(TILES):
         found = program(root, task, where, jnp.uint32(tile * size))
@@ -184,21 +184,21 @@ def test_points_have_streams_of_their_own(machine, reference):
     moved = point(b"another identity", 60, where.plan, 0.2, task)
     assert run(machine, trial, task, moved) != reference
     other_seed = [
-        tile.tolist() for tile in machine.tiles(engine.traced(trial, task, where), task, where, SEED + 1, 0, TILES)
+        tile.tolist() for tile in machine.tiles(tiles.traced(trial, task, where), task, where, SEED + 1, 0, TILES)
     ]
     assert other_seed != reference
 
 
 PROGRAM = """
 import json, os
-from dpjax.experiments import engine, errors
+from dpjax.experiments import engine, errors, tiles
 engine.host_devices({devices})
 import jax
 {source}
 assert len(jax.local_devices()) == {devices}
 assert jax.config.jax_enable_x64 == (os.environ["JAX_ENABLE_X64"] == "1")
 with engine.Engine(in_flight={in_flight}) as machine:
-    found = [tile.tolist() for tile in machine.tiles(engine.traced(*problem()), *problem()[1:], {seed}, 0, {tiles})]
+    found = [tile.tolist() for tile in machine.tiles(tiles.traced(*problem()), *problem()[1:], {seed}, 0, {tiles})]
     print(json.dumps([found, machine.programs, engine.device_kind()]))
 """
 
@@ -277,7 +277,7 @@ def test_dropped_programs_give_their_memory_maps_back(monkeypatch, bound):
     traces, maps = [], []
     with engine.Engine(in_flight=1, devices=jax.devices()[:1]) as one:
         for capacity in (64, 128, 256, 512, 1024, 2048):
-            traces.append(engine.traced(Trial(problem()[0].learner, 3, capacity), task, where))
+            traces.append(tiles.traced(Trial(problem()[0].learner, 3, capacity), task, where))
             list(one.tiles(traces[-1], task, where, 0, 0, 1))
             maps.append(engine._memory_maps())
         assert len(one._programs) == 1 and one.programs == 6
@@ -300,18 +300,18 @@ def test_memory_maps_of_others_do_not_make_devices_compile_in_turns(monkeypatch)
 
 def test_capacities_are_few_and_hardly_too_large():
     sizes = [*range(1, 3000), 4095, 4096, 4097, 8192, 8193, 2**19 + 1, 2**20]
-    found = [engine.capacity(n) for n in sizes]
+    found = [tiles.capacity(n) for n in sizes]
     assert all(n <= c <= max(16, 4 * n) and c & (c - 1) == 0 for n, c in zip(sizes, found, strict=True))
     assert all(c < 2 * n for n, c in zip(sizes, found, strict=True) if n > 4096)
     assert found == sorted(found) and len(set(found)) <= 8
     with pytest.raises(InputError, match="at most"):
-        engine.capacity(2**20 + 1)
+        tiles.capacity(2**20 + 1)
 
 
 def test_tiles_are_powers_of_two_and_blocks_divide_them():
     learner = Independent(KLN(Thresholds(Domain(10))), 1)
     for capacity, k in itertools.product((16, 100, 2**10, 2**20), (1, 3, 64, 1024)):
-        size, block = engine.tile_shape(Trial(learner, k, capacity))
+        size, block = tiles.tile_shape(Trial(learner, k, capacity))
         assert 16 <= size <= 1024 and size & (size - 1) == 0 and size % block == 0
 
 
@@ -328,7 +328,7 @@ def test_what_is_wrong_with_an_experiment_is_said(machine):
 
 def test_tiles_can_be_given_up(machine, reference):
     """Stopping after the first tile leaves the engine usable."""
-    for tile in machine.tiles(engine.traced(*problem()), *problem()[1:], SEED, 0, 1000):
+    for tile in machine.tiles(tiles.traced(*problem()), *problem()[1:], SEED, 0, 1000):
         assert tile.tolist() == reference[0]
         break
     assert run(machine, *problem()) == reference
