@@ -3,7 +3,9 @@
 import inspect
 import itertools
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -48,7 +50,10 @@ def median_problem(n=30, epsilon=2.0, alpha=0.1, identity=b"identity", domain=10
 
 
 def run(machine, trial, task, where, first=0, last=TILES):
-    return [tile.tolist() for tile in machine.tiles(tiles.traced(trial, task, where), task, where, SEED, first, last)]
+    """The outcomes of tiles first, ..., last - 1, however many come at once."""
+    program = tiles.traced(trial, task, where)
+    found = list(machine.tiles(program, task, where, SEED, first * program.tile, last * program.tile))
+    return [] if not found else np.concatenate(found).reshape(-1, program.tile).tolist()
 
 
 @pytest.fixture(scope="module")
@@ -170,11 +175,11 @@ def test_the_order_of_tiles_changes_nothing(machine, reference):
 def test_a_jitted_tile_at_any_place_is_that_tile(machine, reference):
     """Without the engine: the tile's program with its first trial as an argument, in a shuffled order."""
     trial, task, where = problem()
-    size, _ = tiles.tile_shape(trial)
+    size, block = tiles.tile_shape(trial)
     program = tiles.tile_program(trial)
     root = jax.random.key_data(keys.root(SEED))
     for tile in np.random.default_rng(4).permutation(TILES):
-        found = program(root, task, where, jnp.uint32(tile * size))
+        found = program(root, task, where, jnp.uint32(tile * size), jnp.int32(size // block))
         assert np.asarray(found).tolist() == reference[tile]
 
 
@@ -183,23 +188,26 @@ def test_points_have_streams_of_their_own(machine, reference):
     trial, task, where = problem()
     moved = point(b"another identity", 60, where.plan, 0.2, task)
     assert run(machine, trial, task, moved) != reference
-    other_seed = [
-        tile.tolist() for tile in machine.tiles(tiles.traced(trial, task, where), task, where, SEED + 1, 0, TILES)
-    ]
-    assert other_seed != reference
+    size, _ = tiles.tile_shape(trial)
+    other_seed = machine.tiles(tiles.traced(trial, task, where), task, where, SEED + 1, 0, TILES * size)
+    assert np.concatenate(list(other_seed)).tolist() != np.concatenate(reference).tolist()
 
 
 PROGRAM = """
 import json, os
-from dpjax.experiments import engine, errors, tiles
+import numpy as np
+from dpjax.experiments import engine, tiles
 engine.host_devices({devices})
 import jax
 {source}
 assert len(jax.local_devices()) == {devices}
 assert jax.config.jax_enable_x64 == (os.environ["JAX_ENABLE_X64"] == "1")
 with engine.Engine(in_flight={in_flight}) as machine:
-    found = [tile.tolist() for tile in machine.tiles(tiles.traced(*problem()), *problem()[1:], {seed}, 0, {tiles})]
-    print(json.dumps([found, machine.programs, engine.device_kind()]))
+    program = tiles.traced(*problem())
+    found = machine.tiles(program, *problem()[1:], {seed}, 0, {tiles} * program.tile)
+    found = np.concatenate(list(found)).reshape(-1, program.tile).tolist()
+    spread = list(machine.tiles_of.values())
+    print(json.dumps([found, machine.programs, machine.compiled, spread, engine.device_kind()]))
 """
 
 
@@ -211,9 +219,10 @@ with engine.Engine(in_flight={in_flight}) as machine:
 def test_devices_and_64_bit_types_change_nothing(devices, in_flight, x64, reference, fresh):
     source = textwrap.dedent(inspect.getsource(problem))
     program = PROGRAM.format(devices=devices, in_flight=in_flight, source=source, seed=SEED, tiles=TILES)
-    found, programs, kind = fresh(program, JAX_ENABLE_X64=x64)
+    found, programs, compiled, spread, kind = fresh(program, JAX_ENABLE_X64=x64)
     assert found == reference
-    assert programs == min(devices, TILES) and kind == engine.device_kind()
+    assert programs == 1 and compiled <= 1 and kind == engine.device_kind()
+    assert max(spread) - min(spread) <= 1 and len(spread) == devices
 
 
 # --- nothing is compiled twice -----------------------------------------------------------------------------------
@@ -278,7 +287,7 @@ def test_dropped_programs_give_their_memory_maps_back(monkeypatch, bound):
     with engine.Engine(in_flight=1, devices=jax.devices()[:1]) as one:
         for capacity in (64, 128, 256, 512, 1024, 2048):
             traces.append(tiles.traced(Trial(problem()[0].learner, 3, capacity), task, where))
-            list(one.tiles(traces[-1], task, where, 0, 0, 1))
+            list(one.tiles(traces[-1], task, where, 0, 0, traces[-1].block))
             maps.append(engine._memory_maps())
         assert len(one._programs) == 1 and one.programs == 6
     assert maps[-1] - maps[1] < maps[1] - maps[0] + 50, maps
@@ -308,11 +317,50 @@ def test_capacities_are_few_and_hardly_too_large():
         tiles.capacity(2**20 + 1)
 
 
-def test_tiles_are_powers_of_two_and_blocks_divide_them():
+GPU = SimpleNamespace(platform="gpu", device_kind="H100", memory_stats=lambda: {"bytes_limit": 60 * 2**30})
+
+
+@pytest.mark.parametrize("device", [None, GPU], ids=["cpu", "gpu"])
+def test_tiles_are_powers_of_two_and_blocks_divide_them(device):
     learner = Independent(KLN(Thresholds(Domain(10))), 1)
     for capacity, k in itertools.product((16, 100, 2**10, 2**20), (1, 3, 64, 1024)):
-        size, block = tiles.tile_shape(Trial(learner, k, capacity))
-        assert 16 <= size <= 1024 and size & (size - 1) == 0 and size % block == 0
+        size, block = tiles.tile_shape(Trial(learner, k, capacity), device)
+        assert 16 <= size <= 2**14 and size & (size - 1) == 0 and size % block == 0
+        assert device is not None or block <= 64, "a search asks for few trials at a time"
+
+
+def test_blocks_of_other_devices_grow_with_their_memory():
+    trial = Trial(Independent(KLN(Thresholds(Domain(10))), 1), 1, 1024)
+    small = SimpleNamespace(platform="gpu", memory_stats=lambda: {"bytes_limit": 8 * 2**30})
+    silent = SimpleNamespace(platform="tpu", memory_stats=lambda: None)
+    found = [tiles.tile_shape(trial, device)[1] for device in (None, silent, small, GPU)]
+    assert found == sorted(found) and found[0] == 64 and found[-1] == 4096
+
+
+@pytest.mark.parametrize("cut", [1, 3, 7])
+def test_how_trials_are_cut_into_tiles_changes_nothing(cut, machine, reference):
+    """Some blocks at a time, as a search asks for them."""
+    trial, task, where = problem()
+    program = tiles.traced(trial, task, where)
+    ends = [*range(0, TILES * program.tile, cut * program.block), TILES * program.tile]
+    parts = [tile for first, last in itertools.pairwise(ends)
+             for tile in machine.tiles(program, task, where, SEED, first, last)]  # fmt: skip
+    assert np.concatenate(parts).tolist() == np.concatenate(reference).tolist()
+
+
+def test_a_program_that_does_not_fit_is_refused_with_its_size(monkeypatch, machine):
+    monkeypatch.setattr(engine, "memory_of", lambda device: 2**10)
+    trial, task, where = problem()
+    with pytest.raises(InputError, match=r"memory: expected at most 0 MiB.*MiB for \d+ trials at once of 512 rows"):
+        run(machine, Trial(trial.learner, 3, 512), task, where, last=1)
+
+
+def test_threads_share_an_engine(reference):
+    """Several at the same time get the same tiles, and the program is compiled once."""
+    with engine.Engine(in_flight=4) as one, ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: run(one, *problem()), range(4)))
+        assert found == [reference] * 4
+        assert one.programs == 1 and one.trials == 4 * TILES * tiles.tile_shape(problem()[0])[0]
 
 
 def test_what_is_wrong_with_an_experiment_is_said(machine):
@@ -328,7 +376,8 @@ def test_what_is_wrong_with_an_experiment_is_said(machine):
 
 def test_tiles_can_be_given_up(machine, reference):
     """Stopping after the first tile leaves the engine usable."""
-    for tile in machine.tiles(tiles.traced(*problem()), *problem()[1:], SEED, 0, 1000):
+    program = tiles.traced(*problem())
+    for tile in machine.tiles(program, *problem()[1:], SEED, 0, 1000 * program.tile):
         assert tile.tolist() == reference[0]
         break
     assert run(machine, *problem()) == reference
