@@ -10,6 +10,7 @@ import numpy as np
 from dpjax.core import keys
 from dpjax.experiments.cells import Setting, digest_of
 from dpjax.experiments.engine import Engine
+from dpjax.experiments.measuring import STRIDE
 from dpjax.experiments.search import NStar, search
 from dpjax.experiments.study import Line, Study
 from dpjax.experiments.tiles import arguments_of, capacity, shape_of, tile_shape, traced
@@ -121,7 +122,10 @@ def expected_search(line: Line, study: Study) -> NStar:
     def evaluate(n: int, trials: int) -> tuple[int, int]:
         return round(trials * (1 - setting.beta ** (n / middle))), trials
 
-    return search(evaluate, asked.grid(), setting.beta, asked.gamma, 1 - asked.confidence, stride=1)
+    start = line.expected()
+    return search(
+        evaluate, asked.grid(), setting.beta, asked.gamma, 1 - asked.confidence, start=start, stride=STRIDE
+    )  # fmt: skip
 
 
 def timed(study: Study, what: Forecast) -> list[Rate]:

@@ -9,12 +9,18 @@ from dpjax.experiments.n_star import bracket, end_of
 from dpjax.experiments.search import NStar
 from dpjax.experiments.study import Line, Study
 
+STRIDE = 4
+"""Grid points of the first step from where a search begins."""
+
 
 def find(line: Line, study: Study, cells: Cells) -> NStar:
     """The bracket of n*, from trials that are used for nothing else. Success means that all k concepts are good."""
     assert study.search is not None
     asked = study.search
-    return bracket(line.setting, cells, asked.grid(), gamma=asked.gamma, error=1 - asked.confidence)
+    return bracket(
+        line.setting, cells, asked.grid(), gamma=asked.gamma, error=1 - asked.confidence, start=line.expected(),
+        stride=STRIDE,
+    )  # fmt: skip
 
 
 def setting_of(item: Item) -> Setting:

@@ -64,8 +64,8 @@ def end_of(setting: Setting, n: int) -> Setting:
 
 
 def bracket(
-    setting: Setting, cells: Cells, grid: Sequence[int], *, start: int | None = None, gamma: float = 0.05,
-    error: float = 0.05, cap: int | None = None,
+    setting: Setting, cells: Cells, grid: Sequence[int], *, start: float | None = None, gamma: float = 0.05,
+    error: float = 0.05, cap: int | None = None, stride: int = 1,
 ) -> NStar:  # fmt: skip
     """`search.search` over keyed trials of the setting: the bracket of n* for success 1 - beta."""
 
@@ -73,4 +73,4 @@ def bracket(
         counts = cells.counts(end_of(setting, n), trials)
         return counts["successes"], counts["trials"]
 
-    return search(evaluate, grid, setting.beta, gamma, error, cap=cap, start=start, stride=1)
+    return search(evaluate, grid, setting.beta, gamma, error, cap=cap, start=start, stride=stride)

@@ -1,10 +1,11 @@
 """A study as a value: learners on a task, over k, epsilon and n, as in a TOML file or on the command line."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import log2
+from math import log2, prod
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,20 @@ class Line:
 
     def below(self) -> LowerBound | None:
         """`Setting.below` for the learner's guarantee."""
+        return self._below
+
+    @cached_property
+    def _below(self) -> LowerBound | None:
         return self.setting.below(self.guarantee())
+
+    def expected(self) -> float | None:
+        """Where a search for n* begins: the geometric mean of the theorem's n and of the lower bound, as far as there
+        are any; None without a theorem. No data decides it, so it does not affect the search's error."""
+        with suppress(Exception):  # code that raises: the row with the theorem's n says so
+            theorem, below = self.theorem(), self.below()
+            known = [float(n) for n in (theorem, None if below is None else below.n) if n]
+            return None if theorem is None else prod(known) ** (1 / len(known))
+        return None
 
     @property
     def _goal(self) -> tuple[Privacy, Accuracy]:

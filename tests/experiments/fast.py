@@ -1,7 +1,7 @@
 """A study of many cells that compute quickly, for tests of how studies run; processes import it by name.
 
-The learner's faults are switched on by files in the folder named by DPJAX_TEST_FAULTS: "raise-N", "exit-N", "hang-N" and
-"slow-N" concern the cells of N rows.
+The learner's faults are switched on by files in the folder named by DPJAX_TEST_FAULTS: "raise-N", "exit-N", "hang-N"
+and "slow-N" concern the cells of N rows.
 """
 
 import os

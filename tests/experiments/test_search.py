@@ -6,6 +6,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import betaincinv
 from scipy.stats import binom, norm
 
 from dpjax.core.checks import InputError
@@ -313,3 +314,47 @@ def test_bad_input_says_what_to_do(change, says):
 def test_bad_grid_is_refused(arguments):
     with pytest.raises(InputError):
         geometric_grid(*arguments)
+
+
+CURVES = {
+    "steep": lambda n: 1 / (1 + math.exp(-4 * math.log2(n / 700))),
+    "medium": lambda n: norm.cdf((math.sqrt(n) - 20) / 8),
+    "shallow": lambda n: max(0.0, 1 - 3 / math.sqrt(n)),
+}
+
+
+def trials_of_the_grid(beta, gamma, error):
+    """Trials of a design without a search: every point of the grid, a fixed number at each, Clopper-Pearson intervals
+    that separate 1 - beta from 1 - beta - gamma at all points at once."""
+    at_each, level = 500, error / len(GRID)
+    while True:
+        hits = round(at_each * (1 - beta - gamma / 2))
+        low = betaincinv(hits, at_each - hits + 1, level)
+        high = betaincinv(hits + 1, at_each - hits, 1 - level)
+        if low > 1 - beta - gamma and high < 1 - beta:
+            return at_each * len(GRID)
+        at_each = math.ceil(1.05 * at_each)
+
+
+@pytest.mark.parametrize("runs", [12, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", CURVES)
+def test_a_search_takes_a_thirtieth_of_the_trials_of_a_grid(name, runs):
+    """At the same error, in blocks of 64 trials as an engine computes them."""
+    beta, gamma, error, curve = 0.1, 0.02, 0.05, CURVES[name]
+    rng, totals, wrong = np.random.default_rng(7), [], 0
+    for _ in range(runs):
+        counts = {}
+
+        def evaluate(n, trials, counts=counts):
+            successes, done = counts.get(n, (0, 0))
+            if (more := -(-trials // 64) * 64 - done) > 0:
+                counts[n] = (successes + int(rng.binomial(more, curve(n))), done + more)
+            return counts[n]
+
+        found = search(evaluate, GRID, beta, gamma, error)
+        totals.append(found.trials_total)
+        wrong += (found.n_low is not None and curve(found.n_low) >= 1 - beta) or (
+            found.n_high is not None and curve(found.n_high) <= 1 - beta - gamma
+        )
+    assert np.mean(totals) <= trials_of_the_grid(beta, gamma, error) / 30
+    assert binom.sf(wrong - 1, runs, error) > FALSE_ALARM

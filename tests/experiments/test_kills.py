@@ -1,0 +1,195 @@
+"""Processes that are killed at random moments: every cell is computed, nothing is unreadable, bytes are the same."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dpjax.experiments.engine import Engine
+from dpjax.experiments.results import Result
+from dpjax.experiments.run import prepare
+from dpjax.experiments.standing import standing
+from dpjax.experiments.store import Store
+from tests.experiments import fast
+from tests.experiments.test_work import contents
+
+REPOSITORY = Path(__file__).parents[2]
+RUN = """
+import sys
+from tests.experiments import fast
+fast.study({cells}, trials={trials}, learners={learners}).run(sys.argv[1], quiet=True)
+"""
+WORK = """
+import sys
+from tests.experiments import nfs
+if {nfs}:
+    nfs.install(sys.argv[1], int(sys.argv[2]))
+from dpjax.cli import main
+sys.exit(main(["work", sys.argv[1], "--alone", "--json", "--import", "tests.experiments.fast", "--devices", "1",
+               "--patience", "30"]))
+"""
+DASK = """
+import sys
+from tests.experiments import fast
+from dpjax.experiments.cluster import Dask
+if __name__ == "__main__":
+    elsewhere = Dask("local", workers=2, imports=("tests.experiments.fast",))
+    fast.study({cells}, trials={trials}, learners={learners}).run(sys.argv[1], quiet=True, elsewhere=elsewhere)
+"""
+
+
+def started(program, *arguments, **numbers):
+    path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
+    words = [sys.executable, "-W", "ignore", "-c", program.format(**numbers), *map(str, arguments)]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY,
+                            env=os.environ | {"PYTHONPATH": path})  # fmt: skip
+
+
+def ended(process):
+    """Its status, with what it said if that is none that a killed or finished process has."""
+    _, said = process.communicate()
+    assert process.returncode in (0, 5, -signal.SIGKILL), said[-3000:]
+    return process.returncode
+
+
+def undisturbed(folder, **numbers):
+    with Engine() as machine:
+        fast.study(numbers["cells"], trials=numbers["trials"], learners=numbers["learners"]).run(
+            folder, engine=machine, quiet=True
+        )
+    return contents(folder), Result.load(folder).data
+
+
+def trials_of(root):
+    """(cells, trials) that are stored; a file that cannot be read is an error."""
+    found = Store(root, read_only=True).status() if (Path(root) / "cells").is_dir() else None
+    assert found is None or found.broken == ()
+    return (0, 0) if found is None else (found.cells, found.trials)
+
+
+SIZES = pytest.mark.parametrize(
+    ("kills", "cells"), [(4, 12), pytest.param(100, 60, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+
+
+@SIZES
+def test_the_runner_is_killed(tmp_path, kills, cells):
+    """No file is unreadable and no stored trial is lost; the result is that of an undisturbed run."""
+    numbers = {"cells": cells, "trials": 2**17, "learners": 1}
+    whole, result = undisturbed(tmp_path / "whole", **numbers)
+    rng, root, stored, killed = random.Random(1), tmp_path / "killed", (0, 0), 0
+    while True:
+        process = started(RUN, root, **numbers)
+        if killed < kills:
+            begin = time.monotonic()
+            while trials_of(root) == stored and process.poll() is None and time.monotonic() - begin < 60:
+                time.sleep(0.02)  # until it computes, so that no kill is wasted on a start
+            time.sleep(rng.uniform(0, 0.3))
+            killed += process.poll() is None
+            process.send_signal(signal.SIGKILL)
+        status = ended(process)
+        now = trials_of(root)
+        assert now >= stored
+        stored = now
+        if status == 0:
+            break
+    assert killed >= min(kills, 3), "the study ended before it could be disturbed"
+    assert contents(root) == whole and Result.load(root).data == result
+
+
+@pytest.mark.parametrize(
+    ("kills", "cells", "nfs"),
+    [(3, 12, False), (2, 8, True), *(pytest.param(20, 200, nfs, marks=pytest.mark.slow) for nfs in (False, True))],
+    ids=["short", "short-nfs", "long", "long-nfs"],
+)
+def test_workers_are_killed(tmp_path, kills, cells, nfs):
+    """`dpjax work` by four processes, also on a file system that shows files late, empty, or not at all."""
+    numbers = {"cells": cells, "trials": 2**15 if cells < 20 else 2**18, "learners": 1}
+    whole, _ = undisturbed(tmp_path / "whole", **numbers)
+    rng, root = random.Random(2), tmp_path / "shared"
+    with Store(root):
+        prepare(fast.study(cells, trials=numbers["trials"]), root)
+    seeds = iter(range(1000))
+    workers = [started(WORK, root, next(seeds), nfs=nfs) for _ in range(4)]
+    killed, after = 0, time.monotonic() + 5
+    while workers:
+        time.sleep(0.05)
+        if killed < kills and time.monotonic() > after and (alive := [w for w in workers if w.poll() is None]):
+            rng.choice(alive).send_signal(signal.SIGKILL)
+            killed, after = killed + 1, time.monotonic() + rng.uniform(0.1, 2)
+        for worker in [one for one in workers if one.poll() is not None]:
+            workers.remove(worker)
+            if ended(worker) != 0:
+                workers.append(started(WORK, root, next(seeds), nfs=nfs))
+    told = standing(root)
+    assert told.left == told.failed == 0 and not told.running
+    assert contents(root) == whole
+
+
+@pytest.mark.parametrize(
+    ("kills", "drivers", "cells"),
+    [(2, 1, 12), pytest.param(20, 3, 200, marks=pytest.mark.slow)],
+    ids=["short", "long"],
+)
+def test_a_dask_cluster_is_killed(tmp_path, kills, drivers, cells):
+    """Workers and drivers of a LocalCluster: same bytes, same result, and no process is left behind."""
+    pytest.importorskip("distributed")
+    numbers = {"cells": cells, "trials": 2**15 if cells < 20 else 2**18, "learners": 1}
+    whole, result = undisturbed(tmp_path / "whole", **numbers)
+    rng, root, family = random.Random(3), tmp_path / "cluster", set()
+    killed = ends = 0
+    while True:
+        driver = started(DASK, root, **numbers)
+        after = time.monotonic() + rng.uniform(6, 10)
+        until = time.monotonic() + rng.uniform(15, 40) if ends < drivers else None
+        while driver.poll() is None:
+            time.sleep(0.1)
+            below = _below(driver.pid)
+            family |= {(one.pid, one.create_time()) for one in below}
+            if killed < kills and time.monotonic() > after and (workers := _workers(below)):
+                rng.choice(workers).kill()
+                killed, after = killed + 1, time.monotonic() + rng.uniform(0.5, 5)
+            if until is not None and time.monotonic() > until and killed >= kills * (ends + 1) / (drivers + 1):
+                driver.send_signal(signal.SIGKILL)
+                ends += 1
+                break
+        if ended(driver) == 0:
+            break
+    assert contents(root) == whole and Result.load(root).data == result
+    assert killed > 0
+    end = time.monotonic() + 15
+    while (left := [pid for pid, born in family if _lives(pid, born)]) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert left == [], "orphans"
+
+
+def _below(pid):
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _workers(processes):
+    found = []
+    for one in processes:
+        try:
+            if "spawn_main" in " ".join(one.cmdline()):
+                found.append(one)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _lives(pid, born):
+    try:
+        one = psutil.Process(pid)
+        return one.create_time() == born and one.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
