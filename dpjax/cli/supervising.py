@@ -10,20 +10,28 @@ from collections.abc import Callable
 from typing import Any
 
 from dpjax.cli.watching import LEFT
+from dpjax.experiments.queue import MOST_DEATHS
 
 _LOOK = 0.1
-_QUICK, _MOST_QUICK = 20.0, 5  # a process that ends sooner has a reason of its own
+_QUICK, _MOST_QUICK = (
+    20.0,
+    2 * MOST_DEATHS,
+)  # ends so soon, one after the other and to no effect, that more are of no use
 
 
-def supervised(start: Callable[[bool], subprocess.Popen], count: int, max_seconds: float | None) -> dict[str, Any]:
+def supervised(
+    start: Callable[[bool], subprocess.Popen], count: int, max_seconds: float | None, ended: Callable[[], int]
+) -> dict[str, Any]:  # fmt: skip
     """Runs ``count`` processes until each has ended by itself, and passes SIGTERM and SIGUSR1 on to them.
 
     One that is killed, crashes or ends with status `LEFT` is started again; not after a signal, after ``max_seconds``,
-    or after five ends in a row within 20 seconds each. start: starts one, which prints a line of JSON at its end;
-    called with whether it is started again.
+    or after ten ends in a row, each within 20 seconds, during which no cell was done or failed.
+
+    start: starts one, which prints a line of JSON at its end; called with whether it is started again. ended: the
+    number of cells that are done or failed.
     """
     ending, begin = threading.Event(), time.monotonic()
-    slots = [_Slot(start) for _ in range(count)]
+    slots = [_Slot(start, ended) for _ in range(count)]
 
     def end(number: int, *_: Any) -> None:
         ending.set()
@@ -54,13 +62,14 @@ def _is_over(begin: float, max_seconds: float | None) -> bool:
 class _Slot:
     """One process at a time."""
 
-    def __init__(self, start: Callable[[bool], subprocess.Popen]):
-        self.start, self.restarts, self.quick = start, 0, 0
+    def __init__(self, start: Callable[[bool], subprocess.Popen], ended: Callable[[], int]):
+        self.start, self.ended, self.restarts, self.quick = start, ended, 0, 0
         self.counts = {"done": 0, "failed": 0, "trials": 0}
         self.status = LEFT
         self._begin(False)
 
     def _begin(self, again: bool) -> None:
+        self.before = self.ended()
         self.process, self.since, self.output = self.start(again), time.monotonic(), [""]
         pipe, output = self.process.stdout, self.output
         assert pipe is not None
@@ -80,7 +89,8 @@ class _Slot:
             text, self.output = self.output[0], [""]
             self._count(text)
         finished = status in (0, 2, 3, 4)
-        self.quick = self.quick + 1 if time.monotonic() - self.since < _QUICK else 0
+        useless = time.monotonic() - self.since < _QUICK and self.ended() == self.before
+        self.quick = self.quick + 1 if useless else 0
         if finished or ending or self.quick >= _MOST_QUICK:
             self.status = status if finished else LEFT
             return False

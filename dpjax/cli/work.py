@@ -17,6 +17,7 @@ from dpjax.cli.watching import LEFT, stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError, read_file
+from dpjax.experiments.queue import Queue
 
 
 def run(command: WorkCommand) -> Answer:
@@ -50,7 +51,6 @@ def _alone(command: WorkCommand, config: Mapping[str, Any]) -> Answer:
     from dpjax.experiments.build import imported
     from dpjax.experiments.config import study_of
     from dpjax.experiments.items import first_items
-    from dpjax.experiments.queue import Queue
     from dpjax.experiments.store import Store
     from dpjax.experiments.work import FAILED, Rules, Worker, shard_of, work
 
@@ -120,7 +120,8 @@ def _started(command: WorkCommand) -> Answer:
         environment = os.environ | {STARTED: "1"}
         return subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment)
 
-    answer = supervised(start, command.processes, command.max_seconds)
+    queue = Queue(command.store)
+    answer = supervised(start, command.processes, command.max_seconds, lambda: sum(map(len, queue.names())))
 
     def show() -> None:
         left = "; work is left" if answer["status"] == LEFT else ""

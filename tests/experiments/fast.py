@@ -76,12 +76,28 @@ def _fault(n: Any) -> None:
             time.sleep(float(Path(folder, name).read_text()))
 
 
+def task():
+    """For configurations."""
+    domain = Domain(2)
+    return Task(Points(domain), distributions.uniform(domain), [0])
+
+
+TOML = """
+[task]
+use = "tests.experiments.fast:task"
+[learners]
+"coin 0" = "tests.experiments.fast:Coin"
+[sweep]
+n = {sizes}
+trials = {trials}
+"""
+
+
 def study(cells=20, search=False, trials=200, learners=1):
     """``cells`` cells, or as many searches."""
-    domain = Domain(2)
-    task = Task(Points(domain), distributions.uniform(domain), [0])
-    named = {f"coin {i}": Coin(task.concepts, i) for i in range(learners)}
+    coins = task()
+    named = {f"coin {i}": Coin(coins.concepts, i) for i in range(learners)}
     if search:
         epsilon = [0.5 + 0.25 * i for i in range(cells)]
-        return Study(task, named, epsilon=epsilon, trials=trials, points=3, search=Search(n_max=1024))
-    return Study(task, named, n=list(range(1, cells + 1)), trials=trials)
+        return Study(coins, named, epsilon=epsilon, trials=trials, points=3, search=Search(n_max=1024))
+    return Study(coins, named, n=list(range(1, cells + 1)), trials=trials)
