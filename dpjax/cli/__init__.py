@@ -35,7 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         command = parse(given)
         name = next(name for name, kind in COMMANDS.items() if type(command) is kind)
-        answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # lazy import: help needs no JAX
+        answer, show = importlib.import_module(f"dpjax.cli.{name.replace('-', '_')}").run(
+            command
+        )  # lazy: help needs no JAX
         if command.json:
             print(json.dumps(answer, allow_nan=False))
         else:

@@ -11,6 +11,7 @@ from dpjax.cli.classes import DimensionCommand, OptimumCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
+from dpjax.cli.scheduling import ClusterScriptCommand
 
 
 @dataclass
@@ -380,5 +381,5 @@ COMMANDS = {
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
-    "attack": AttackCommand,
+    "attack": AttackCommand, "cluster-script": ClusterScriptCommand,
 }  # fmt: skip

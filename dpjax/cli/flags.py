@@ -1,5 +1,6 @@
 """Builds the study from a command's file and flags."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,8 @@ def read(path: Path) -> dict[str, Any]:
             advice = "give another figure, or run the script that drew it"
             raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
+    if (path / "study.json").is_file() and not (path / "result.json").exists():  # prepared, nothing is measured yet
+        return dict(json.loads((path / "study.json").read_text()))
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
