@@ -64,7 +64,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=2,sched_interval=2
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
-KillWait=15
+KillWait=30
 MinJobAge=300
 MaxArraySize=1001
 ReturnToService=2
