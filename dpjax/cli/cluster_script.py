@@ -131,7 +131,7 @@ def _common(command: ClusterScriptCommand, shards: Shards) -> dict[str, str]:
 
 
 def _slurm(command: ClusterScriptCommand, shards: Shards) -> tuple[dict[str, str], list[str], list[str]]:
-    limit = command.time or time_limit(shards, command.grace)
+    limit = time_limit(shards, command.grace) if command.time is None else command.time
     usable = seconds_of(limit) - command.grace
     if usable < 60:
         raise InputError("time", f"more than the grace time of {command.grace} s and a minute", limit, "give more")

@@ -37,6 +37,7 @@ echo "$*" >>@FAKE@/@NAME@.calls
 cat @FAKE@/@NAME@.answer
 exit "$(cat @FAKE@/@NAME@.status)"
 """
+TASK = {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "77"}
 ANSWERS = {"sbatch": "4711\n", "squeue": "", "scontrol": "JobState=RUNNING PreemptTime=2026-01-01T00:00:00\n"}
 
 
@@ -75,7 +76,7 @@ class Cluster:
     def start(self, file, *words, **environment):
         return subprocess.Popen(
             ["bash", str(self.jobs / file), *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=os.environ | {"TMPDIR": str(self.fake), "SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_JOB_ID": "77"} | environment,
+            env=os.environ | {"TMPDIR": str(self.fake)} | TASK | environment,
         )  # fmt: skip
 
     def run(self, file, *words, **environment):
