@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -108,5 +109,5 @@ def written(folder, *words, capsys):
     return json.loads(capsys.readouterr().out)
 
 
-SHELLCHECK = shutil.which("shellcheck")
+SHELLCHECK = shutil.which("shellcheck", path=f"{os.environ['PATH']}:{Path(sys.executable).parent}")
 USR1, TERM = signal.SIGUSR1, signal.SIGTERM

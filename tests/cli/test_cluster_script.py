@@ -138,3 +138,16 @@ def test_files_that_jobs_may_use_are_kept(tmp_path, capsys):
     words = ["cluster-script", "slurm", str(tmp_path), "--out", str(tmp_path / "jobs"), *ENOUGH]
     assert cli.main(words) == 0 and cli.main(words) == 2
     assert "jobs may be using it" in capsys.readouterr().err
+
+
+def test_a_prepared_store_is_a_study(tmp_path, capsys):
+    study = ("--concepts", "Points(16)", "--learners", "KLN", "--n", "20", "--trials", "8", "--formats")
+    assert cli.main(["curve", *study, "--out", str(tmp_path), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    (tmp_path / "result.json").unlink()
+    assert cli.main(["curve", str(tmp_path), "--formats", "--out", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"] == points
+    (tmp_path / "result.json").unlink()
+    for text in ("", "[1]", "{"):
+        (tmp_path / "study.json").write_text(text)
+        assert cli.main(["plan", str(tmp_path)]) == 2 and "a study that was prepared" in capsys.readouterr().err
