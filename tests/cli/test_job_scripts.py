@@ -1,9 +1,11 @@
 """The Slurm files run for real, among programs that record how they are called."""
 
+import os
 import subprocess
 
 import pytest
 
+from dpjax import cli
 from tests.cli.jobs import SHELLCHECK, TERM, USR1, Cluster
 
 
@@ -64,6 +66,15 @@ def test_a_signal_is_passed_on_once(signals, cluster):
 def test_a_worker_that_is_not_ready_for_signals_comes_back(cluster):
     cluster.set(behavior="unready")
     assert cluster.signalled(USR1)[0] == 0 and len(cluster.calls("sbatch")) == 1
+
+
+def test_a_signal_before_the_worker_runs_is_not_lost(tmp_path):
+    cluster = Cluster(tmp_path)
+    file = cluster.jobs / "environment.sh"
+    file.write_text(file.read_text() + "touch $TMPDIR/ready; sleep 1\n")  # as a slow activation
+    cluster.set(behavior="unready")
+    status, _, seconds = cluster.signalled(USR1)
+    assert status == 0 and seconds < 10 and len(cluster.calls("sbatch")) == 1
 
 
 def test_a_worker_that_does_not_answer_is_killed_in_time(cluster):
@@ -146,3 +157,20 @@ def test_the_last_job_waits_for_shards_that_were_submitted_again(cluster):
     status, output = cluster.run("finish.sbatch")
     assert status == 5 and "7 cells are left and no shard waits or runs" in output
     assert len(cluster.calls("sbatch")) == 1 and not any(call.startswith("curve") for call in cluster.calls("dpjax"))
+
+
+@pytest.mark.parametrize("gpus", [0, 1, 2])
+def test_a_pod_runs_its_shard(gpus, cluster, tmp_path):
+    yaml = pytest.importorskip("yaml")
+    words = ["kubernetes", "study", "--out", str(tmp_path / "pods"), "--cells", "256", "--seconds-per-cell", "225"]
+    words += ["--image", "me/dpjax", "--volume-claim", "data", "--gpus", str(min(gpus, 1))]
+    assert cli.main(["cluster-script", *words]) == 0
+    (worker,) = yaml.safe_load((tmp_path / "pods" / "job.yaml").read_text())["spec"]["template"]["spec"]["containers"]
+    (cluster.fake / "nvidia-smi").write_text(f"#!/bin/sh\nfor i in $(seq {gpus}); do echo GPU $i; done\n")
+    (cluster.fake / "nvidia-smi").chmod(0o755)
+    path = {"PATH": f"{cluster.fake}:{os.environ['PATH']}", "JOB_COMPLETION_INDEX": "2"}
+    status = subprocess.run([*worker["command"], *worker["args"]], env=os.environ | path, check=False).returncode
+    assert status == (2 if gpus == 2 else 0)
+    shards, processes = (32, 1) if gpus else (8, 4)
+    called = [f"work /store/study --shard 2/{shards} --processes {processes}"]
+    assert cluster.calls("dpjax") == ([] if gpus == 2 else called)
