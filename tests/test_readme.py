@@ -84,7 +84,7 @@ def test_the_function_from_elsewhere_is_audited(root, tmp_path, monkeypatch, cap
 
 def test_all_commands_are_named(root):
     pages = [(root / page).read_text() for page in ("docs/guide/commands.md", "README.md")]
-    named, some = (set(re.findall(r"^dpjax (\w+)", page, re.MULTILINE)) for page in pages)
+    named, some = (set(re.findall(r"^dpjax ([\w-]+)", page, re.MULTILINE)) for page in pages)
     assert named == COMMANDS.keys() and some <= named
 
 

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from dpjax.experiments.compile_cache import use_compile_cache
 
             use_compile_cache(getattr(command, "compile_cache", None))
-        answer, show = importlib.import_module(f"dpjax.cli.{name}").run(command)  # lazy import: help needs no JAX
+        module = importlib.import_module(f"dpjax.cli.{name.replace('-', '_')}")  # lazy: help needs no JAX
+        answer, show = module.run(command)
         if command.json:
             print(json.dumps(answer, allow_nan=False))
         else:

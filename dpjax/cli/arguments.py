@@ -12,6 +12,7 @@ from dpjax.cli.distributing import MergeCommand, WorkCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
+from dpjax.cli.scheduling import ClusterScriptCommand
 
 
 @dataclass
@@ -406,5 +407,5 @@ COMMANDS = {
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
-    "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand,
+    "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Builds the study from a command's file and flags."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,23 @@ def read(path: Path) -> dict[str, Any]:
             advice = "give another figure, or run the script that drew it"
             raise InputError("config", "a figure of a study or of named points", f"{path}, drawn by {script}", advice)
         return dict(found)
+    if (path / "study.json").is_file() and not (path / "result.json").exists():  # prepared, nothing is measured yet
+        return _prepared(path / "study.json")
     if path.suffix == ".json" or path.is_dir():
         return dict(Result.load(path).data["config"])
     kinds = f"a file whose name ends in .toml, .json, {', '.join(_FIGURES)}, or a folder of results"
     raise InputError("config", kinds, repr(str(path)), "rename it, or check the name")
+
+
+def _prepared(path: Path) -> dict[str, Any]:
+    """The configuration in a store's study.json."""
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        data = getattr(error, "strerror", None) or error
+    if not isinstance(data, dict):
+        raise InputError("config", "a study that was prepared", f"{path}: {data}", "prepare it again")
+    return data
 
 
 def _learners(words: tuple[str, ...], known: Any) -> dict[str, Any]:

@@ -16,12 +16,13 @@ COMPLETE = {
     "plot": ("{result}", "--out", "{out}/figure.pdf"), "check": ("dpjax.learners:ERM",),
     "dimension": ("intervals(3)",), "new": ("learner", "mine"), "attack": ("ERM", "--trials", "3"),
     "optimum": ("thresholds(2)", "--n", "1"),
+    "cluster-script": ("slurm", "{result}", "--out", "{out}", "--cells", "9", "--seconds-per-cell", "60"),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
 REALS = ("nan", "inf", "-inf", "-1", "", "half", "true", "1e999", "2**0.5")
 WORDS = ("", "no such name", "KLN(", "../KLN", "'")
-FREE = {"title", "imports", "out", "compile_cache", "rows", "missing"}
+FREE = {"title", "imports", "out", "compile_cache", "rows", "missing", "activate", "partition", "account"}
 """Flags of free text and of places to write to."""
 
 
