@@ -16,7 +16,7 @@ class Markup(str):
 
 
 class Column(NamedTuple):
-    """A column of a table. kind: "text", "number", or "code"."""
+    """A column of a table. kind: "text", which is wrapped, "short", "number", or "code"."""
 
     heading: str
     kind: str = "number"
@@ -30,7 +30,7 @@ def escaped(text: str) -> Markup:
     return Markup(html.escape(plain, quote=True))
 
 
-def element(name: str, *content: str, **attributes: str | bool | None) -> Markup:
+def element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
     """One element. Attributes that are None or False are left out; a trailing underscore of a name is dropped."""
     words = "".join(_attribute(key, value) for key, value in attributes.items())
     inner = "".join(map(escaped, content))
@@ -61,7 +61,10 @@ def table(
         for row, mark in zip(listed, stands_out, strict=True)
     ]  # fmt: skip
     inside = element(
-        "table", element("caption", caption), element("thead", head), element("tbody", together(body, "\n"))
+        "table",
+        element("caption", element("span", caption)),
+        element("thead", head),
+        element("tbody", together(body, "\n")),
     )
     return element("div", inside, class_="scroll", role="region", tabindex="0", aria_label=caption)
 

@@ -45,6 +45,7 @@ footer { padding-bottom: 3rem; color: var(--grey); font-size: .875rem; }
 h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere; text-wrap: balance; }
 h1 { font-size: 1.75rem; margin: 0 0 .25rem; }
 h2 { font-size: 1.3rem; margin: 2.5rem 0 .75rem; padding-top: .75rem; border-top: 1px solid var(--grid); }
+section:first-of-type h2 { margin-top: 1.25rem; }
 h3 { font-size: 1.05rem; margin: 1.5rem 0 .5rem; }
 p, dd, li { overflow-wrap: anywhere; }
 p { margin: .5rem 0; max-width: 48rem; }
@@ -70,7 +71,8 @@ pre code { font-size: .8125rem; }
   outline: 2px solid var(--link); outline-offset: 2px; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; min-width: 100%; }
 caption { text-align: left; color: var(--grey); padding: 0 0 .5rem; }
-th, td { padding: .3rem .75rem .3rem 0; text-align: left; vertical-align: baseline; white-space: nowrap; }
+caption span { display: block; width: fit-content; max-width: calc(100vw - 2rem); position: sticky; left: 0; }
+th, td { padding: .3rem .7rem .3rem 0; text-align: left; vertical-align: baseline; white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--grey); font-weight: 600; vertical-align: bottom; }
 tbody th { font-weight: 400; }
 tbody tr > * { border-bottom: 1px solid var(--grid); }
@@ -100,12 +102,14 @@ figcaption { color: var(--grey); font-size: .875rem; margin-top: .5rem; max-widt
   header, nav, main, footer { max-width: none; padding-left: 0; padding-right: 0; }
   header { padding-top: 0; }
   nav { display: none; }
-  h1 { font-size: 16pt; } h2 { font-size: 12pt; margin-top: 1.25rem; } h3 { font-size: 10.5pt; }
+  h1 { font-size: 16pt; } h2 { font-size: 12pt; margin-top: 1.25rem; } section:first-of-type h2 { margin-top: 1.25rem; }
+h3 { font-size: 10.5pt; }
   h1, h2, h3, caption, summary { break-after: avoid; }
   p, figcaption { max-width: none; orphans: 3; widows: 3; }
   figure, tr, dl > div { break-inside: avoid; }
   thead { display: table-header-group; }
   .scroll, pre { overflow: visible; }
+  caption span { max-width: none; position: static; }
   table { font-size: 7.5pt; width: 100%; }
   th, td { padding: .15rem .4rem .15rem 0; }
   td.text, tbody th.text { min-width: 0; max-width: none; }
