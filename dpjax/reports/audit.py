@@ -1,6 +1,7 @@
 """The report of an audit, of one claim or of everything."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -133,4 +134,7 @@ def _evidence(report: Mapping[str, Any]) -> Markup:
 def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
     asked = table_of(data, "asked")
     if asked:
-        yield block(json.dumps(asked, indent=1, ensure_ascii=False), "Configuration")
+        target = "--all" if asked.get("target") is None else shlex.quote(str(asked["target"]))
+        flags = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in asked.items() if name != "target")
+        yield element("p", "The same audit again:")
+        yield block(f"dpjax audit {target} {flags}", "The command of this audit")

@@ -69,9 +69,12 @@ def table(
     return element("div", inside, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
-def details(summary: str, *content: str, opened: bool = False) -> Markup:
-    """Content that is shown after a click on its summary, without scripts."""
-    return element("details", element("summary", summary), *content, open=opened)
+def details(summary: str, *content: str, opened: bool = False, paper: str = "summary") -> Markup:
+    """Content that is shown after a click on its summary, without scripts.
+
+    paper: what is printed, "summary" (all if it is open), "printed" (all), or "unprinted" (nothing).
+    """
+    return element("details", element("summary", summary), *content, open=opened, class_=paper)
 
 
 def terms(pairs: Iterable[tuple[str, str]]) -> Markup:

@@ -113,7 +113,7 @@ def of_failures(data: Mapping[str, Any]) -> Iterator[str]:
     yield table(columns, shown, "Points that failed", [True] * len(rows))
     for row in rows:
         title = f"Traceback: {row['learner']}, k = {row['k']}, epsilon = {number(row['epsilon'])}, {_where(row)}"
-        yield details(title, block(str(row.get("traceback") or "none"), title))
+        yield details(title, block(str(row.get("traceback") or "none"), title), paper="printed")
 
 
 def of_trials(data: Mapping[str, Any], source: str) -> Iterator[str]:
@@ -133,6 +133,7 @@ def of_trials(data: Mapping[str, Any], source: str) -> Iterator[str]:
     yield details(
         f"The cells of {len(points)} points, and the command of the first trial of each",
         table(columns, shown, "A cell is the file of a point's trials, named by a digest of all that they depend on"),
+        paper="unprinted",
     )
     searches = [
         (row, n, cell) for row in data["n_star"] for n, cell in sorted(table_of(row, "cells").items(), key=_size)

@@ -74,4 +74,4 @@ def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
     else:
         text = json.dumps(config, indent=1, ensure_ascii=False)
     shown = block(text, "Configuration")
-    yield shown if len(text) <= _LONGEST else details("The whole configuration", shown)
+    yield shown if len(text) <= _LONGEST else details("The whole configuration", shown, paper="printed")

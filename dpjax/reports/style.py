@@ -105,6 +105,7 @@ figcaption { color: var(--grey); font-size: .875rem; margin-top: .5rem; max-widt
   h1 { font-size: 16pt; } h2 { font-size: 12pt; margin-top: 1.25rem; } section:first-of-type h2 { margin-top: 1.25rem; }
 h3 { font-size: 10.5pt; }
   h1, h2, h3, caption, summary { break-after: avoid; }
+  .about, figcaption, caption, footer { font-size: 8pt; }
   p, figcaption { max-width: none; orphans: 3; widows: 3; }
   figure, tr, dl > div { break-inside: avoid; }
   thead { display: table-header-group; }
@@ -112,13 +113,14 @@ h3 { font-size: 10.5pt; }
   caption span { max-width: none; position: static; }
   table { font-size: 7.5pt; width: 100%; }
   th, td { padding: .15rem .4rem .15rem 0; }
-  td.text, tbody th.text { min-width: 0; max-width: none; }
+  td.text { min-width: 0; max-width: none; }
+  tbody th.text { min-width: 9em; max-width: none; }
   th, td.code, tbody th { white-space: normal; overflow-wrap: anywhere; }
   thead th { overflow-wrap: normal; }
   pre, td code { white-space: pre-wrap; overflow-wrap: anywhere; }
   pre code { font-size: 7.5pt; }
   details { border: 0; padding: 0; }
-  details::details-content { content-visibility: visible; display: block; }
+  details.printed::details-content { content-visibility: visible; display: block; }
   .unprinted { display: none; }
   .figures { grid-template-columns: 1fr 1fr; }
   * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }

@@ -77,6 +77,7 @@ def test_each_command_is_a_file(root):
         "packing",
         "parsing",
         "printing",
+        "sharing",
         "streams",
         "tracing",
     }
