@@ -1,13 +1,16 @@
 """The figures of a report: drawn by `dpjax.plots`, for a wide and for a narrow screen."""
 
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dpjax.plots import plot_curve, plot_privacy
-from dpjax.reports.html import Markup, element, number
+from dpjax.reports.html import Markup, element, number, printable
 from dpjax.reports.svg import inlined
+from dpjax.reports.words import table_of
 
 _WIDE: dict[str, Any] = {"width": 9.0, "size": 9.0}
 _NARROW: dict[str, Any] = {"width": 3.7, "size": 8.0}
@@ -17,6 +20,7 @@ _MOST = 6  # figures of success curves
 
 def of_study(data: Mapping[str, Any]) -> Iterator[Markup]:
     """Success against n, n* against k and against epsilon, and the theorems' n divided by n*, where there are such."""
+    data = _to_draw(data)
     pairs = sorted({(row["k"], row["epsilon"]) for row in data["points"]})
     groups = [pairs] if len(pairs) <= _PANELS else list(_by_k(pairs))
     for place, group in enumerate(groups[:_MOST]):
@@ -38,17 +42,36 @@ def of_study(data: Mapping[str, Any]) -> Iterator[Markup]:
 def of_claim(report: Mapping[str, Any], prefix: str) -> Markup:
     """The privacy curve of an audit's witness."""
     claim = report["claim"]
+    report = {name: printable(part) if isinstance(part, str) else part for name, part in report.items()}
     what = f"{report['target']} ({report['calibration']}): {report['verdict']}"
     at = f"epsilon = {number(claim['epsilon'])} and delta = {number(claim['delta'])}"
     words = f"delta against epsilon on the worst neighbors found; the cross is the claim, {at}."
-    with tempfile.TemporaryDirectory() as folder:
+    with _scratch() as folder:
         (path,) = plot_privacy(report, Path(folder) / "privacy", "svg", width=4.6, size=9.0)
         drawn = inlined(path.read_bytes(), prefix, f"{what}. {words}")
     return element("figure", drawn, element("figcaption", words))
 
 
+def _to_draw(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of a result, with names that an SVG file can hold. Its metadata would not reach the page."""
+    learners = [printable(name) for name in table_of(data.get("config"), "learners")]
+    rows = {
+        name: [row | {"learner": printable(row["learner"])} for row in data.get(name) or ()]
+        for name in ("points", "n_star", "exponents")
+    }
+    return rows | {"config": {"learners": learners}, "seed": data["seed"], "versions": {}}
+
+
+@contextmanager
+def _scratch() -> Iterator[str]:
+    """A folder for files of figures. Letters that matplotlib's font lacks are no reason to warn: a browser has them."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        yield folder
+
+
 def _figure(data: Mapping[str, Any], prefix: str, words: str, chosen: dict[str, Any]) -> Markup:
-    with tempfile.TemporaryDirectory() as folder:
+    with _scratch() as folder:
         drawn = [
             element(
                 "div", _drawn(Path(folder) / name, data, f"{prefix}{name}-", words, {**look, **chosen}), class_=name

@@ -23,11 +23,15 @@ class Column(NamedTuple):
 
 
 def escaped(text: str) -> Markup:
-    """Text as HTML. Characters that no HTML file may contain are written as escapes of Python."""
+    """Text as HTML; what is HTML already stays as it is."""
     if isinstance(text, Markup):
         return text
-    plain = _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
-    return Markup(html.escape(plain, quote=True))
+    return Markup(html.escape(printable(text), quote=True))
+
+
+def printable(text: str) -> str:
+    """Text in which the characters that no HTML and no XML file may contain are written as escapes of Python."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:

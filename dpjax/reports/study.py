@@ -70,7 +70,7 @@ def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
     text = as_toml(config) if isinstance(config, Mapping) else None
     if text is not None and {"task", "learners"} <= words.table_of(data, "config").keys():
         yield element("p", "Saved as a file, ", code("study.toml"), ", it runs again by ",
-                      code("dpjax curve study.toml --out results"), ".")  # fmt: skip
+                      code(f"dpjax curve study.toml{words.imports(config)} --out results"), ".")  # fmt: skip
     else:
         text = json.dumps(config, indent=1, ensure_ascii=False)
     shown = block(text, "Configuration")

@@ -53,9 +53,10 @@ def _of_each_k(specs: Mapping[str, Any]) -> str:
     return "; ".join(f"for k = {k}: {text}" for k, text in texts.items())
 
 
-def modules(config: Any) -> list[str]:
-    """The modules outside of dpjax that a configuration names, in the order of their names."""
-    return sorted({name for name in _modules(config) if name.split(".")[0] != "dpjax"})
+def imports(config: Any) -> str:
+    """The flags that import the modules outside of dpjax that a configuration names."""
+    names = sorted({name for name in _modules(config) if name.split(".")[0] != "dpjax"})
+    return "".join(f" --import {shlex.quote(name)}" for name in names)
 
 
 def _modules(part: Any) -> Iterator[str]:
@@ -71,9 +72,8 @@ def _modules(part: Any) -> Iterator[str]:
 
 def trial_command(source: str, config: Any, row: Mapping[str, Any], trial: int | str = 0) -> str:
     """The command that reruns a trial of a row of a success curve."""
-    imports = "".join(f" --import {shlex.quote(name)}" for name in modules(config))
     return (
-        f"dpjax trial {shlex.quote(source)}{imports} --learners {shlex.quote(row['learner'])} --k {row['k']} "
+        f"dpjax trial {shlex.quote(source)}{imports(config)} --learners {shlex.quote(row['learner'])} --k {row['k']} "
         f"--epsilon {row['epsilon']!r} --n {row['n']} --trial {trial}"
     )
 
