@@ -58,12 +58,12 @@ def test_what_cannot_be_reported(tmp_path, folder, capsys):
 
 
 def test_the_audit_of_several_rows_says_what_was_asked(tmp_path, capsys):
-    assert cli.main(["audit", "PointLearner", "--out", str(tmp_path), "--seed", "3"]) == 0
+    assert cli.main(["audit", "ParityLearner", "--out", str(tmp_path), "--seed", "3"]) == 0
     asked = json.loads((tmp_path / "audit.json").read_text())["asked"]
-    assert asked["target"] == "PointLearner" and asked["seed"] == 3 and asked["trials"] == 100_000
+    assert asked["target"] == "ParityLearner" and asked["seed"] == 3 and asked["trials"] == 100_000
     assert cli.main(["report", str(tmp_path)]) == 0
     page = Page((tmp_path / "report.html").read_text())
-    assert not page.wrong and "dpjax audit PointLearner --epsilon 1.0 --delta 1e-06 --method auto" in page.text
+    assert not page.wrong and "dpjax audit ParityLearner --epsilon 1.0 --delta 1e-06 --method auto" in page.text
 
 
 def test_a_store_in_one_file(store, capsys):

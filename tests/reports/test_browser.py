@@ -14,7 +14,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 MEASURE = """<script>
 const frame = document.querySelector('iframe');
 frame.addEventListener('load', () => {
-  const page = frame.contentDocument, root = page.documentElement, shown = name => [...page.querySelectorAll(name)].filter(
+  const page = frame.contentDocument, root = page.documentElement;
+  const shown = name => [...page.querySelectorAll(name)].filter(
     one => one.getClientRects().length).length;
   const width = root.scrollWidth, paper = frame.contentWindow.getComputedStyle(page.body).backgroundColor;
   document.title = `width ${width} of ${root.clientWidth}, figures ${shown('figure svg')}, `
@@ -35,8 +36,9 @@ def pages():
 
 
 def browse(tmp_path, *flags):
-    words = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
-             "--v=0", f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=5000", *flags]  # fmt: skip
+    words = [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             "--enable-logging=stderr", "--v=0", f"--user-data-dir={tmp_path / 'profile'}",
+             "--virtual-time-budget=5000", *flags]  # fmt: skip
     found = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
     assert not [line for line in found.stderr.splitlines() if "CONSOLE" in line]
     return found.stdout
