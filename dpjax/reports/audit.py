@@ -28,7 +28,7 @@ def audit_page(data: Mapping[str, Any]) -> str:
     single = len(reports) == 1 and "reports" not in data
     title = f"Privacy audit of {reports[0]['target']}" if single else "Privacy audit"
     consistent = len(reports) - len(refuted) - len(vacuous)
-    about = f"{len(reports)} claims: {consistent} consistent, {len(refuted)} refuted, {len(vacuous)} vacuous"
+    about = f"Claims: {len(reports)}; consistent {consistent}, refuted {len(refuted)}, vacuous {len(vacuous)}"
     return page(
         title, about, _notices(data, refuted),
         [

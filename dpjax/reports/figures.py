@@ -14,6 +14,7 @@ from dpjax.reports.words import table_of
 
 _WIDE: dict[str, Any] = {"width": 9.0, "size": 9.0}
 _NARROW: dict[str, Any] = {"width": 3.7, "size": 8.0}
+_MARKS = " The bars on grey are brackets of n*; hollow: the theorem's n."
 _PANELS = 8  # success curves in a figure
 _MOST = 6  # figures of success curves
 
@@ -28,9 +29,9 @@ def of_study(data: Mapping[str, Any]) -> Iterator[Markup]:
         of = "" if len(groups) == 1 else f" for k = {group[0][0]}"
         words = (
             f"Success probability against the number of examples n{of}, one panel for each k and epsilon. Shaded: "
-            "confidence bands, simultaneous over all n of a curve. Dashed: the target, 1 \N{MINUS SIGN} beta. The bars "
-            "on grey are brackets of n*, hollow marks the theorem's n, dotted bars the number below which no private "
-            "learner succeeds on every distribution."
+            "confidence bands, simultaneous over all n of a curve. Dashed: the target, 1 \N{MINUS SIGN} beta."
+            + _MARKS
+            * bool(data["n_star"])
         )
         yield _figure(data, f"curves{place}-", words, chosen)
     if len(groups) > _MOST:

@@ -20,7 +20,7 @@ def test_refuted_rows_stand_out():
     claims = [make_claim(), make_claim("stability", "VIOLATED", calibration="printed", epsilon_found=None),
               make_claim("constant", VACUOUS, curve=[])]  # fmt: skip
     page = read(make_audit(*claims, left=2, asked={"target": None, "epsilon": 1.0, "trials": 100, "seed": 0}))
-    assert "3 claims: 1 consistent, 1 refuted, 1 vacuous" in page.text
+    assert "Claims: 3; consistent 1, refuted 1, vacuous 1" in page.text
     assert "Refuted claims: 1 (stability (printed))." in page.text and "not audited yet: 2" in page.text
     marked = [own for own in page.named("tr") if own.get("class") == "marked"]
     assert len(marked) == 1 and page.text.count("VIOLATED") >= 3
