@@ -23,7 +23,7 @@ def of_study(data: Mapping[str, Any]) -> Iterator[Markup]:
     """Success against n, n* against k and against epsilon, and the theorems' n divided by n*, where there are such."""
     data = _to_draw(data)
     pairs = sorted({(row["k"], row["epsilon"]) for row in data["points"]})
-    groups = [pairs] if len(pairs) <= _PANELS else list(_by_k(pairs))
+    groups = list(_by_k(pairs)) if len(pairs) > _PANELS else [pairs] if pairs else []
     for place, group in enumerate(groups[:_MOST]):
         chosen = {"panels": ("curves",), "k": _ordered(k for k, _ in group), "epsilon": _ordered(e for _, e in group)}
         of = "" if len(groups) == 1 else f" for k = {group[0][0]}"
@@ -100,6 +100,7 @@ def _ordered(values: Any) -> tuple[Any, ...]:
 
 def _against(stars: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """The panels of n* that have two values on their axis, and what they show."""
+    stars = [row for row in stars if any(row.get(name) is not None for name in ("n_low", "n_high", "theorem"))]
     ks, epsilons = ({row[name] for row in stars} for name in ("k", "epsilon"))
     marks = "Bars are brackets, an arrow an end that was not found; hollow: the theorem's n; dotted: no learner below."
     if len(ks) > 1:

@@ -112,7 +112,7 @@ def of_failures(data: Mapping[str, Any]) -> Iterator[str]:
     shown = [[*_labels(row, ()), _where(row), row.get("error")] for row in rows]
     yield table(columns, shown, "Points that failed", [True] * len(rows))
     for row in rows:
-        title = f"Traceback: {row['learner']}, k = {row['k']}, epsilon = {number(row['epsilon'])}, {_where(row)}"
+        title = f"Traceback: {_named(row)}, {_where(row)}"
         yield details(title, block(str(row.get("traceback") or "none"), title), paper="printed")
 
 
@@ -173,6 +173,11 @@ def _headings(own: Sequence[str]) -> list[Column]:
 
 def _labels(row: Mapping[str, Any], own: Sequence[str]) -> list[Any]:
     return [row.get(name) for name in (*_PLACES, *own)]
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    learner, k, epsilon = place(row)
+    return f"{learner}, k = {number(k)}, epsilon = {number(epsilon)}"
 
 
 def _where(row: Mapping[str, Any]) -> str:

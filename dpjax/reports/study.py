@@ -4,12 +4,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dpjax.plots.records import read_brackets, read_points, read_slopes
 from dpjax.reports import figures, measurements, words
 from dpjax.reports.html import Markup, block, code, details, element, together
 from dpjax.reports.page import Section, notice, origin, page
 from dpjax.reports.toml import as_toml
 
 _UNTITLED = "Success probability and sample complexity"
+_ENDS: dict[str, Any] = {"n_low": None, "n_high": None}
 _LONGEST = 4000  # characters of a configuration that is shown at once
 
 
@@ -17,8 +19,9 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
     """A study's result as one HTML file, also of a run that is not finished.
 
     data: as in `Result.data`. source: the folder or the file of the result, for the commands that rerun its trials.
-    Equal results give equal text.
+    Equal results give equal text. InputError for rows that no study writes.
     """
+    data = _checked(data)
     versions = words.table_of(data, "versions")
     facts = [f"dpjax {versions.get('dpjax', '')}".strip(), f"seed {data['seed']}", measurements.goal(data)]
     about = together([fact for fact in facts if fact], ", ")
@@ -37,6 +40,13 @@ def study_page(data: Mapping[str, Any], source: str = "result.json") -> str:
             Section("configuration", "Configuration", list(_configuration(data))),
         ],
     )  # fmt: skip
+
+
+def _checked(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data with rows that can be shown, each with all fields that are used."""
+    read_points(data), read_brackets(data), read_slopes(data)  # InputError
+    points = [row for row in data["points"] if row["trials"]]
+    return {**data, "points": points, "n_star": [_ENDS | row for row in data["n_star"]]}
 
 
 def _notices(data: Mapping[str, Any]) -> Iterator[Markup]:

@@ -121,6 +121,23 @@ def test_open_brackets_and_curves_without_a_search(study):
     assert "n* was not searched" in page.text and len(page.named("figure")) == 1
 
 
+def test_a_search_that_found_nothing():
+    data = make_study(("a",), exponents=[], exponents_all_k=[])
+    nothing = [row | {"n_low": None, "n_high": None, "theorem": None} for row in data["n_star"]]
+    assert len(read(data | {"n_star": nothing}).named("figure")) == 1
+    assert len(read(data | {"points": []}).named("figure")) == 3  # brackets before the first curve
+    page = read(data | {"n_star": nothing, "points": []})
+    assert not page.named("figure") and "was found to be too small" in page.text
+
+
+@pytest.mark.parametrize("broken", [
+    {"points": [{}]}, {"points": 3}, {"n_star": ["a"]}, {"n_star": [{"learner": "a", "k": 1}]}, {"exponents": [[]]},
+])  # fmt: skip
+def test_rows_that_no_study_writes_are_refused(study, broken):
+    with pytest.raises(InputError, match="result"):
+        study_page(study | broken)
+
+
 def test_large_grids_have_a_figure_for_each_k():
     data = make_study(("a",), (1, 2, 4), (0.25, 0.5, 1.0, 2.0))
     assert len(read(data).named("figure")) == 3 + 3
