@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "dpjax"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # A layer imports itself and what stands to its left here; `beside` lists what a side building may use.
-ORDER = ("core", "laws", "mechanisms", "sanitizers lists", "learners baselines", "attacks audit", "plots",
+ORDER = ("core", "laws", "mechanisms", "sanitizers lists", "learners baselines", "attacks audit", "plots", "reports",
          "evidence experiments", "papers tables testing", "templates", "cli")  # fmt: skip
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names.split()}
 CUTS = {"mechanisms.cover.lines.cuts", "mechanisms.cover.lines.halfplanes"}  # which rows a line cuts off is said once

@@ -13,6 +13,7 @@ from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
 from dpjax.cli.scheduling import ClusterScriptCommand
+from dpjax.cli.sharing import CompactCommand, ExportCommand, ReportCommand
 
 
 @dataclass
@@ -265,30 +266,6 @@ class StatusCommand(Command):
 
 
 @dataclass
-class ExportCommand(Command):
-    """Write a result's tables as CSV or Parquet: curves, n*, quantiles of errors, exponents, failures.
-
-    Also works during a run and after an interruption: result.json holds every measured curve.
-
-    Example: dpjax export results/demo --format parquet --tables curves n_star
-    """
-
-    result: tyro.conf.Positional[Path] = Path("results")
-    """A directory given to `dpjax curve --out`, or its result.json."""
-    format: str = "csv"
-    """csv or parquet."""
-    tables: tuple[str, ...] = ()
-    """curves, n_star, errors, exponents, failures; all by default."""
-    between: str | None = None
-    """learner, epsilon or n: also write differences.csv, paired differences of success rates between points that differ
-    only in this, from trials with the same keys."""
-    alphas: tuple[Real, ...] = ()
-    """Also write n_star_at.csv: brackets of n* for these alphas, from the same trials."""
-    out: Path | None = None
-    """Output directory; by default that of the result."""
-
-
-@dataclass
 class BenchCommand(Command):
     """Compare the speed of dpjax with other libraries, as ratios in one run. Needs the extra dpjax[bench]."""
 
@@ -408,4 +385,5 @@ COMMANDS = {
     "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
     "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
+    "report": ReportCommand, "compact": CompactCommand,
 }  # fmt: skip

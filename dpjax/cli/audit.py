@@ -82,7 +82,7 @@ def run(command: AuditCommand) -> Answer:
                 reports.append(_run(target, budget, replace(command, confidence=of_row, seed=seed), alive))
                 answer = {
                     "reports": [report.to_dict() for report in reports], "left": len(todo) - len(reports),
-                    "confidence": command.confidence,
+                    "confidence": command.confidence, "asked": _asked(command, name, privacy),
                 }  # fmt: skip
                 _write(answer, reports, command)  # an interruption loses the current row only
     answer["violated"] = any(report.violated for report in reports)
@@ -118,6 +118,14 @@ def name_of_row(target: Target, privacy: Privacy) -> str:
 def together(confidence: float) -> str:
     """The joint confidence of the statistical rows of --all."""
     return f"all rows together: a correct claim is refuted with probability at most {1 - confidence:.3g}"
+
+
+def _asked(command: AuditCommand, name: str | None, privacy: Privacy) -> dict[str, Any]:
+    """The settings that decide the numbers of an audit of several rows. name: whose rows they are, None for --all."""
+    return {
+        "target": name, "epsilon": float(privacy.epsilon), "delta": float(privacy.delta), "method": command.method,
+        "trials": command.trials or _TRIALS_OF_ALL, "confidence": command.confidence, "seed": command.seed,
+    }  # fmt: skip
 
 
 def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import replace_file
 from dpjax.experiments import comparisons, errors
 from dpjax.experiments.store import Store, require_schema
 
@@ -17,7 +18,7 @@ LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 
 
 class Result:
-    """The measurements of a study.
+    """The measurements of a study. Its tables are Arrow's: ``table.to_pandas()``, ``polars.from_arrow(table)``.
 
     data: JSON-ready, as in result.json, see `run.measure`. folder: with the store of its trials, None if it is
     not at hand; `differences` and `n_star_at` read it.
@@ -105,6 +106,31 @@ class Result:
         path = Path(path)
         formats = (path.suffix[1:],) if path.suffix else ("png", "svg")
         return plot_curve(self.data, path.with_suffix(""), formats, **how)
+
+    def report(self, path: str | Path) -> Path:
+        """Writes one HTML file with the result's figures, tables and configuration, and returns its path.
+
+        It refers to nothing outside itself; equal results give equal files. InputError if it cannot be written.
+        """
+        from dpjax.reports import study_page
+
+        checks.instance("path", path, (str, Path), "give the file to write", "a path")
+        if (path := Path(path)).suffix not in (".html", ".htm"):
+            raise InputError("path", "a name that ends in .html", repr(str(path)), "give for example report.html")
+        source = "result.json" if self.folder is None else str(self.folder)
+        replace_file(path, study_page(self.data, source).encode())
+        return path
+
+    def to_xarray(self) -> Any:
+        """The result as an `xarray.Dataset` over learner, k, epsilon and n; needs the extra dpjax[export].
+
+        success, lower, upper, successes, trials, no_answers, and error by quantile, on (learner, k, epsilon, n); n_low,
+        n_high, theorem and below on (learner, k, epsilon); NaN where nothing was measured. Variables have long_name and
+        units. delta, alpha, beta are attributes. InputError if xarray is missing, or if delta, alpha or beta vary.
+        """
+        from dpjax.experiments.grids import to_xarray
+
+        return to_xarray(self.data)
 
     def _repr_png_(self) -> bytes | None:
         """The figure, which a notebook shows; none before a curve is measured."""

@@ -79,6 +79,7 @@ def test_each_command_is_a_file(root):
         "printing",
         "scheduling",
         "shards",
+        "sharing",
         "streams",
         "tracing",
     }

@@ -1,0 +1,140 @@
+"""The report of an audit, of one claim or of everything."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dpjax.core.checks import InputError
+from dpjax.reports import figures
+from dpjax.reports.html import Column, Markup, block, details, element, number, table, terms
+from dpjax.reports.page import Section, notice, origin, page
+from dpjax.reports.words import table_of
+
+_VIOLATED, _VACUOUS = "VIOLATED", "vacuous"
+_SHOWN = ("target", "calibration", "claim", "verdict", "curve", "versions", "witness")
+_FIELDS = {"target", "calibration", "claim", "method", "epsilon_found", "delta_found", "confidence", "verdict"}
+_MOST = 24  # figures
+
+
+def audit_page(data: Mapping[str, Any]) -> str:
+    """An audit's result as one HTML file, also of an unfinished run.
+
+    data: as in audit.json, of one claim or of --all.
+    """
+    reports = _reports(data)
+    refuted = [report for report in reports if _refuted(report)]
+    vacuous = [report for report in reports if str(report["verdict"]).startswith(_VACUOUS)]
+    single = len(reports) == 1 and "reports" not in data
+    title = f"Privacy audit of {reports[0]['target']}" if single else "Privacy audit"
+    consistent = len(reports) - len(refuted) - len(vacuous)
+    about = f"Claims: {len(reports)}; consistent {consistent}, refuted {len(refuted)}, vacuous {len(vacuous)}"
+    return page(
+        title, about, _notices(data, refuted),
+        [
+            Section("claims", "Claims", list(_claims(data, reports))),
+            Section("figures", "Privacy curves", list(_figures(reports))),
+            Section("evidence", "Evidence", [_evidence(report) for report in reports]),
+            Section("origin", "Versions", [origin(table_of(reports[0], "versions"), ())] if reports else []),
+            Section("configuration", "Configuration", list(_configuration(data))),
+        ],
+    )  # fmt: skip
+
+
+def _reports(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    found = data.get("reports", [data])
+    for report in found if isinstance(found, list) else [found]:
+        if not isinstance(report, Mapping) or (lost := _FIELDS - report.keys()):
+            given = f"no {min(lost)}" if isinstance(report, Mapping) else type(report).__name__
+            raise InputError("audit", "what an audit saved as audit.json", given, "give that file, or its folder")
+    return list(found)
+
+
+def _refuted(report: Mapping[str, Any]) -> bool:
+    return report["verdict"] == _VIOLATED
+
+
+def _notices(data: Mapping[str, Any], refuted: Sequence[Mapping[str, Any]]) -> Iterator[Markup]:
+    if refuted:
+        names = ", ".join(dict.fromkeys(_name(report) for report in refuted))
+        yield notice(f"Refuted claims: {len(refuted)} ({names}).", bad=True)
+    if left := data.get("left"):
+        yield notice(f"This audit is partial. Claims that are not audited yet: {left}.")
+
+
+def _name(report: Mapping[str, Any]) -> str:
+    constants = report["calibration"]
+    return report["target"] if constants == "corrected" else f"{report['target']} ({constants})"
+
+
+def _claims(data: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> Iterator[Markup]:
+    if not reports:
+        yield element("p", "No claim is audited yet.")
+        return
+    columns = [
+        Column("target", "text"), Column("verdict", "short"), Column("epsilon claimed"), Column("found"),
+        Column("delta claimed"), Column("found"), Column("relation", "short"), Column("method", "short"),
+        Column("confidence"), Column("seconds"),
+    ]  # fmt: skip
+    rows = [
+        [_name(one), _verdict(one), one["claim"]["epsilon"], one["epsilon_found"], one["claim"]["delta"],
+         one["delta_found"], one["claim"]["relation"], one["method"], one["confidence"], one.get("seconds")]
+        for one in reports
+    ]  # fmt: skip
+    yield table(
+        columns, rows, "Claims, and the smallest epsilon and delta that the evidence allows", map(_refuted, reports)
+    )
+    yield element(
+        "p", "Found: the smallest epsilon at the claimed delta, and the smallest delta at the claimed epsilon, on the "
+        "pairs of databases that were compared; a dash means that no finite epsilon is enough. Confidence 1: the laws "
+        "of the outputs were compared exactly. No audit proves privacy in general.",
+    )  # fmt: skip
+    if "confidence" in data and "reports" in data:
+        error = number(1 - data["confidence"])
+        yield element("p", f"All rows together: a correct claim is refuted with probability at most {error}.")
+
+
+def _verdict(report: Mapping[str, Any]) -> str | Markup:
+    word = str(report["verdict"]).partition(" with ")[0].partition(":")[0]
+    return element("span", word, class_="bad") if _refuted(report) else word
+
+
+def _figures(reports: Sequence[Mapping[str, Any]]) -> Iterator[Markup]:
+    """Curves of all refuted claims, and of those that are closest to their claim."""
+    drawn = [report for report in reports if report.get("curve")]
+    chosen = sorted(drawn, key=lambda report: (not _refuted(report), -_closeness(report)))[:_MOST]
+    if len(chosen) < len(drawn):
+        yield element(
+            "p", f"Of {len(drawn)} curves, the {len(chosen)} of refuted claims and of those that come closest to what "
+            "is claimed. All are in audit.json.",
+        )  # fmt: skip
+    if chosen:
+        yield element(
+            "div", *(figures.of_claim(one, f"claim{place}-") for place, one in enumerate(chosen)), class_="figures"
+        )
+
+
+def _closeness(report: Mapping[str, Any]) -> float:
+    """The epsilon found as a fraction of the claimed one."""
+    found, claimed = report["epsilon_found"], report["claim"]["epsilon"]
+    return float("inf") if found is None else found / claimed if claimed else 0.0
+
+
+def _evidence(report: Mapping[str, Any]) -> Markup:
+    claim = report["claim"]
+    at = f"({number(claim['epsilon'])}, {number(claim['delta'])}), {claim['relation']}"
+    pairs = {name: value for name, value in report.items() if name not in _SHOWN and value is not None}
+    named = [*pairs.items(), *((f"witness: {name}", value) for name, value in table_of(report, "witness").items())]
+    facts = terms(
+        (name.replace("_", " "), value if isinstance(value, str) else json.dumps(value)) for name, value in named
+    )
+    return details(f"{_name(report)} at {at}: {report['verdict']}", facts, opened=_refuted(report))
+
+
+def _configuration(data: Mapping[str, Any]) -> Iterator[Markup]:
+    asked = table_of(data, "asked")
+    if asked:
+        target = "--all" if asked.get("target") is None else shlex.quote(str(asked["target"]))
+        flags = " ".join(f"--{name} {shlex.quote(str(value))}" for name, value in asked.items() if name != "target")
+        yield element("p", "The same audit again:")
+        yield block(f"dpjax audit {target} {flags}", "The command of this audit")

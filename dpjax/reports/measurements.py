@@ -1,0 +1,190 @@
+"""The tables of a study's report."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from dpjax.reports.html import Column, Markup, block, code, details, element, number, table, together
+from dpjax.reports.words import listed, table_of, trial_command
+
+_PLACES = ("learner", "k", "epsilon")
+_GOAL = ("delta", "alpha", "beta")
+_DASH = "\N{EN DASH}"
+_MOST = 12
+_OF_EXPONENTS = (
+    ("epsilon", "epsilon"), ("k from", "k_from"), ("to", "k_to"), ("exponent", "slope"), ("least", "low"),
+    ("greatest", "high"), ("confidence", "confidence"), ("theorem's numbers", "theorem"), ("claimed", "claimed"),
+)  # fmt: skip
+
+
+def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The curve of a row: learner, k and epsilon."""
+    return tuple(row.get(name) for name in _PLACES)
+
+
+def missing(data: Mapping[str, Any]) -> list[str]:
+    """The curves that were asked for and have neither a measurement nor a failure, in words; at most 12 of them."""
+    config = data.get("config")
+    learners, sweep = table_of(config, "learners"), table_of(config, "sweep")
+    if not learners or not {"k", "epsilon"} <= sweep.keys():
+        return []
+    seen = {place(row) for name in ("points", "n_star", "failures") for row in data.get(name, ())}
+    asked = product(learners, listed(sweep["k"]), listed(sweep["epsilon"]))
+    left = [f"{name}, k = {k}, epsilon = {number(e)}" for name, k, e in asked if (name, k, e) not in seen]
+    return [*left[:_MOST], f"and {len(left) - _MOST} others"] if len(left) > _MOST else left
+
+
+def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
+    """Brackets of n*, with the theorems' sample sizes and the lower bounds."""
+    rows, search = data["n_star"], table_of(data.get("config"), "search")
+    if not rows:
+        yield element("p", "n* was not searched, or no search is finished yet.")
+        return
+    bounded = any(row.get("below") is not None for row in rows)
+    own = _varying(rows)
+    columns = [*_headings(own), Column("n* above"), Column("n* at most"), Column("theorem's n"), Column("theorem / n*")]
+    columns += [Column("no learner below")] * bounded + [Column("trials of the search")]
+    shown = [
+        [*_labels(row, own), row["n_low"] or f"< {search.get('n_min', _DASH)}",
+         row["n_high"] or f"> {search.get('n_max', _DASH)}", row.get("theorem"), _slack(row),
+         *[row.get("below")] * bounded, row.get("trials")]
+        for row in rows
+    ]  # fmt: skip
+    yield table(columns, shown, "Brackets of n*, the least number of examples that is enough")
+    if any(row["n_low"] is None for row in rows):
+        yield element("p", "<: no sample size was found to be too small.")
+    if any(row["n_high"] is None for row in rows):
+        yield element("p", ">: no sample size was found to be enough.")
+    if bounded:
+        yield element(
+            "p", "No learner below: a learner with the same guarantee that succeeds on every distribution needs at "
+            "least this many examples. On an easy distribution fewer may do, and learners that are not private have no "
+            "bound. The bounds are by:",
+        )  # fmt: skip
+        reasons = dict.fromkeys(str(row["below_by"]) for row in rows if row.get("below_by") is not None)
+        yield element("ul", *(element("li", reason) for reason in reasons))
+
+
+def of_exponents(data: Mapping[str, Any]) -> Iterator[str]:
+    """Fitted exponents of k in n*, over all k and over large ones."""
+    everywhere, large = data.get("exponents_all_k") or [], data.get("exponents") or []
+    for rows, which in ((large, "over the fitted k"), (everywhere if everywhere != large else [], "over all k")):
+        if rows:
+            columns = [Column("learner", "text"), *(Column(heading) for heading, _ in _OF_EXPONENTS)]
+            shown = [[row.get("learner"), *(_decimals(row.get(name)) for _, name in _OF_EXPONENTS)] for row in rows]
+            yield table(columns, shown, f"n* grows like k to this exponent, {which}")
+    if large or everywhere:
+        yield element(
+            "p", "Theorem's numbers: the same fit through the theorem's sample sizes, with all their logarithms. "
+            "Claimed: the theorem's exponent without them.",
+        )  # fmt: skip
+
+
+def of_curves(data: Mapping[str, Any]) -> Iterator[str]:
+    """Success at every n, with its band and the quantiles of the error."""
+    rows = data["points"]
+    if not rows:
+        yield element("p", "No success curve is measured yet.")
+        return
+    levels = sorted({level for row in rows for level in table_of(row, "errors")}, key=float)
+    own = _varying(rows)
+    columns = [*_headings(own), *map(Column, ("n", "trials", "successes", "success", "band from", "to", "no answer"))]
+    columns += [Column(f"error at {float(level):.0%}") for level in levels]
+    shown = [
+        [*_labels(row, own), row["n"], row["trials"], row["successes"], f"{row['successes'] / row['trials']:.3f}",
+         f"{row['lower']:.3f}", f"{row['upper']:.3f}", row.get("no_answers"),
+         *(table_of(row, "errors").get(level) for level in levels)]
+        for row in rows
+    ]  # fmt: skip
+    yield table(columns, shown, "Success probability at each sample size; bands are simultaneous over a curve")
+    if levels:
+        yield element(
+            "p", "Error at 90%: in 90% of the trials the largest error among the k hypotheses is at most this (the "
+            "upper end of a bin).",
+        )  # fmt: skip
+
+
+def of_failures(data: Mapping[str, Any]) -> Iterator[str]:
+    """Points that raised an error."""
+    rows = data.get("failures") or []
+    yield element("p", f"{len(rows)} points raised an error; the next run tries them again.", class_="bad")
+    columns = [*_headings(()), Column("where", "text"), Column("error", "text")]
+    shown = [[*_labels(row, ()), _where(row), row.get("error")] for row in rows]
+    yield table(columns, shown, "Points that failed", [True] * len(rows))
+    for row in rows:
+        title = f"Traceback: {_named(row)}, {_where(row)}"
+        yield details(title, block(str(row.get("traceback") or "none"), title), paper="printed")
+
+
+def of_trials(data: Mapping[str, Any], source: str) -> Iterator[str]:
+    """How a trial is computed again, and the cells that hold all of them."""
+    config, points = data.get("config"), data["points"]
+    yield element(
+        "p", "A trial's key is derived from the seed, the task, the purpose and the trial's number, and not from where "
+        "it ran: trial t has the same examples for every learner and epsilon. ", code("dpjax trial"), " computes it "
+        "again from its key, and compares it with what is stored.",
+    )  # fmt: skip
+    if not points:
+        return
+    yield block(trial_command(source, config, points[0], points[0]["trials"] - 1), "The command of one trial")
+    columns = [*_headings(()), Column("n"), Column("trials"), Column("cell", "code"), Column("command", "code")]
+    shown = [[*_labels(row, ()), row["n"], f"0 to {row['trials'] - 1}", row.get("cell"),
+              trial_command(source, config, row)] for row in points]  # fmt: skip
+    yield details(
+        f"The cells of {len(points)} points, and the command of the first trial of each",
+        table(columns, shown, "A cell is the file of a point's trials, named by a digest of all that they depend on"),
+        paper="unprinted",
+    )
+    searches = [
+        (row, n, cell) for row in data["n_star"] for n, cell in sorted(table_of(row, "cells").items(), key=_size)
+    ]
+    if searches:
+        columns = [*_headings(()), Column("n"), Column("cell", "code")]
+        shown = [[*_labels(row, ()), int(n), cell] for row, n, cell in searches]
+        yield details(
+            f"The {len(searches)} cells of the searches for n*", table(columns, shown, "Cells of the searches")
+        )
+
+
+def goal(data: Mapping[str, Any]) -> Markup:
+    """The parameters that all rows share."""
+    rows = [*data["points"], *data["n_star"]]
+    same = [(name, {row.get(name) for row in rows}) for name in _GOAL]
+    return together([f"{name} = {number(next(iter(values)))}" for name, values in same if len(values) == 1], ", ")
+
+
+def _decimals(value: Any) -> Any:
+    """A float with three decimals, without zeros at the end."""
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
+
+
+def _size(entry: tuple[str, Any]) -> int:
+    return int(entry[0])
+
+
+def _varying(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Those of delta, alpha and beta that differ between rows."""
+    return tuple(name for name in _GOAL if len({row.get(name) for row in rows}) > 1)
+
+
+def _headings(own: Sequence[str]) -> list[Column]:
+    return [Column("learner", "text"), Column("k"), Column("epsilon"), *map(Column, own)]
+
+
+def _labels(row: Mapping[str, Any], own: Sequence[str]) -> list[Any]:
+    return [row.get(name) for name in (*_PLACES, *own)]
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    learner, k, epsilon = place(row)
+    return f"{learner}, k = {number(k)}, epsilon = {number(epsilon)}"
+
+
+def _where(row: Mapping[str, Any]) -> str:
+    return "search" if row.get("n") is None else f"n = {row['n']}"
+
+
+def _slack(row: Mapping[str, Any]) -> float | None:
+    """The theorem's n divided by the upper end of the bracket."""
+    theorem, high = row.get("theorem"), row["n_high"]
+    return None if theorem is None or not high else theorem / high
