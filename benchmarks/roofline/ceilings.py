@@ -146,7 +146,8 @@ def _chains(apply: Callable[[Array], Array]) -> tuple[Callable[[Sizes], Work], .
 CEILINGS: Mapping[str, Ceiling] = {
     "words": Ceiling("words/s", "NumPy SFC64, 64 bits each",
                      (partial(_words, draw=_stock), partial(_words, draw=_fused)), _numpy_words),
-    "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(lambda value: jnp.exp(-value)), partial(_numpy_apply, np.exp)),
+    "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(lambda value: jnp.exp(-value)),
+                   partial(_numpy_apply, np.exp)),
     "log": Ceiling("log/s", "NumPy log, float32", _chains(lambda value: jnp.log(value + 1)),
                    partial(_numpy_apply, np.log)),
     "sort": Ceiling("keys/s", f"NumPy sort of rows of {SORTED} uint32", (_sort,), _numpy_sort),

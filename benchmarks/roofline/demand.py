@@ -1,8 +1,6 @@
 """What a program must do at least, counted in its trace: random words, exponentials, logarithms, sorted keys, bytes."""
 
 import math
-from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,13 +16,13 @@ _EXPONENTIALS = ("exp", "exp2", "expm1")
 _LOGARITHMS = ("log", "log1p")
 
 
-def demand(function: Callable, *arguments: Any, units: int) -> dict[str, float]:
+def demand(function: Any, *arguments: Any, units: int) -> dict[str, float]:
     """Amounts per unit of a call, by `RESOURCES`; bytes are those of arguments and results.
 
     function: jitted. units: what one call computes. A loop whose number of passes depends on the data counts once.
     """
     traced = function.trace(*arguments)
-    amounts: Counter[str] = Counter()
+    amounts: dict[str, float] = dict.fromkeys((*RESOURCES, ""), 0.0)
     for equation in equations(traced.jaxpr):
         resource, amount = _of(equation)
         amounts[resource] += equation.times * amount

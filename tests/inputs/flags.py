@@ -15,7 +15,7 @@ COMPLETE = {
     "audit": ("stability",), "list": (), "bench": ("--quick",), "predict": ("{learned}", "{table}"),
     "plot": ("{result}", "--out", "{out}/figure.pdf"), "check": ("dpjax.learners:ERM",),
     "dimension": ("intervals(3)",), "new": ("learner", "mine"), "attack": ("ERM", "--trials", "3"),
-    "optimum": ("thresholds(2)", "--n", "1"),
+    "optimum": ("thresholds(2)", "--n", "1"), "compare": ("{result}", "{result}"),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
