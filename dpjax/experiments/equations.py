@@ -25,23 +25,28 @@ class Equation(NamedTuple):
     function: str
 
 
-def equations(program: ClosedJaxpr | Jaxpr, times: int = 1) -> Iterator[Equation]:
+def equations(program: ClosedJaxpr | Jaxpr, times: int = 1, caller: tuple[str, str] = ("", "")) -> Iterator[Equation]:
     """Every equation that is not a call, in the order of the program.
 
-    times: of the whole program. The body of a scan counts once per step, a draw once per lane, the body of a loop that
-    ends when a condition holds once, and each branch of a condition once.
+    The body of a scan counts once per step, a draw once per lane, the body of a loop that ends when a condition holds
+    once, and each branch of a condition once.
+
+    Args:
+      times: of the whole program.
+      caller: path and function of equations that have none of their own.
     """
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     for equation in jaxpr.eqns:
         name, parameters = equation.primitive.name, equation.params
+        place = _written(equation.source_info) or caller
         inner = [] if name.startswith("reduce") else list(_programs(parameters))
         if inner:
             often = times * _repeats(name, parameters)
             for part in inner:
-                yield from equations(part, often)
+                yield from equations(part, often, place)
             continue
         given, made = (tuple(one.aval for one in side) for side in (equation.invars, equation.outvars))
-        yield Equation(name, given, made, parameters, times, *_written(equation.source_info))
+        yield Equation(name, given, made, parameters, times, *place)
 
 
 def _repeats(name: str, parameters: dict[str, Any]) -> int:
@@ -57,6 +62,6 @@ def _programs(parameters: dict[str, Any]) -> Iterator[ClosedJaxpr | Jaxpr]:
             yield from (part for part in parts if isinstance(part, ClosedJaxpr | Jaxpr))
 
 
-def _written(source: Any) -> tuple[str, str]:
+def _written(source: Any) -> tuple[str, str] | None:
     found = _WHERE.match(source_info_util.summarize(source))
-    return (found["path"], found["function"]) if found else ("", "")
+    return (found["path"], found["function"]) if found else None
