@@ -31,7 +31,7 @@ def sizes() -> Sizes:
     if device.platform == "cpu":
         return Sizes(1 << 14, 1 << 7, 1 << 27, 1 << 22)
     memory = (device.memory_stats() or {}).get("bytes_limit", 1 << 33)
-    return Sizes(_power(memory >> 10), 1 << 3, _power(memory >> 5), _power(memory >> 8))
+    return Sizes(_power(memory >> 12), 1 << 3, _power(memory >> 5), _power(memory >> 8))
 
 
 def _power(value: int) -> int:
