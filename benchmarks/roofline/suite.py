@@ -17,19 +17,20 @@ from dpjax.core import checks
 
 @dataclass(frozen=True)
 class Measured:
-    """A ceiling as measured: the fastest program, its rate, and that of NumPy."""
+    """A ceiling as measured: the fastest program, its rate, that of NumPy, and those of all programs by name."""
 
     work: Work
     value: float
     numpy: float
+    programs: dict[str, float]
 
 
 def _ceiling(name: str, sizes: Sizes, seconds: float) -> Measured:
     ceiling = CEILINGS[name]
-    works = [build(sizes) for build in ceiling.ours]
+    works = [build(sizes) for build in ceiling.ours.values()]
     *found, numpy = rates([*works, ceiling.numpy()], seconds)
     best = max(range(len(works)), key=found.__getitem__)
-    return Measured(works[best], found[best], numpy)
+    return Measured(works[best], found[best], numpy, dict(zip(ceiling.ours, found, strict=True)))
 
 
 def _kernel(kernel: Kernel, sizes: Sizes, ceilings: Mapping[str, Measured], seconds: float) -> dict[str, Any]:
@@ -86,10 +87,10 @@ def run(names: Iterable[str] | None = None, quick: bool = False) -> dict[str, An
       quick: a few repetitions of each.
 
     Returns: {"device": see `device.about`, "clock": what a second is, "ceilings": [...], "rows": [...]}. A ceiling is
-      {name, value, unit, peer, peer_value}. A row is {name, value, unit, bound, limit, ratio, goal, passed, explained,
-      amounts}: ``limit`` is the value that the bound alone would allow, ``ratio`` = value / limit (the inverse for
-      MiB), and ``explained`` the part of the time that all ceilings together account for. InputError for an unknown
-      name, before anything runs.
+      {name, value, unit, peer, peer_value, programs}, with the rates of all its programs. A row is {name, value, unit,
+      bound, limit, ratio, goal, passed, explained, amounts}: ``limit`` is the value that the bound alone would allow,
+      ``ratio`` = value / limit (the inverse for MiB), and ``explained`` the part of the time that all ceilings together
+      account for. InputError for an unknown name, before anything runs.
     """
     asked = list(ROWS if names is None else (checks.choice("row", name, ROWS) for name in names))
     sizes, seconds, rows = device.sizes(), 0.3 if quick else 3.0, []
@@ -100,7 +101,7 @@ def run(names: Iterable[str] | None = None, quick: bool = False) -> dict[str, An
             rows.append(_kernel(kernel, sizes, ceilings, seconds) if kernel else _GOALS[name](sizes, seconds))
     table = [
         {"name": name, "value": found.value, "unit": CEILINGS[name].unit, "peer": CEILINGS[name].peer,
-         "peer_value": found.numpy}
+         "peer_value": found.numpy, "programs": found.programs}
         for name, found in ceilings.items()
     ]  # fmt: skip
     return {"device": device.about(), "clock": clock, "ceilings": table, "rows": rows}

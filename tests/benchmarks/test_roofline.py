@@ -93,10 +93,12 @@ def test_goals_pass_or_fail(monkeypatch):
 
 def test_the_fastest_program_is_the_ceiling(monkeypatch):
     slow, fast = (lambda sizes: lambda: 1), (lambda sizes: lambda: 2)
-    monkeypatch.setitem(suite.CEILINGS, "words", ceilings.Ceiling("words/s", "NumPy", (slow, fast), lambda: lambda: 1))
+    monkeypatch.setitem(
+        suite.CEILINGS, "words", ceilings.Ceiling("words/s", "NumPy", {"slow": slow, "fast": fast}, lambda: lambda: 1)
+    )
     monkeypatch.setattr(suite, "rates", lambda works, seconds: [float(work()) for work in works])
     found = suite._ceiling("words", None, 0)
-    assert found.value == 2 and found.work() == 2 and found.numpy == 1
+    assert found.value == 2 and found.work() == 2 and found.numpy == 1 and found.programs == {"slow": 1.0, "fast": 2.0}
 
 
 @pytest.mark.slow
