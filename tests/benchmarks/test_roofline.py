@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -93,12 +94,24 @@ def test_goals_pass_or_fail(monkeypatch):
 
 def test_the_fastest_program_is_the_ceiling(monkeypatch):
     slow, fast = (lambda sizes: lambda: 1), (lambda sizes: lambda: 2)
-    monkeypatch.setitem(
-        suite.CEILINGS, "words", ceilings.Ceiling("words/s", "NumPy", {"slow": slow, "fast": fast}, lambda: lambda: 1)
-    )
+    words = ceilings.Ceiling("words/s", "NumPy", {"slow": slow, "fast": fast}, lambda: lambda: 1)
+    monkeypatch.setitem(suite.CEILINGS, "words", words)
     monkeypatch.setattr(suite, "rates", lambda works, seconds: [float(work()) for work in works])
     found = suite._ceiling("words", None, 0)
     assert found.value == 2 and found.work() == 2 and found.numpy == 1 and found.programs == {"slow": 1.0, "fast": 2.0}
+
+
+def test_sizes_follow_the_memory_of_an_accelerator(monkeypatch):
+    def of(memory):
+        found = SimpleNamespace(platform="gpu", memory_stats=lambda: memory and {"bytes_limit": memory})
+        monkeypatch.setattr(jax, "local_devices", lambda: [found])
+        return device.sizes()
+
+    small, large = of(8 << 30), of(64 << 30)
+    assert of(None) == small and large.candidates == 8 * small.candidates and large.block == 8 * small.block
+    for sizes, memory in ((small, 8 << 30), (large, 64 << 30)):
+        assert 2 * sizes.beyond_cache < memory and 8 * 4 * sizes.candidates < memory
+        assert sizes.block % SORTED == 0
 
 
 @pytest.mark.slow
