@@ -109,8 +109,8 @@ def test_sizes_follow_the_memory_of_an_accelerator(monkeypatch):
 
     small, large = of(8 << 30), of(64 << 30)
     assert of(None) == small and large.candidates == 8 * small.candidates and large.block == 8 * small.block
-    for sizes, memory in ((small, 8 << 30), (large, 64 << 30)):
-        assert 2 * sizes.beyond_cache < memory and 8 * 4 * sizes.candidates < memory
+    for sizes, whole in ((small, 8 << 30), (large, 64 << 30)):
+        assert 2 * sizes.beyond_cache < whole and 8 * 4 * sizes.candidates < whole
         assert sizes.block % SORTED == 0
 
 
