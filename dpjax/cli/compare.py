@@ -21,14 +21,16 @@ def run(command: CompareCommand) -> Answer:
 
     def show() -> None:
         console = screen()
-        printed = Table("learner", "k", "n", "for", "devices", "trials", "identical", "differ", "near", "successes",
+        printed = Table("learner", "k", "n", "for", "trials", "identical", "differ", "near", "successes",
                         "program", "cell")  # fmt: skip
         for pair in found.pairs:
             printed.add_row(
-                pair.learner, str(pair.k), str(pair.n), pair.purpose, " / ".join(pair.devices), str(pair.trials),
+                pair.learner.rpartition(".")[2], str(pair.k), str(pair.n), pair.purpose, str(pair.trials),
                 str(pair.trials - pair.differ), str(pair.differ), str(pair.near), "{} / {}".format(*pair.successes),
                 "same" if pair.same_program else "differs", pair.cells[0][:12],
             )  # fmt: skip
+        for devices in sorted({pair.devices for pair in found.pairs}):
+            console.print(" and ".join(devices), markup=False, highlight=False, soft_wrap=True)
         console.print(printed)
         identical = found.trials - found.differ
         kinds = f"{found.differ} differ, {found.near} of them by one bin of the error"

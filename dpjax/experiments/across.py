@@ -107,6 +107,7 @@ def compare_stores(first: Path | str, second: Path | str) -> Comparison:
         )  # fmt: skip
     pairs = [_pair(*two) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
     first_alone, second_alone = (sum(len(side[name]) for name in side if name not in shared) for side in sides)
+    pairs.sort(key=lambda pair: (pair.learner, pair.k, pair.n, pair.purpose, pair.cells))
     return Comparison(tuple(pairs), (first_alone, second_alone))
 
 

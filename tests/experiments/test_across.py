@@ -85,7 +85,9 @@ def test_the_command(tmp_path, outcome, capsys):
     assert cli.main(["compare", str(one), str(one), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["identical"] == TRIALS
     assert cli.main(["compare", str(one), str(other)]) == 1
-    assert f"{TRIALS - 1} of {TRIALS} trials are identical; 1 differ, 1 of them" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"{TRIALS - 1} of {TRIALS} trials are identical; 1 differ, 1 of them" in printed
+    assert "cpu:cpu and gpu:NVIDIA" in printed
     assert cli.main(["compare", str(one), str(tmp_path / "none")]) == 2
     assert "a directory with results" in capsys.readouterr().err
 
