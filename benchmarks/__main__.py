@@ -1,23 +1,32 @@
-"""``python -m benchmarks [ROW ...] [--quick] [--json]``: prints the rows."""
+"""``python -m benchmarks [ROW ...] [--quick] [--json] [--roofline [--beside FILE]]``: prints the rows."""
 
 import argparse
 import json
 import sys
+from pathlib import Path
+from typing import Any
 
-from benchmarks import ROWS, run
+from benchmarks import ROWS, roofline, run
 from dpjax.core.checks import InputError
+from dpjax.experiments.reports import table
 
 
 def main(arguments: list[str]) -> int:
     """Exit status: 0 if every goal is met, 1 if one is missed, 2 if the rows cannot run."""
     parser = argparse.ArgumentParser(
-        "python -m benchmarks", description="dpjax beside what one would use instead.", epilog=f"Rows: {' '.join(ROWS)}"
-    )
+        "python -m benchmarks", description="dpjax beside what one would use instead, or the machine's ceilings.",
+        epilog=f"Rows: {' '.join(ROWS)}. Rows of --roofline: {' '.join(roofline.ROWS)}",
+    )  # fmt: skip
     parser.add_argument("rows", nargs="*", metavar="ROW", help="all by default")
     parser.add_argument("--quick", action="store_true", help="a few repetitions of each")
     parser.add_argument("--json", action="store_true", help="rows as one line of JSON")
+    parser.add_argument("--roofline", action="store_true", help="fractions of what this device can do")
+    parser.add_argument("--beside", type=Path, help="what --roofline --json printed on another machine, as a column")
     asked = parser.parse_args(arguments)
     try:
+        if asked.roofline:
+            return _roofline(asked)
+        roofline.only(asked.beside)
         rows = run(asked.rows or None, quick=asked.quick)
     except InputError as error:
         print(error, file=sys.stderr)
@@ -31,6 +40,15 @@ def main(arguments: list[str]) -> int:
             rates = f"{row['value']:.3g} against {row['peer_value']:.3g} {row['unit']}"
             print(f"{row['name']:28} {row['ratio']:8.3g}{goal:12}  {rates}, {row['peer']}; {row['note']}")
     return 1 if any(row["passed"] is False for row in rows) else 0
+
+
+def _roofline(asked: argparse.Namespace) -> int:
+    found: dict[str, Any] = roofline.measured(asked.rows or None, asked.quick, asked.beside)
+    if asked.json:
+        print(json.dumps(found))
+    else:
+        print(f"{roofline.heading(found)}\n\n{table(*roofline.lines(found))}", end="")
+    return 1 if any(row["passed"] is False for row in found["rows"]) else 0
 
 
 if __name__ == "__main__":

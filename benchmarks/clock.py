@@ -23,7 +23,7 @@ def race(ours: Work, peer: Work, seconds: float) -> Measured:
         work()
     value, peer_value, cores = _best(ours, peer, seconds)
     note = f"dpjax on {cores:.2g} cores"
-    with _one_core() as pinned:
+    with one_core() as pinned:
         if pinned:
             alone, peer_alone, _ = _best(ours, peer, seconds / 2)
             note = f"{note}; on one core {alone:.3g} against {peer_alone:.3g}, {alone / peer_alone:.3g} times"
@@ -47,7 +47,7 @@ def _best(ours: Work, peer: Work, seconds: float) -> tuple[float, float, float]:
 
 
 @contextlib.contextmanager
-def _one_core() -> Iterator[bool]:
+def one_core() -> Iterator[bool]:
     """Keeps all threads of the process on one core meanwhile; False where that cannot be done."""
     try:
         whole, before = os.sched_getaffinity(0), {task: os.sched_getaffinity(task) for task in _tasks()}

@@ -16,9 +16,9 @@ from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import exponential
 
 _SHARE = 1 << 23  # candidates of one repetition
-_SMALL, _LARGE = 1 << 10, 1 << 16
-_TRIALS = {_SMALL: 1024, _LARGE: 1}  # worked on at once, where each side is fastest
-_TRIALS_OF_JAX = {_SMALL: 64, _LARGE: 1}
+SMALL, LARGE = 1 << 10, 1 << 16
+_TRIALS = {SMALL: 1024, LARGE: 1}  # worked on at once, where each side is fastest
+_TRIALS_OF_JAX = {SMALL: 64, LARGE: 1}
 
 
 def choices(
@@ -74,7 +74,7 @@ def _against_numpy(candidates: int, seconds: float) -> Measured:
 
 
 def _against_chunks(seconds: float) -> Measured:
-    return race(_ours(_SMALL), peers.numpy_in_chunks(peers.inverse_cdf_in_chunks, _SMALL), seconds)
+    return race(_ours(SMALL), peers.numpy_in_chunks(peers.inverse_cdf_in_chunks, SMALL), seconds)
 
 
 def _against_jax(candidates: int, seconds: float) -> Measured:
@@ -83,17 +83,17 @@ def _against_jax(candidates: int, seconds: float) -> Measured:
 
 
 def _race_against_numpy(seconds: float) -> Measured:
-    ours = _work(by_race, _SMALL, _SHARE // 8, _TRIALS_OF_JAX[_SMALL])
-    return race(ours, peers.numpy_in_chunks(peers.race_in_chunks, _SMALL), seconds)
+    ours = _work(by_race, SMALL, _SHARE // 8, _TRIALS_OF_JAX[SMALL])
+    return race(ours, peers.numpy_in_chunks(peers.race_in_chunks, SMALL), seconds)
 
 
 _UNIT = "candidates/s"
 _NUMPY, _JAX = "NumPy, inverse CDF a trial, float64", "jax.random.categorical, vmapped"
 ROWS = (
-    Row("exponential-1k-numpy", _NUMPY, _UNIT, 8.0, functools.partial(_against_numpy, _SMALL)),
-    Row("exponential-64k-numpy", _NUMPY, _UNIT, 8.0, functools.partial(_against_numpy, _LARGE)),
+    Row("exponential-1k-numpy", _NUMPY, _UNIT, 8.0, functools.partial(_against_numpy, SMALL)),
+    Row("exponential-64k-numpy", _NUMPY, _UNIT, 8.0, functools.partial(_against_numpy, LARGE)),
     Row("exponential-1k-numpy-chunks", "NumPy, inverse CDF in chunks, float64", _UNIT, None, _against_chunks),
-    Row("exponential-1k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, _SMALL)),
-    Row("exponential-64k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, _LARGE)),
+    Row("exponential-1k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, SMALL)),
+    Row("exponential-64k-jax", _JAX, _UNIT, 20.0, functools.partial(_against_jax, LARGE)),
     Row("race-1k-numpy", "NumPy, exponential race in chunks, float32, no keys", _UNIT, None, _race_against_numpy),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
 from dpjax.cli.scheduling import ClusterScriptCommand
 from dpjax.cli.sharing import CompactCommand, ExportCommand, ReportCommand
+from dpjax.cli.measuring import BenchCommand, CompareCommand
 
 
 @dataclass
@@ -266,16 +267,6 @@ class StatusCommand(Command):
 
 
 @dataclass
-class BenchCommand(Command):
-    """Compare the speed of dpjax with other libraries, as ratios in one run. Needs the extra dpjax[bench]."""
-
-    rows: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Names of rows; all by default."""
-    quick: bool = False
-    """Fewer repetitions."""
-
-
-@dataclass
 class AuditCommand(Command):
     """Audit a privacy claim: exactly if the output law is finite, else by a test with a stated confidence.
 
@@ -382,7 +373,7 @@ class TableCommand(Command):
 COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
-    "list": ListCommand, "status": StatusCommand, "bench": BenchCommand,
+    "list": ListCommand, "status": StatusCommand, "compare": CompareCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
     "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
     "report": ReportCommand, "compact": CompactCommand,

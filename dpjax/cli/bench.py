@@ -19,6 +19,11 @@ def run(command: BenchCommand) -> Answer:
             "clone it, or run `python -m benchmarks` there",
         ) from error  # fmt: skip
 
+    roofline = importlib.import_module("benchmarks.roofline")
+    if command.roofline:
+        found = roofline.measured(command.rows or None, command.quick, command.beside)
+        return found, lambda: _show_roofline(roofline.heading(found), *roofline.lines(found))
+    roofline.only(command.beside)
     rows = benchmarks.run(command.rows or None, quick=command.quick)
 
     def show() -> None:
@@ -31,3 +36,11 @@ def run(command: BenchCommand) -> Answer:
         screen().print(printed)
 
     return {"rows": rows}, show
+
+
+def _show_roofline(heading: str, heads: list[str], cells: list[list[str]]) -> None:
+    printed, console = Printed(*heads), screen()
+    for row in cells:
+        printed.add_row(*row)
+    console.print(heading, markup=False, highlight=False, soft_wrap=True)
+    console.print(printed)

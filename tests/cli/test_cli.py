@@ -72,6 +72,7 @@ def test_each_command_is_a_file(root):
         "extending",
         "flags",
         "kinds",
+        "measuring",
         "named",
         "own",
         "packing",

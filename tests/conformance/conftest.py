@@ -193,6 +193,7 @@ LONG = {
     "case": LONG_CASES,
     "twofold": (*LONG_CASES, Independent),  # whose runs are those of KLN, which is there
     "first": (),
+    "lowers": (),
     "simple": tuple(kind for kind in INSTANCES if kind is not KLN),
 }
 QUICK_WORLDS = (
@@ -223,7 +224,7 @@ def pytest_generate_tests(metafunc):
     of_each_kind = {kind: group[:1] for kind, group in INSTANCES.items()}
     for argument, long in LONG.items():
         if argument in metafunc.fixturenames:
-            table = INSTANCES if argument in ("case", "twofold") else of_each_kind
+            table = INSTANCES if argument in ("case", "twofold", "lowers") else of_each_kind
             marked = [
                 pytest.param(case, marks=pytest.mark.slow if i or kind in long else (), id=case.name)
                 for kind, group in table.items()

@@ -18,6 +18,7 @@ COMPLETE = {
     "optimum": ("thresholds(2)", "--n", "1"),
     "cluster-script": ("slurm", "{result}", "--out", "{out}", "--cells", "9", "--seconds-per-cell", "60"),
     "report": ("{result}",), "compact": ("{result}",),
+    "compare": ("{result}", "{result}"),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")

@@ -1,0 +1,167 @@
+"""What this machine can do at most, measured: random words, exp, log, sort and copy, by XLA and by NumPy."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from benchmarks import peers
+from benchmarks.clock import Work
+from benchmarks.roofline.demand import SORTED
+from benchmarks.roofline.device import Sizes
+from dpjax.core import keys, random
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """One resource: XLA programs by name, of which the fastest counts, and what NumPy does."""
+
+    unit: str
+    peer: str
+    ours: Mapping[str, Callable[[Sizes], Work]]
+    numpy: Callable[[], Work]
+
+
+def called(program: Callable[[Array], Any], units: int) -> Work:
+    """A call of a jitted function of a counter, which it waits for."""
+    turn = itertools.count()
+
+    def work() -> int:
+        jax.block_until_ready(program(jnp.uint32(next(turn))))
+        return units
+
+    return work
+
+
+def _in_blocks(sizes: Sizes, block: Callable[[Array], Array], units: float = 1.0) -> Work:
+    """Blocks that stay in a core's cache, each reduced to a few numbers; ``block`` takes its index."""
+
+    @jax.jit
+    def program(first: Array) -> Array:
+        return jax.lax.map(block, first * jnp.uint32(sizes.blocks) + jnp.arange(sizes.blocks, dtype=jnp.uint32))
+
+    return called(program, int(sizes.block * sizes.blocks * units))
+
+
+def _words(sizes: Sizes, draw: Callable[[Array, int], Array]) -> Work:
+    return _in_blocks(sizes, lambda index: draw(keys.of_trial(keys.root(0), index), sizes.block))
+
+
+def _stock(key: Array, size: int) -> Array:
+    return _summed(jax.random.bits(key, (size,), jnp.uint32))  # half of the hash is given
+
+
+def _fused(key: Array, size: int) -> Array:
+    high, low = random.words(key, (size,))
+    return _summed(high ^ low)
+
+
+def _in_columns(key: Array, size: int) -> Array:
+    high, low = random.words(key, (size // _COLUMNS, _COLUMNS))
+    return _summed((high ^ low).reshape(-1))
+
+
+def _summed(values: Array) -> Array:
+    """Sums of columns, the cheapest reduction on a CPU."""
+    return jnp.sum(values.reshape(-1, _COLUMNS), axis=0, dtype=jnp.uint32)
+
+
+def _elementwise(sizes: Sizes, apply: Callable[[Array], Array], times: int) -> Work:
+    """``apply`` to (0, 1], ``times`` in a row, with the sum of the bits."""
+
+    def block(index: Array) -> Array:
+        place = jax.lax.iota(jnp.uint32, sizes.block) ^ index
+        value = (place.astype(jnp.float32) + 1) * jnp.float32(2.0**-32)
+        for _ in range(times):
+            value = apply(value)
+        return _summed(jax.lax.bitcast_convert_type(value, jnp.uint32))
+
+    return _in_blocks(sizes, block, times)
+
+
+def _sort(sizes: Sizes) -> Work:
+    def block(index: Array) -> Array:
+        rows = (jax.lax.iota(jnp.uint32, sizes.block) + index) * jnp.uint32(2654435761)  # distinct, in no order
+        return jnp.sort(rows.reshape(-1, SORTED), axis=1)[:, 0]
+
+    return _in_blocks(sizes, block)
+
+
+def _copy(sizes: Sizes) -> Work:
+    """Reads and writes an array beyond every cache, in place of its previous value."""
+    step = jax.jit(lambda values: values + jnp.uint32(1), donate_argnums=0)
+    held = [jnp.zeros(sizes.beyond_cache // 4, jnp.uint32)]
+
+    def work() -> int:
+        held.append(jax.block_until_ready(step(held.pop())))
+        return 2 * sizes.beyond_cache
+
+    return work
+
+
+_COLUMNS = 128
+_HOST = 1 << 16  # elements that NumPy code works on at once
+_HOST_BYTES = 1 << 27
+
+
+def _numpy_words() -> Work:
+    draws = peers.generator()
+
+    def work() -> int:
+        draws.bit_generator.random_raw(_HOST)
+        return _HOST
+
+    return work
+
+
+def _numpy_apply(apply: Callable[..., np.ndarray]) -> Work:
+    values, out = peers.generator().random(_HOST, np.float32), np.empty(_HOST, np.float32)
+
+    def work() -> int:
+        apply(values, out=out)
+        return _HOST
+
+    return work
+
+
+def _numpy_sort() -> Work:
+    rows = peers.generator().integers(0, 2**32, (_HOST // SORTED, SORTED), np.uint32)
+
+    def work() -> int:
+        np.sort(rows, axis=1)
+        return _HOST
+
+    return work
+
+
+def _numpy_copy() -> Work:
+    source, target = np.ones(_HOST_BYTES, np.uint8), np.zeros(_HOST_BYTES, np.uint8)
+
+    def work() -> int:
+        np.copyto(target, source)
+        return 2 * _HOST_BYTES
+
+    return work
+
+
+def _chains(apply: Callable[[Array], Array]) -> dict[str, Callable[[Sizes], Work]]:
+    return {f"{times} in a row": partial(_elementwise, apply=apply, times=times) for times in (1, 4)}
+
+
+CEILINGS: Mapping[str, Ceiling] = {
+    "words": Ceiling("words/s", "NumPy SFC64, 64 bits each",
+                     {"jax.random.bits": partial(_words, draw=_stock), "random.words": partial(_words, draw=_fused),
+                      "random.words in columns": partial(_words, draw=_in_columns)}, _numpy_words),
+    "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(lambda value: jnp.exp(-value)),
+                   partial(_numpy_apply, np.exp)),
+    "log": Ceiling("log/s", "NumPy log, float32", _chains(lambda value: jnp.log(value + 1)),
+                   partial(_numpy_apply, np.log)),
+    "sort": Ceiling("keys/s", f"NumPy sort of rows of {SORTED} uint32", {"jnp.sort": _sort}, _numpy_sort),
+    "copy": Ceiling("bytes/s", "NumPy copyto", {"in place": _copy}, _numpy_copy),
+}  # fmt: skip

@@ -1,0 +1,145 @@
+"""Trials of one study, computed on two kinds of devices: which outcomes are identical.
+
+A trial has the same key on every device. Random bits and integers are the same everywhere; exp, log and sums of floats
+may differ in the last bit, and then a choice between two candidates that are nearly tied may, too.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpjax.core import intervals
+from dpjax.core.checks import InputError
+from dpjax.experiments import errors
+from dpjax.experiments.cells import APART
+from dpjax.experiments.store import Cell, Store, canonical
+
+WHERE = ("device", "versions", "program", "block", "tile")
+"""The parts of a configuration that say where and how a point was computed, not which point it is."""
+_FALSE_ALARM = 0.05
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One point in both stores.
+
+    Args:
+      learner, k, n, alpha, purpose: of the point.
+      cells: names of both cells. devices: of both. same_program: whether both traced the same operations.
+      trials: that both hold. differ: those with another outcome. near: of these, errors in neighboring bins and the
+        same hypotheses abstaining. flipped: of these, a success in one only.
+      successes: in each.
+      integers: whether all other columns are equal.
+    """
+
+    learner: str
+    k: int
+    n: int
+    alpha: float
+    purpose: str
+    cells: tuple[str, str]
+    devices: tuple[str, str]
+    same_program: bool
+    trials: int
+    differ: int
+    near: int
+    flipped: int
+    successes: tuple[int, int]
+    integers: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All points that two stores share. alone: cells of each without a counterpart."""
+
+    pairs: tuple[Pair, ...]
+    alone: tuple[int, int]
+
+    @property
+    def trials(self) -> int:
+        """Compared trials."""
+        return sum(pair.trials for pair in self.pairs)
+
+    @property
+    def differ(self) -> int:
+        """Trials with different outcomes."""
+        return sum(pair.differ for pair in self.pairs)
+
+    @property
+    def near(self) -> int:
+        """Of these, near ones; see `Pair`."""
+        return sum(pair.near for pair in self.pairs)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return self.differ == 0 and all(pair.integers for pair in self.pairs)
+
+    @property
+    def at_most(self) -> float | None:
+        """The largest upper end, over the points with a number of trials fixed in advance, of simultaneous 95%
+        intervals for the probability that a trial differs; None without such a point.
+
+        Trials of two points share keys, so points are not pooled.
+        """
+        fixed = [pair for pair in self.pairs if pair.purpose not in APART]
+        if not fixed:
+            return None
+        counts = ([pair.differ for pair in fixed], [pair.trials for pair in fixed])
+        return float(intervals.clopper_pearson(*counts, 1 - _FALSE_ALARM / len(fixed))[1].max())
+
+
+def compare_stores(first: Path | str, second: Path | str) -> Comparison:
+    """Compares the trials that two stores share, reading only.
+
+    If a store holds a point several times, computed by different devices or versions, all combinations that differ in
+    them are compared. InputError if no point is in both.
+    """
+    sides = [_points(root) for root in (first, second)]
+    shared = sorted(sides[0].keys() & sides[1].keys())
+    if not shared:
+        raise InputError(
+            "stores", "two results of one study", f"{first} and {second}, which share no point",
+            "run the same configuration with the same seed into both",
+        )  # fmt: skip
+    pairs = [_pair(*two) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
+    first_alone, second_alone = (sum(len(side[name]) for name in side if name not in shared) for side in sides)
+    pairs.sort(key=lambda pair: (pair.learner, pair.k, pair.n, pair.purpose, pair.cells))
+    return Comparison(tuple(pairs), (first_alone, second_alone))
+
+
+def _points(root: Path | str) -> dict[str, list[Cell]]:
+    found = defaultdict(list)
+    with Store(root, read_only=True) as store:
+        for cell in store.iter_cells():
+            point = {key: value for key, value in cell.config.items() if key not in WHERE}
+            found[canonical(point)].append(cell)
+    return found
+
+
+def _combinations(first: list[Cell], second: list[Cell]) -> list[tuple[Cell, Cell]]:
+    every = [(one, other) for one in first for other in second]
+    return [(one, other) for one, other in every if one.hash != other.hash] or every
+
+
+def _pair(one: Cell, other: Cell) -> Pair:
+    config: dict[str, Any] = one.config
+    trials = min(len(one.rows["outcome"]), len(other.rows["outcome"]))
+    a, b = (cell.rows["outcome"][:trials] for cell in (one, other))
+    alpha = config["alpha"]
+    good = [errors.successes(side, alpha) for side in (a, b)]
+    differ = a != b
+    near = differ & (errors.silent(a) == errors.silent(b)) & (np.abs(errors.bins(a) - errors.bins(b)) == 1)
+    names = one.rows.keys() | other.rows.keys()
+    integers = one.rows.keys() == other.rows.keys() and all(
+        np.array_equal(one.rows[name][:trials], other.rows[name][:trials]) for name in names - {"outcome"}
+    )
+    return Pair(
+        config["learner"]["class"], config["k"], config["n"], alpha, config["trials"]["purpose"],
+        (one.hash, other.hash), (config["device"], other.config["device"]),
+        config["program"] == other.config["program"], trials, int(differ.sum()), int(near.sum()),
+        int((good[0] != good[1]).sum()), (int(good[0].sum()), int(good[1].sum())), integers,
+    )  # fmt: skip

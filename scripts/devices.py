@@ -1,0 +1,188 @@
+"""Writes docs/devices.md: which operations of each learner's program have 64-bit types, and why.
+
+Run: python scripts/devices.py [--out FOLDER]
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from plans import CASES, learner_of
+
+import dpjax
+from dpjax.core.checks import InputError
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.engine import capacity, traced
+from dpjax.experiments.equations import equations
+from dpjax.experiments.reports import options, table, write_page
+from dpjax.experiments.trial import Trial, point
+from dpjax.testing.samples import task_for
+
+ROWS = 200
+NAMES = tuple(name for name in CASES if "composition=" not in name or "zcdp" in name)  # compositions share programs
+FLOATS, INTEGERS = frozenset({"float64"}), frozenset({"int64", "uint64"})
+_PACKAGE = Path(dpjax.__file__).parent
+SHARED = ("laws/", "core/", "experiments/")
+"""Files that nearly all learners use."""
+
+REASONS: dict[str, tuple[str, str]] = {
+    "core/random.py": ("needed", "noise that is compared with counts of any size: float32 noise has a spacing that "
+                       "grows with the lead, and an event at the boundary would get another probability"),
+    "core/wide.py": ("32-bit integers", "elements and masses are pairs of uint32 in memory and uint64 in between"),
+    "laws/table.py": ("partly needed", "sums of bounds and 64-bit targets are integers, which two uint32 could hold; "
+                      "the weights of one column of 8 and the acceptance probability make the law exact to float64"),
+    "laws/categorical.py": ("two float32", "a log-weight of float64 is split into two float32, which could be computed "
+                            "as such; the comparison with the acceptance probability is needed"),
+    "laws/laplace.py": ("needed", "tails down to 1e-10 decide stability tests; float32 probabilities are off by their "
+                        "rounding near 1"),
+    "laws/rounded_laplace.py": ("needed", "as `core/random.py`"),
+    "laws": ("needed", "probabilities of a law, exact to float64"),
+    "experiments/": ("32-bit integers", "errors are masses, uint64; the comparison with the bins could use pairs of "
+                     "uint32"),
+    "concepts/": ("32-bit integers", "masses of distributions, up to 2^60 units, and numbers of elements up to 2^64: "
+                  "exact integers, which pairs of uint32 could hold"),
+    "learners/representations/": ("two float32", "log-weights of labelings, sums of logarithms of counts"),
+    "learners/vc1_proper.py": ("needed", "noise that is compared, as `core/random.py`"),
+    "learners/": ("32-bit integers", "ranks and counts of elements up to 2^64"),
+    "lists/": ("32-bit integers", "counts of concepts"),
+    "sanitizers/mwem.py": ("two float32", "logarithms of the weights of a histogram"),
+    "sanitizers/": ("two float32", "noisy counts and their sums"),
+    "mechanisms/exponential.py": ("two float32", "log-weights before they are split into two float32; integer scores "
+                                  "under a float32 rate already do without"),
+    "mechanisms/_inputs.py": ("two float32", "differences from the largest score; those of int32 already do without"),
+    "mechanisms/choosing.py": ("needed", "a threshold computed from epsilon, delta and beta decides who may be "
+                               "answered; float32 moved it by whole multiples of epsilon at counts of millions"),
+    "mechanisms/stability.py": ("needed", "as `mechanisms/choosing.py`"),
+    "mechanisms/histogram.py": ("needed", "as `mechanisms/choosing.py`; the threshold is rounded up"),
+    "mechanisms/noise.py": ("needed", "quantiles of noise, as `mechanisms/choosing.py`"),
+    "mechanisms/median/treelog": ("needed", "noise that is compared, as `mechanisms/choosing.py`"),
+    "mechanisms/median/": ("two float32", "logarithms of numbers of elements up to 2^64"),
+    "mechanisms/cover/lines/cuts.py": ("needed as integers", "cross products of coordinates up to 2^20 have 42 bits; "
+                                       "pairs of uint32 would need a product of their own"),
+    "mechanisms/cover/": ("partly needed", "cross products, as `lines/cuts.py`, and log-weights, which two float32 "
+                          "could hold"),
+    "mechanisms/": ("partly needed", "numbers of elements up to 2^64, and log-weights"),
+    "baselines/": ("32-bit integers", "masses, as `concepts/`"),
+}  # fmt: skip
+"""By the beginning of a path, the longest that fits: what could take the place of 64-bit types, and why they are."""
+
+
+class Use(NamedTuple):
+    """The 64-bit equations of one function in one program: primitive -> count, for floats and for integers."""
+
+    floats: Counter[str]
+    integers: Counter[str]
+
+
+def uses(name: str) -> tuple[int, dict[str, Use]]:
+    """The number of equations of a learner's tile, and its uses of 64-bit types by "file:function".
+
+    An equation that has a float64 among its operands or results counts there, and otherwise as one of integers.
+    """
+    learner, k = learner_of(name), CASES[name][1]
+    task = task_for(learner.concepts)
+    plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), ROWS)
+    at = point(bytes(8), ROWS, plan, 0.1, task)
+    trial = Trial(learner, k, capacity(ROWS))
+    program = traced(trial, task, at)
+    found: dict[str, Use] = {}
+    count = 0
+    for equation in equations(program.jaxpr()):
+        count += 1
+        types = {str(getattr(one, "dtype", "")) for one in (*equation.inputs, *equation.outputs)}
+        if types & (FLOATS | INTEGERS):
+            use = found.setdefault(_place(equation.path, equation.function), Use(Counter(), Counter()))
+            (use.floats if types & FLOATS else use.integers)[equation.primitive] += 1
+    return count, found
+
+
+def _place(path: str, function: str) -> str:
+    """ "file:function", without the functions inside of it."""
+    file = Path(path)
+    inside = file.is_relative_to(_PACKAGE)
+    return f"{file.relative_to(_PACKAGE) if inside else file.name}:{function.partition('.<locals>')[0]}"
+
+
+def reason(place: str) -> tuple[str, str]:
+    """What could take the place of the 64-bit types of a function, and why they are there."""
+    fits = [start for start in REASONS if place.startswith(start)]
+    if not fits:
+        raise InputError("place", "a file with a reason for its 64-bit types", place, "add it to REASONS")
+    return REASONS[max(fits, key=len)]
+
+
+def total(found: Mapping[str, Use], floats: bool, places: Sequence[str] | None = None) -> int:
+    """64-bit equations of floats or of integers, in ``places``."""
+    chosen = found if places is None else {place: found[place] for place in places}
+    return sum((use.floats if floats else use.integers).total() for use in chosen.values())
+
+
+def row(name: str, count: int, found: Mapping[str, Use]) -> list[str | int]:
+    """Of a learner: its equations, those of floats and of integers, and its own functions with floats."""
+    own = {place: use.floats.total() for place, use in found.items() if use.floats and not place.startswith(SHARED)}
+    named = ", ".join(f"{place} {often}" for place, often in sorted(own.items()))
+    return [name, count, total(found, True), total(found, False), named]
+
+
+def functions(every: Mapping[str, Mapping[str, Use]]) -> list[list[str | int]]:
+    """Of each function: the largest numbers of one learner, how many learners, what could replace them, primitives."""
+    rows: list[list[str | int]] = []
+    for place in sorted({place for found in every.values() for place in found}):
+        own = [found[place] for found in every.values() if place in found]
+        floats = max(use.floats.total() for use in own)
+        kinds: Counter[str] = Counter()
+        for use in own:
+            kinds |= use.floats
+        named = ", ".join(f"{primitive} {often}" for primitive, often in kinds.most_common(6))
+        integers = max(use.integers.total() for use in own)
+        rows.append([place, floats, integers, len(own), reason(place)[0], named])
+    return rows
+
+
+def page(names: Sequence[str] = NAMES) -> str:
+    """The whole page, of these learners."""
+    counts, every = {}, {}
+    for name in names:
+        counts[name], every[name] = uses(name)
+    learners = [row(name, counts[name], every[name]) for name in names]
+    used = {max((start for start in REASONS if place.startswith(start)), key=len)
+            for found in every.values() for place in found if reason(place)}  # fmt: skip
+    reasons = [[f"`{start}`", *REASONS[start]] for start in REASONS if start in used]
+    return f"""# Devices: 64-bit types in the programs of learners
+
+Every learner's program lowers for NVIDIA and AMD GPUs and for TPUs, without a call of the host
+(`tests/conformance/test_lowering.py`). GPUs compute in float64, if slowly; TPUs emulate it, and 64-bit integers, with
+several operations of 32 bits. The tables count the equations of each tile's program in which a 64-bit type occurs, at
+n = {ROWS}; those of a loop count once. Made by `python scripts/devices.py`. `dpjax compare` counts the trials that
+differ between two kinds of devices, and `dpjax bench --roofline` measures speed on any of them.
+
+## By learner
+
+The last column names functions with float64 outside of the shared `{"`, `".join(SHARED)}`.
+
+{table(("learner", "equations", "float64", "64-bit integers", "own functions with float64"), learners)}
+## Which could be something else
+
+Integers of 64 bits are exact whatever holds them: pairs of uint32, of which elements and masses already consist in
+memory, give the same results. Two float32 hold 48 bits of a log-weight, which is what the laws keep of it, at several
+operations each. What is needed decides a comparison that privacy rests on.
+
+{table(("file", "instead", "what it holds"), reasons)}
+## By function
+
+The largest numbers of equations in one learner's program, the number of learners, and the most frequent operations on
+float64.
+
+{table(("function", "float64", "64-bit integers", "learners", "instead", "operations"), functions(every))}
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Traces all learners."""
+    given = options(__doc__, 0, 1, arguments)
+    write_page(given.out / "devices.md", page())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The page on devices: what it counts, that everything on it has a reason, and that it is what the script writes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.core.checks import InputError
+from dpjax.experiments.reports import table
+
+QUICK = ("KLN", "ERM", "ParityLearner")
+
+
+@pytest.fixture(scope="module")
+def devices(scripts):
+    return scripts("devices")
+
+
+@pytest.fixture(scope="module")
+def committed(root):
+    return (root / "docs" / "devices.md").read_text()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_row_of_the_page_is_what_the_program_has(devices, committed, name):
+    count, found = devices.uses(name)
+    row = devices.row(name, count, found)
+    assert table(("a",) * 5, [row]).splitlines()[-1] in committed
+    assert all(f"| {place} |" in committed and devices.reason(place)[0] in committed for place in found)
+
+
+@pytest.mark.slow
+def test_the_page_is_what_the_script_writes(devices, committed, tmp_path):
+    devices.main(["--out", str(tmp_path)])
+    assert (tmp_path / "devices.md").read_text() == committed
+
+
+def test_floats_and_integers_are_told_apart(devices, monkeypatch):
+    """Of a program with two operations on float64, and one on uint64."""
+
+    def program(x):
+        with jax.enable_x64(True):
+            wide = x.astype(jnp.float64)
+            return jnp.sin(wide).astype(jnp.float32), x.astype(jnp.uint64)
+
+    jaxpr = jax.make_jaxpr(program)(np.float32(1))
+    monkeypatch.setattr(devices, "traced", lambda *_: type("Program", (), {"jaxpr": lambda self: jaxpr})())
+    count, found = devices.uses("ERM")
+    assert (count, devices.total(found, True), devices.total(found, False)) == (4, 3, 1)
+
+
+def test_a_file_without_a_reason_is_refused(devices):
+    with pytest.raises(InputError, match="REASONS"):
+        devices.reason("elsewhere.py:function")
+    assert devices.reason("mechanisms/exponential.py:scaled") == devices.REASONS["mechanisms/exponential.py"]
+
+
+def test_every_kind_of_learner_is_on_the_page(devices):
+    plans = {type(devices.learner_of(name)).__name__ for name in devices.CASES}
+    assert {type(devices.learner_of(name)).__name__ for name in devices.NAMES} == plans
