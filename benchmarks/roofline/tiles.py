@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax import Array
 
 from benchmarks.roofline.device import Sizes
 from dpjax.concepts import Domain, Points, Thresholds, distributions
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.engine import arguments_of, capacity, tile_program, tile_shape
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import arguments_of, capacity, tile_program, tile_shape
 from dpjax.experiments.trial import Trial, point
 from dpjax.learners import KLN, ImproperVC1, PointLearner
 
@@ -49,5 +50,10 @@ def program(sizes: Sizes, build: Callable[[], Tile]) -> tuple[Callable[[Array], 
     plan = tile.learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), tile.n)
     trial = Trial(tile.learner, tile.k, capacity(tile.n))
     given = arguments_of(tile.task, point(bytes(8), tile.n, plan, 0.1, tile.task), 0)
-    run, trials = tile_program(trial), tile_shape(trial)[0]
-    return jax.jit(lambda index: run(*given, index * trials)), trials
+    run, (trials, block) = tile_program(trial), tile_shape(trial)
+    firsts = np.arange(0, trials, block, dtype=np.uint32)
+
+    def whole(index: Array) -> Array:  # block by block, in a loop whose length is known, so that its work is counted
+        return jax.lax.map(lambda first: run(*given, index * trials + first, np.int32(1))[:block], firsts)
+
+    return jax.jit(whole), trials

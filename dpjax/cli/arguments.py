@@ -12,9 +12,9 @@ from dpjax.cli.distributing import MergeCommand, WorkCommand
 from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
+from dpjax.cli.measuring import BenchCommand, CompareCommand
 from dpjax.cli.scheduling import ClusterScriptCommand
 from dpjax.cli.sharing import CompactCommand, ExportCommand, ReportCommand
-from dpjax.cli.measuring import BenchCommand, CompareCommand
 
 
 @dataclass

@@ -37,7 +37,8 @@ class Loader:
 
     def __init__(self, name: str, compile: Callable[[Any], Any], arguments: tuple):
         self.name, self.compile = name, compile
-        self._inputs, self._outputs = jax.tree.structure((arguments, {})), jax.tree.structure(0)
+        self._inputs: Any = jax.tree.structure((arguments, {}))
+        self._outputs = jax.tree.structure(0)
         self._data: bytes | None = None
 
     def on(self, device: Any) -> tuple[Any, bool]:

@@ -25,6 +25,7 @@ def find(line: Line, study: Study, cells: Cells) -> NStar:
 
 def setting_of(item: Item) -> Setting:
     """The point of an item with an n."""
+    assert item.n is not None
     return replace(item.line.setting, n=item.n)
 
 

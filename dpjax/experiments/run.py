@@ -31,7 +31,7 @@ EARLIER = "result.earlier.json"
 def run(
     study: Study, out: str | Path, *, engine: Executor | None = None, progress: Any = None, quiet: bool = False,
     rules: Rules | None = None, elsewhere: Callable[[Study, Path], None] | None = None,
-    watch: Callable[[Worker], AbstractContextManager[None]] = nullcontext, repair: bool = False,
+    watch: Callable[[Worker], AbstractContextManager[Any]] = lambda worker: nullcontext(), repair: bool = False,
 ) -> Result:  # fmt: skip
     """Measures everything that is not yet stored in ``out``.
 

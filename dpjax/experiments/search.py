@@ -111,7 +111,7 @@ def log_evidence_below(hits: int, misses: int, bound: float) -> float:
 
 def search(
     evaluate: Evaluate, grid: Sequence[int], beta: float, gamma: float, error: float, *, first: int = 64,
-    growth: float = 1.3, cap: int | None = None, start: int | None = None, stride: int = 4,
+    growth: float = 1.3, cap: int | None = None, start: float | None = None, stride: int = 4,
 ) -> NStar:  # fmt: skip
     """Brackets n* on an ascending grid; the bracket is wrong with probability at most ``error``, see NStar.
 

@@ -48,9 +48,9 @@ def standing(root: Path, examples: int = 6) -> Standing | None:
         return None
     done, failed = queue.names()
     points: dict[str, list[bool]] = {}
-    for names, good in ((done, True), (failed, False)):
+    for names, ends_well in ((done, True), (failed, False)):
         for name in names:
-            points.setdefault(name[:OWNER], []).append(good)
+            points.setdefault(name[:OWNER], []).append(ends_well)
     running = tuple(queue.running())
     busy = {name for name, _, _ in running}
     total = finished = broken = 0

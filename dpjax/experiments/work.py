@@ -151,7 +151,7 @@ class Worker:
         self._trials(count)
         if self._stop.is_set():
             raise Stopped
-        limit, begin = self.rules.time_limit, getattr(self._own, "begin", None)
+        limit, begin = self.rules.time_limit, getattr(self._own, "begin", 0.0)
         if getattr(self._own, "item", None) and limit is not None and time.monotonic() - begin > limit:
             raise TimeLimit(f"more than {limit:g} seconds, the time limit of a cell; raise it, or lower n, k or trials")
 

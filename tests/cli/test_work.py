@@ -80,7 +80,7 @@ def test_prepare_work_and_draw(tmp_path, config, prepared, capsys):
 def test_a_cell_that_hangs_and_a_cell_that_kills(tmp_path, prepared, faults, capsys):
     (faults / "hang-2").touch()
     (faults / "exit-5").touch()
-    status, output, said = dpjax(
+    status, _, said = dpjax(
         "work", prepared, "--time-limit", 3, *OWN, DPJAX_TEST_FAULTS=str(faults), DPJAX_TEST_MAY_EXIT="1"
     )
     assert status == 4, said

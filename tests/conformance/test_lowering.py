@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import engine
+from dpjax.experiments import tiles
 from dpjax.experiments.trial import Trial, point
 from dpjax.testing.samples import task_for
 
@@ -34,8 +34,8 @@ def tile(learner, k):
     task = task_for(learner.concepts)
     plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), ROWS)
     at = point(bytes(8), ROWS, plan, 0.1, task)
-    trial = Trial(learner, k, engine.capacity(ROWS))
-    return engine.tile_program(trial), *engine.arguments_of(task, at, 0), np.uint32(0)
+    trial = Trial(learner, k, tiles.capacity(ROWS))
+    return tiles.tile_program(trial), *tiles.arguments_of(task, at, 0), np.uint32(0), np.int32(1)
 
 
 def test_a_tile_lowers_for_accelerators(lowers):
