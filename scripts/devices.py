@@ -13,9 +13,9 @@ from plans import CASES, learner_of
 import dpjax
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.tiles import capacity, traced
 from dpjax.experiments.equations import equations
 from dpjax.experiments.reports import options, table, write_page
+from dpjax.experiments.tiles import capacity, traced
 from dpjax.experiments.trial import Trial, point
 from dpjax.testing.samples import task_for
 

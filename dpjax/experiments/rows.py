@@ -58,7 +58,7 @@ def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row.get("learner"), row.get("k"), row.get("epsilon")
 
 
-def fits(stars: list[dict[str, Any]], fit_from: int) -> Rows:
+def fits(stars: list[dict[str, Any]], fit_from: int = 1) -> Rows:
     """The fitted exponents, over k >= fit_from and over all k."""
     return {"exponents": exponents(stars, fit_from), "exponents_all_k": exponents(stars)}
 

@@ -69,7 +69,7 @@ def run(
             if progress is None and not quiet:
                 seen.say(f"{out} held curves of another study, or of other code, versions or devices: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
-        keep(_about(study, cells) | fits([], 1) | joined([]) | {"left": len(study.lines)})
+        keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
         prepare(study, out)
         if elsewhere is not None:
             elsewhere(study, out)

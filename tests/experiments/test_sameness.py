@@ -15,7 +15,7 @@ from jax.experimental import pallas
 import dpjax as dp
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type
-from dpjax.experiments import engine, run
+from dpjax.experiments import engine, loading, rows, run
 from dpjax.experiments.build import Builder
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
@@ -167,15 +167,18 @@ def bracketed(name, k):
                          "exponent_of_k": 1.0}  # fmt: skip
 
 
+EMPTY = rows.joined([]) | rows.fits([])
+
+
 def test_a_run_that_is_interrupted_loses_nothing_of_an_earlier_one():
     """Rows of this run replace those of the earlier one, the others stay, and exponents are those of all rows."""
-    known = run._EMPTY | {"points": [line("a") | {"n": 1}, line("b") | {"n": 1}], "n_star": [bracketed("b", 8)]}
-    part = run._EMPTY | {"points": [line("a") | {"n": 2}], "n_star": [bracketed("b", 1)], "left": 3}
+    known = EMPTY | {"points": [line("a") | {"n": 1}, line("b") | {"n": 1}], "n_star": [bracketed("b", 8)]}
+    part = EMPTY | {"points": [line("a") | {"n": 2}], "n_star": [bracketed("b", 1)], "left": 3}
     found = run._joined(part, known, 1)
     assert found["points"] == [line("a") | {"n": 2}] and found["n_star"] == [bracketed("b", 1), bracketed("b", 8)]
     assert found["left"] == 2 and found["exponents"][0]["slope"] == pytest.approx(1.0)
     assert not run._joined(part, known, 2)["exponents"], "one k from 2 on"
-    whole = run._EMPTY | {"points": [line("a"), line("b") | {"k": 8}], "left": 0}
+    whole = EMPTY | {"points": [line("a"), line("b") | {"k": 8}], "left": 0}
     assert run._joined(whole, known, 1)["points"][:2] == whole["points"]
 
 
@@ -189,7 +192,7 @@ def test_a_run_that_is_interrupted_keeps_no_row_of_an_edited_learner(tmp_path, m
     with Engine(1) as machine:
         first = study.run(tmp_path, engine=machine, quiet=True).data
         assert [row["learner"] for row in first["points"]] == ["own", "own", "KLN", "KLN"]
-        monkeypatch.setattr(run, "measure", stopped)
+        monkeypatch.setattr(run, "work", stopped)
         with pytest.raises(KeyboardInterrupt):
             study.run(tmp_path, engine=machine, quiet=True)
         kept = Result.load(tmp_path).data
@@ -205,6 +208,7 @@ def test_a_program_that_was_dropped_is_not_traced_from_edited_code(tmp_path, mon
     """Else trials of two programs would be stored under one name."""
     monkeypatch.setattr(engine, "_MOST_PROGRAMS", 1)
     monkeypatch.setattr(engine, "_LEAST_PROGRAMS", 1)
+    monkeypatch.setattr(loading.Loader, "_path", lambda self, device: None)  # no compiled program on disk
     study = dp.Study(TASK, {"own": Fixed(CONCEPTS), "KLN": dp.KLN(CONCEPTS)}, n=[16], trials=8)
     first, other = (replace(line.setting, n=16) for line in study.lines)
     with Store(tmp_path) as store, Engine(1, jax.devices()[:1]) as machine:
@@ -233,11 +237,11 @@ def test_rows_that_the_present_code_would_not_give_are_kept_aside(tmp_path, monk
         else:
             first["failures"] = [line("own") | {"n": 16, "error": "", "traceback": ""}]
         run.save(first, tmp_path)
-        monkeypatch.setattr(run, "measure", stopped)
+        monkeypatch.setattr(run, "work", stopped)
         with pytest.raises(KeyboardInterrupt):
             study.run(tmp_path, engine=machine, quiet=True)
     now = Result.load(tmp_path).data
-    assert not any(now[name] for name in run._ROWS) and now["left"] == 1
+    assert not any(now[name] for name in run.TABLES) and now["left"] == 1
     assert (tmp_path / run.EARLIER).exists() == (edited != "failure")
 
 
@@ -256,13 +260,13 @@ def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
     first = dp.Study(TASK, {"KLN": dp.KLN(CONCEPTS)}, n=[20], trials=8)
     run.save(
         {"title": None, "config": first.to_dict(), "seed": 0, "versions": {}}
-        | run._EMPTY
+        | EMPTY
         | {"points": [line("KLN")], "left": 0},
         tmp_path,
     )
     second = replace(first, trials=16)
 
-    monkeypatch.setattr(run, "measure", stopped)
+    monkeypatch.setattr(run, "work", stopped)
     with pytest.raises(KeyboardInterrupt):
         second.run(tmp_path, quiet=True)
     found = Result.load(tmp_path)
@@ -272,7 +276,7 @@ def test_a_study_that_was_never_finished_says_so(tmp_path, monkeypatch):
 def test_trials_that_are_not_those_of_the_result_are_refused(tmp_path):
     with Store(tmp_path) as store:
         store.write({"a": 1}, {"outcome": np.zeros(16, np.uint8)})
-        name = store.path({"a": 1}).stem
+        name = store.path({"a": 1}).name.partition("-")[0]
     point = {"learner": "a", "k": 1, "epsilon": 1.0, "delta": 0.0, "alpha": 0.1, "beta": 0.1, "cell": name}
     points = [point | {"n": n, "trials": trials, "successes": trials} for n, trials in ((1, 16), (2, 100))]
     about = {"config": {}, "seed": 0, "versions": {}, "n_star": []}

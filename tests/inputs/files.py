@@ -47,6 +47,10 @@ def stores() -> Iterator[tuple[str, Callable[[Path, Path], Any]]]:
     yield "a newer format", lambda folder, cell: (folder / "format.json").write_text('{"schema": 99}')
     yield "no format", lambda folder, cell: (folder / "format.json").unlink()
     yield "a format of nonsense", lambda folder, cell: (folder / "format.json").write_text("[]")
+
+
+def broken_cells() -> Iterator[tuple[str, Callable[[Path, Path], Any]]]:
+    """The same for cells, each of which is a failure of its own point."""
     yield "an empty cell", lambda folder, cell: cell.write_bytes(b"")
     yield "half a cell", lambda folder, cell: cell.write_bytes(cell.read_bytes()[:200])
     yield "a cell of noise", lambda folder, cell: cell.write_bytes(b"PAR1" + bytes(range(256)) + b"PAR1")

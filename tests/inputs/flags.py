@@ -17,6 +17,7 @@ COMPLETE = {
     "dimension": ("intervals(3)",), "new": ("learner", "mine"), "attack": ("ERM", "--trials", "3"),
     "optimum": ("thresholds(2)", "--n", "1"),
     "cluster-script": ("slurm", "{result}", "--out", "{out}", "--cells", "9", "--seconds-per-cell", "60"),
+    "work": ("{result}",), "merge": ("{out}/merged", "{result}"),
     "report": ("{result}",), "compact": ("{result}",),
     "compare": ("{result}", "{result}"),
 }  # fmt: skip

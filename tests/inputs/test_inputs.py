@@ -14,7 +14,7 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.config import study_of
 from tests.inputs.calls import cases as calls
 from tests.inputs.calls import welcome
-from tests.inputs.files import RESULTS, TABLES, stores, studies
+from tests.inputs.files import RESULTS, TABLES, broken_cells, stores, studies
 from tests.inputs.flags import TINY
 from tests.inputs.flags import cases as flags
 
@@ -99,6 +99,21 @@ def test_stores(what, places, tmp_path, capsys):
     assert WORDS.match(told) and str(folder) in told
     kept = {path: path.read_bytes() for path in before if path.name not in ("study.json", "result.json")}
     assert kept.items() <= before.items()
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("what", [what for what, _ in broken_cells()])
+def test_broken_cells(what, places, tmp_path, capsys):
+    """A broken cell fails its point and no other; it is kept, and --repair moves it aside."""
+    folder = tmp_path / "store"
+    shutil.copytree(places["result"], folder)
+    cell = next(iter(folder.glob("cells/*/*.parquet")))
+    dict(broken_cells())[what](folder, cell)
+    assert cli.main(["curve", *TINY, "--formats", "--out", str(folder)]) == 4
+    told = capsys.readouterr().out
+    assert str(cell) in told and "run again with --repair" in told and cell.exists()
+    assert cli.main(["curve", *TINY, "--formats", "--out", str(folder), "--repair", "--retry-failed"]) == 0
+    assert cell.is_file() and len(list((folder / "broken").iterdir())) == 1
     shutil.rmtree(folder)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dpjax.experiments.results import Result
-from dpjax.experiments.run import exponents
+from dpjax.experiments.rows import exponents
 from tests.plots.conftest import make_result
 
 
