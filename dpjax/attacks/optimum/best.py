@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.attacks.optimum.cases import Case, Goal
-from dpjax.attacks.optimum.certificate import Certificate, chances
+from dpjax.attacks.optimum.certificate import LARGEST_EPSILON, Certificate, chances
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.private_table import TOTAL, private_table
 from dpjax.attacks.optimum.program import Solution, orbits_of_cases, solve
@@ -23,7 +23,6 @@ from dpjax.core.types import Neighboring, Privacy
 
 MOST_CONSTRAINTS = 1 << 17
 """Privacy constraints before symmetry: up to a minute."""
-LARGEST_EPSILON = 16.0
 _SCALE = 1 << 52
 _FLOWS = 1 << 9  # no multiplier is as large
 
@@ -99,11 +98,11 @@ def optimum(
     _require_fit(goal, databases, delta)
     group = symmetries(goal)
     targets = [None] if goal.agnostic else [tuple(map(int, one)) for one in goal.targets]
-    further = [goal.case(target, _masses(goal, one)) for target in targets for one in distributions]
+    further = [goal.case(target, one) for target in targets for one in distributions]
     cases = _closed(goal, [*goal.on_grid(grid), *further], group)
     for left in range(rounds, -1, -1):
         solution = solve(databases, goal, cases, group, math.exp(epsilon), delta)
-        certificate = _certificate(databases, epsilon, delta, cases, solution)
+        certificate = _certificate(goal, databases, epsilon, delta, cases, solution)
         value = certificate.bound()
         table = private_table(solution.learner, databases, epsilon, delta)
         least, new = None, []
@@ -160,24 +159,17 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
     )  # fmt: skip
 
 
-def _masses(goal: Goal, masses: Sequence[int]) -> list[int]:
-    if len(masses) != goal.parts or sum(masses) < 1:
-        given = f"{list(masses)}"
-        raise InputError("distributions", f"{goal.parts} whole masses, not all 0", given, "give a mass of each outcome")
-    return [checks.integer("mass", mass, 0) for mass in masses]
-
-
 def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
     return [case for some in orbits_of_cases(goal, list(dict.fromkeys(cases)), group) for case in some]
 
 
 def _certificate(
-    databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Solution
+    goal: Goal, databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Solution
 ) -> Certificate:
     """The solver's multipliers as whole numbers."""
     weights = [int(weight * _SCALE) for weight in solution.weights]
     flows = np.minimum(solution.flows, _FLOWS) * _SCALE
     return Certificate(
-        databases.rows, databases.neighboring, epsilon, delta, tuple(cases), tuple(weights), databases.counts,
+        goal, databases.rows, databases.neighboring, epsilon, delta, tuple(cases), tuple(weights), databases.counts,
         solution.pairs, flows.astype(np.int64), _SCALE,
     )  # fmt: skip

@@ -9,8 +9,9 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.attacks.optimum.best import LARGEST_EPSILON, Optimum, goal_of, optimum
+from dpjax.attacks.optimum.best import Optimum, goal_of, optimum
 from dpjax.attacks.optimum.cases import MOST_COLUMNS, Goal
+from dpjax.attacks.optimum.certificate import LARGEST_EPSILON
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.private_table import is_private
 from dpjax.concepts.hypothesis import Hypothesis
