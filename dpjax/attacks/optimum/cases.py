@@ -144,14 +144,15 @@ class Goal:
         return Case(tuple(map(int, masses)), tuple(map(bool, good)), target, tuple(map(int, elements)))
 
     def _require(self, target: tuple[int, ...] | None, elements: Sequence[int]) -> None:
-        concepts = range(len(self.table))
-        known = target is None if self.agnostic else len(target or ()) == self.k and all(c in concepts for c in target)
-        if not known:
-            expected = "None in the agnostic setting" if self.agnostic else f"{self.k} of {len(concepts)} concepts"
+        concepts = len(self.table)
+        given = () if target is None else target
+        known = len(given) == self.k and all(0 <= one < concepts for one in given)
+        if self.agnostic != (target is None) or not (self.agnostic or known):
+            expected = "None in the agnostic setting" if self.agnostic else f"{self.k} of {concepts} concepts"
             raise InputError("target", expected, str(target), "take a case of this goal")
         if len(elements) != self.parts or any(mass < 0 or mass != int(mass) for mass in elements) or not any(elements):
-            expected, given = f"{self.parts} whole masses, not all 0", str(list(elements))
-            raise InputError("distributions", expected, given, "give a mass of each outcome")
+            whole = f"{self.parts} whole masses, not all 0"
+            raise InputError("distributions", whole, str(list(elements)), "give a mass of each outcome")
 
     def _masses(self, target: tuple[int, ...], elements: Sequence[int]) -> list[int]:
         return [mass * share for x, mass in enumerate(elements) for share in self.shares(target, x)]
