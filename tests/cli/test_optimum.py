@@ -37,7 +37,7 @@ def test_other_settings(capsys, tmp_path):
 
 @pytest.mark.parametrize(("words", "message"), [
     (["threshold(2)"], "did you mean thresholds"), (["thresholds(6)", "--n", "6"], "variables.*take n = 3 or less"),
-    (["thresholds(20)"], "take a smaller domain"), (["thresholds(2)", "--alpha", "0"], "alpha: expected"),
+    (["thresholds(20)"], "take a smaller domain, or a proper"), (["thresholds(2)", "--alpha", "0"], "alpha: expected"),
     (["thresholds(2)", "--epsilon", "0"], "epsilon: expected"), (["thresholds(2)", "--delta", "1"], "delta: expected"),
     (["thresholds(2)", "--relation", "both"], "relation: expected"), (["thresholds(2)", "--n", "0"], "n: expected"),
     (["thresholds(2)", "--gap", "0"], "gap: expected"), (["thresholds(2)", "--learners", "KLM"], "did you mean KLN"),

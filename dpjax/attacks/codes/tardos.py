@@ -138,7 +138,7 @@ class Tardos:
 
     def trace(self, codebook: Codebook, word: Array) -> Array:
         """Compares the scores with the threshold."""
-        check_word(word, self.length)
+        check_word(word, codebook, self.users, self.length)
         bias = codebook.secret.bias
         if_zero, if_one = self._values(bias, word)
         own = _sums(codebook.columns, if_zero, if_one)[: self.users]
@@ -151,12 +151,12 @@ class Tardos:
                 return _sums(biased_words(key, bias, self.digits)[None], if_zero, if_one)
 
             others = jax.lax.map(one_group, keys.per_index(codebook.secret.redraw, self.redrawn // _WORD)).ravel()
-            above = jnp.sum(others >= own[:, None], axis=1, dtype=jnp.int32)
-            return above < self.rank
+            below = jnp.searchsorted(jnp.sort(others), own)
+            return self.redrawn - below < self.rank
 
     def scores(self, codebook: Codebook, word: Array) -> Array:
         """The score of each user, ``float32[n]``."""
-        check_word(word, self.length)
+        check_word(word, codebook, self.users, self.length)
         sums = _sums(codebook.columns, *self._values(codebook.secret.bias, word))[: self.users]
         with jax.enable_x64(True):
             return (sums.astype(jnp.float64) / self._unit).astype(jnp.float32)

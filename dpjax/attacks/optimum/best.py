@@ -87,6 +87,8 @@ def optimum(
     Raises InputError for a program with too many constraints, with the largest n that fits.
     """
     begin = time.perf_counter()
+    checks.instance("goal", goal, Goal, "make it with goal_of(matrix, alpha)")
+    checks.instance("privacy", privacy, Privacy, "write Privacy(epsilon, delta)")
     epsilon, delta = checks.epsilon(privacy.epsilon), checks.delta(privacy.delta)
     if epsilon > LARGEST_EPSILON:
         raise InputError(
@@ -151,7 +153,8 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
     rows = 0
     while constraints_of(goal, Databases(rows + 1, databases.cells, databases.neighboring), delta) <= most:
         rows += 1
-    advice = f"take n = {rows} or less" if rows else "take a smaller domain, fewer columns, or a proper learner"
+    fewer = "take a smaller domain" + ", fewer columns" * (goal.k > 1) + ", or a proper learner" * (not goal.proper)
+    advice = f"take n = {rows} or less" if rows else fewer
     raise InputError(
         "n", f"a program of at most {most} privacy constraints",
         f"{databases.rows}: {databases.size * goal.sizes[0]} variables ({databases.size} databases of {goal.elements} "

@@ -268,12 +268,13 @@ def test_no_learner_exceeds_the_bound(matrix, budget):
     ({"rounds": -1}, "rounds: expected a whole number"), ({"grid": 10**6}, "take a coarser grid"),
     ({"distributions": [[1, 2, 3]]}, "distributions: expected 2 whole masses"),
     ({"distributions": [[0, 0]]}, "not all 0"), ({"distributions": [[0.5, 0.5]]}, "2 whole masses"),
+    ({"privacy": 1.0}, "privacy: expected Privacy, got float"), ({"goal": [[0], [1]]}, "goal: expected Goal, got list"),
     ({"neighboring": "replace-one"}, "neighboring: expected a member"),
 ])  # fmt: skip
 def test_wrong_inputs_are_one_clear_sentence(how, message):
-    given = {"n": 2, "privacy": Privacy(1.0)} | how
+    given = {"goal": goal_of(thresholds(2), 0.3), "n": 2, "privacy": Privacy(1.0)} | how
     with pytest.raises(InputError, match=message):
-        optimum(goal_of(thresholds(2), 0.3), given.pop("n"), given.pop("privacy"), **given)
+        optimum(given.pop("goal"), given.pop("n"), given.pop("privacy"), **given)
 
 
 @pytest.mark.parametrize(("how", "message"), [
