@@ -16,6 +16,7 @@ from dpjax.attacks.optimum.private_table import TOTAL, private_table
 from dpjax.attacks.optimum.program import Solution, orbits_of_cases, solve
 from dpjax.attacks.optimum.symmetry import Symmetry, symmetries
 from dpjax.attacks.optimum.worst import worst_distribution
+from dpjax.audit.watch import Watch, unwatched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import first_rows, zero_one_matrix
@@ -67,6 +68,7 @@ def goal_of(concepts: Any, alpha: float, **how: Any) -> Goal:
 def optimum(
     goal: Goal, n: int, privacy: Privacy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE, grid: int = 4,
     distributions: Sequence[Sequence[int]] = (), rounds: int = 0, tolerance: float = 1e-3, everywhere: bool = True,
+    watch: Watch = unwatched,
 ) -> Optimum:  # fmt: skip
     """The best worst-case success of an (epsilon, delta)-private learner of ``n`` rows.
 
@@ -83,6 +85,7 @@ def optimum(
       rounds: how often the learner's worst distributions are added and the program is solved again, until value and
         everywhere differ by at most ``tolerance``.
       everywhere: whether to bound the learner's success over all distributions.
+      watch: receives the number of finished rounds and the most that there can be.
 
     Raises InputError for a program with too many constraints, with the largest n that fits.
     """
@@ -103,6 +106,7 @@ def optimum(
     further = [goal.case(target, one) for target in targets for one in distributions]
     cases = _closed(goal, [*goal.on_grid(grid), *further], group)
     for left in range(rounds, -1, -1):
+        watch(rounds - left, rounds + 1, "rounds")
         solution = solve(databases, goal, cases, group, math.exp(epsilon), delta)
         certificate = _certificate(goal, databases, epsilon, delta, cases, solution)
         value = certificate.bound()
@@ -119,6 +123,7 @@ def optimum(
         if not left or len(wider) == len(cases):
             break
         cases = wider
+    watch(rounds + 1, rounds + 1, "rounds")
     achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
     return Optimum(
         goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate, table,

@@ -119,7 +119,7 @@ def test_it_passes_the_suite_of_learners():
 def test_wrong_inputs_are_one_clear_sentence():
     learner = TableLearner(LINE, rounds=0)
     for call, message in (
-        (lambda: learner.plan(Privacy(1.0), ACCURACY), "n: expected the number of rows"),
+        (lambda: learner.plan(Privacy(1.0), ACCURACY), "rows: expected the number of rows of the table.*without n"),
         (lambda: learner.plan(Privacy(1.0), ACCURACY, 100), "take n = 28 or less"),
         (lambda: TableLearner(2), "concepts: expected"), (lambda: TableLearner(LINE, 0), "k: expected"),
         (lambda: TableLearner(LINE, rows=0), "rows: expected"), (lambda: TableLearner(LINE, 9), "k: expected"),
