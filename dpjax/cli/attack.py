@@ -1,6 +1,6 @@
 """`dpjax attack`: the coalition attack on a learner."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from dpjax.cli.printing import console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder, imported
+from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder, call, imported, public_names
 from dpjax.experiments.progress import Estimate
 from dpjax.learners.columns import for_concepts
 
@@ -59,7 +59,17 @@ def _learner(command: AttackCommand, builder: Builder) -> Any:
     """The learner as written, over the class of the flags."""
     concepts = builder.build("concepts", command.concepts, CONCEPTS)
     of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
+    if _has_a_class(call("learner", command.learner)):
+        advice = "leave the class out, it is that of --concepts"
+        raise InputError("learner", "a learner without its class", command.learner, advice)
     return builder.knowing(concepts=concepts, k=1, **of_class).build("learner", command.learner, LEARNERS)
+
+
+def _has_a_class(written: Mapping[str, Any]) -> bool:
+    """Whether a learner, or a learner inside of it, is written with a class as for `dpjax audit`."""
+    inner = [one for one in written.get("arguments", ()) if isinstance(one, Mapping)]
+    classes, learners = public_names(CONCEPTS), public_names(LEARNERS)
+    return any(one["use"] in classes or (one["use"] in learners and _has_a_class(one)) for one in inner)
 
 
 def _of_concepts(learner: Any, k: int) -> Any:

@@ -44,7 +44,7 @@ def _learner(name: str, command: AuditCommand) -> Any:
         known: dict[str, Any] = {} if command.k is None else {"k": command.k}
         if name.isidentifier():
             known = {"concepts": concepts, "domain": concepts.domain, "k": 1}
-        return Builder(command.imports, known).build("target", name, LEARNERS)
+        return Builder(command.imports, known).build("target of method tracing, a learner", name, LEARNERS)
     found = load("target", name)
     if callable(found) and not hasattr(found, "learn"):
         try:

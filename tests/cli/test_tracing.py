@@ -67,6 +67,7 @@ def test_a_folder_that_cannot_be_written_is_refused_first(capsys, tmp_path, monk
 
 
 @pytest.mark.parametrize(("words", "said"), [
+    (("audit", "stability", "--method", "tracing"), "target of method tracing, a learner: expected one of"),
     (("audit", "KLN", "--k", "3"), "k: expected none for method auto, got 3; leave it out, or --method tracing"),
     (("audit", "KLN", "--method", "exact", "--rows", "3"), "rows: expected none for method exact"),
     (("audit", "KLN", "--method", "tracing", "--distance", "2"), "distance: expected 1 for method tracing"),
