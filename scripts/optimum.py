@@ -77,9 +77,9 @@ CHECKS = """
 Every certificate was verified once more from its whole numbers, in rational arithmetic, and every learner found was
 compared with e^epsilon and delta in whole numbers. Learners of dpjax are those of its audit suite's configurations with
 an exact law, and KLN on each of the classes above; the success of each is exact but for rounding in floating point, on
-the cases of its program, with rows in every order. A lower
-bound of `dpjax.experiments.lower_bounds` (packing among them) is compared with the n of each program, for beta =
-1 - found: a learner with n rows exists, so no bound may be above n.
+the cases of its program, with rows in every order; where there are more than 2048 sequences of rows, sorted, after
+some orders of each database were compared. A lower bound of `dpjax.experiments.lower_bounds` (packing among them) is
+compared with the n of each program, for beta = 1 - found: a learner with n rows exists, so no bound may be above n.
 
 """
 LEFT = """

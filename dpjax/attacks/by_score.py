@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.accounting.distance import as_replace_one
 from dpjax.attacks.codes.tardos import Tardos
 from dpjax.audit.guesses import epsilon_of_guesses
 from dpjax.concepts.disagreement import differing
@@ -25,7 +26,8 @@ _ACCURACY = Accuracy(0.1, 0.1)
 
 @dataclass(frozen=True)
 class Scored:
-    """separation: of the mean scores in training, in standard deviations. epsilon: certified at ``delta``."""
+    """separation: of the mean scores in training, in standard deviations. epsilon: certified at ``delta``, under
+    REPLACE_ONE: the delta is that of the claim, restated under this relation."""
 
     separation: float
     epsilon: float
@@ -59,6 +61,7 @@ def by_score(
     claim = learner.guarantee(plan)
     if claim is None:
         raise InputError("learner", "one that claims privacy", type(learner).__name__, "`dpjax attack` needs no claim")
+    claim = as_replace_one(claim)  # the scores are of a row that is replaced
     key, total = keys.stream(keys.root(checks.integer("seed", seed, 0, 2**32 - 1)), "symmetric"), 2 * trials
     tiles = [_scores(learner, code, element, plan, key, jnp.uint32(first)) for first in range(0, total, _TILE)]
     coins, scores = (np.concatenate([np.asarray(part) for part in parts])[:total] for parts in zip(*tiles, strict=True))

@@ -56,6 +56,19 @@ class Report:
         return self.epsilon > 0
 
     @property
+    def tells(self) -> bool:
+        """Whether so many trials can show anything: an accusation always with the row and never without it would."""
+        trials = np.arange(self.present.trials)
+        always, never = Rate.of(trials >= 0, self.confidence), Rate.of(trials < 0, self.confidence)
+        return always.low - self.delta > never.high
+
+    @property
+    def traces(self) -> bool:
+        """Whether the code may be complete; False if the trials show that it accuses nobody for some words of the
+        coalition, as one of too few columns does."""
+        return self.somebody.high >= self.feasible.low
+
+    @property
     def violated(self) -> bool:
         """Whether the trials refute the learner's guarantee."""
         return self.guarantee is not None and self.epsilon > self.guarantee.epsilon
@@ -69,6 +82,10 @@ class Report:
         )
         if self.absent.low > self.security:
             rates += "; the code is not sound, it accuses innocent users more often than its security says"
+        if not self.tells:
+            return f"{self.present.trials} trials are too few to tell whether {name} betrays a participant: {rates}."
+        if not self.betrays and not self.traces:
+            return f"{self.columns} columns are too few to tell whether {name} betrays a participant: {rates}."
         if not self.betrays:
             return f"{name} does not betray a participant here: {rates}."
         bound = (
@@ -84,7 +101,8 @@ class Report:
         """JSON-ready."""
         plain = {key: vars(value) if isinstance(value, Rate) else value for key, value in vars(self).items()}
         claim = None if self.guarantee is None else {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
-        found = {"epsilon": self.epsilon, "betrays": self.betrays, "violated": self.violated}
+        found = {"epsilon": self.epsilon, "betrays": self.betrays, "violated": self.violated, "tells": self.tells,
+                 "traces": self.traces}  # fmt: skip
         return plain | {"guarantee": claim} | found
 
 
@@ -101,6 +119,7 @@ def demonstrate(
       trials: >= 1, fixed in advance.
       confidence: of each interval, and of the implied epsilon.
     """
+    checks.instance("attack", attack, CoalitionAttack, "make it with CoalitionAttack(learner, code)")
     checks.integer("trials", trials, 1)
     checks.probability("confidence", confidence)
     _, delta, _, _ = host_numbers(privacy, accuracy)

@@ -1,6 +1,8 @@
 """`dpjax attack`: the coalition attack on a learner."""
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from dpjax.attacks.coalition import CoalitionAttack
@@ -8,16 +10,16 @@ from dpjax.attacks.codes.base import MOST_USERS
 from dpjax.attacks.report import Report, demonstrate
 from dpjax.cli import Answer
 from dpjax.cli.attacking import AttackCommand
-from dpjax.cli.packing import packed
+from dpjax.cli.packing import USUAL_CONCEPTS, packed
 from dpjax.cli.printing import console
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder
+from dpjax.experiments.build import CODES, CONCEPTS, LEARNERS, Builder, call, imported, public_names
 from dpjax.experiments.progress import Estimate
 from dpjax.learners.columns import for_concepts
 
-_USERS = 4
+_USERS, _SECURITY = 4, 0.05
 
 
 def run(command: AttackCommand) -> Answer:
@@ -29,15 +31,20 @@ def run(command: AttackCommand) -> Answer:
     checks.probability("confidence", command.confidence)
     if command.users is not None:
         checks.integer("users", command.users, 2, MOST_USERS)
+    for module in command.imports:
+        imported(module)
     builder = Builder(command.imports)
     if command.packing:
-        return packed(command, _learner(command, builder), privacy, accuracy)
+        k = USUAL_CONCEPTS if command.k is None else command.k
+        return packed(command, _of_concepts(_learner(command, builder), k), k, privacy, accuracy)
     code = _code(command, builder)
-    learner = for_concepts(_learner(command, builder), code.length)
-    rows = command.n
-    if command.sample_size:
-        if rows is not None:
+    learner = _of_concepts(_learner(command, builder), code.length)
+    if (rows := command.n) is not None:
+        if command.sample_size:
             raise InputError("n", "none beside --sample-size", str(rows), "leave one of the two out")
+        if rows < code.users:
+            raise InputError("n", f"at least {code.users}, a row for each user", str(rows), "give more, or fewer users")
+    elif command.sample_size:
         rows = max(learner.sample_size(privacy, accuracy), code.users)
     attack = CoalitionAttack(learner, code, rows)
     with Estimate() as watch:
@@ -52,27 +59,58 @@ def _learner(command: AttackCommand, builder: Builder) -> Any:
     """The learner as written, over the class of the flags."""
     concepts = builder.build("concepts", command.concepts, CONCEPTS)
     of_class = {name: getattr(concepts, name) for name in ("domain", "dimension", "d") if hasattr(concepts, name)}
+    if _has_a_class(call("learner", command.learner)):
+        advice = "leave the class out, it is that of --concepts"
+        raise InputError("learner", "a learner without its class", command.learner, advice)
     return builder.knowing(concepts=concepts, k=1, **of_class).build("learner", command.learner, LEARNERS)
+
+
+def _has_a_class(written: Mapping[str, Any]) -> bool:
+    """Whether a learner, or a learner inside of it, is written with a class as for `dpjax audit`."""
+    inner = [one for one in written.get("arguments", ()) if isinstance(one, Mapping)]
+    classes, learners = public_names(CONCEPTS), public_names(LEARNERS)
+    return any(one["use"] in classes or (one["use"] in learners and _has_a_class(one)) for one in inner)
+
+
+def _of_concepts(learner: Any, k: int) -> Any:
+    """The learner of k concepts; InputError for one that was written with another number of concepts."""
+    if (own := getattr(learner, "k", 1)) not in (1, k):
+        raise InputError("learner", f"one of {k} concepts", f"k = {own}", "leave k out of it")
+    return for_concepts(learner, k)
 
 
 def _code(command: AttackCommand, builder: Builder) -> Any:
     """The code as written; numbers of users, columns and security that are not written come from the flags."""
 
-    def made(users: int) -> Any:
-        numbers = {"security": command.security} | ({} if command.k is None else {"k": command.k})
+    def made(users: int, k: int | None = command.k) -> Any:
+        security = _SECURITY if command.security is None else command.security
+        numbers = {"security": security} | ({} if k is None else {"k": k})
         known = Builder(builder.imports, {"users": users}, numbers)
         return known.build("code", command.code, CODES)
 
-    if command.users is not None or command.k is None:
-        return made(command.users or _USERS)
-    found = made(2)  # InputError if not even two users fit
+    users = command.users
+    if users is None:
+        users = _USERS if command.k is None else _most_users(partial(made, k=None), command.k)
+    found = made(users)
+    for flag in ("users", "k", "security"):
+        given, own = getattr(command, flag), getattr(found, flag, None)
+        if None not in (given, own) and given != own:
+            raise InputError(flag, f"{own}, as in --code", f"{given}", "leave one of the two out")
+    return found
+
+
+def _most_users(made: Callable[[int], Any], k: int) -> int:
+    """The most users whose code, of the length that it needs, has at most k columns."""
+    if (needed := made(2).length) > k:
+        advice = "give more columns, or --users for a shorter code if it allows one: it may trace nobody"
+        raise InputError("k", f"k >= {needed} for 2 users", str(k), advice)
     low, high = 2, MOST_USERS + 1
     while high - low > 1:
-        middle, fits = (low + high) // 2, None
+        middle, fits = (low + high) // 2, False
         with suppress(InputError):
-            fits = made(middle)
-        found, low, high = (fits, middle, high) if fits is not None else (found, low, middle)
-    return found
+            fits = made(middle).length <= k
+        low, high = (middle, high) if fits else (low, middle)
+    return low
 
 
 def _show(command: AttackCommand, attack: CoalitionAttack, report: Report) -> None:

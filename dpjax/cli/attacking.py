@@ -41,13 +41,13 @@ class AttackCommand(Command):
     code: str = "BonehShaw"
     """BonehShaw or Tardos with arguments, such as "Tardos(score=original)", or module:Code of your own."""
     users: Whole | None = None
-    """Users of the code, at least 2; by default 4, or as many as a code of --k columns allows."""
+    """Users of the code, at least 2; by default 4, or as many as need at most --k columns."""
     k: Whole | None = None
     """Columns of the code, the number of concepts; by default what the code needs."""
     packing: bool = False
     """Pack all 2^k targets instead of a code; --k is at most 10, by default 3, and --n by default 8."""
-    security: Real = 0.05
-    """Probability xi that the code accuses an innocent user."""
+    security: Real | None = None
+    """Probability xi that the code accuses an innocent user; by default 0.05."""
     n: Whole | None = None
     """Rows of the database, at least --users: the others are junk; by default --users."""
     sample_size: bool = False

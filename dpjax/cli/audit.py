@@ -3,6 +3,8 @@
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from dpjax import audit, evidence
@@ -17,7 +19,7 @@ from dpjax.cli.printing import Table, console
 from dpjax.cli.tracing import traced
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.files import replace_file
+from dpjax.core.files import failure, replace_file
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.experiments.build import LEARNERS, SANITIZERS, Builder, public_names
 from dpjax.experiments.progress import Estimate, Progress
@@ -53,6 +55,8 @@ def run(command: AuditCommand) -> Answer:
             "target", "a name, module:object, or --all", repr(command.target), "see `dpjax list` for the names"
         )
     checks.choice("calibration", command.calibration, ("corrected", "printed"))
+    if command.out is not None:
+        _require_writable(command.out)
     if command.target is not None:
         name = command.target
 
@@ -133,6 +137,16 @@ def _write(answer: dict[str, Any], reports: list[Report], command: AuditCommand)
         replace_file(command.out / "audit.json", json.dumps(answer, indent=1).encode())
         page = markdown(reports) + f"\n{together(command.confidence)}\n" * command.all
         replace_file(command.out / "audit.md", page.encode())
+
+
+def _require_writable(folder: Path) -> None:
+    """Makes the folder; InputError, before the work, if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise failure(error, folder / "audit.json") from error
 
 
 def find(name: str, relation: Neighboring, calibration: str, command: AuditCommand | None = None) -> Target:

@@ -72,7 +72,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
             rows.add_row(*map(str, (*cells_of_row, theorem, below, star["trials"])))
         console.print(rows)
         for name in dict.fromkeys(star["below_by"] for star in answer["n_star"] if star["below_by"] is not None):
-            console.print(f"no learner below, on every distribution: {name}", highlight=False)
+            kind = "agnostic " * bool(study.task.noise)
+            console.print(f"no {kind}learner below, on every distribution: {name}", highlight=False)
         for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
                            ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
             if any(star[end] is None for star in answer["n_star"]):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.attacks.optimum import Optimum, exact_success, goal_of, optimum
+from dpjax.audit.watch import Watch
 from dpjax.cli import Answer
 from dpjax.cli.classes import OptimumCommand
 from dpjax.cli.named import class_of
@@ -14,10 +15,12 @@ from dpjax.concepts.listing import matrix_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
-from dpjax.experiments.build import LEARNERS, Builder, imported
+from dpjax.experiments.build import LEARNERS, Builder, PersonsFault, imported
+from dpjax.experiments.progress import Estimate
 from dpjax.learners import Independent
 
 _RELATIONS = {one.value: one for one in Neighboring}
+_NOTHING = "none proved"
 _BETA = 0.1  # of the plans of compared learners; KLN's does not depend on it
 
 
@@ -35,19 +38,34 @@ def run(command: OptimumCommand) -> Answer:
         matrix, command.alpha, k=command.k, proper=command.proper, agnostic=command.agnostic, noise=command.noise
     )
     known = Builder(command.imports, {"concepts": Finite.of(goal.table), "k": command.k}, {"neighboring": relation})
-    others = {text: known.build("learner", text, LEARNERS) for text in command.learners}
+    others = {text: _built(known, text) for text in command.learners}
     rows = []
     for n in command.n:
-        found = optimum(
-            goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
-            tolerance=checks.probability("gap", command.gap),
-        )  # fmt: skip
+        with Estimate() as estimate:
+            found = optimum(
+                goal, n, privacy, neighboring=relation, grid=command.grid, rounds=command.rounds,
+                tolerance=checks.probability("gap", command.gap), watch=_of_rows(n, estimate),
+            )  # fmt: skip
         rows.append(_row(n, found, {text: _success(one, found, command) for text, one in others.items()}))
     answer: dict[str, Any] = {
         "concepts": len(goal.table), "elements": goal.elements, "hypotheses": goal.sizes[0],
         "relation": command.relation, "rows": rows,
     }  # fmt: skip
     return answer, lambda: _show(command, answer)
+
+
+def _of_rows(n: int, watch: Watch) -> Watch:
+    return lambda done, total, what: watch(done, total, f"{what} at most for n = {n}")
+
+
+def _built(known: Builder, text: str) -> Any:
+    """A learner; an InputError names it, since several are compared."""
+    try:
+        return known.build("learner", text, LEARNERS)
+    except PersonsFault:
+        raise
+    except InputError as error:
+        raise InputError(f"{text}, {error.name}", error.expected, error.given, error.advice) from error
 
 
 def _success(learner: Any, found: Optimum, command: OptimumCommand) -> float:
@@ -75,8 +93,8 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     out = console()
     budget = f"({command.epsilon:g}, {command.delta:g})-private under {command.relation}"
     out.print(
-        f"{answer['concepts']} concepts on {answer['elements']} elements, {answer['hypotheses']} hypotheses; "
-        f"learners that are {budget}; success: error at most {command.alpha:g}",
+        f"{answer['concepts']} concepts on {answer['elements']} elements, {answer['hypotheses']} "
+        f"{'proper ' * command.proper}hypotheses; learners that are {budget}; success: {_success_means(command)}",
         highlight=False, markup=False,
     )  # fmt: skip
     names = [*answer["rows"][0]["learners"]]
@@ -85,7 +103,7 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     for row in answer["rows"]:
         own = row["learners"]
         table.add_row(
-            str(row["n"]), _up(row["no_learner_above"]), f"{row['found']:.4f}", f">= {_down(row['everywhere'])}",
+            str(row["n"]), _up(row["no_learner_above"]), f"{row['found']:.4f}", _down(row["everywhere"]),
             *(f"{own[name]:.4f}" for name in names), *(f"{row['no_learner_above'] - own[name]:.4f}" for name in names),
             f"{row['variables']} variables, {row['constraints']} constraints", f"{row['seconds']:.1f}",
         )  # fmt: skip
@@ -93,7 +111,8 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     out.print(
         "no learner above: a bound for every private learner, certified in exact arithmetic. learner found and others: "
         "exact worst success on the program's distributions. for all distributions: a lower bound for the learner "
-        "found. gap: no learner above, less the learner.",
+        f"found; {_NOTHING}: the search over all distributions ended before it had one. "
+        "gap: no learner above, less the learner.",
         highlight=False, markup=False,
     )  # fmt: skip
 
@@ -104,4 +123,12 @@ def _up(value: float) -> str:
 
 
 def _down(value: float) -> str:
-    return f"{np.floor(value * 1e4) / 1e4:.4f}"
+    """Four digits, rounded down; a bound of 0 says nothing."""
+    return f">= {np.floor(value * 1e4) / 1e4:.4f}" if value > 0 else _NOTHING
+
+
+def _success_means(command: OptimumCommand) -> str:
+    of_all = f" in each of {command.k} columns" * (command.k > 1)
+    noise = f", labels flipped with probability {command.noise:g}" * (command.noise > 0)
+    excess = "excess error over the best concept" if command.agnostic else "error"
+    return f"{excess} at most {command.alpha:g}{of_all}{noise}"

@@ -10,16 +10,16 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.theory import packing
 
-_CONCEPTS, _ROWS = 3, 8
+USUAL_CONCEPTS, _ROWS = 3, 8
 
 
-def packed(command: AttackCommand, learner: Any, privacy: Privacy, accuracy: Accuracy) -> Answer:
-    """The successes, the least epsilon, and what the theorem says for these numbers."""
-    for option, usual in (("users", None), ("sample_size", False)):
-        if (got := getattr(command, option)) != usual:
+def packed(command: AttackCommand, learner: Any, k: int, privacy: Privacy, accuracy: Accuracy) -> Answer:
+    """The successes of a learner of k concepts, the least epsilon, and what the theorem says for these numbers."""
+    for option in ("users", "sample_size", "code", "security"):
+        if (got := getattr(command, option)) != getattr(AttackCommand, option):
             raise InputError(option, "none beside --packing", str(got), "leave it out: there is no code")
     found = pack(
-        learner, _CONCEPTS if command.k is None else command.k, _ROWS if command.n is None else command.n, privacy,
+        learner, k, _ROWS if command.n is None else command.n, privacy,
         accuracy, trials=command.trials, confidence=command.confidence, seed=command.seed,
     )  # fmt: skip
     claim = None if found.claim is None else {"epsilon": found.claim.epsilon, "delta": found.claim.delta}

@@ -20,7 +20,7 @@ def run(command: PlanCommand) -> Answer:
         tree = None if guarantee is None else guarantee.to_dict()
         row = {**one.line.labels(), "theorem": one.line.theorem(), "guarantee": tree, "text": str(guarantee)}
         if (below := one.line.below()) is not None:
-            row |= {"below": below.n, "below_by": below.name}
+            row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
         rows.append(row | _trials(one))
     answer: dict[str, Any] = {
         "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes,
@@ -38,7 +38,8 @@ def run(command: PlanCommand) -> Answer:
             out.print(title, style="bold", markup=False)
             out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
             if "below" in row:
-                below = f"no private learner below n = {row['below']}: {row['below_by']}"
+                kind = "agnostic " * row["below_agnostic"]
+                below = f"no private {kind}learner below n = {row['below']}: {row['below_by']}"
                 out.print(below, markup=False, highlight=False, soft_wrap=True)
             out.print(_sentence(row), highlight=False)
         about, tiles = "about " * what.estimated, "counted in whole tiles, as if nothing were stored"

@@ -37,13 +37,14 @@ def traced(name: str, command: AuditCommand, privacy: Privacy, watch: Watch) -> 
 
 
 def _learner(name: str, command: AuditCommand) -> Any:
-    """A learner with its class, by its name alone over the points of three elements; or module:object."""
+    """A learner with its class, by its name alone over the points of three elements; or module:object, without
+    arguments a learner or a function (concepts, k)."""
     concepts = Points(Domain(3))
-    if ":" not in name.partition("(")[0]:
+    if name.endswith(")") or ":" not in name:
         known: dict[str, Any] = {} if command.k is None else {"k": command.k}
         if name.isidentifier():
             known = {"concepts": concepts, "domain": concepts.domain, "k": 1}
-        return Builder(command.imports, known).build("target", name, LEARNERS)
+        return Builder(command.imports, known).build("target of method tracing, a learner", name, LEARNERS)
     found = load("target", name)
     if callable(found) and not hasattr(found, "learn"):
         try:

@@ -58,7 +58,8 @@ def delta(value: Any, name: str = "delta", positive_for: str | None = None) -> f
 def probability(name: str, value: Any) -> float:
     """A number in (0, 1): alpha, beta, gamma, a confidence."""
     if not 0 < (plain := number(name, value)) < 1:
-        raise InputError(name, "a number in (0, 1)", repr(value), "choose for example 0.1")
+        usual = 0.95 if name == "confidence" else 0.1
+        raise InputError(name, "a number in (0, 1)", repr(value), f"choose for example {usual}")
     return plain
 
 

@@ -1,5 +1,6 @@
 """No learner below: the largest proved lower bound on the rows that every private learner of a task's class needs."""
 
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from dpjax.concepts.base import columns_of
 from dpjax.concepts.disagreement import first_elements, labelings
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
-from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
 from dpjax.dimensions.threshold import threshold_dimension
 from dpjax.experiments.task import Task
 from dpjax.theory import fingerprinting, generalization, packing
@@ -24,10 +25,15 @@ _LONGEST = 64  # rows and columns of a matrix that is searched for a chain: seco
 
 @dataclass(frozen=True)
 class LowerBound:
-    """n: every learner that succeeds for every distribution has at least n rows. name: the argument, and its source."""
+    """n: every learner that succeeds for every distribution has at least n rows. name: the argument, and its source.
+
+    agnostic: the distributions are those of labeled rows, with noise or without: with few rows a learner may succeed on
+    all that have the noise of the task, where every hypothesis may be good.
+    """
 
     n: int
     name: str
+    agnostic: bool = False
 
     def __str__(self) -> str:
         return f"{self.n} ({self.name})"
@@ -45,6 +51,8 @@ def lower_bounds(
 ) -> list[LowerBound]:
     """All that apply to private learners of k concepts of the task's class, proper or not, with one name each.
 
+    An argument that has no bound for these numbers, or none below 2^62, is left out.
+
     They are about learners that succeed on every distribution, agnostic ones if the task has noise: on an easy
     distribution fewer rows may do. A class with ``any_distribution`` False, such as `Parities`, is learned from one
     distribution, and has the bounds of that.
@@ -58,33 +66,54 @@ def lower_bounds(
     privacy: plain numbers. neighboring: of the learner's guarantee; packing under ADD_OR_REMOVE_ONE is that of two
     steps. A class with more than two labels has the trivial bound only.
     """
+    checks.instance("task", task, Task, "make it with dpjax.experiments.task.Task(concepts, distribution)")
+    require_relation(neighboring)
     epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
     checks.integer("k", k, 1)
-    found = [LowerBound(1, "one row")]
+    found = [LowerBound(1, "one row", task.flips is not None)]
+    for name, bound in _arguments(task, k, Guarantee(epsilon, delta, neighboring, "any learner"), alpha, beta):
+        with suppress(InputError):  # not for these numbers, or beyond 2^62
+            found.append(LowerBound(bound(), name, task.flips is not None))
+    return found
+
+
+def _arguments(
+    task: Task, k: int, claim: Guarantee, alpha: float, beta: float
+) -> Iterator[tuple[str, Callable[[], int]]]:
+    """The arguments that apply to the class, each with its bound."""
     if columns_of(task.concepts) > 1:
-        return found
+        return
+    epsilon, delta = claim.epsilon, claim.delta
     tables = _labelings(task) if getattr(task.concepts, "any_distribution", True) else []
     differ, agree = any(map(_differ, tables)), any(map(_differ_and_agree, tables))
+
+    def packed(bound: Callable[[float, float], int]) -> Callable[[], int]:
+        return lambda: bound((replaced := as_replace_one(claim)).epsilon, replaced.delta)
+
     if agree:
-        found.append(LowerBound(generalization.unseen(k, alpha, beta), "an element that is not seen, without privacy"))
-    with suppress(InputError):  # a delta of two steps that is 1 or more
-        replaced = as_replace_one(Guarantee(epsilon, delta, neighboring, "any learner"))
-        if agree:
-            bound = packing.concepts(k, replaced.epsilon, alpha, beta, replaced.delta)
-            found.append(LowerBound(bound, "packing, bns-multi Remark 5.2"))
-        apart = getattr(task.concepts, "separated", lambda alpha: 0.0)(alpha)
-        if differ and alpha < 0.5:
-            apart = max(apart, packing.TWO)
-        if apart > 0:
-            bound = packing.separated(apart, k, replaced.epsilon, beta, replaced.delta)
-            found.append(LowerBound(bound, "packing, bns-multi Theorems 5.1 and 5.4"))
+        yield "an element that is not seen, without privacy", lambda: generalization.unseen(k, alpha, beta)
+        yield (
+            "packing, bns-multi Remark 5.2",
+            packed(lambda epsilon, delta: packing.concepts(k, epsilon, alpha, beta, delta)),
+        )
+    apart = getattr(task.concepts, "separated", lambda alpha: 0.0)(alpha)
+    if differ and alpha < 0.5:
+        apart = max(apart, packing.TWO)
+    if apart > 0:
+        yield (
+            "packing, bns-multi Theorems 5.1 and 5.4",
+            packed(lambda epsilon, delta: packing.separated(apart, k, epsilon, beta, delta)),
+        )
     if differ and task.flips is not None:
-        bound = fingerprinting.agnostic(k, epsilon, delta, alpha, beta)
-        found.append(LowerBound(bound, "agnostic scores, after bns-multi Theorem 4.7"))
+        yield (
+            "agnostic scores, after bns-multi Theorem 4.7",
+            lambda: fingerprinting.agnostic(k, epsilon, delta, alpha, beta),
+        )
     if differ and (chain := _chain(task.concepts)) > 1:
-        bound = fingerprinting.thresholds(k, epsilon, delta, alpha, beta, chain)
-        found.append(LowerBound(bound, "scores of thresholds, after bns-multi Theorem 4.3"))
-    return found
+        yield (
+            "scores of thresholds, after bns-multi Theorem 4.3",
+            lambda: fingerprinting.thresholds(k, epsilon, delta, alpha, beta, chain),
+        )
 
 
 def _labelings(task: Task) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from math import asin, exp, pi, sinh, sqrt
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.theory.search import smallest
+from dpjax.theory.search import ROUNDING, smallest
 
 _LARGE = 700.0  # of epsilon: sinh overflows beyond, and nothing is excluded long before
 
@@ -28,7 +28,7 @@ def agnostic(k: int, epsilon: float, delta: float, alpha: float, beta: float) ->
     _require(k, epsilon, delta, alpha, beta)
     absent = min(sqrt(k), sqrt(2 * k / pi) + (1 + alpha**2) / sqrt(1 - alpha**2))
     spent = asin(alpha) * sinh(min(epsilon, _LARGE)) * absent + alpha * delta * (1 + exp(-epsilon)) * k
-    return smallest(lambda n: n * spent >= (1 - 2 * beta) * k)
+    return smallest(lambda n: n * spent >= (1 - 2 * beta - ROUNDING) * k)
 
 
 def thresholds(k: int, epsilon: float, delta: float, alpha: float, beta: float, size: int) -> int:
@@ -52,7 +52,7 @@ def thresholds(k: int, epsilon: float, delta: float, alpha: float, beta: float, 
         rows, equal = 2 * alpha * n, 2 * alpha**2 * n * (n - 1) / last
         near = sqrt((last + 1) * (last + n)) / last
         spent = pi * sinh(min(epsilon, _LARGE)) * sqrt(k) * rows * sqrt(rows + 1 - 2 * alpha) * near
-        return spent + 2 * delta * (1 + exp(-epsilon)) * k * rows >= 2 * (1 - 2 * beta - equal) * k
+        return spent + 2 * delta * (1 + exp(-epsilon)) * k * rows >= 2 * (1 - 2 * beta - equal - ROUNDING) * k
 
     return smallest(possible)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import ceil, expm1, log, log1p
 
 from dpjax.core import checks
-from dpjax.theory.search import smallest
+from dpjax.theory.search import ROUNDING, smallest
 
 Restrictions = Callable[[int], float]
 
@@ -28,12 +28,12 @@ def unseen(k: int, alpha: float, beta: float) -> int:
     """A lower bound for every learner, private or not, of k concepts out of some f, g with f(x) != g(x), f(y) = g(y).
 
     x has weight alpha (strictly more for an error above alpha), y the rest. Where x is not drawn, an answer fits one of
-    the 2^k targets at most: (1 - alpha)^n (1 - 2^-k) <= beta.
+    the 2^k targets at most: (1 - alpha)^n (1 - 2^-k) <= beta, up to a relative `search.ROUNDING`.
     """
     checks.integer("k", k, 1)
     checks.probability("alpha", alpha)
     wrong = -expm1(-min(k, 64) * log(2))
-    return max(1, ceil(log(wrong / checks.probability("beta", beta)) / -log1p(-alpha)))
+    return max(1, ceil((log(wrong / checks.probability("beta", beta)) - ROUNDING) / -log1p(-alpha)))
 
 
 def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:

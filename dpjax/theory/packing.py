@@ -13,7 +13,7 @@ import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.theory.search import smallest
+from dpjax.theory.search import ROUNDING, smallest
 
 TWO = log(2)
 """ln of two concepts, for `separated`."""
@@ -70,7 +70,7 @@ def _least(log_targets: float, epsilon: float, mass: float, beta: float, delta: 
 
     N ~ Binomial(n, mass) rows can differ. Given the draws the learner succeeds with probability s, 1 - beta on average;
     each other target gets at least e^(-epsilon N) (s' - delta_N) of the rest. The sum over targets is smallest with
-    success up to delta_N everywhere, and the rest of it on the largest N.
+    success up to delta_N everywhere, and the rest of it on the largest N. Both sides may be wrong by `ROUNDING`.
     """
     from scipy.stats import binom  # a slow import, deferred
 
@@ -86,13 +86,14 @@ def _least(log_targets: float, epsilon: float, mass: float, beta: float, delta: 
         free = weight * _group_delta(rows, epsilon, delta)
         paid = weight - free
         above = np.concatenate([np.cumsum(paid[::-1])[::-1][1:], [0.0]])
-        used = np.clip(1 - beta - others - float(free.sum()) - above, 0, paid)  # the largest N first
+        used = np.clip(1 - beta - ROUNDING - others - float(free.sum()) - above, 0, paid)  # the largest N first
         if not used.any():
             return True
         with np.errstate(divide="ignore"):
             terms = np.log(used) - epsilon * rows
         top = float(np.max(terms))
-        return log_others + top + log(float(np.sum(np.exp(terms - top)))) <= log(beta)
+        cost = log_others + top + log(float(np.sum(np.exp(terms - top))))
+        return cost <= log(beta) + ROUNDING * (1 + abs(log_others))
 
     return smallest(possible)
 
@@ -108,5 +109,6 @@ def _group_delta(rows: np.ndarray, epsilon: float, delta: float) -> np.ndarray:
     """delta_N = delta (e^(epsilon N) - 1) / (e^epsilon - 1), at most 1."""
     if delta == 0:
         return np.zeros(len(rows))
-    exponent = np.minimum(epsilon * rows, 700.0)
-    return np.minimum(1.0, delta * np.expm1(exponent) / expm1(min(epsilon, 700.0)))
+    with np.errstate(divide="ignore"):  # N = 0
+        exponents = epsilon * rows + np.log(-np.expm1(-epsilon * rows)) - epsilon - log(-expm1(-epsilon))
+    return np.exp(np.minimum(0.0, log(delta) + exponents))

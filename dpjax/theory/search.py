@@ -5,6 +5,8 @@ from functools import partial
 
 from dpjax.core.checks import InputError
 
+ROUNDING = 1e-12
+"""More than the rounding error of a lower bound in float64: it excludes a number of rows only by a larger margin."""
 _LIMIT = 1 << 62
 
 

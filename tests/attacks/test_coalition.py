@@ -127,6 +127,7 @@ def test_placements():
     (lambda: CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw), "instance"),
     (lambda: CoalitionAttack(dp.ERM, BonehShaw(3)), "instance"),
     (lambda: demonstrate(CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(2)), PRIVACY, ACCURACY, 0), "trials"),
+    (lambda: demonstrate(dp.ERM(THRESHOLDS), PRIVACY, ACCURACY), "attack: expected CoalitionAttack, got ERM"),
     (lambda: demonstrate(CoalitionAttack(dp.ERM(THRESHOLDS), BonehShaw(2)), dp.Privacy(1.0, 1.0), ACCURACY), "delta"),
 ])  # fmt: skip
 def test_bad_input(make, words):

@@ -170,6 +170,12 @@ def test_the_first_accused():
     (lambda: BonehShaw(4, float("nan")), "security"),
     (lambda: Tardos(0), "users"),
     (lambda: Tardos(4, score="best"), "original, symmetric"),
+    (
+        lambda: BonehShaw(3).trace(Tardos(4).generate(keys.root(0)), jnp.ones(BonehShaw(3).length, bool)),
+        "codebook: expected one of 3 users",
+    ),
+    (lambda: Tardos(4, 1e-8), "security: expected at least 3.81e-06 for the exact threshold of 4 users"),
+    (lambda: Tardos(4096, 5e-324), "threshold=chernoff"),
     (lambda: BonehShaw(1000), "at most 67108864 columns"),
     (lambda: Tardos(4).trace(Tardos(4).generate(keys.root(0)), jnp.ones(7, bool)), "word"),
     (lambda: measure(BonehShaw(4), all_ones, 4, 16), "in column"),

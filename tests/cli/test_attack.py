@@ -32,6 +32,22 @@ def test_it_says_who_is_betrayed(capsys):
     assert "does not betray a participant" in capsys.readouterr().out
 
 
+def test_too_few_trials_or_columns_tell_nothing(capsys):
+    for words, said in (
+        (("--trials", "5"), "5 trials are too few to tell whether ERM betrays a participant: user"),
+        (("--trials", "64", "--code", "Tardos", "--k", "5", "--users", "3"), "5 columns are too few to tell whether"),
+    ):
+        assert cli.main(["attack", "ERM", "--concepts", "Thresholds(8)", *words]) == 0
+        printed = capsys.readouterr().out
+        assert said in printed and "does not betray" not in printed
+
+
+def test_many_users_of_few_columns(capsys):
+    """The scores of 4096 users and of 81920 redrawn rows are compared without a table of all pairs."""
+    _, found = answer(capsys, "ERM", "--code", "Tardos", "--users", 4096, "--k", 5, "--trials", 1)
+    assert found["users"] == 4096 and not found["tells"]
+
+
 def test_one_object(capsys):
     status, found = answer(capsys, "ERM", "--code", "Tardos(score=original)", "--k", 120, "--n", 5, *SMALL)
     assert status == 0 and found["columns"] == 120 and found["rows"] == 5 and found["guarantee"] is None
@@ -64,7 +80,19 @@ def test_the_learner_s_own_sample_size(capsys):
     (("ERM", "--users", "70"), "Thresholds with at least 71 elements, got Thresholds on 64 elements"),
     (("ERM", "--concepts", "Points(64)"), "Tardos"),
     (("ERM", "--users", "1"), "users"),
-    (("ERM", "--n", "3"), "rows"),
+    (("ERM", "--n", "3"), "n: expected at least 4, a row for each user, got 3"),
+    (("ERM", "--code", "BonehShaw(users=3)", "--users", "4"), "users: expected 3, as in --code, got 4"),
+    (("ERM", "--code", "BonehShaw(k=425)", "--k", "500"), "k: expected 425, as in --code, got 500"),
+    (("ERM", "--code", "Tardos(security=0.1)", "--security", "0.2"), "security: expected 0.1, as in --code"),
+    (("ERM", "--code", "Tardos", "--k", "5"), "k: expected k >= 146 for 2 users, got 5"),
+    (("KLN", "--packing", "--code", "Tardos"), "code: expected none beside --packing"),
+    (("KLN", "--packing", "--security", "0.1"), "security: expected none beside --packing"),
+    (("KLN(Thresholds(64))",), "learner: expected a learner without its class"),
+    (("Independent(KLN(Points(3)))",), "leave the class out, it is that of --concepts"),
+    (("ERM", "--confidence", "1"), "choose for example 0.95"),
+    (("Independent(KLN, k=3)",), "learner: expected one of 425 concepts, got k = 3"),
+    (("--import", "json", "Leaky(leak=True)"), "--import: expected names of modules, got 'Leaky(leak=True)'"),
+    (("--import", "json", "KLN"), "import: expected a module that can be found, got 'KLN'"),
     (("ERM", "--n", "9", "--sample-size"), "one of the two"),
     (("ERM", "--code", "Turbo"), "BonehShaw, Tardos"),
     (("ERM", "--code", "BonehShaw(calibration=best)"), "calibration"),

@@ -123,6 +123,13 @@ def test_plan_prints_theorems_and_trees(capsys):
     assert rows[-1]["guarantee"] is None
 
 
+def test_plan_says_whom_a_bound_is_about(capsys):
+    flags = ["--concepts", "Thresholds(64)", "--learners", "KLN", "--k", "1", "--epsilon", "1"]
+    for noise, kind in (([], "private learner"), (["--noise", "0.46"], "private agnostic learner")):
+        assert cli.main(["plan", *flags, *noise]) == 0
+        assert f"no {kind} below n = " in capsys.readouterr().out
+
+
 def test_curve_json_is_one_object_with_the_promised_fields(tmp_path):
     done = dpjax(*small(tmp_path, "--json"))
     assert done.returncode == 0, done.stderr

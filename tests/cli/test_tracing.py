@@ -49,7 +49,25 @@ def test_packing(capsys):
     assert "ERM claims no privacy" in capsys.readouterr().out
 
 
+def test_a_learner_of_one_s_own_with_arguments(capsys, tmp_path, monkeypatch):
+    (tmp_path / "own_columns.py").write_text(LEAKY)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ["audit", "own_columns:Leaky(Points(3))", "--method", "tracing", "--k", "10", "--rows", "4", "--trials",
+             "1000", "--epsilon", "0.001", "--json"]  # fmt: skip
+    assert cli.main([*words, "--import", "own_columns"]) == 0
+    assert json.loads(capsys.readouterr().out)["k"] == 10
+    assert cli.main(words) == 2 and "add --import own_columns" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_refused_first(capsys, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("dpjax.cli.audit.traced", lambda *_: pytest.fail("it ran"))
+    assert cli.main(["audit", "KLN", "--method", "tracing", "--out", str(tmp_path / "file" / "folder")]) == 2
+    assert "Not a directory" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("words", "said"), [
+    (("audit", "stability", "--method", "tracing"), "target of method tracing, a learner: expected one of"),
     (("audit", "KLN", "--k", "3"), "k: expected none for method auto, got 3; leave it out, or --method tracing"),
     (("audit", "KLN", "--method", "exact", "--rows", "3"), "rows: expected none for method exact"),
     (("audit", "KLN", "--method", "tracing", "--distance", "2"), "distance: expected 1 for method tracing"),

@@ -1,8 +1,9 @@
 """The lower bound of a task: what a class has is found, every argument that applies is used, and results carry it."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
-from math import ceil, inf, log
+from math import ceil, exp, inf, log
 
 import numpy as np
 import pytest
@@ -117,6 +118,55 @@ def test_an_element_that_is_not_seen(k, alpha, beta):
     failure = [(1 - alpha) ** rows * (1 - 0.5**k) for rows in (n - 1, n)]
     assert failure[1] <= beta < failure[0] or (n == 1 and failure[1] <= beta)
     assert generalization.unseen(1, 0.1, 0.6) == 1
+
+
+def test_rounding_excludes_no_number_of_rows():
+    """At the failure probability that n rows have exactly, n rows are possible; a billionth below it they are not."""
+    generator = np.random.default_rng(0)
+    for _ in range(2000):
+        k, n, alpha = int(generator.integers(1, 6)), int(generator.integers(1, 40)), generator.integers(1, 100) / 100
+        beta = float((1 - Fraction(str(alpha))) ** n * (1 - Fraction(1, 2**k)))
+        assert generalization.unseen(k, alpha, beta) <= n < generalization.unseen(k, alpha, beta * (1 - 1e-9))
+    for epsilon in generator.uniform(0.01, 5.0, 300):
+        beta = 1 / (1 + exp(epsilon))  # of randomized response
+        assert packing.separated(packing.TWO, 1, epsilon, beta) == 1
+        assert packing.separated(packing.TWO, 1, epsilon, beta * (1 - 1e-9)) == 2
+    bit, budget, beta = task(Finite.of([[0], [1]])), Privacy(0.15), 0.46257015465625045
+    best = optimum(goal_of([[0], [1]], 0.1), 1, budget)
+    assert float(best.value) == pytest.approx(1 - beta, abs=1e-9)
+    assert lower_bound(bit, 1, budget, Accuracy(0.1, beta)).n == 1
+
+
+def test_packing_of_tiny_deltas():
+    """delta_N is computed in logarithms: e^(epsilon N) overflows long before delta_N is 1 for a delta of 1e-320."""
+    n = packing.separated(1e5, 1, 1.0, 0.1, 1e-320)
+    assert log(0.9) + 320 * log(10) - 1 < n < 320 * log(10) + 2 < packing.separated(1e5, 1, 1.0, 0.1)
+
+
+def test_a_bound_that_fails_leaves_the_others():
+    """At a tiny epsilon packing is beyond 2^62 rows, and the scores are not for more than 2^62 concepts."""
+    noisy = task(Thresholds(Domain(64)), noise=0.1)
+    found = lower_bounds(noisy, 1, Privacy(1e-20), ACCURACY)
+    assert "an element that is not seen" in names(found)
+    assert "packing, bns-multi Theorems 5.1 and 5.4" not in {one.name for one in found}
+    found = lower_bounds(noisy, 2**63, BUDGET, ACCURACY)
+    assert {"an element that is not seen", "packing"} <= names(found) and "scores" not in names(found)
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"neighboring": "foo"}, "neighboring: expected a member"), ({"k": 0}, "k: expected"),
+    ({"task": Thresholds(Domain(8))}, "task: expected Task, got Thresholds; make it with"),
+])  # fmt: skip
+def test_wrong_inputs_are_one_clear_sentence(wrong, message):
+    given = {"task": task(Thresholds(Domain(8))), "k": 1, "neighboring": REPLACE} | wrong
+    with pytest.raises(InputError, match=message):
+        lower_bound(given["task"], given["k"], BUDGET, ACCURACY, neighboring=given["neighboring"])
+
+
+def test_bounds_of_noisy_tasks_are_about_agnostic_learners():
+    """Noise of 0.46 leaves every hypothesis an excess error of at most 0.08: on this task one row may do."""
+    quiet, noisy = (lower_bounds(task(Thresholds(Domain(64)), noise=n), 1, BUDGET, ACCURACY) for n in (0.0, 0.46))
+    assert all(one.agnostic for one in noisy) and not any(one.agnostic for one in quiet)
 
 
 def test_packing_of_many_rows_is_a_window():

@@ -13,7 +13,7 @@ from dpjax.attacks.crossing import slow
 from dpjax.baselines import ERM
 from dpjax.core import keys
 from dpjax.core.checks import InputError
-from dpjax.core.types import Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.evidence.traced import LastLabel
 from dpjax.learners import KLN, Independent
 from dpjax.papers.bns_codes import SECURITY, SWEEPS, every_word, exponent
@@ -62,6 +62,15 @@ def test_a_score_certifies_less_than_the_claim():
     assert 0 < found.epsilon < 20 and found.separation > 0.5 and found.delta == pytest.approx(1e-6)
     again = by_score(COLUMNS, Tardos(5, k=200), Privacy(20.0, 1e-6), trials=1000)
     assert (found.epsilon, found.separation) == (again.epsilon, again.separation)
+
+
+def test_a_score_is_of_a_replaced_row():
+    """A claim under add-or-remove-one is restated: its delta alone would certify too large an epsilon."""
+    learner = Independent(KLN(LastLabel.concepts, neighboring=Neighboring.ADD_OR_REMOVE_ONE), 200, "zcdp")
+    found = by_score(learner, Tardos(5, k=200), Privacy(4.0, 1e-6), trials=1000)
+    claim = learner.guarantee(learner.plan(Privacy(4.0, 1e-6), Accuracy(0.1, 0.1), 4))
+    assert claim.neighboring is Neighboring.ADD_OR_REMOVE_ONE
+    assert found.delta == pytest.approx(claim.delta * (1 + math.exp(claim.epsilon)))
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

@@ -101,7 +101,7 @@ class BonehShaw:
 
     def trace(self, codebook: Codebook, word: Array) -> Array:
         """Compares the ones of neighboring blocks."""
-        check_word(word, self.length)
+        check_word(word, codebook, self.users, self.length)
         ones = self.weights(codebook, word)
         more, both = ones[1:] - ones[:-1], ones[1:] + ones[:-1]
         limit = jnp.asarray(_limits(self._rate, self.repetitions))[both]

@@ -19,6 +19,7 @@ _THRESHOLDS = ("chernoff", "exact", "proof")
 _LANES, _STEPS = 64, 256  # partial sums of a score, and the columns that each adds in 32 bits
 _WORD = 32
 _PARTS = 8  # of the biases
+_MOST_REDRAWN = 1 << 20
 
 
 @register_dataclass
@@ -52,10 +53,11 @@ class Tardos:
         "proof" they are an InputError.
       score: "symmetric" or "original".
       threshold: "exact": a user is accused if the score is among the largest of the scores of R redrawn rows, at the
-        rank that has probability at most xi / n; R is about n / xi, and tracing costs R / n times as much as drawing
-        the code. "chernoff": Z = (ln E e^(c S) + ln(n / xi)) / c given biases and word, c = sqrt(2 ln(n / xi) / k):
-        one pass. "proof" (original score only): Z = k / (5 n) for k >= 100 n^2 L, L = ln(n / xi), so that
-        Z >= 20 n L: Tardos's constants, with L at least (4 / n) ln(1 / xi) for his bound on completeness.
+        rank that has probability at most xi / n; R is about n / xi, at most 2^20, and tracing costs R / n times as much
+        as drawing the code. "chernoff": Z = (ln E e^(c S) + ln(n / xi)) / c given biases and word,
+        c = sqrt(2 ln(n / xi) / k): one pass. "proof" (original score only): Z = k / (5 n) for k >= 100 n^2 L,
+        L = ln(n / xi), so that Z >= 20 n L: Tardos's constants, with L at least (4 / n) ln(1 / xi) for his bound on
+        completeness.
 
     Completeness: with "proof", a feasible word accuses nobody with probability at most xi. With the others it is
     measured, not proved.
@@ -76,6 +78,9 @@ class Tardos:
         if self.threshold == "proof" and self.score != "original":
             advice = 'write score="original", or threshold="exact"'
             raise InputError("score", "original for the threshold of the proof", self.score, advice)
+        if self.threshold == "exact" and self.users / self.security > _MOST_REDRAWN:
+            least = f"at least {self.users / _MOST_REDRAWN:.3g} for the exact threshold of {self.users} users"
+            raise InputError("security", least, f"{self.security:g}", "take a larger one, or threshold=chernoff")
         needed = self._default if self.threshold == "proof" or self.k is None else 1
         check_length("Tardos", self.k, needed, self.users, self.security)
 
@@ -133,7 +138,7 @@ class Tardos:
 
     def trace(self, codebook: Codebook, word: Array) -> Array:
         """Compares the scores with the threshold."""
-        check_word(word, self.length)
+        check_word(word, codebook, self.users, self.length)
         bias = codebook.secret.bias
         if_zero, if_one = self._values(bias, word)
         own = _sums(codebook.columns, if_zero, if_one)[: self.users]
@@ -146,12 +151,12 @@ class Tardos:
                 return _sums(biased_words(key, bias, self.digits)[None], if_zero, if_one)
 
             others = jax.lax.map(one_group, keys.per_index(codebook.secret.redraw, self.redrawn // _WORD)).ravel()
-            above = jnp.sum(others >= own[:, None], axis=1, dtype=jnp.int32)
-            return above < self.rank
+            below = jnp.searchsorted(jnp.sort(others), own)
+            return self.redrawn - below < self.rank
 
     def scores(self, codebook: Codebook, word: Array) -> Array:
         """The score of each user, ``float32[n]``."""
-        check_word(word, self.length)
+        check_word(word, codebook, self.users, self.length)
         sums = _sums(codebook.columns, *self._values(codebook.secret.bias, word))[: self.users]
         with jax.enable_x64(True):
             return (sums.astype(jnp.float64) / self._unit).astype(jnp.float32)

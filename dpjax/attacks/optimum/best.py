@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from dpjax.attacks.optimum.cases import Case, Goal
-from dpjax.attacks.optimum.certificate import Certificate, chances
+from dpjax.attacks.optimum.certificate import LARGEST_EPSILON, Certificate, chances
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.private_table import TOTAL, private_table
 from dpjax.attacks.optimum.program import Solution, orbits_of_cases, solve
 from dpjax.attacks.optimum.symmetry import Symmetry, symmetries
 from dpjax.attacks.optimum.worst import worst_distribution
+from dpjax.audit.watch import Watch, unwatched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import first_rows, zero_one_matrix
@@ -23,7 +24,6 @@ from dpjax.core.types import Neighboring, Privacy
 
 MOST_CONSTRAINTS = 1 << 17
 """Privacy constraints before symmetry: up to a minute."""
-LARGEST_EPSILON = 16.0
 _SCALE = 1 << 52
 _FLOWS = 1 << 9  # no multiplier is as large
 
@@ -68,6 +68,7 @@ def goal_of(concepts: Any, alpha: float, **how: Any) -> Goal:
 def optimum(
     goal: Goal, n: int, privacy: Privacy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE, grid: int = 4,
     distributions: Sequence[Sequence[int]] = (), rounds: int = 0, tolerance: float = 1e-3, everywhere: bool = True,
+    watch: Watch = unwatched,
 ) -> Optimum:  # fmt: skip
     """The best worst-case success of an (epsilon, delta)-private learner of ``n`` rows.
 
@@ -84,10 +85,13 @@ def optimum(
       rounds: how often the learner's worst distributions are added and the program is solved again, until value and
         everywhere differ by at most ``tolerance``.
       everywhere: whether to bound the learner's success over all distributions.
+      watch: receives the number of finished rounds and the most that there can be.
 
     Raises InputError for a program with too many constraints, with the largest n that fits.
     """
     begin = time.perf_counter()
+    checks.instance("goal", goal, Goal, "make it with goal_of(matrix, alpha)")
+    checks.instance("privacy", privacy, Privacy, "write Privacy(epsilon, delta)")
     epsilon, delta = checks.epsilon(privacy.epsilon), checks.delta(privacy.delta)
     if epsilon > LARGEST_EPSILON:
         raise InputError(
@@ -99,11 +103,12 @@ def optimum(
     _require_fit(goal, databases, delta)
     group = symmetries(goal)
     targets = [None] if goal.agnostic else [tuple(map(int, one)) for one in goal.targets]
-    further = [goal.case(target, _masses(goal, one)) for target in targets for one in distributions]
+    further = [goal.case(target, one) for target in targets for one in distributions]
     cases = _closed(goal, [*goal.on_grid(grid), *further], group)
     for left in range(rounds, -1, -1):
+        watch(rounds - left, rounds + 1, "rounds")
         solution = solve(databases, goal, cases, group, math.exp(epsilon), delta)
-        certificate = _certificate(databases, epsilon, delta, cases, solution)
+        certificate = _certificate(goal, databases, epsilon, delta, cases, solution)
         value = certificate.bound()
         table = private_table(solution.learner, databases, epsilon, delta)
         least, new = None, []
@@ -118,6 +123,7 @@ def optimum(
         if not left or len(wider) == len(cases):
             break
         cases = wider
+    watch(rounds + 1, rounds + 1, "rounds")
     achieved, worst = min(((success_of(table, databases, case), i) for i, case in enumerate(cases)))
     return Optimum(
         goal, databases, privacy, value, achieved, least, cases[worst], tuple(cases), certificate, table,
@@ -152,7 +158,8 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
     rows = 0
     while constraints_of(goal, Databases(rows + 1, databases.cells, databases.neighboring), delta) <= most:
         rows += 1
-    advice = f"take n = {rows} or less" if rows else "take a smaller domain, fewer columns, or a proper learner"
+    fewer = "take a smaller domain" + ", fewer columns" * (goal.k > 1) + ", or a proper learner" * (not goal.proper)
+    advice = f"take n = {rows} or less" if rows else fewer
     raise InputError(
         "n", f"a program of at most {most} privacy constraints",
         f"{databases.rows}: {databases.size * goal.sizes[0]} variables ({databases.size} databases of {goal.elements} "
@@ -160,24 +167,17 @@ def _require_fit(goal: Goal, databases: Databases, delta: float) -> None:
     )  # fmt: skip
 
 
-def _masses(goal: Goal, masses: Sequence[int]) -> list[int]:
-    if len(masses) != goal.parts or sum(masses) < 1:
-        given = f"{list(masses)}"
-        raise InputError("distributions", f"{goal.parts} whole masses, not all 0", given, "give a mass of each outcome")
-    return [checks.integer("mass", mass, 0) for mass in masses]
-
-
 def _closed(goal: Goal, cases: list[Case], group: list[Symmetry]) -> list[Case]:
     return [case for some in orbits_of_cases(goal, list(dict.fromkeys(cases)), group) for case in some]
 
 
 def _certificate(
-    databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Solution
+    goal: Goal, databases: Databases, epsilon: float, delta: float, cases: list[Case], solution: Solution
 ) -> Certificate:
     """The solver's multipliers as whole numbers."""
     weights = [int(weight * _SCALE) for weight in solution.weights]
     flows = np.minimum(solution.flows, _FLOWS) * _SCALE
     return Certificate(
-        databases.rows, databases.neighboring, epsilon, delta, tuple(cases), tuple(weights), databases.counts,
+        goal, databases.rows, databases.neighboring, epsilon, delta, tuple(cases), tuple(weights), databases.counts,
         solution.pairs, flows.astype(np.int64), _SCALE,
     )  # fmt: skip

@@ -131,13 +131,28 @@ class Goal:
         return np.concatenate(found, axis=1)
 
     def case(self, target: tuple[int, ...] | None, elements: Sequence[int]) -> Case:
-        """The case of a target and whole masses of the elements; without a target, of the cells."""
+        """The case of a target and whole masses of the elements; without a target, of the cells.
+
+        InputError for a target that is not one of the goal, and for anything but `parts` whole masses, not all 0.
+        """
+        self._require(target, elements)
         total = sum(elements)
         errors = self.excess(target) @ np.array(elements, object)
         alpha = exactly(self.alpha)
         good = np.all(errors * alpha.denominator <= alpha.numerator * total, axis=1)
         masses = list(elements) if target is None else self._masses(target, elements)
         return Case(tuple(map(int, masses)), tuple(map(bool, good)), target, tuple(map(int, elements)))
+
+    def _require(self, target: tuple[int, ...] | None, elements: Sequence[int]) -> None:
+        concepts = len(self.table)
+        given = () if target is None else target
+        known = len(given) == self.k and all(0 <= one < concepts for one in given)
+        if self.agnostic != (target is None) or not (self.agnostic or known):
+            expected = "None in the agnostic setting" if self.agnostic else f"{self.k} of {concepts} concepts"
+            raise InputError("target", expected, str(target), "take a case of this goal")
+        if len(elements) != self.parts or any(mass < 0 or mass != int(mass) for mass in elements) or not any(elements):
+            whole = f"{self.parts} whole masses, not all 0"
+            raise InputError("distributions", whole, str(list(elements)), "give a mass of each outcome")
 
     def _masses(self, target: tuple[int, ...], elements: Sequence[int]) -> list[int]:
         return [mass * share for x, mass in enumerate(elements) for share in self.shares(target, x)]

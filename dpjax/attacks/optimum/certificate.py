@@ -8,24 +8,28 @@ cases is at most
     c(S, h) = sum of weight Pr[S] over the cases for which h is good
               - sum over S' of y(S, S', h) + e^epsilon (sum over S' of y(S', S, h)).
 
-This holds for all such numbers: nothing that the solver claims is trusted. A rational number above e^epsilon stands in
-its place.
+This holds for all such numbers, so nothing that the solver claims is trusted: `Certificate.bound` checks that the
+numbers are such numbers and that the cases are cases of the goal, and adds up what is given twice. A rational number
+above e^epsilon stands in its place.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from math import comb
+from operator import index
+from typing import Any
 
 import numpy as np
 
-from dpjax.attacks.optimum.cases import Case
+from dpjax.attacks.optimum.cases import Case, Goal
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Neighboring, require_relation
 
+LARGEST_EPSILON = 16.0
 _BITS = 128  # fractional bits of probabilities and of e^epsilon, each rounded upwards
 
 
@@ -34,13 +38,16 @@ class Certificate:
     """Multipliers that prove a bound on the worst success over ``cases`` of every private learner of ``rows`` rows.
 
     Args:
+      goal: what a learner has to achieve; see `bound`.
       rows, neighboring, epsilon, delta: what "private" means; the floats themselves are meant, without rounding.
-      cases: with one list of cells and of hypotheses. weights: of the cases, whole numbers >= 0, not all 0.
+      cases: of the goal. weights: of the cases, whole numbers >= 0, not all 0.
       counts: databases, ``int64[d, kinds]``, rows of each cell (and absent rows under ADD_OR_REMOVE_ONE).
-      pairs: ``int64[r, 3]``, numbers of a database and a neighbor in ``counts``, and a hypothesis.
-      flows: ``int64[r]``, whole numbers y >= 0, in units of 1 / scale.
+      pairs: ``int64[r, 3]``, numbers of a database and a neighbor in ``counts``, and a hypothesis. Rows may repeat:
+        their flows are added.
+      flows: ``int64[r]``, whole numbers y >= 0, in units of 1 / scale. scale: a whole number, at least 1.
     """
 
+    goal: Goal
     rows: int
     neighboring: Neighboring
     epsilon: float
@@ -53,31 +60,67 @@ class Certificate:
     scale: int
 
     def bound(self) -> Fraction:
-        """The bound, at most 1. InputError for multipliers that prove nothing."""
-        databases = [tuple(map(int, row)) for row in self.counts]
-        flows = [(*map(int, pair), int(flow)) for pair, flow in zip(self.pairs, self.flows, strict=True)]
-        total = sum(self.weights)
-        if len(self.weights) != len(self.cases) or total <= 0 or min(self.weights) < 0:
-            raise _invalid("weights >= 0 of all cases, not all 0", str(total))
-        factor, unit = exponential(self.epsilon, up=True), 1 << _BITS
+        """The bound, at most 1. InputError for multipliers that prove nothing.
+
+        It is about learners of ``goal``, with ``rows``, ``neighboring``, ``epsilon`` and ``delta``: whoever was told of
+        others has to compare these fields. All other fields are checked here.
+        """
+        factor, delta, scale, unit = *self._budget(), checks.integer("scale", self.scale, 1), 1 << _BITS
         absent = self.neighboring is Neighboring.ADD_OR_REMOVE_ONE
-        value: defaultdict[tuple[int, ...], list[int]] = defaultdict(lambda: [0] * len(self.cases[0].good))
-        for case, weight in zip(self.cases, self.weights, strict=True):
-            for database, chance in chances(case.masses, self.rows) if weight else ():
+        value: defaultdict[tuple[int, ...], list[int]] = defaultdict(lambda: [0] * self.goal.sizes[0])
+        total, weighted = self._weighted()
+        for case, weight in weighted:
+            for database, chance in chances(case.masses, self.rows):
                 mass = -(-chance * weight * unit * unit // (total * sum(case.masses) ** self.rows))
                 row = value[database + (0,) * absent]
                 for h in range(len(row)):
                     row[h] += mass * case.good[h]
-        owed: defaultdict[tuple[int, int], int] = defaultdict(int)
+        owed: defaultdict[tuple[tuple[int, ...], tuple[int, ...]], int] = defaultdict(int)
         above = factor.numerator * unit // factor.denominator
-        for one, other, h, flow in flows:
-            if flow < 0 or not _are_neighbors(databases[one], databases[other], self.rows, absent):
-                raise _invalid("numbers >= 0 of pairs of neighbors", f"{flow} of {databases[one]}, {databases[other]}")
-            value[databases[one]][h] -= flow * unit * unit // self.scale
-            value[databases[other]][h] += -(-flow * above * unit // self.scale)
+        for (one, other, h), flow in self._flows().items():
+            value[one][h] -= flow * unit * unit // scale
+            value[other][h] += -(-flow * above * unit // scale)
             owed[one, other] = max(owed[one, other], flow)
-        slack = Fraction(self.delta) * Fraction(sum(owed.values()), self.scale)
+        slack = Fraction(delta) * Fraction(sum(owed.values()), scale)
         return min(Fraction(sum(max(row) for row in value.values()), unit * unit) + slack, Fraction(1))
+
+    def _budget(self) -> tuple[Fraction, float]:
+        """(A rational number above e^epsilon, delta)."""
+        require_relation(self.neighboring)
+        checks.integer("rows", self.rows, 1)
+        if (epsilon := checks.epsilon(self.epsilon)) > LARGEST_EPSILON:
+            raise InputError("epsilon", f"at most {LARGEST_EPSILON:g}", f"{epsilon:g}", "take a smaller one")
+        return exponential(epsilon, up=True), checks.delta(self.delta)
+
+    def _weighted(self) -> tuple[int, list[tuple[Case, int]]]:
+        """(The sum of the weights, the cases with positive weights), each of them a case of the goal."""
+        weights = [one for (one,) in _whole("weights", ((one,) for one in self.weights), 1)]
+        total = sum(weights)
+        if len(weights) != len(self.cases) or total <= 0 or min(weights) < 0:
+            raise _invalid("weights >= 0 of all cases, not all 0", f"{len(weights)} weights of sum {total}")
+        weighted = [(case, weight) for case, weight in zip(self.cases, weights, strict=True) if weight]
+        for case, _ in weighted:
+            if case != self.goal.case(case.target, case.elements):
+                raise _invalid("cases of the goal", f"other masses or good hypotheses for {case}")
+        return total, weighted
+
+    def _flows(self) -> dict[tuple[tuple[int, ...], tuple[int, ...], int], int]:
+        """The sum of the flows of each database, neighbor and hypothesis."""
+        absent = self.neighboring is Neighboring.ADD_OR_REMOVE_ONE
+        databases = _whole("counts", self.counts, self.goal.cells + absent)
+        pairs, flows = _whole("pairs", self.pairs, 3), _whole("flows", ((one,) for one in self.flows), 1)
+        if len(pairs) != len(flows):
+            raise _invalid("a flow for each row of pairs", f"{len(flows)} flows of {len(pairs)} rows")
+        found: defaultdict[tuple[tuple[int, ...], tuple[int, ...], int], int] = defaultdict(int)
+        for (one, other, h), (flow,) in zip(pairs, flows, strict=True):
+            if not (0 <= min(one, other) <= max(one, other) < len(databases) and 0 <= h < self.goal.sizes[0]):
+                most = f"numbers of {len(databases)} databases and {self.goal.sizes[0]} hypotheses"
+                raise _invalid(most, f"the pair {one}, {other} with hypothesis {h}")
+            own, its = databases[one], databases[other]
+            if flow < 0 or not _are_neighbors(own, its, self.rows, absent):
+                raise _invalid("numbers >= 0 of pairs of neighbors", f"{flow} of {own}, {its}")
+            found[own, its, h] += flow
+        return found
 
 
 def exponential(epsilon: float, up: bool) -> Fraction:
@@ -109,6 +152,17 @@ def _are_neighbors(one: tuple[int, ...], other: tuple[int, ...], rows: int, abse
     if moved != [-1, 1] or sum(one) != rows or min(one + other) < 0:
         return False
     return not absent or one[-1] != other[-1]
+
+
+def _whole(name: str, rows: Iterable[Any], columns: int) -> list[tuple[int, ...]]:
+    """Lists of ``columns`` whole numbers, each as a tuple of Python's integers."""
+    try:
+        found = [tuple(map(index, row)) for row in rows]
+    except TypeError as error:
+        raise _invalid(f"whole numbers in {name}", str(error)) from None
+    if wrong := next((row for row in found if len(row) != columns), None):
+        raise _invalid(f"rows of {columns} numbers in {name}", f"one of {len(wrong)}")
+    return found
 
 
 def _invalid(expected: str, given: str) -> InputError:

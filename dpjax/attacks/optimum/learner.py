@@ -9,8 +9,9 @@ import numpy as np
 from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.attacks.optimum.best import LARGEST_EPSILON, Optimum, goal_of, optimum
+from dpjax.attacks.optimum.best import Optimum, goal_of, optimum
 from dpjax.attacks.optimum.cases import MOST_COLUMNS, Goal
+from dpjax.attacks.optimum.certificate import LARGEST_EPSILON
 from dpjax.attacks.optimum.databases import Databases
 from dpjax.attacks.optimum.private_table import is_private
 from dpjax.concepts.hypothesis import Hypothesis
@@ -76,7 +77,8 @@ class TableLearner(OfColumns):
         """Solves the program for n rows and epsilon at most 16; InputError without n, and for too large a program."""
         n = n if self.rows is None else self.rows
         if n is None or n < 1:
-            raise InputError("n", "the number of rows, at least 1", str(n), "give n or the field rows of TableLearner")
+            advice = "a study makes a plan without n: write TableLearner(rows=4); elsewhere give plan its n"
+            raise InputError("rows", "the number of rows of the table, at least 1", str(n), advice)
         numbers = down(min(float(privacy.epsilon), LARGEST_EPSILON)), down(float(privacy.delta))
         found = _solved(self, float(numbers[0]), float(numbers[1]), float(accuracy.alpha), n)
         return TablePlan(found.table, Claim(*numbers), n)

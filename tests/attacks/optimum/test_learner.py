@@ -1,5 +1,7 @@
 """The table of a program as a learner: its law is the table, for every order of rows, and its claim is exact."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from dpjax.attacks.optimum.compared import learner_table
 from dpjax.attacks.optimum.private_table import TOTAL
 from dpjax.audit import exact
 from dpjax.core.checks import NoTheoremError
-from dpjax.evidence.boosting import FirstLabel
+from dpjax.evidence.boosting import FirstLabel, FirstLabelPlan
 from dpjax.evidence.learners import learner_target
 from dpjax.learners import database
 
@@ -45,8 +47,17 @@ def test_rows_come_in_every_order():
         ones = databases.counts[:, 1::2].sum(axis=1) / n
         np.testing.assert_allclose(law[:, 3], ones * right + (1 - ones) * (1 - right), atol=1e-7)
         np.testing.assert_allclose(law[:, 0] + law[:, 3], 1.0)
-    with pytest.raises(InputError, match="depend on the order of rows"):
-        learner_table(learner, learner.plan(Privacy(1.0), ACCURACY), goal, Databases(6, goal.cells))
+    for reader in (learner, FirstAndLast()):
+        with pytest.raises(InputError, match="depend on the order of rows"):
+            learner_table(reader, reader.plan(Privacy(1.0), ACCURACY), goal, Databases(6, goal.cells))
+
+
+class FirstAndLast(FirstLabel):
+    """Reads whether the labels of the first and the last row differ: the same for an order and its reverse."""
+
+    def learn(self, key, sample, plan: FirstLabelPlan):
+        y = sample.y.at[0].set(sample.y[0] ^ sample.y[-1])
+        return super().learn(key, dataclasses.replace(sample, y=y), plan)
 
 
 def test_it_is_as_successful_as_its_program_says():
@@ -108,7 +119,7 @@ def test_it_passes_the_suite_of_learners():
 def test_wrong_inputs_are_one_clear_sentence():
     learner = TableLearner(LINE, rounds=0)
     for call, message in (
-        (lambda: learner.plan(Privacy(1.0), ACCURACY), "n: expected the number of rows"),
+        (lambda: learner.plan(Privacy(1.0), ACCURACY), "rows: expected the number of rows of the table.*without n"),
         (lambda: learner.plan(Privacy(1.0), ACCURACY, 100), "take n = 28 or less"),
         (lambda: TableLearner(2), "concepts: expected"), (lambda: TableLearner(LINE, 0), "k: expected"),
         (lambda: TableLearner(LINE, rows=0), "rows: expected"), (lambda: TableLearner(LINE, 9), "k: expected"),

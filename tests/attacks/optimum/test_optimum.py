@@ -171,15 +171,59 @@ def test_the_certificate_proves_the_bound():
     assert dataclasses.replace(proof, delta=0.02).bound() > found.value
 
 
-def test_certificates_that_prove_nothing_are_refused():
+@pytest.mark.parametrize("neighboring", Neighboring)
+def test_repeated_rows_of_a_certificate_are_added(neighboring):
+    """64 rows with 1/64 of the flow each are one row with all of it, whichever copy of a database they name."""
+    goal = goal_of(thresholds(2), 0.3)
+    found = optimum(goal, 3, Privacy(1.0, 0.1), neighboring=neighboring, everywhere=False)
+    proof = dataclasses.replace(found.certificate, flows=found.certificate.flows // 64 * 64)
+    parts = dataclasses.replace(proof, pairs=np.repeat(proof.pairs, 64, 0), flows=np.repeat(proof.flows // 64, 64))
+    assert parts.bound() == proof.bound() >= found.achieved
+    copies = np.tile(proof.counts, (64, 1))
+    moved = parts.pairs + len(proof.counts) * np.tile(np.arange(64), len(proof.pairs))[:, None] * [1, 1, 0]
+    assert dataclasses.replace(parts, counts=copies, pairs=moved).bound() == proof.bound()
+
+
+def changed(array, *, to, at=0):
+    copy = np.array(array)
+    copy[at] = to
+    return copy
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    (lambda proof: {"flows": changed(proof.flows, to=-1)}, "numbers >= 0 of pairs of neighbors"),
+    (lambda proof: {"pairs": changed(proof.pairs, to=(0, len(proof.counts) - 1, 0))}, "pairs of neighbors"),
+    (lambda proof: {"pairs": changed(proof.pairs, to=(0, 1, 4))}, "10 databases and 4 hypotheses, got the pair 0, 1"),
+    (lambda proof: {"pairs": changed(proof.pairs, to=(0, 1, -1))}, "with hypothesis -1"),
+    (lambda proof: {"pairs": changed(proof.pairs, to=(0, 10, 0))}, "the pair 0, 10"),
+    (lambda proof: {"pairs": changed(proof.pairs, to=(-1, 1, 0))}, "the pair -1, 1"),
+    (lambda proof: {"pairs": proof.pairs[:, :2]}, "rows of 3 numbers in pairs"),
+    (lambda proof: {"counts": proof.counts[:, :3]}, "rows of 4 numbers in counts"),
+    (lambda proof: {"flows": proof.flows[:-1]}, "a flow for each row of pairs"),
+    (lambda proof: {"flows": proof.flows / 2}, "whole numbers in flows"),
+    (lambda proof: {"weights": (0,) * len(proof.weights)}, "not all 0"),
+    (lambda proof: {"weights": (-1, *proof.weights[1:])}, "weights >= 0"),
+    (lambda proof: {"weights": (0.5, *proof.weights[1:])}, "whole numbers in weights"),
+    (lambda proof: {"weights": proof.weights[:-1]}, "weights >= 0 of all cases"),
+    (lambda proof: {"scale": -1}, "scale: expected"), (lambda proof: {"scale": 0}, "scale: expected"),
+    (lambda proof: {"scale": 1.0}, "scale: expected"), (lambda proof: {"epsilon": -1.0}, "epsilon: expected"),
+    (lambda proof: {"epsilon": 1e308}, "epsilon: expected at most 16"),
+    (lambda proof: {"delta": -1.0}, "delta: expected"), (lambda proof: {"rows": 0}, "rows: expected"),
+    (lambda proof: {"neighboring": "both"}, "neighboring: expected"),
+    (lambda proof: {"cases": [_with(proof.cases[0], good=(False,) * 4)] * len(proof.cases)}, "cases of the goal"),
+    (lambda proof: {"cases": [_with(proof.cases[0], masses=(1, 0, 0, 0))] * len(proof.cases)}, "cases of the goal"),
+    (lambda proof: {"cases": [_with(proof.cases[0], target=None)] * len(proof.cases)}, "target: expected 1 of 3"),
+    (lambda proof: {"cases": [_with(proof.cases[0], target=(-1,))] * len(proof.cases)}, "target: expected 1 of 3"),
+    (lambda proof: {"cases": [_with(proof.cases[0], elements=(5, -1))] * len(proof.cases)}, "2 whole masses"),
+    (lambda proof: {"goal": goal_of(thresholds(2), 0.6)}, "cases of the goal"),
+])  # fmt: skip
+def test_certificates_that_prove_nothing_are_refused(wrong, message):
     proof = optimum(goal_of(thresholds(2), 0.3), 2, Privacy(1.0), everywhere=False).certificate
-    negative, far = proof.flows.copy(), proof.pairs.copy()
-    negative[0] = -1
-    far[0, :2] = 0, len(proof.counts) - 1  # all rows differ
-    for wrong in ({"flows": negative}, {"pairs": far}, {"weights": (0,) * len(proof.weights)},
-                  {"weights": (-1, *proof.weights[1:])}):  # fmt: skip
-        with pytest.raises(InputError, match="certificate"):
-            dataclasses.replace(proof, **wrong).bound()
+    with pytest.raises(InputError, match=message):
+        dataclasses.replace(proof, **wrong(proof)).bound()
+
+
+_with = dataclasses.replace
 
 
 @pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 1.0, 2.0, 16.0])
@@ -223,12 +267,14 @@ def test_no_learner_exceeds_the_bound(matrix, budget):
     ({"privacy": Privacy(50.0)}, "epsilon: expected at most 16"), ({"grid": 0}, "grid: expected a whole number"),
     ({"rounds": -1}, "rounds: expected a whole number"), ({"grid": 10**6}, "take a coarser grid"),
     ({"distributions": [[1, 2, 3]]}, "distributions: expected 2 whole masses"),
-    ({"distributions": [[0, 0]]}, "not all 0"), ({"neighboring": "replace-one"}, "neighboring: expected a member"),
+    ({"distributions": [[0, 0]]}, "not all 0"), ({"distributions": [[0.5, 0.5]]}, "2 whole masses"),
+    ({"privacy": 1.0}, "privacy: expected Privacy, got float"), ({"goal": [[0], [1]]}, "goal: expected Goal, got list"),
+    ({"neighboring": "replace-one"}, "neighboring: expected a member"),
 ])  # fmt: skip
 def test_wrong_inputs_are_one_clear_sentence(how, message):
-    given = {"n": 2, "privacy": Privacy(1.0)} | how
+    given = {"goal": goal_of(thresholds(2), 0.3), "n": 2, "privacy": Privacy(1.0)} | how
     with pytest.raises(InputError, match=message):
-        optimum(goal_of(thresholds(2), 0.3), given.pop("n"), given.pop("privacy"), **given)
+        optimum(given.pop("goal"), given.pop("n"), given.pop("privacy"), **given)
 
 
 @pytest.mark.parametrize(("how", "message"), [
