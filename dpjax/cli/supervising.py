@@ -47,8 +47,7 @@ def supervised(
         for number, handler in before.items():
             signal.signal(number, handler)
         for slot in slots:
-            slot.process.kill()
-            slot.process.wait()
+            slot.end()
     found = {name: sum(slot.counts[name] for slot in slots) for name in ("done", "failed", "trials")}
     states = [slot.status for slot in slots]
     status = 2 if 2 in states else LEFT if LEFT in states else 4 if 4 in states else max(states)
@@ -80,11 +79,20 @@ class _Slot:
         if self.process.poll() is None:
             self.process.send_signal(number)
 
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
     def look(self, ending: bool) -> bool:
         """Whether the process goes on, or another one in its place."""
         if (status := self.process.poll()) is None:
             return True
         self.reader.join()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
         if self.output[0] is not None:
             text, self.output = self.output[0], [""]
             self._count(text)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,20 @@ from dpjax.cli.watching import LEFT, stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError, read_file
-from dpjax.experiments.queue import Queue
+from dpjax.experiments.queue import Queue, shard_of
 
 
 def run(command: WorkCommand) -> Answer:
     """Works until nothing is left; with --alone in this process, else in worker processes that it starts again."""
     checks.integer("processes", command.processes, 1, 1024)
+    if command.devices is not None:
+        checks.integer("devices", command.devices, 1, 1024)
     for name in ("time_limit", "max_seconds", "lease", "patience"):
         if (value := getattr(command, name)) is not None and checks.number(name, value) <= 0:
             raise InputError(name, "a number of seconds > 0", repr(value), "leave it out for the default")
+    shard = (lambda name: True) if command.shard is None else shard_of(command.shard)
     config = _study_in(command.store)
-    return _alone(command, config) if command.alone else _started(command)
+    return _alone(command, config, shard) if command.alone else _started(command)
 
 
 def _study_in(store: Path) -> Mapping[str, Any]:
@@ -44,7 +47,7 @@ def _study_in(store: Path) -> Mapping[str, Any]:
     return found
 
 
-def _alone(command: WorkCommand, config: Mapping[str, Any]) -> Answer:
+def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str], bool]) -> Answer:
     import jax
 
     from dpjax.experiments import engine
@@ -52,11 +55,10 @@ def _alone(command: WorkCommand, config: Mapping[str, Any]) -> Answer:
     from dpjax.experiments.config import study_of
     from dpjax.experiments.items import first_items
     from dpjax.experiments.store import Store
-    from dpjax.experiments.work import FAILED, Rules, Worker, shard_of, work
+    from dpjax.experiments.work import FAILED, Rules, Worker, work
 
     parent = os.getppid() if os.environ.pop(STARTED, None) else None
     engine.host_devices(command.devices)
-    mine = shard_of(command.shard) if command.shard is not None else (lambda item: True)
     for module in command.imports:
         imported(module)
     study = study_of(config, command.imports)
@@ -75,7 +77,7 @@ def _alone(command: WorkCommand, config: Mapping[str, Any]) -> Answer:
         rules = Rules(command.time_limit, command.retry_failed, 2 * len(jax.local_devices()))
         worker = Worker(store, machine, queue, study.seed, rules)
         with stopped_by_signals(worker), watched(worker, command.max_seconds, parent):
-            complete = work(worker, first_items(study), ended, mine)
+            complete = work(worker, first_items(study), ended, lambda item: shard(item.name))
         trials = machine.trials
     status = LEFT if not complete else 4 if done["failed"] else 0
     answer = done | {"trials": trials, "complete": complete, "status": status}
@@ -126,7 +128,7 @@ def _started(command: WorkCommand) -> Answer:
     def show() -> None:
         left = "; work is left" if answer["status"] == LEFT else ""
         again = f", {answer['restarts']} times a process was started again" if answer["restarts"] else ""
-        text = f"{answer['trials']} trials computed here by {command.processes} processes{again}{left}"
+        text = f"{answer['trials']} trials computed here by {command.processes} process{'es' * (command.processes > 1)}{again}{left}"
         failed = f"; {answer['failed']} cells failed, see dpjax status {command.store}" if answer["failed"] else ""
         screen().print(text + failed, soft_wrap=True)
 

@@ -9,6 +9,7 @@ import ast
 import importlib
 import json
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -38,6 +39,7 @@ _SETTINGS = {
     "distributed.worker.daemon": True,
 }
 _PAUSES = (0.1, 5.0)
+_ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d+")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ class Dask:
             raise InputError("cluster", "a kind or a scheduler's address", given, "give --cluster or --scheduler")
         if self.kind is not None:
             checks.choice("cluster", self.kind, KINDS)
+        if self.address is not None and not _ADDRESS.fullmatch(self.address):
+            raise InputError("scheduler", "host:port or tcp://host:port", repr(self.address), "give Dask's address")
         if self.workers is not None:
             checks.integer("workers", self.workers, 1, 2**16)
         _needed("distributed")
@@ -77,8 +81,17 @@ class Dask:
         distributed = _needed("distributed")
         text = json.dumps(study.to_dict())
         task = _Task(str(Path(out).resolve()), text, self.imports, self.rules)
-        with _configured(), self._cluster() as place, distributed.Client(place) as client:
+        with _configured(), self._cluster() as place, self._client(distributed, place) as client:
             _Driver(client, task, study, self.progress).run()
+
+    def _client(self, distributed: Any, place: Any) -> Any:
+        try:
+            return distributed.Client(place)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                "scheduler", "a Dask scheduler that answers", f"{self.address or self.kind}: {error}",
+                "check the address, and that the scheduler runs",
+            ) from error  # fmt: skip
 
     @contextmanager
     def _cluster(self) -> Iterator[Any]:

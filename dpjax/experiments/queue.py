@@ -10,12 +10,14 @@ import os
 import socket
 import threading
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dpjax.core.checks import InputError
 from dpjax.core.files import (
     add_file,
     file_time,
@@ -237,6 +239,16 @@ def _record(path: Path) -> dict[str, Any] | None:
         found = None if data is None else json.loads(data)
         return found if isinstance(found, dict) else None
     return None
+
+
+def shard_of(text: str) -> Callable[[str], bool]:
+    """Whether the item of a name belongs to shard "i/N", i from 0 to N - 1; a search and its points do together."""
+    first, slash, second = text.partition("/")
+    with suppress(ValueError):
+        index, count = int(first), int(second)
+        if slash and 0 <= index < count:
+            return lambda name: int(name[:OWNER], 16) % count == index
+    raise InputError("shard", "i/N with 0 <= i < N", repr(text), "write for example --shard 0/8")
 
 
 @cache

@@ -5,16 +5,14 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
-from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
 from dpjax.experiments.canonical import versions
 from dpjax.experiments.cells import Cells, Executor
 from dpjax.experiments.items import Item, Record, following
 from dpjax.experiments.measuring import compute
-from dpjax.experiments.queue import MOST_DEATHS, OWNER, Queue, this_host
+from dpjax.experiments.queue import MOST_DEATHS, Queue, this_host
 from dpjax.experiments.sources import code_digest
 from dpjax.experiments.store import BrokenCell, Store
 
@@ -262,13 +260,3 @@ def _death(count: int) -> Record:
         "out of memory, or crashed"
     )
     return {"error": text, "traceback": text, "died": True}
-
-
-def shard_of(text: str) -> Callable[[Item], bool]:
-    """Whether an item belongs to shard "i/N", i from 0 to N - 1. Points are in the shard of their curve's search."""
-    first, slash, second = text.partition("/")
-    with suppress(ValueError):
-        index, count = int(first), int(second)
-        if slash and 0 <= index < count:
-            return lambda item: int(item.name[:OWNER], 16) % count == index
-    raise InputError("shard", "i/N with 0 <= i < N", repr(text), "write for example --shard 0/8")

@@ -225,7 +225,7 @@ def test_a_program_that_was_dropped_is_not_traced_from_edited_code(tmp_path, mon
 @pytest.mark.parametrize("edited", ["theorem", "visit", "failure"])
 def test_rows_that_the_present_code_would_not_give_are_kept_aside(tmp_path, monkeypatch, edited):
     """A theorem's number, a program that the search visited, and a failure that was corrected."""
-    study = dp.Study(TASK, {"own": Fixed(CONCEPTS)}, trials=8, points=2, search=dp.Search(n_min=16, n_max=64))
+    study = dp.Study(TASK, {"own": Fixed(CONCEPTS)}, trials=8, points=2, search=dp.Search(n_min=4, n_max=64))
     with Engine(1) as machine:
         first = study.run(tmp_path, engine=machine, quiet=True).data
         (star,) = first["n_star"]

@@ -13,12 +13,12 @@ from dpjax.core.checks import InputError
 from dpjax.experiments import work as module
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.items import Item, first_items, following
-from dpjax.experiments.queue import MOST_DEATHS, Queue
+from dpjax.experiments.queue import MOST_DEATHS, Queue, shard_of
 from dpjax.experiments.results import Result
 from dpjax.experiments.run import prepare, run
 from dpjax.experiments.standing import standing
 from dpjax.experiments.store import Store
-from dpjax.experiments.work import BUSY, DONE, FAILED, Rules, Worker, shard_of, work
+from dpjax.experiments.work import BUSY, DONE, FAILED, Rules, Worker, work
 from tests.experiments import fast
 
 
@@ -91,7 +91,7 @@ def test_an_item_is_named_by_what_it_is(tmp_path):
 
 def test_shards_are_a_partition():
     study = fast.study(50)
-    parts = [[item.n for item in first_items(study) if shard_of(f"{i}/8")(item)] for i in range(8)]
+    parts = [[item.n for item in first_items(study) if shard_of(f"{i}/8")(item.name)] for i in range(8)]
     assert sorted(n for part in parts for n in part) == list(range(1, 51))
     for wrong in ("", "3", "8/8", "-1/8", "a/b", "1/0", "1.5/2"):
         with pytest.raises(InputError, match="shard: expected i/N"):
