@@ -128,7 +128,8 @@ def _started(command: WorkCommand) -> Answer:
     def show() -> None:
         left = "; work is left" if answer["status"] == LEFT else ""
         again = f", {answer['restarts']} times a process was started again" if answer["restarts"] else ""
-        text = f"{answer['trials']} trials computed here by {command.processes} process{'es' * (command.processes > 1)}{again}{left}"
+        by = "1 process" if command.processes == 1 else f"{command.processes} processes"
+        text = f"{answer['trials']} trials computed here by {by}{again}{left}"
         failed = f"; {answer['failed']} cells failed, see dpjax status {command.store}" if answer["failed"] else ""
         screen().print(text + failed, soft_wrap=True)
 
