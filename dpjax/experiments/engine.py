@@ -17,7 +17,8 @@ from jax.sharding import SingleDeviceSharding
 
 from dpjax.core.checks import InputError
 from dpjax.experiments.loading import Loader
-from dpjax.experiments.machine import identity_of, memory_of
+from dpjax.experiments.machine import identity_of
+from dpjax.experiments.room import Room, bytes_of
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import Program, arguments_of, shape_of
 from dpjax.experiments.trial import Point
@@ -35,7 +36,8 @@ def device_kind() -> str:
 class Engine:
     """Compiles each program once, loads it on every device that runs it, and streams tiles. Use as a context manager.
 
-    Several threads may ask for tiles at the same time; each tile goes to the device with the fewest at that moment.
+    Several threads may ask for tiles at once; each tile goes to the device with the fewest at that moment. Fewer
+    run at once where they would not fit into its memory together, and a program that does not fit alone is refused.
 
     Args:
       in_flight: number of concurrent tiles, by default two per device, so that no device waits for the host.
@@ -55,6 +57,8 @@ class Engine:
         self.programs = self.compiled = self.trials = 0
         self.tiles_of = dict.fromkeys(self.devices, 0)
         self._busy = dict.fromkeys(self.devices, 0)
+        host = Room()
+        self._rooms = {device: host if device.platform == "cpu" else Room() for device in self.devices}
         self._lock = threading.Lock()
         self._programs: OrderedDict = OrderedDict()
         self._pool = ThreadPoolExecutor(max_workers=self.in_flight)
@@ -118,7 +122,9 @@ class Engine:
         blocks = np.int32((last - first) // program.block)
         with self._free_device() as device, jax.enable_x64(False):
             placed = jax.device_put((*arguments, np.uint32(first), blocks), device)
-            found = np.asarray(self._compiled(program, placed, device)(*placed))[: last - first]
+            run, need = self._compiled(program, placed, device)
+            with self._rooms[device].taken(need):
+                found = np.asarray(run(*placed))[: last - first]
         with self._lock:
             self.trials += len(found)
         return found
@@ -136,7 +142,8 @@ class Engine:
             with self._lock:
                 self._busy[device] -= 1
 
-    def _compiled(self, program: Program, placed: tuple, device) -> Callable:
+    def _compiled(self, program: Program, placed: tuple, device) -> tuple[Callable, int]:
+        """The executable on a device, and the bytes that it needs there."""
         key = (program.digest, shape_of(placed))
         with self._lock:
             if key not in self._programs:
@@ -147,24 +154,14 @@ class Engine:
             if device not in slot.on:
                 found, compiled = slot.loader.on(device)
                 if not slot.on:
-                    self._require_memory(found, device, program)
+                    slot.need = bytes_of(found)
+                    self._rooms[device].require(slot.need, device, program)
                 slot.on[device] = found
                 with self._lock:
                     self.programs += len(slot.on) == 1 or compiled
                     self.compiled += compiled
                     self._make_room(program)
-        return slot.on[device]
-
-    def _require_memory(self, compiled: Any, device: Any, program: Program) -> None:
-        """InputError if one tile does not fit into the device's memory; fewer run at once if not all do."""
-        need, free = bytes_of(compiled), memory_of(device)
-        if free is not None and need > free:
-            trial = program.trial
-            raise InputError(
-                "memory", f"at most {free >> 20} MiB, which the device has",
-                f"{need >> 20} MiB for {program.block} trials at once of {trial.capacity} rows and {trial.k} concepts",
-                "lower n, n_max or k, or use a device with more memory",
-            )  # fmt: skip
+        return slot.on[device], slot.need
 
     def _make_room(self, own: Program) -> None:
         """Forgets programs that were used longest ago, of others than ``own``; one that runs keeps its reference.
@@ -191,14 +188,9 @@ class _Slot:
 
         self.run = program.run
         self.on: dict[Any, Any] = {}
+        self.need = 0
         self.lock = threading.Lock()
         self.loader = Loader(repr((program.digest, shape_of(placed))), compile_on, placed)
-
-
-def bytes_of(compiled: Any) -> int:
-    """The memory of one run: arguments, outcomes and temporary values."""
-    sizes = compiled.memory_analysis()
-    return sizes.argument_size_in_bytes + sizes.output_size_in_bytes + sizes.temp_size_in_bytes
 
 
 def _memory_maps() -> int:

@@ -17,7 +17,7 @@ from dpjax.concepts import distributions as make
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
-from dpjax.experiments import engine, errors, tiles
+from dpjax.experiments import engine, errors, room, tiles
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Trial, point
 from dpjax.learners import KLN, Independent, PointLearner
@@ -349,7 +349,7 @@ def test_how_trials_are_cut_into_tiles_changes_nothing(cut, machine, reference):
 
 
 def test_a_program_that_does_not_fit_is_refused_with_its_size(monkeypatch, machine):
-    monkeypatch.setattr(engine, "memory_of", lambda device: 2**10)
+    monkeypatch.setattr(room, "memory_of", lambda device: 2**10)
     trial, task, where = problem()
     with pytest.raises(InputError, match=r"memory: expected at most 0 MiB.*MiB for \d+ trials at once of 512 rows"):
         run(machine, Trial(trial.learner, 3, 512), task, where, last=1)
