@@ -6,7 +6,8 @@ Run: python scripts/devices.py [--out FOLDER]
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from plans import CASES, learner_of
 
@@ -15,7 +16,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.equations import equations
 from dpjax.experiments.reports import options, table, write_page
-from dpjax.experiments.tiles import capacity, traced
+from dpjax.experiments.tiles import capacity, tile_shape, traced
 from dpjax.experiments.trial import Trial, point
 from dpjax.testing.samples import task_for
 
@@ -66,6 +67,10 @@ REASONS: dict[str, tuple[str, str]] = {
     "baselines/": ("32-bit integers", "masses, as `concepts/`"),
 }  # fmt: skip
 """By the beginning of a path, the longest that fits: what could take the place of 64-bit types, and why they are."""
+
+
+def _with_memory(platform: str, gibibytes: int) -> Any:
+    return SimpleNamespace(platform=platform, memory_stats=lambda: {"bytes_limit": gibibytes << 30})
 
 
 class Use(NamedTuple):
@@ -140,6 +145,26 @@ def functions(every: Mapping[str, Mapping[str, Use]]) -> list[list[str | int]]:
     return rows
 
 
+DEVICES = {
+    "CPU, any number of cores": SimpleNamespace(platform="cpu"),
+    "GPU of 80 GiB (H100), of which JAX takes three quarters": _with_memory("gpu", 60),
+    "GPU of 12 GiB, of which JAX takes three quarters": _with_memory("gpu", 9),
+    "TPU of 16 GiB (v5e)": _with_memory("tpu", 16),
+}
+SHAPES = ((64, 1), (1024, 1), (1024, 64), (2**17, 1))
+
+
+def sizes() -> list[list[str]]:
+    """Trials of a block and of a tile that are chosen on each device, for some (rows, concepts)."""
+    learner = learner_of("KLN")
+
+    def cell(device: Any, rows: int, k: int) -> str:
+        tile, block = tile_shape(Trial(learner, k, rows), device)
+        return f"{block} of {tile}"
+
+    return [[name, *(cell(device, *shape) for shape in SHAPES)] for name, device in DEVICES.items()]
+
+
 def page(names: Sequence[str] = NAMES) -> str:
     """The whole page, of these learners."""
     counts, every = {}, {}
@@ -149,7 +174,7 @@ def page(names: Sequence[str] = NAMES) -> str:
     used = {max((start for start in REASONS if place.startswith(start)), key=len)
             for found in every.values() for place in found if reason(place)}  # fmt: skip
     reasons = [[f"`{start}`", *REASONS[start]] for start in REASONS if start in used]
-    return f"""# Devices: 64-bit types in the programs of learners
+    return f"""# Devices: trials at once, and 64-bit types in the programs of learners
 
 Every learner's program lowers for NVIDIA and AMD GPUs and for TPUs, without a call of the host
 (`tests/conformance/test_lowering.py`). GPUs compute in float64, if slowly; TPUs emulate it, and 64-bit integers, with
@@ -157,6 +182,13 @@ several operations of 32 bits. The tables count the equations of each tile's pro
 n = {ROWS}; those of a loop count once. Made by `python scripts/devices.py`. `dpjax compare` counts the trials that
 differ between two kinds of devices, and `dpjax bench --roofline` measures speed on any of them.
 
+## Trials at once
+
+A tile is computed in blocks, one after the other, and a block's trials at once. A block of a CPU fits the cache of a
+core; on other devices it grows with the memory. The sizes are part of a result's identity. In the table, "64 of 1024"
+is a block of 64 trials in tiles of 1024.
+
+{table(("device", *(f"{rows} rows, k = {k}" for rows, k in SHAPES)), sizes())}
 ## By learner
 
 The last column names functions with float64 outside of the shared `{"`, `".join(SHARED)}`.
