@@ -22,7 +22,7 @@ from dpjax.experiments.run import prepare
 from dpjax.experiments.run import run as measure
 from dpjax.experiments.store import Store
 from dpjax.experiments.study import Study
-from dpjax.experiments.work import Rules
+from dpjax.experiments.work import Rules, threads_for
 from dpjax.plots.files import check_formats
 
 
@@ -39,7 +39,7 @@ def run(command: CurveCommand) -> Answer:
     if command.prepare:
         return _prepared(study, command.out)
     with engine.Engine(command.in_flight) as machine:
-        rules = Rules(command.time_limit, command.retry_failed, 2 * len(machine.devices))
+        rules = Rules(command.time_limit, command.retry_failed, threads_for(len(machine.devices)))
         elsewhere = _cluster(command, rules)
         result = measure(
             study, command.out, engine=machine, rules=rules, elsewhere=elsewhere, watch=_watched, repair=command.repair

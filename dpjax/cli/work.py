@@ -55,7 +55,7 @@ def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str
     from dpjax.experiments.config import study_of
     from dpjax.experiments.items import first_items
     from dpjax.experiments.store import Store
-    from dpjax.experiments.work import FAILED, Rules, Worker, work
+    from dpjax.experiments.work import FAILED, Rules, Worker, threads_for, work
 
     parent = os.getppid() if os.environ.pop(STARTED, None) else None
     engine.host_devices(command.devices)
@@ -74,7 +74,7 @@ def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str
     ):
         if command.repair:
             store.repair()
-        rules = Rules(command.time_limit, command.retry_failed, 2 * len(jax.local_devices()))
+        rules = Rules(command.time_limit, command.retry_failed, threads_for(len(jax.local_devices())))
         worker = Worker(store, machine, queue, study.seed, rules)
         with stopped_by_signals(worker), watched(worker, command.max_seconds, parent):
             complete = work(worker, first_items(study), ended, lambda item: shard(item.name))

@@ -23,7 +23,7 @@ from dpjax.experiments.results import Result
 from dpjax.experiments.rows import TABLES, Rows, fits, joined, place, rows_of, theory
 from dpjax.experiments.store import Store
 from dpjax.experiments.study import Line, Study
-from dpjax.experiments.work import FAILED, Rules, Worker, work
+from dpjax.experiments.work import FAILED, Rules, Worker, threads_for, work
 
 EARLIER = "result.earlier.json"
 
@@ -42,7 +42,7 @@ def run(
     result of another study, or of code that has changed since, is kept as result.earlier.json.
 
     engine: what computes trials, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
-    quiet: none. rules: see `work.Rules`, by default two lines at a time on each device. elsewhere: computes the study's
+    quiet: none. rules: see `work.Rules`, by default with `work.threads_for` the devices. elsewhere: computes the study's
     items before this process looks at them, for example `cluster.Dask`. watch: entered with the worker while it works.
     repair: moves broken files of the store aside, see `Store.repair`.
 
@@ -59,7 +59,7 @@ def run(
         machine = stack.enter_context(Engine()) if engine is None else engine
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         queue = stack.enter_context(Queue(out))
-        rules = rules or Rules(threads=2 * len(getattr(machine, "devices", [None])))
+        rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
         worker = Worker(store, machine, queue, study.seed, rules, seen.trials)
         config, cells = study.to_dict(), worker.cells
         found = _known(out)

@@ -42,6 +42,12 @@ class Rules:
     code: str | None = field(default_factory=code_digest)
 
 
+def threads_for(devices: int) -> int:
+    """Items at a time in a process: two for each device, so that one compiles while another runs, and at most eight,
+    since each may be compiling."""
+    return min(2 * devices, 8)
+
+
 class Worker:
     """Takes items one at a time, in several threads, and records what became of them.
 
