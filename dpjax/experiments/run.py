@@ -42,7 +42,7 @@ def run(
     result of another study, or of code that has changed since, is kept as result.earlier.json.
 
     engine: what computes trials, by default all local devices. progress: with ``step`` and ``trials``, see `Progress`;
-    quiet: none. rules: see `work.Rules`, by default with `work.threads_for` the devices. elsewhere: computes the study's
+    quiet: none. rules: see `work.Rules`, by default with `work.threads_for` threads. elsewhere: computes the study's
     items before this process looks at them, for example `cluster.Dask`. watch: entered with the worker while it works.
     repair: moves broken files of the store aside, see `Store.repair`.
 
