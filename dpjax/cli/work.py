@@ -19,6 +19,8 @@ from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError, read_file
 from dpjax.experiments.queue import Queue, shard_of
 
+_PAUSE = 0.2
+
 
 def run(command: WorkCommand) -> Answer:
     """Works until nothing is left; with --alone in this process, else in worker processes that it starts again."""
@@ -29,22 +31,25 @@ def run(command: WorkCommand) -> Answer:
         if (value := getattr(command, name)) is not None and checks.number(name, value) <= 0:
             raise InputError(name, "a number of seconds > 0", repr(value), "leave it out for the default")
     shard = (lambda name: True) if command.shard is None else shard_of(command.shard)
-    config = _study_in(command.store)
+    config = _study_in(command.store, command.patience)
     return _alone(command, config, shard) if command.alone else _started(command)
 
 
-def _study_in(store: Path) -> Mapping[str, Any]:
-    try:
-        data = read_file(store / "study.json")
-        found = None if data is None else json.loads(data)
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            "store", "a store whose study.json can be read", f"{store}: {error}", "prepare it again"
-        ) from error
-    if found is None:
-        advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
-        raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
-    return found
+def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
+    """The study of a store; over a network the file may not be whole at first."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            data = read_file(store / "study.json")
+            if data is None:
+                advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
+                raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
+            return json.loads(data)
+        except (OSError, json.JSONDecodeError) as error:
+            if time.monotonic() > end:
+                given = f"{store}: {error}"
+                raise StoreError("store", "a store whose study.json is whole", given, "prepare it again") from error
+        time.sleep(_PAUSE)
 
 
 def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str], bool]) -> Answer:

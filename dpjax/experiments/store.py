@@ -9,6 +9,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -76,7 +77,7 @@ class Store:
     def __init__(self, root: str | os.PathLike[str], read_only: bool = False, patience: float = 0.0):
         self.root, self.read_only, self.patience = Path(root), read_only, patience
         self._cells = self.root / _CELLS
-        require_schema(self.root)
+        require_schema(self.root, patience)
         if read_only:
             if not self._cells.is_dir():
                 advice = "run a study into it, or check the path"
@@ -249,25 +250,30 @@ class Store:
         return longest
 
 
-def require_schema(root: Path) -> None:
-    """Refuses a folder with a store that was written in another format; nothing in it is touched."""
+def require_schema(root: Path, patience: float = 0.0) -> None:
+    """Refuses a folder with a store that was written in another format; nothing in it is touched.
+
+    patience: seconds that the file may stay unreadable, as one that another host writes.
+    """
     if next((root / _CELLS).glob("*/*.parquet"), None) is None and not (root / _FORMAT).exists():
         return
-    found: Any = None
-    for _ in range(10):  # another host may be writing it
-        try:
-            found = json.loads(read_file(root / _FORMAT) or b"{}")["schema"]
-            break
-        except (OSError, ValueError, KeyError, TypeError):
-            found = "1 or unknown"
-            if not (root / _FORMAT).exists() or (root / _FORMAT).stat().st_size:
-                break
-            time.sleep(_PAUSE)
+    end = time.monotonic() + patience
+    while (found := _schema(root / _FORMAT)) is None and time.monotonic() < end:
+        time.sleep(_PAUSE)
     if found != SCHEMA:
         raise StoreError(
-            "store", f"a store of format {SCHEMA}", f"{root}, of format {found}",
+            "store", f"a store of format {SCHEMA}", f"{root}, of format {found or '1 or unknown'}",
             "choose another directory: old results stay as they are and are never mixed with new ones",
         )  # fmt: skip
+
+
+def _schema(path: Path) -> Any:
+    """The format's number; None if the file is not there or not whole, "unknown" for other content."""
+    with suppress(OSError, ValueError):
+        if (data := read_file(path)) is not None:
+            found = json.loads(data)
+            return found.get("schema", "unknown") if isinstance(found, dict) else "unknown"
+    return None
 
 
 def _readable(value: Any) -> str:

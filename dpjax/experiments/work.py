@@ -4,7 +4,8 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dpjax.core.files import StoreError
@@ -17,6 +18,8 @@ from dpjax.experiments.sources import code_digest
 from dpjax.experiments.store import BrokenCell, Store
 
 DONE, FAILED, BUSY, SKIPPED = "done", "failed", "busy", "skipped"
+SUSPECT = 2
+"""Deaths after which an item is computed without others beside it in the process, which may have been to blame."""
 _PAUSES = (0.05, 2.0)  # between looks at items that others work on: first and longest
 
 
@@ -66,6 +69,7 @@ class Worker:
         self.cells = Cells(store, engine, seed, self._tick, self._saved)
         self._own = threading.local()
         self._stop = threading.Event()
+        self._door = Door()
         self._retried: set[str] = set()
         self.running: dict[str, tuple[Item, float]] = {}
         """The items that are computed now, and when they were begun, by name."""
@@ -102,7 +106,8 @@ class Worker:
                 return state, found
             if claim.deaths >= MOST_DEATHS:
                 return FAILED, self._fail(item, _death(claim.deaths))
-            return self._computed(item)
+            with self._door.entered(alone=claim.deaths >= SUSPECT):
+                return self._computed(item)
         finally:
             self.queue.release(item.name)
 
@@ -193,6 +198,30 @@ def work(
     if line.error is not None:
         raise line.error
     return not worker.stopped
+
+
+class Door:
+    """Lets several threads work at the same time, or one alone: then it is known on what a process dies."""
+
+    def __init__(self) -> None:
+        self._inside, self._alone = 0, 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def entered(self, alone: bool) -> Iterator[None]:
+        """Waits until nobody else is inside, if ``alone``, and else until nobody is, or waits to be, alone there."""
+        with self._changed:
+            self._alone += alone
+            while self._inside if alone else self._alone:
+                self._changed.wait()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._inside -= 1
+                self._alone -= alone
+                self._changed.notify_all()
 
 
 class _Line:

@@ -316,7 +316,7 @@ def test_bad_grid_is_refused(arguments):
         geometric_grid(*arguments)
 
 
-CURVES = {
+SHAPES = {
     "steep": lambda n: 1 / (1 + math.exp(-4 * math.log2(n / 700))),
     "medium": lambda n: norm.cdf((math.sqrt(n) - 20) / 8),
     "shallow": lambda n: max(0.0, 1 - 3 / math.sqrt(n)),
@@ -337,10 +337,10 @@ def trials_of_the_grid(beta, gamma, error):
 
 
 @pytest.mark.parametrize("runs", [12, pytest.param(400, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("name", SHAPES)
 def test_a_search_takes_a_thirtieth_of_the_trials_of_a_grid(name, runs):
     """At the same error, in blocks of 64 trials as an engine computes them."""
-    beta, gamma, error, curve = 0.1, 0.02, 0.05, CURVES[name]
+    beta, gamma, error, curve = 0.1, 0.02, 0.05, SHAPES[name]
     rng, totals, wrong = np.random.default_rng(7), [], 0
     for _ in range(runs):
         counts = {}

@@ -18,7 +18,7 @@ from dpjax.experiments.results import Result
 from dpjax.experiments.run import prepare, run
 from dpjax.experiments.standing import standing
 from dpjax.experiments.store import Store
-from dpjax.experiments.work import BUSY, DONE, FAILED, Rules, Worker, work
+from dpjax.experiments.work import BUSY, DONE, FAILED, Door, Rules, Worker, work
 from tests.experiments import fast
 
 
@@ -152,6 +152,26 @@ def test_an_item_on_which_processes_die_is_poison(tmp_path, machine, monkeypatch
     assert later.take(item)[0] == FAILED, "a death is no error that an edit is known to mend"
     assert opened(root, machine, study, code="c", retry=True).take(item)[0] == DONE
     assert opened(root, machine, study, code="c").take(item)[0] == DONE
+
+
+def test_what_is_suspected_is_computed_alone():
+    """Else an item would be blamed for the death of a process that another item killed."""
+    door, inside, seen = Door(), set(), []
+
+    def enter(name, alone):
+        with door.entered(alone):
+            inside.add(name)
+            seen.append((name, alone, len(inside)))
+            time.sleep(0.02)
+            inside.discard(name)
+
+    threads = [threading.Thread(target=enter, args=(i, i % 3 == 0)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 12 and all(count == 1 for _, alone, count in seen if alone)
+    assert max(count for _, _, count in seen) > 1
 
 
 def test_what_others_compute_is_waited_for_and_then_taken_over(tmp_path, machine):
