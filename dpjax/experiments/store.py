@@ -47,6 +47,7 @@ __all__ = ["BrokenCell", "Cell", "Rows", "Status", "Store", "canonical", "cell_h
 
 _FORMAT, _CELLS, _ASIDE = "format.json", "cells", "broken"
 _PAUSE = 0.1
+_LOOKS = 10  # at a file that is broken, with patience: another host's may be seen empty at first
 _MISSES = 20  # of a file that is listed and not there: listed late, or replaced by a longer one
 
 
@@ -210,21 +211,22 @@ class Store:
 
     def _find(self, name: str) -> Cell | None:
         """The longest cell of this name. A file that another writer replaces meanwhile is looked for again."""
-        missed = 0
+        missed = broken = 0
         while missed < _MISSES and (path := self._longest(name)) is not None:
             try:
                 if (found := load(path)) is not None:
                     return found
                 missed += 1
             except BrokenCell:
-                if not self._is_young(path):
+                broken += 1
+                if not self.patience or (broken > _LOOKS and not self._is_young(path)):
                     raise
                 time.sleep(_PAUSE)
         return None
 
     def _is_young(self, path: Path) -> bool:
         try:
-            return self.patience > 0 and file_time(self.root) - path.stat().st_mtime < self.patience
+            return file_time(self.root) - path.stat().st_mtime < self.patience
         except (OSError, StoreError):
             return False
 
