@@ -39,6 +39,7 @@ _SETTINGS = {
     "distributed.worker.daemon": True,
 }
 _PAUSES = (0.1, 5.0)
+_STARTS = 3
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d+")
 
 
@@ -99,8 +100,18 @@ class Dask:
             yield self.address
             return
         assert self.kind is not None
-        with KINDS[self.kind](self.workers or len(os.sched_getaffinity(0)), dict(self.options)) as cluster:
+        with _begun(KINDS[self.kind], self.workers or len(os.sched_getaffinity(0)), dict(self.options)) as cluster:
             yield cluster
+
+
+def _begun(make: Callable[[int, dict[str, Any]], Any], workers: int, options: dict[str, Any]) -> Any:
+    """The cluster; made again if a worker dies while it starts, which Dask takes for a failure of the whole."""
+    for _ in range(_STARTS - 1):
+        try:
+            return make(workers, options)
+        except RuntimeError:
+            continue
+    return make(workers, options)
 
 
 def _local(workers: int, options: dict[str, Any]) -> Any:
