@@ -14,7 +14,7 @@ _SECONDS = 30.0
 
 
 class Progress:
-    """A context manager with two callbacks: `step` for `run.measure`, `trials` for `Cells`.
+    """A context manager with two callbacks: `step` for `run.run`, `trials` for `Cells`.
 
     A progress bar on a terminal. Otherwise one line at most every 30 seconds, the first after 30 seconds. enabled:
     False for no output. say: receives the lines, by default standard error.

@@ -20,7 +20,7 @@ LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 class Result:
     """The measurements of a study. Its tables are Arrow's: ``table.to_pandas()``, ``polars.from_arrow(table)``.
 
-    data: JSON-ready, as in result.json, see `run.measure`. folder: with the store of its trials, None if it is
+    data: JSON-ready, as in result.json, see `rows.rows_of`. folder: with the store of its trials, None if it is
     not at hand; `differences` and `n_star_at` read it.
     """
 

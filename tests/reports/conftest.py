@@ -12,7 +12,7 @@ SEARCH = {"n_min": 16, "n_max": 8192, "gamma": 0.05, "confidence": 0.95, "steps_
 
 
 def make_study(learners=("point", "kln-basic"), ks=(1, 4), epsilons=(0.5, 1.0), **changes):
-    """A result with everything that `run.measure` writes."""
+    """A result with everything that `run.run` writes."""
     data = make_result(learners, ks, epsilons)
     built = {name: {"by_k": {str(k): {"use": "Independent", "fields": {"k": k, "learner": {"use": "KLN", "fields": {
         "concepts": POINTS}}}} for k in ks}} for name in learners}  # fmt: skip
