@@ -142,9 +142,7 @@ class Store:
             if len(stored) >= len(cell):
                 return False
         replace_file(self._place(cell.hash, len(cell)), encoded(cell))
-        for name, rows in self._files(cell.hash[:2]):
-            if name == cell.hash and rows < len(cell):
-                remove_file(self._place(name, rows))
+        self._remove_shorter(cell)
         return True
 
     def iter_cells(self) -> Iterator[Cell]:
@@ -223,6 +221,19 @@ class Store:
                     raise
                 time.sleep(_PAUSE)
         return None
+
+    def _remove_shorter(self, cell: Cell) -> None:
+        """Removes the files of this cell with fewer trials than the longest that can be read.
+
+        That may be another writer's, stored since this one looked: of two writers, the later to look here removes.
+        """
+        try:
+            longest = max(len(cell), len(self._find(cell.hash) or cell))
+        except BrokenCell:
+            longest = len(cell)
+        for name, rows in self._files(cell.hash[:2]):
+            if name == cell.hash and rows < longest:
+                remove_file(self._place(name, rows))
 
     def _is_young(self, path: Path) -> bool:
         try:
