@@ -234,6 +234,25 @@ class PlanCommand(_Measured):
 
 
 @dataclass
+class WarmCommand(_Measured):
+    """Compile the programs of a study ahead of time, and run none: processes that start later read them.
+
+    For many processes that would otherwise compile the same programs at the same time. They find them if they use the
+    same cache folder, versions, XLA_FLAGS, and kind of processor and device. With a search for n* these are the
+    programs for all n from the lower bound to the theorem's; one that needs others compiles them itself.
+
+    Example: dpjax warm results/demo
+    Example: dpjax warm configs/demo.toml --compile-cache /shared/programs
+    """
+
+    compiles: ClassVar[bool] = True
+    threads: Whole | None = None
+    """Programs that are compiled at the same time; by default 2, each of which uses several cores."""
+    compile_cache: str | None = None
+    """Folder for compiled programs; by default in the user's cache folder, by versions and processor."""
+
+
+@dataclass
 class TrialCommand(_Asked):
     """Rerun one trial of a study from its key, and print its data, hypotheses and errors.
 
@@ -376,5 +395,5 @@ COMMANDS = {
     "list": ListCommand, "status": StatusCommand, "compare": CompareCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
     "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
-    "report": ReportCommand, "compact": CompactCommand,
+    "report": ReportCommand, "compact": CompactCommand, "warm": WarmCommand,
 }  # fmt: skip

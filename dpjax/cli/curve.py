@@ -50,7 +50,8 @@ def run(command: CurveCommand) -> Answer:
 
         drawn = plot_curve(result.data, command.out / "curve", command.formats, **look)
     answer = result.data | {
-        "computed": {"trials": machine.trials, "programs": machine.programs}, "figures": [str(path) for path in drawn],
+        "computed": {"trials": machine.trials, "programs": machine.programs, "compiled": machine.compiled},
+        "figures": [str(path) for path in drawn],
         "failed": len(result.data["failures"]),
     }  # fmt: skip
     if answer["left"]:
@@ -93,7 +94,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         what = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {at}"
         console.print(f"failed: {what}: {failure['error']}", markup=False, highlight=False, soft_wrap=True)
     computed = answer["computed"]
-    console.print(f"{computed['trials']} trials computed now, {computed['programs']} programs compiled")
+    programs = f"by {computed['programs']} programs, of which {computed['compiled']} were compiled"
+    console.print(f"{computed['trials']} trials computed now, {programs}")
     for path in answer["figures"]:
         console.print(f"figure: {path}")
 

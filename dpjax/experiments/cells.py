@@ -143,6 +143,13 @@ def digest_of(plan: Any) -> str:
     return digest.hexdigest()
 
 
+def program_of(setting: Setting, device: Any, plan: Any = None) -> tuple[Program, Point]:
+    """The program of a setting's trials, traced now, and the point that it is given; plan: the setting's, if known."""
+    plan = setting.plan() if plan is None else plan
+    where = point(setting.identity, setting.n, plan, setting.alpha, setting.task)
+    return traced(Trial(setting.learner, setting.k, capacity(setting.n)), setting.task, where, device), where
+
+
 class _Once:
     """Values by key, each made once, by the first of several threads that asks for it."""
 
@@ -240,8 +247,7 @@ class Cells:
         where, rows = self._point(setting), capacity(setting.n)
         shape = shape_of(arguments_of(setting.task, where, 0))
         key = (setting.learner_digest, setting.task.class_digest, setting.k, rows, shape)
-        trial = Trial(setting.learner, setting.k, rows)
-        return self._programs.get(key, lambda: traced(trial, setting.task, where, self.engine.device))
+        return self._programs.get(key, lambda: program_of(setting, self.engine.device, self._plan(setting))[0])
 
     def _compute(
         self, setting: Setting, where: Point, config: dict, found: NDArray[np.uint8], last: int

@@ -65,7 +65,8 @@ def _name() -> str:
 def _trim(folder: Path) -> None:
     """Removes the oldest files beyond the limit, down to half of it."""
     with suppress(OSError):
-        found = sorted((entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(folder))
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        found = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in files)
         total = sum(size for _, size, _ in found)
         if total <= _MOST_BYTES:
             return

@@ -8,12 +8,12 @@ import jax
 import numpy as np
 
 from dpjax.core import keys
-from dpjax.experiments.cells import Setting, digest_of
+from dpjax.experiments.cells import Setting, digest_of, program_of
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.measuring import STRIDE
 from dpjax.experiments.search import NStar, search
 from dpjax.experiments.study import Line, Study
-from dpjax.experiments.tiles import arguments_of, capacity, shape_of, tile_shape, traced
+from dpjax.experiments.tiles import arguments_of, capacity, shape_of, tile_shape
 from dpjax.experiments.trial import Trial, point
 
 RULE = (
@@ -140,9 +140,8 @@ def timed(study: Study, what: Forecast) -> list[Rate]:
     with Engine(in_flight=1, devices=jax.local_devices()[:1]) as machine:
         for name, visit in largest.items():
             setting = visit.setting
-            trial = Trial(setting.learner, setting.k, capacity(setting.n))
-            where = point(bytes(8), setting.n, setting.plan(), setting.alpha, setting.task)
-            program, spent = traced(trial, setting.task, where), []
+            program, where = program_of(setting, machine.device)
+            spent = []
             for tile in range(2):
                 begin = time.perf_counter()
                 list(
@@ -151,7 +150,7 @@ def timed(study: Study, what: Forecast) -> list[Rate]:
                     )
                 )
                 spent.append(max(time.perf_counter() - begin, 1e-9))
-            work = tile_shape(trial)[0] * trial.capacity * trial.k
+            work = program.tile * program.trial.capacity * setting.k
             found.append(Rate(name, setting.n, setting.k, max(spent[0] - spent[1], 0.0), work / spent[1]))
     return found
 

@@ -106,8 +106,10 @@ def test_the_oldest_programs_go_first(monkeypatch, tmp_path):
     for age in range(6):
         (tmp_path / f"{age}").write_bytes(bytes(200))
         os.utime(tmp_path / f"{age}", (10**9 - age,) * 2)
+    (tmp_path / "tiles").mkdir()
+    (tmp_path / "3").rename(tmp_path / "tiles" / "3")
     compile_cache._trim(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["0", "1", "tiles"], "also those of tiles"
 
 
 RUN = """

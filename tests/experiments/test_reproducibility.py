@@ -123,7 +123,7 @@ def test_points_in_another_order_and_alone(config, cache, reference, tmp_path):
 def test_a_finished_sweep_computes_nothing(config, cache, reference, tmp_path):
     first = run(config, tmp_path, cache)
     again = run(config, tmp_path, cache)
-    assert again["computed"] == {"trials": 0, "programs": 0}
+    assert again["computed"] == {"trials": 0, "programs": 0, "compiled": 0}
     assert {**again, "computed": 0} == {**first, "computed": 0}
 
 

@@ -18,7 +18,7 @@ COMPLETE = {
     "optimum": ("thresholds(2)", "--n", "1"),
     "cluster-script": ("slurm", "{result}", "--out", "{out}", "--cells", "9", "--seconds-per-cell", "60"),
     "work": ("{result}",), "merge": ("{out}/merged", "{result}"),
-    "report": ("{result}",), "compact": ("{result}",),
+    "report": ("{result}",), "compact": ("{result}",), "warm": TINY,
     "compare": ("{result}", "{result}"),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
