@@ -51,6 +51,11 @@ class Parts(NamedTuple):
         above = B.less_equal(self.low[:, None], rows[None])
         return above & B.less_equal(rows[None], self.high[:, None]) & self.alive[:, None]
 
+    def put(self, place: Array | int, parts: "Parts") -> "Parts":
+        """With ``parts`` from the index ``place`` on."""
+        return Parts(*(jax.lax.dynamic_update_slice_in_dim(column, part, place, 0)
+                       for column, part in zip(self, parts, strict=True)))  # fmt: skip
+
     def split(self, at: Array) -> "Parts":
         """{< z} and {> z} of every part; ``at`` lies in it."""
         left = self.alive & B.less(self.low, at)
@@ -76,6 +81,8 @@ def median_tree(
 ) -> tuple[Parts, Array, Array]:
     """Recursive medians: (the 2^levels parts between them, the 2^levels - 1 medians in order, whether each is real).
 
+    They are computed one after the other, level by level: the program does not grow with the number of levels.
+
     Args:
       key: consumed. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``.
       epsilon: traced, of one median when a row is added or removed: its rate, as adding rows never lowers its score.
@@ -85,23 +92,26 @@ def median_tree(
       never used. Each of the two changes costs epsilon per level, and the levels add.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursive quantiles); three-way splits and constants our own.
     """
-    parts = Parts.whole(bits, size)
-    found = []
-    for level in range(levels):
+    inner = 2**levels - 1
+    nodes = Parts(*(jnp.zeros((2 * inner + 1, *part.shape[1:]), part.dtype) for part in Parts.whole(bits, size)))
+    of_nodes = [keys.per_index(keys.stream(key, f"level {level}"), 2**level) for level in range(levels)]
 
-        def one(own: Array, inside: Array, low: Array, high: Array) -> Array:
-            law = exponential_median(
-                x, inside, epsilon, bits=bits, size=size, monotonic=True, neighboring=Neighboring.ADD_OR_REMOVE_ONE
-            )
-            at = law.sample(own)
-            at = jnp.where(B.less(at, low), low, at)
-            return jnp.where(B.less(high, at), high, at)
+    def one(nodes: Parts, turn: tuple[Array, Array]) -> tuple[Parts, tuple[Array, Array]]:
+        own, node = turn
+        part = Parts(*(jax.lax.dynamic_slice_in_dim(column, node, 1) for column in nodes))
+        law = exponential_median(
+            x, part.holds(x)[0] & mask, epsilon, bits=bits, size=size, monotonic=True,
+            neighboring=Neighboring.ADD_OR_REMOVE_ONE,
+        )  # fmt: skip
+        at = law.sample(own)[None]
+        at = jnp.where(B.less(at, part.low)[:, None], part.low, at)
+        at = jnp.where(B.less(part.high, at)[:, None], part.high, at)
+        return nodes.put(2 * node + 1, part.split(at)), (at[0], part.alive[0])
 
-        of_level = keys.per_index(keys.stream(key, f"level {level}"), 2**level)
-        at = jax.vmap(one)(of_level, parts.holds(x) & mask[None], parts.low, parts.high)
-        found.append((at, parts.alive))
-        parts = parts.split(at)
-    return parts, in_order([at for at, _ in found]), in_order([real for _, real in found])
+    start = nodes.put(0, Parts.whole(bits, size))
+    nodes, found = jax.lax.scan(one, start, (jnp.concatenate(of_nodes), jnp.arange(inner, dtype=jnp.int32)))
+    at, alive = (in_order([column[2**level - 1 : 2 ** (level + 1) - 1] for level in range(levels)]) for column in found)
+    return Parts(*(column[inner:] for column in nodes)), at, alive
 
 
 def in_order(levels: list[Array]) -> Array:
