@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.build import imported
 from dpjax.experiments.config import study_of
-from dpjax.experiments.engine import Engine, host_devices
+from dpjax.experiments.engine import Engine, device_kind, host_devices
 from dpjax.experiments.items import Item, Record, first_items, following
 from dpjax.experiments.queue import LEASE, Queue
 from dpjax.experiments.store import Store
@@ -40,6 +40,7 @@ _SETTINGS = {
 }
 _PAUSES = (0.1, 5.0)
 _STARTS = 3
+_REFILL = 20.0  # seconds
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d+")
 
 
@@ -81,9 +82,9 @@ class Dask:
         """Returns once every item is done or has failed, as recorded in the store's queue."""
         distributed = _needed("distributed")
         text = json.dumps(study.to_dict())
-        task = _Task(str(Path(out).resolve()), text, self.imports, self.rules)
-        with _configured(), self._cluster() as place, self._client(distributed, place) as client:
-            _Driver(client, task, study, self.progress).run()
+        task = _Task(str(Path(out).resolve()), text, self.imports, self.rules, device_kind())
+        with _configured(), self._cluster() as (place, refill), self._client(distributed, place) as client:
+            _Driver(client, task, study, self.progress, refill).run()
 
     def _client(self, distributed: Any, place: Any) -> Any:
         try:
@@ -95,13 +96,15 @@ class Dask:
             ) from error  # fmt: skip
 
     @contextmanager
-    def _cluster(self) -> Iterator[Any]:
+    def _cluster(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """(what a client connects to, what is called now and then so that workers that ended are replaced)"""
         if self.address is not None:
-            yield self.address
+            yield self.address, lambda: None
             return
         assert self.kind is not None
-        with _begun(KINDS[self.kind], self.workers or len(os.sched_getaffinity(0)), dict(self.options)) as cluster:
-            yield cluster
+        kind, workers = KINDS[self.kind], self.workers or len(os.sched_getaffinity(0))
+        with _begun(kind.make, workers, dict(self.options)) as cluster:
+            yield cluster, lambda: kind.refill(cluster, workers)
 
 
 def _begun(make: Callable[[int, dict[str, Any]], Any], workers: int, options: dict[str, Any]) -> Any:
@@ -123,14 +126,41 @@ def _local(workers: int, options: dict[str, Any]) -> Any:
 
 
 def _slurm(workers: int, options: dict[str, Any]) -> Any:
-    """One process and one thread a job. Jobs end before their walltime, so that they are not killed in a tile."""
-    given = {
-        "cores": 1, "processes": 1, "memory": "4GB", "walltime": "01:00:00",
-        "worker_extra_args": ["--lifetime", "55m", "--lifetime-stagger", "4m"],
-    }  # fmt: skip
-    cluster = _needed("dask_jobqueue").SLURMCluster(**(given | options))
-    cluster.scale(jobs=workers)
+    cluster = slurm_cluster(options)
+    _submit(cluster, workers)
     return cluster
+
+
+def _submit(cluster: Any, workers: int) -> None:
+    """Submits jobs until there are so many, those that wait in the queue included."""
+    cluster.scale(jobs=workers)
+
+
+def slurm_cluster(options: Mapping[str, Any]) -> Any:
+    """A `dask_jobqueue.SLURMCluster` without workers yet: of a job one process with one thread.
+
+    Workers end before the job's walltime, so that they are not killed in a tile: they stop taking cells after 11
+    twelfths of it, or up to a fifteenth of it earlier so that they do not end all at once.
+    """
+    given: dict[str, Any] = {"cores": 1, "processes": 1, "memory": "4GB", "walltime": "01:00:00", **options}
+    seconds = _seconds(str(given["walltime"]))
+    lifetime = [f"--lifetime={11 * seconds // 12}s", f"--lifetime-stagger={seconds // 15}s"]
+    return _needed("dask_jobqueue").SLURMCluster(**({"worker_extra_args": lifetime} | given))
+
+
+def _seconds(walltime: str) -> int:
+    """Of Slurm's MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS."""
+    days, dash, rest = walltime.rpartition("-")
+    parts = rest.split(":")
+    if not (days.isdecimal() or not dash) or not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
+        given = "one of Slurm's forms, such as 02:00:00 or 1-12:00:00"
+        raise InputError("walltime", given, repr(walltime), "write hours:minutes:seconds")
+    numbers = [int(part) for part in parts]
+    hours, minutes, seconds = (*numbers, 0, 0)[:3] if dash else numbers if len(numbers) == 3 else (0, *numbers, 0)[:3]
+    total = ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    if total < 60:
+        raise InputError("walltime", "a minute or more", repr(walltime), "write hours:minutes:seconds")
+    return total
 
 
 def _kubernetes(workers: int, options: dict[str, Any]) -> Any:
@@ -139,8 +169,16 @@ def _kubernetes(workers: int, options: dict[str, Any]) -> Any:
     return made(**({"name": "dpjax", "n_workers": workers} | options))
 
 
-KINDS: dict[str, Callable[[int, dict[str, Any]], Any]] = {"local": _local, "slurm": _slurm, "kubernetes": _kubernetes}
-"""Makes a cluster with this many workers; a context manager."""
+class Kind(NamedTuple):
+    """make: a cluster with this many workers, a context manager. refill: replaces workers that ended, if nothing else
+    does."""
+
+    make: Callable[[int, dict[str, Any]], Any]
+    refill: Callable[[Any, int], None] = lambda cluster, workers: None
+
+
+KINDS = {"local": Kind(_local), "slurm": Kind(_slurm, _submit), "kubernetes": Kind(_kubernetes)}
+"""By name."""
 
 
 def options_of(words: Sequence[str]) -> dict[str, Any]:
@@ -181,6 +219,7 @@ class _Task:
     study: str
     imports: tuple[str, ...]
     rules: Rules
+    device: str
 
 
 def compute_item(task: _Task, line: int, n: int | None) -> tuple[str, Record | None]:
@@ -207,16 +246,25 @@ def _opened(task: _Task) -> tuple[Study, Worker]:
     for module in task.imports:
         imported(module)
     study = study_of(json.loads(task.study), task.imports)
+    engine = Engine()
+    if engine.device_kind != task.device:
+        raise InputError(
+            "cluster", f"workers on {task.device}, as the process that hands out the work", engine.device_kind,
+            "run the command on a host of the workers' kind, or `dpjax work` there: results of two kinds are different "
+            "cells",
+        )  # fmt: skip
     store, queue = Store(task.store, patience=PATIENCE), Queue(Path(task.store), LEASE)
     queue.__enter__()
-    return study, Worker(store, Engine(), queue, study.seed, replace(task.rules, threads=1))
+    return study, Worker(store, engine, queue, study.seed, replace(task.rules, threads=1))
 
 
 class _Driver:
     """Hands items out, one for each worker at a time."""
 
-    def __init__(self, client: Any, task: _Task, study: Study, progress: Callable[[int, int], None]):
-        self.client, self.task, self.study, self.progress = client, task, study, progress
+    def __init__(
+        self, client: Any, task: _Task, study: Study, progress: Callable[[int, int], None], refill: Callable[[], None]
+    ):
+        self.client, self.task, self.study, self.progress, self.refill = client, task, study, progress, refill
         self._lines = {id(line): index for index, line in enumerate(study.lines)}
         self._waiting: deque[tuple[Item, float, float]] = deque()
         self._running: dict[Any, tuple[Item, float]] = {}
@@ -225,8 +273,11 @@ class _Driver:
     def run(self) -> None:
         for item in first_items(self.study):
             self._add(item)
-        distributed = _needed("distributed")
+        distributed, filled = _needed("distributed"), time.monotonic()
         while self._waiting or self._running:
+            if time.monotonic() - filled > _REFILL:
+                self.refill()
+                filled = time.monotonic()
             self._hand_out()
             if not self._running:
                 time.sleep(_PAUSES[0])

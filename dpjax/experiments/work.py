@@ -17,7 +17,7 @@ from dpjax.experiments.queue import MOST_DEATHS, Queue, this_host
 from dpjax.experiments.sources import code_digest
 from dpjax.experiments.store import BrokenCell, Store
 
-DONE, FAILED, BUSY, SKIPPED = "done", "failed", "busy", "skipped"
+DONE, FAILED, BUSY = "done", "failed", "busy"
 SUSPECT = 2
 """Deaths after which an item is computed without others beside it in the process, which may have been to blame."""
 _PAUSES = (0.05, 2.0)  # between looks at items that others work on: first and longest
@@ -84,9 +84,10 @@ class Worker:
         return self._stop.is_set()
 
     def state(self, item: Item) -> tuple[str, Record | None]:
-        """DONE or FAILED with the record if this code need not look at the item again, else BUSY."""
+        """DONE or FAILED with the record if this code, on this kind of device, need not look at the item again, else
+        BUSY."""
         name = item.name
-        if (found := self.queue.done(name)) is not None and found.get("code") == self.rules.code is not None:
+        if (found := self.queue.done(name)) is not None and self._same(found) and self.rules.code is not None:
             return DONE, found
         if (found := self.queue.failed(name)) is not None and self._counts(name, found):
             return FAILED, found
@@ -144,17 +145,22 @@ class Worker:
         self._retried.add(item.name)
         return record
 
+    def _same(self, found: Record) -> bool:
+        return (found.get("code"), found.get("device")) == (self.rules.code, self.cells.engine.device_kind)
+
     def _about(self, item: Item) -> Record:
-        return {"code": self.rules.code, "host": this_host().partition(" ")[0], "item": str(item),
-                "versions": versions(), "at": time.time()}  # fmt: skip
+        return {
+            "code": self.rules.code, "device": self.cells.engine.device_kind, "item": str(item), "versions": versions(),
+            "host": this_host().partition(" ")[0], "at": time.time(),
+        }  # fmt: skip
 
     def _counts(self, name: str, failure: Record) -> bool:
-        """Whether a recorded failure is one of this code, so that trying again would be of no use."""
+        """Whether a recorded failure is one of this code and kind of device, so that trying again is of no use."""
         if name in self._retried:
             return True
-        if self.rules.retry:
+        if self.rules.retry or failure.get("device") != self.cells.engine.device_kind:
             return False
-        return bool(failure.get("died")) or failure.get("code") == self.rules.code is not None
+        return bool(failure.get("died")) or (self._same(failure) and self.rules.code is not None)
 
     def _tick(self, count: int) -> None:
         self._trials(count)

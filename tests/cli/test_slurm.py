@@ -1,14 +1,22 @@
-"""The job array on a real Slurm of one node (scripts/slurm_one_node.sh), with a worker that only sleeps."""
+"""Job arrays and Dask on a real Slurm of one node (scripts/slurm_one_node.sh).
+
+Signals are tried with a worker that only sleeps.
+"""
 
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from dpjax import cli
+from dpjax.experiments.cluster import Dask
+from tests.experiments import fast
+from tests.experiments.test_work import contents
 
 INSTALLED = all(map(shutil.which, ("slurmctld", "slurmd", "munged", "sbatch"))) and os.geteuid() == 0
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not INSTALLED, reason="needs slurmctld, slurmd, munge and root")]
@@ -114,3 +122,45 @@ def test_signals_cancellation_preemption_and_the_last_job(slurm, jobs, tmp_path)
     until(lambda: (store / "result").read_text() == "0", 5, logs)
     environment = json.loads((store / "environment-0").read_text())
     assert environment["NPROC"] == "1" and environment["SLURM_CPUS_PER_TASK"] == "1"
+
+
+@pytest.fixture
+def own(root, monkeypatch):
+    """Jobs find the tests' modules; `activate` puts this environment's programs first."""
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    return f"export PATH={Path(sys.executable).parent}:$PATH PYTHONPATH={root}"
+
+
+def test_a_study_by_eight_shards(slurm, own, tmp_path, root, monkeypatch):
+    """The files as written, with dpjax itself: the same bytes as in one process."""
+    monkeypatch.chdir(root)
+    store, folder, config = tmp_path / "store", tmp_path / "jobs", tmp_path / "study.toml"
+    config.write_text(fast.TOML.format(sizes=list(range(1, 41)), trials=200))
+    mine = ["--import", "tests.experiments.fast"]
+    assert cli.main(["curve", str(config), "--out", str(store), "--prepare", *mine]) == 0
+    words = ["slurm", str(store), "--out", str(folder), "--seconds-per-cell", "360", "--cpus-per-task", "1", *mine]
+    assert cli.main(["cluster-script", *words, "--activate", own]) == 0
+
+    def logs():
+        return "".join(f"{path.name}: {path.read_text()}\n" for path in sorted((folder / "logs").iterdir()))
+
+    slurm("bash", folder / "submit.sh")
+    until((store / "curve.png").exists, 400, lambda: logs() + slurm("squeue"))
+    assert sum(f"shard {shard}: done" in logs() for shard in range(SHARDS)) == SHARDS
+    fast.study(40).run(tmp_path / "alone", quiet=True)
+    assert contents(store) == contents(tmp_path / "alone")
+
+
+def test_a_dask_cluster_whose_jobs_end_at_their_time_limit(slurm, own, tmp_path, monkeypatch):
+    """Jobs of a minute, a study of more: workers that end are replaced, and the bytes are the same."""
+    study, faults = fast.study(16), tmp_path / "faults"
+    faults.mkdir()
+    for n in range(1, 17):
+        (faults / f"slow-{n}").write_text("10")
+    study.run(tmp_path / "alone", quiet=True)
+    monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
+    options = {"walltime": "00:01:00", "memory": "1GB", "log_directory": str(tmp_path / "logs"), "interface": "lo"}
+    elsewhere = Dask("slurm", workers=2, options=options, imports=("tests.experiments.fast",))
+    elsewhere(study, tmp_path / "store")
+    assert contents(tmp_path / "store") == contents(tmp_path / "alone")
+    assert slurm("scontrol", "show", "jobs").count("JobName=dask-worker") > 2

@@ -137,6 +137,27 @@ def test_code_that_cannot_be_told_is_always_tried_again(tmp_path, machine, fault
     assert not study.run(out, engine=machine, quiet=True, rules=Rules(code=None)).data["failures"]
 
 
+class Elsewhere:
+    """The machine, as if it were another kind of device."""
+
+    def __init__(self, machine):
+        self.tiles, self.device, self.device_kind = machine.tiles, machine.device, "gpu:H100"
+
+
+def test_what_another_kind_of_device_did_is_not_done_here(tmp_path, machine, faults):
+    """Neither its results nor its failures."""
+    study = fast.study(3)
+    (faults / "raise-2").touch()
+    there = opened(tmp_path, Elsewhere(machine), study)
+    assert work(there, first_items(study))
+    assert sorted(there.state(item)[0] for item in first_items(study)) == [DONE, DONE, FAILED]
+    (faults / "raise-2").unlink()
+    here = opened(tmp_path, machine, study)
+    assert {here.state(item)[0] for item in first_items(study)} == {BUSY}
+    assert work(here, first_items(study)) and Store(tmp_path).counts()[0] == 5
+    assert {here.state(item)[0] for item in first_items(study)} == {DONE}
+
+
 def test_an_item_on_which_processes_die_is_poison(tmp_path, machine, monkeypatch):
     study, root = fast.study(2), tmp_path / "out"
     item = next(first_items(study))
