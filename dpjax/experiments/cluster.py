@@ -39,8 +39,7 @@ _SETTINGS = {
     "distributed.worker.daemon": True,
 }
 _PAUSES = (0.1, 5.0)
-_STARTS = 3
-_REFILL = 20.0  # seconds
+_REFILL = 10.0  # seconds
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d+")
 
 
@@ -76,6 +75,9 @@ class Dask:
             raise InputError("scheduler", "host:port or tcp://host:port", repr(self.address), "give Dask's address")
         if self.workers is not None:
             checks.integer("workers", self.workers, 1, 2**16)
+        if "n_workers" in self.options:
+            given = f"n_workers={self.options['n_workers']!r}"
+            raise InputError("cluster-option", "none for the number of workers", given, "give --workers")
         _needed("distributed")
 
     def __call__(self, study: Study, out: Path) -> None:
@@ -103,26 +105,25 @@ class Dask:
             return
         assert self.kind is not None
         kind, workers = KINDS[self.kind], self.workers or len(os.sched_getaffinity(0))
-        with _begun(kind.make, workers, dict(self.options)) as cluster:
+        with kind.make(workers, dict(self.options)) as cluster:
             yield cluster, lambda: kind.refill(cluster, workers)
-
-
-def _begun(make: Callable[[int, dict[str, Any]], Any], workers: int, options: dict[str, Any]) -> Any:
-    """The cluster; made again if a worker dies while it starts, which Dask takes for a failure of the whole."""
-    for _ in range(_STARTS - 1):
-        try:
-            return make(workers, options)
-        except RuntimeError:
-            continue
-    return make(workers, options)
 
 
 def _local(workers: int, options: dict[str, Any]) -> Any:
     cores = len(os.sched_getaffinity(0))
     environment = {"DPJAX_DEVICES": str(max(1, cores // workers))}
-    given = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0",
-             "memory_limit": None, "env": environment}  # fmt: skip
-    return _needed("distributed").LocalCluster(**(given | options))
+    given = {"threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0", "memory_limit": None,
+             "env": environment}  # fmt: skip
+    cluster = _needed("distributed").LocalCluster(**(given | options | {"n_workers": 0}))
+    _start(cluster, workers)
+    return cluster
+
+
+def _start(cluster: Any, workers: int) -> None:
+    """Starts workers until there are so many, and others in place of those that died while they started."""
+    if failed := {name for name, one in list(cluster.workers.items()) if one.status.name == "failed"}:
+        cluster.scale_down(failed)
+    cluster.scale(workers)
 
 
 def _slurm(workers: int, options: dict[str, Any]) -> Any:
@@ -177,7 +178,7 @@ class Kind(NamedTuple):
     refill: Callable[[Any, int], None] = lambda cluster, workers: None
 
 
-KINDS = {"local": Kind(_local), "slurm": Kind(_slurm, _submit), "kubernetes": Kind(_kubernetes)}
+KINDS = {"local": Kind(_local, _start), "slurm": Kind(_slurm, _submit), "kubernetes": Kind(_kubernetes)}
 """By name."""
 
 

@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+from distributed import Status
 
 from dpjax.core.checks import InputError
 from dpjax.experiments import cluster
@@ -52,16 +54,26 @@ def test_no_times_of_slurm(text):
         cluster._seconds(text)
 
 
-def test_jobs_that_ended_are_submitted_again():
-    asked = []
+class Made:
+    """Records what it is asked for."""
 
-    class Made:
-        def scale(self, jobs):
-            asked.append(jobs)
+    def __init__(self, **states):
+        self.asked, self.workers = [], {name: SimpleNamespace(status=Status[state]) for name, state in states.items()}
 
-    KINDS["slurm"].refill(Made(), 7)
-    KINDS["local"].refill(Made(), 7)
-    assert asked == [7]
+    def scale(self, n=None, jobs=None):
+        self.asked.append((n, jobs))
+
+    def scale_down(self, names):
+        self.asked.append(names)
+
+
+def test_workers_that_ended_are_replaced():
+    made = Made(a="running", b="failed")
+    KINDS["slurm"].refill(made, 7)
+    KINDS["kubernetes"].refill(made, 7)
+    assert made.asked == [(None, 7)], "Kubernetes does it by itself"
+    KINDS["local"].refill(made, 2)
+    assert made.asked[1:] == [{"b"}, (2, None)]
 
 
 def test_workers_of_another_kind_of_device_are_refused(tmp_path):
@@ -76,7 +88,8 @@ def test_workers_of_another_kind_of_device_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("given", "what"),
     [({}, "neither"), ({"kind": "local", "address": "a:1"}, "both"), ({"kind": "pbs"}, "pbs"),
-     ({"address": "nowhere"}, "host:port"), ({"kind": "local", "workers": 0}, "workers")],
+     ({"address": "nowhere"}, "host:port"), ({"kind": "local", "workers": 0}, "workers"),
+     ({"kind": "local", "options": {"n_workers": 3}}, "--workers")],
 )  # fmt: skip
 def test_what_is_no_cluster(given, what):
     with pytest.raises(InputError, match=what):
