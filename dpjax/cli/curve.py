@@ -37,6 +37,8 @@ def run(command: CurveCommand) -> Answer:
     if study.search is None and set(command.panels) - {"curves"}:
         raise InputError("panels", "curves, since n* is not searched", " ".join(command.panels), "leave out the others")
     if command.prepare:
+        if command.cluster is not None or command.scheduler is not None:
+            raise InputError("prepare", "no cluster beside it", "--cluster or --scheduler", "leave one of them out")
         return _prepared(study, command.out)
     with engine.Engine(command.in_flight) as machine:
         rules = Rules(command.time_limit, command.retry_failed, threads_for(len(machine.devices)))
@@ -51,6 +53,7 @@ def run(command: CurveCommand) -> Answer:
         drawn = plot_curve(result.data, command.out / "curve", command.formats, **look)
     answer = result.data | {
         "computed": {"trials": machine.trials, "programs": machine.programs, "compiled": machine.compiled},
+        "elsewhere": elsewhere is not None,
         "figures": [str(path) for path in drawn],
         "failed": len(result.data["failures"]),
     }  # fmt: skip
@@ -95,7 +98,8 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         console.print(f"failed: {what}: {failure['error']}", markup=False, highlight=False, soft_wrap=True)
     computed = answer["computed"]
     programs = f"by {computed['programs']} programs, of which {computed['compiled']} were compiled"
-    console.print(f"{computed['trials']} trials computed now, {programs}")
+    where = "in this process, the others on the cluster" if answer["elsewhere"] else "now"
+    console.print(f"{computed['trials']} trials computed {where}, {programs}")
     for path in answer["figures"]:
         console.print(f"figure: {path}")
 
@@ -122,7 +126,8 @@ def _cluster(command: CurveCommand, rules: Rules) -> Any:
     """What computes elsewhere; None if nothing does."""
     if command.cluster is None and command.scheduler is None:
         if command.workers is not None or command.cluster_options:
-            raise InputError("workers", "--cluster beside it", "no --cluster", "add for example --cluster local")
+            name = "workers" if command.workers is not None else "cluster-option"
+            raise InputError(name, "--cluster beside it", "no --cluster", "add for example --cluster local")
         return None
     from dpjax.experiments.cluster import Dask, options_of
 

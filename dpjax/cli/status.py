@@ -10,7 +10,7 @@ from typing import Any
 from dpjax.cli import Answer
 from dpjax.cli.arguments import StatusCommand
 from dpjax.cli.printing import console as screen
-from dpjax.experiments.queue import LEASE
+from dpjax.experiments.queue import LEASE, Queue
 from dpjax.experiments.standing import Standing, standing
 from dpjax.experiments.store import Store
 
@@ -29,13 +29,14 @@ def run(command: StatusCommand) -> Answer:
     if (asked := _read(command.out / "study.json")) is not None:
         result = _read(command.out / "result.json") or {}
         same = result.get("config") == asked
-        rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}
+        rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star")}
         seen = {tuple(row[at] for at in _PLACES) for name in ("points", "n_star") for row in rows[name]}
         sweep = asked["sweep"]
         lines = [dict(zip(_PLACES, line, strict=True)) | {"measured": line in seen}
                  for line in product(asked["learners"], sweep["k"], sweep["epsilon"])]  # fmt: skip
         measured = sum(line["measured"] for line in lines)
-        answer |= {"curves": len(lines), "measured": measured, "lines": lines, "failures": rows["failures"]}
+        answer |= {"curves": len(lines), "measured": measured, "lines": lines}
+    answer["failures"] = Queue(command.out).failures()
 
     def show() -> None:
         console = screen()
@@ -46,14 +47,14 @@ def run(command: StatusCommand) -> Answer:
         if now is not None:
             _say_standing(say, now)
         if "curves" in answer:
-            say(f"{answer['measured']} of {answer['curves']} curves measured, {len(answer['failures'])} points failed")
+            say(f"{answer['measured']} of {answer['curves']} curves in result.json")
             for name in asked["learners"] if asked else ():
                 say(f"  {name}: {_where(answer['lines'], name)}")
         say(f"{found.cells} cells, {found.trials} trials")
-        for failure in answer.get("failures", ()):
-            where = "search" if failure["n"] is None else f"n = {failure['n']}"
-            named = f"{failure['learner']}, k = {failure['k']}, epsilon = {failure['epsilon']:g}, {where}"
-            say(f"failed: {named}: {failure['error']}")
+        for failure in answer["failures"]:
+            say(f"failed: {failure['item']}: {failure['error']}")
+        if now is not None and not now.left and answer.get("measured", 0) < answer.get("curves", 0):
+            say(f"no cell is left; the result and its figure: dpjax curve {command.out} --out {command.out}")
         for path in found.broken:
             say(f"broken: {path} (run again with --repair, or move it away; the next run computes it again)")
 

@@ -7,40 +7,48 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from dpjax.cli.watching import LEFT
 from dpjax.experiments.queue import MOST_DEATHS
 
+USELESS = 3
+"""Exit status: worker processes ended one after the other, to no effect."""
 _LOOK = 0.1
-_QUICK, _MOST_QUICK = (
-    20.0,
-    2 * MOST_DEATHS,
-)  # ends so soon, one after the other and to no effect, that more are of no use
+_MOST_USELESS = 2 * MOST_DEATHS
 
 
 def supervised(
-    start: Callable[[bool], subprocess.Popen], count: int, max_seconds: float | None, ended: Callable[[], int]
+    start: Callable[[bool], subprocess.Popen], count: int, max_seconds: float | None, stored: Callable[[], Any]
 ) -> dict[str, Any]:  # fmt: skip
-    """Runs ``count`` processes until each has ended by itself, and passes SIGTERM and SIGUSR1 on to them.
+    """Runs ``count`` processes until each has ended by itself; SIGTERM, SIGUSR1 and an interruption stop all of them.
 
     One that is killed, crashes or ends with status `LEFT` is started again; not after a signal, after ``max_seconds``,
-    or after ten ends in a row, each within 20 seconds, during which no cell was done or failed.
+    or after ten ends in a row during which nothing was stored: then the status is `USELESS`.
 
-    start: starts one, which prints a line of JSON at its end; called with whether it is started again. ended: the
-    number of cells that are done or failed.
+    start: starts one, which prints a line of JSON at its end; called with whether it is started again. stored: what
+    changes when something is stored.
     """
-    ending, begin = threading.Event(), time.monotonic()
-    slots = [_Slot(start, ended) for _ in range(count)]
+    ending, interrupted, begin = threading.Event(), threading.Event(), time.monotonic()
+    slots: list[_Slot] = []
 
     def end(number: int, *_: Any) -> None:
         ending.set()
+        if number == signal.SIGINT:  # a terminal has sent it to the workers, too
+            interrupted.set()
         for slot in slots:
-            slot.signal(number)
+            slot.signal(signal.SIGTERM if number == signal.SIGINT else number)
 
     numbers = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
     before = {number: signal.signal(number, end) for number in numbers}
     try:
+        for _ in range(count):
+            if not ending.is_set():
+                slots.append(_Slot(start, stored))
+        if ending.is_set():  # by a signal that came while they were started
+            for slot in slots:
+                slot.signal(signal.SIGTERM)
         while any([slot.look(ending.is_set() or _is_over(begin, max_seconds)) for slot in slots]):
             time.sleep(_LOOK)
     finally:
@@ -49,8 +57,10 @@ def supervised(
         for slot in slots:
             slot.end()
     found = {name: sum(slot.counts[name] for slot in slots) for name in ("done", "failed", "trials")}
-    states = [slot.status for slot in slots]
-    status = 2 if 2 in states else LEFT if LEFT in states else 4 if 4 in states else max(states)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+    states = [slot.status for slot in slots] or [LEFT]
+    status = next((one for one in (USELESS, 2, LEFT, 4) if one in states), max(states))
     return found | {"restarts": sum(slot.restarts for slot in slots), "status": status}
 
 
@@ -61,15 +71,15 @@ def _is_over(begin: float, max_seconds: float | None) -> bool:
 class _Slot:
     """One process at a time."""
 
-    def __init__(self, start: Callable[[bool], subprocess.Popen], ended: Callable[[], int]):
-        self.start, self.ended, self.restarts, self.quick = start, ended, 0, 0
+    def __init__(self, start: Callable[[bool], subprocess.Popen], stored: Callable[[], Any]):
+        self.start, self.stored, self.restarts, self.useless = start, stored, 0, 0
         self.counts = {"done": 0, "failed": 0, "trials": 0}
         self.status = LEFT
         self._begin(False)
 
     def _begin(self, again: bool) -> None:
-        self.before = self.ended()
-        self.process, self.since, self.output = self.start(again), time.monotonic(), [""]
+        self.before = self.stored()
+        self.process, self.output = self.start(again), [""]
         pipe, output = self.process.stdout, self.output
         assert pipe is not None
         self.reader = threading.Thread(target=lambda: output.__setitem__(0, pipe.read()), daemon=True)
@@ -97,10 +107,14 @@ class _Slot:
             text, self.output = self.output[0], [""]
             self._count(text)
         finished = status in (0, 2, 3, 4)
-        useless = time.monotonic() - self.since < _QUICK and self.ended() == self.before
-        self.quick = self.quick + 1 if useless else 0
-        if finished or ending or self.quick >= _MOST_QUICK:
-            self.status = status if finished else LEFT
+        self.useless = self.useless + 1 if self.stored() == self.before else 0
+        if finished or ending or self.useless >= _MOST_USELESS:
+            self.status = status if finished else LEFT if ending else USELESS
+            if self.status == USELESS and not finished:
+                what = f"{self.useless} worker processes, one after the other, ended and stored nothing"
+                print(
+                    f"dpjax: {what}, the last with status {status}; none is started again", file=sys.stderr, flush=True
+                )
             return False
         print(f"dpjax: a worker process ended with status {status} and is started again", file=sys.stderr, flush=True)
         self.restarts += 1
@@ -109,7 +123,8 @@ class _Slot:
 
     def _count(self, text: str) -> None:
         lines = text.strip().splitlines()
-        if lines and lines[-1].startswith("{"):
-            answer = json.loads(lines[-1])
-            for name in self.counts:
-                self.counts[name] += answer.get(name, 0)
+        with suppress(ValueError):  # a learner may print as well
+            answer = json.loads(lines[-1]) if lines else {}
+            if isinstance(answer, dict) and self.counts.keys() <= answer.keys():
+                for name in self.counts:
+                    self.counts[name] += answer[name]

@@ -14,17 +14,34 @@ from dpjax.experiments.work import Worker
 LEFT = 5
 """Exit status: work is left."""
 _GRACE, _LOOK = 5.0, 1.0
-_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+_SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
+_MOST_INTERRUPTIONS = 3
 
 
 @contextmanager
 def stopped_by_signals(worker: Worker) -> Iterator[None]:
-    """SIGTERM and SIGUSR1 end the work at the next tile, which is stored; schedulers send them before they kill."""
+    """SIGTERM, SIGUSR1 and an interruption end the work at the next tile, which is stored.
+
+    Schedulers send the first two before they kill. After an interruption KeyboardInterrupt is raised at the end; the
+    third one ends the process at once, which harms nothing that is stored.
+    """
+    interruptions = 0
+
+    def stop(number: int, *_: Any) -> None:
+        nonlocal interruptions
+        interruptions += number == signal.SIGINT
+        if interruptions >= _MOST_INTERRUPTIONS:
+            os._exit(130)
+        worker.stop()
+
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     try:
         for number in _SIGNALS:
-            signal.signal(number, lambda *_: worker.stop())
+            if before[number] is not signal.SIG_IGN:
+                signal.signal(number, stop)
         yield
+        if interruptions:
+            raise KeyboardInterrupt
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -16,6 +16,7 @@ from dpjax.cli.supervising import supervised
 from dpjax.cli.watching import LEFT, stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.cores import cores
 from dpjax.core.files import StoreError, read_file
 from dpjax.experiments.queue import Queue, shard_of
 
@@ -45,6 +46,10 @@ def _study_in(store: Path, patience: float) -> Mapping[str, Any]:
                 advice = f"prepare it: dpjax curve STUDY.toml --out {store} --prepare"
                 raise StoreError("store", "a store with a study", f"{store} without study.json", advice)
             return json.loads(data)
+        except NotADirectoryError as error:
+            raise StoreError(
+                "store", "a folder with a study", str(store), "give the folder of `curve --out`"
+            ) from error
         except (OSError, json.JSONDecodeError) as error:
             if time.monotonic() > end:
                 given = f"{store}: {error}"
@@ -59,10 +64,11 @@ def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str
     from dpjax.experiments.build import imported
     from dpjax.experiments.config import study_of
     from dpjax.experiments.items import first_items
+    from dpjax.experiments.repairing import repair
     from dpjax.experiments.store import Store
     from dpjax.experiments.work import FAILED, Rules, Worker, threads_for, work
 
-    parent = os.getppid() if os.environ.pop(STARTED, None) else None
+    parent = int(os.environ.pop(STARTED, 0)) or None
     engine.host_devices(command.devices)
     for module in command.imports:
         imported(module)
@@ -78,7 +84,7 @@ def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str
         Queue(command.store, command.lease) as queue,
     ):
         if command.repair:
-            store.repair()
+            repair(store, queue)
         rules = Rules(command.time_limit, command.retry_failed, threads_for(len(jax.local_devices())))
         worker = Worker(store, machine, queue, study.seed, rules)
         with stopped_by_signals(worker), watched(worker, command.max_seconds, parent):
@@ -95,12 +101,11 @@ def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str
 
 
 STARTED = "DPJAX_WORKER"
-"""Set in the environment of worker processes that a supervisor started."""
+"""The supervisor's process, in the environment of the workers that it started: they end with it."""
 
 
 def _started(command: WorkCommand) -> Answer:
-    begin, cores = time.monotonic(), len(os.sched_getaffinity(0))
-    devices = command.devices or max(1, cores // command.processes)
+    begin, devices = time.monotonic(), command.devices or max(1, cores() // command.processes)
     words = [
         sys.executable,
         "-m",
@@ -115,20 +120,29 @@ def _started(command: WorkCommand) -> Answer:
     for flag in ("shard", "time_limit", "lease", "patience", "compile_cache"):
         if (value := getattr(command, flag)) is not None:
             words += [f"--{flag.replace('_', '-')}", str(value)]
-    for flag in ("retry_failed", "repair"):
-        words += [f"--{flag.replace('_', '-')}"] * getattr(command, flag)
+    words += ["--retry-failed"] * command.retry_failed
     if command.imports:
         words += ["--import", *command.imports]
 
     def start(again: bool) -> subprocess.Popen:
-        own = [word for word in words if not (again and word in ("--retry-failed", "--repair"))]
+        own = [word for word in words if not (again and word == "--retry-failed")]
         if command.max_seconds is not None:
             own += ["--max-seconds", str(max(1.0, command.max_seconds - (time.monotonic() - begin)))]
-        environment = os.environ | {STARTED: "1"}
+        environment = os.environ | {STARTED: str(os.getpid())}
         return subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment)
 
+    from dpjax.experiments.repairing import repair
+    from dpjax.experiments.store import Store
+
     queue = Queue(command.store)
-    answer = supervised(start, command.processes, command.max_seconds, lambda: sum(map(len, queue.names())))
+    with Store(command.store, patience=command.patience) as store:
+        if command.repair:
+            repair(store, queue)
+
+    def stored() -> Any:
+        return [len(names) for names in queue.names()], Store(command.store, read_only=True).counts()
+
+    answer = supervised(start, command.processes, command.max_seconds, stored)
 
     def show() -> None:
         left = "; work is left" if answer["status"] == LEFT else ""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -13,6 +12,7 @@ from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.labelings import difference, labels_of, of_labels
 from dpjax.core import checks, wide
 from dpjax.core.matrices import zero_one_matrix
+from dpjax.core.products import exact_dot
 from dpjax.mechanisms.intervals import Pieces
 
 
@@ -88,7 +88,7 @@ class Finite:
         element = jnp.minimum(points[:, 0], jnp.uint32(self.width - 1)).astype(jnp.int32)
         inside = jnp.zeros(self.width, bool).at[jnp.where(real, element, self.width)].set(True, mode="drop")
         table = (jnp.asarray(self.matrix()) & inside).astype(jnp.float32)
-        common = jnp.dot(table, table.T, precision=jax.lax.Precision.HIGHEST)  # integers below 2**24: exact
+        common = exact_dot(table, table.T)  # whole numbers below 2**24
         ones = jnp.diagonal(common)
         same = (common == ones[:, None]) & (common == ones[None])
         index = jnp.arange(self.size, dtype=jnp.int32)

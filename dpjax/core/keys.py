@@ -38,8 +38,8 @@ def require_typed(key: Array) -> None:
 
 def root(seed: int) -> Array:
     """The key of a whole experiment, from a seed in [0, 2**32)."""
-    checks.integer("seed", seed, 0, 2**32 - 1)
-    return jax.random.key(seed, impl="threefry2x32")
+    words = jnp.asarray(np.array([0, checks.integer("seed", seed, 0, 2**32 - 1)], np.uint32))
+    return jax.random.wrap_key_data(words, impl="threefry2x32")  # jax.random.key adds jax_random_seed_offset
 
 
 def stream(key: Array, name: str) -> Array:

@@ -19,8 +19,9 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
 from dpjax.experiments.canonical import canonical, cell_hash, versions
-from dpjax.experiments.identity import digest, label
+from dpjax.experiments.identity import code_of, digest, label
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound
+from dpjax.experiments.machine import threads
 from dpjax.experiments.store import Store
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import Program, arguments_of, capacity, shape_of, traced
@@ -90,6 +91,11 @@ class Setting:
     def learner_digest(self) -> str:
         """What the learner is, 64 hexadecimal digits."""
         return digest(self.learner, "learner")
+
+    @cached_property
+    def code(self) -> tuple[Any, ...]:
+        """The learner's classes and functions, see `identity.code_of`."""
+        return code_of(self.learner)
 
     def below(self, guarantee: Guarantee | None) -> LowerBound | None:
         """The largest lower bound on the rows of every learner that is as private, and succeeds on every distribution;
@@ -227,7 +233,8 @@ class Cells:
             "trials": setting.trials_of(), "seed": self.seed, "n": setting.n, "k": setting.k,
             "alpha": float(setting.alpha), "capacity": trial.capacity, "tile": program.tile, "block": program.block,
             "learner": {"class": label(learner), "digest": setting.learner_digest},
-            "plan": digest_of(self._plan(setting)), "program": program.digest, "device": self.engine.device_kind,
+            "plan": digest_of(self._plan(setting)), "program": program.digest,
+            "device": self.engine.device_kind + self._threads(program),
             "versions": versions(),
         }  # fmt: skip
 
@@ -237,17 +244,21 @@ class Cells:
 
     def _plan(self, setting: Setting) -> Any:
         numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
-        return self._plans.get((setting.learner_digest, *numbers), setting.plan)
+        return self._plans.get((setting.learner_digest, setting.code, *numbers), setting.plan)
 
     def _point(self, setting: Setting) -> Point:
         return point(setting.identity, setting.n, self._plan(setting), setting.alpha, setting.task)
 
     def _program(self, setting: Setting) -> Program:
-        """Traced once for a learner's description, not for what compares equal to it."""
+        """Traced once for a learner's description and code, not for what compares equal to it."""
         where, rows = self._point(setting), capacity(setting.n)
         shape = shape_of(arguments_of(setting.task, where, 0))
-        key = (setting.learner_digest, setting.task.class_digest, setting.k, rows, shape)
+        key = (setting.learner_digest, setting.code, setting.task.class_digest, setting.k, rows, shape)
         return self._programs.get(key, lambda: program_of(setting, self.engine.device, self._plan(setting))[0])
+
+    def _threads(self, program: Program) -> str:
+        """Of a CPU, where numbers depend on them."""
+        return f" threads={threads()}" if program.threaded and self.engine.device.platform == "cpu" else ""
 
     def _compute(
         self, setting: Setting, where: Point, config: dict, found: NDArray[np.uint8], last: int

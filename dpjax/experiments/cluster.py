@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.cores import cores
 from dpjax.experiments.build import imported
 from dpjax.experiments.config import study_of
 from dpjax.experiments.engine import Engine, device_kind, host_devices
@@ -39,7 +40,7 @@ _SETTINGS = {
     "distributed.worker.daemon": True,
 }
 _PAUSES = (0.1, 5.0)
-_REFILL = 10.0  # seconds
+_REFILL, _CLOSING = 10.0, 30.0  # seconds
 _ADDRESS = re.compile(r"([a-z]+://)?[^\s/:]+(:\d+)|([a-z]+://)?\[[0-9a-f:]+\]:\d+")
 
 
@@ -85,8 +86,11 @@ class Dask:
         distributed = _needed("distributed")
         text = json.dumps(study.to_dict())
         task = _Task(str(Path(out).resolve()), text, self.imports, self.rules, device_kind())
-        with _configured(), self._cluster() as (place, refill), self._client(distributed, place) as client:
-            _Driver(client, task, study, self.progress, refill).run()
+        patience = KINDS[self.kind].patience if self.kind is not None else None
+        done = False
+        while not done:  # what is done is recorded in the store, also for another cluster in place of a lost one
+            with _configured(), self._cluster() as (place, refill), self._client(distributed, place) as client:
+                done = _Driver(client, task, study, self.progress, refill, patience).run()
 
     def _client(self, distributed: Any, place: Any) -> Any:
         try:
@@ -104,14 +108,17 @@ class Dask:
             yield self.address, lambda: None
             return
         assert self.kind is not None
-        kind, workers = KINDS[self.kind], self.workers or len(os.sched_getaffinity(0))
-        with kind.make(workers, dict(self.options)) as cluster:
+        kind, workers = KINDS[self.kind], self.workers or cores()
+        cluster = kind.make(workers, dict(self.options))
+        try:
             yield cluster, lambda: kind.refill(cluster, workers)
+        finally:
+            with suppress(TimeoutError):
+                cluster.close(timeout=_CLOSING)
 
 
 def _local(workers: int, options: dict[str, Any]) -> Any:
-    cores = len(os.sched_getaffinity(0))
-    environment = {"DPJAX_DEVICES": str(max(1, cores // workers))}
+    environment = {"DPJAX_DEVICES": str(max(1, cores() // workers))}
     given = {"threads_per_worker": 1, "processes": True, "dashboard_address": "localhost:0", "memory_limit": None,
              "env": environment}  # fmt: skip
     cluster = _needed("distributed").LocalCluster(**(given | options | {"n_workers": 0}))
@@ -171,14 +178,15 @@ def _kubernetes(workers: int, options: dict[str, Any]) -> Any:
 
 
 class Kind(NamedTuple):
-    """make: a cluster with this many workers, a context manager. refill: replaces workers that ended, if nothing else
-    does."""
+    """make: a cluster with this many workers. refill: replaces workers that ended, if nothing else does. patience:
+    seconds without any worker after which another cluster is made; None where workers may wait in a queue."""
 
     make: Callable[[int, dict[str, Any]], Any]
     refill: Callable[[Any, int], None] = lambda cluster, workers: None
+    patience: float | None = None
 
 
-KINDS = {"local": Kind(_local, _start), "slurm": Kind(_slurm, _submit), "kubernetes": Kind(_kubernetes)}
+KINDS = {"local": Kind(_local, _start, 60.0), "slurm": Kind(_slurm, _submit), "kubernetes": Kind(_kubernetes)}
 """By name."""
 
 
@@ -263,19 +271,26 @@ class _Driver:
     """Hands items out, one for each worker at a time."""
 
     def __init__(
-        self, client: Any, task: _Task, study: Study, progress: Callable[[int, int], None], refill: Callable[[], None]
-    ):
+        self, client: Any, task: _Task, study: Study, progress: Callable[[int, int], None], refill: Callable[[], None],
+        patience: float | None,
+    ):  # fmt: skip
         self.client, self.task, self.study, self.progress, self.refill = client, task, study, progress, refill
+        self.patience = patience
         self._lines = {id(line): index for index, line in enumerate(study.lines)}
         self._waiting: deque[tuple[Item, float, float]] = deque()
         self._running: dict[Any, tuple[Item, float]] = {}
         self._known = self._done = 0
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Whether all is done; False if there was no worker for too long."""
         for item in first_items(self.study):
             self._add(item)
         distributed, filled = _needed("distributed"), time.monotonic()
+        seen = filled
         while self._waiting or self._running:
+            seen = time.monotonic() if self.client.nthreads() else seen
+            if self.patience is not None and time.monotonic() - seen > self.patience:
+                return False
             if time.monotonic() - filled > _REFILL:
                 self.refill()
                 filled = time.monotonic()
@@ -289,6 +304,7 @@ class _Driver:
                 continue
             for future in ended:
                 self._end(future, *self._running.pop(future))
+        return True
 
     def _add(self, item: Item) -> None:
         self._waiting.append((item, 0.0, _PAUSES[0]))

@@ -3,7 +3,6 @@
 The number of tiles in flight, their devices and their order affect time only, not the results.
 """
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
@@ -16,6 +15,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from dpjax.core.checks import InputError
+from dpjax.core.cores import cores
 from dpjax.experiments.loading import Loader
 from dpjax.experiments.machine import identity_of
 from dpjax.experiments.room import Room, bytes_of
@@ -196,7 +196,7 @@ class _Slot:
         self.on: dict[Any, Any] = {}
         self.need = 0
         self.lock = threading.Lock()
-        self.loader = Loader(repr((program.digest, shape_of(placed))), compile_on, placed)
+        self.loader = Loader(repr((program.digest, shape_of(placed))), compile_on, placed, not program.calls_host)
 
 
 def _memory_maps() -> int:
@@ -214,7 +214,7 @@ def host_devices(count: int | None) -> None:
     After JAX has started the default changes nothing, and a different count is an InputError.
     """
     try:
-        jax.config.update("jax_num_cpu_devices", count or len(os.sched_getaffinity(0)))
+        jax.config.update("jax_num_cpu_devices", count or cores())
     except RuntimeError as error:
         if count is not None and count != jax.local_device_count("cpu"):
             raise InputError(

@@ -56,7 +56,30 @@ def module_of(thing: Any) -> str:
     return thing.__module__
 
 
+def code_of(value: Any) -> tuple[Any, ...]:
+    """The classes and functions that `describe` names, as objects: other ones of the same names are not equal."""
+    if isinstance(value, FunctionType | type):
+        return (value,)
+    if isinstance(value, Mapping):
+        parts: Any = [one for pair in value.items() for one in pair]
+    elif isinstance(value, tuple | list | frozenset | set):
+        parts = value
+    elif is_dataclass(value):
+        parts = [getattr(value, field.name) for field in fields(value)]
+    else:
+        return ()
+    return (type(value), *(one for part in parts for one in code_of(part)))
+
+
 def _qualified(thing: Any) -> str:
+    found: Any = sys.modules.get(thing.__module__)
+    for part in thing.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is not thing and isinstance(found, FunctionType | type):
+        raise InputError(
+            "code", f"the present {thing.__qualname__} of {thing.__module__}", "one that was defined before it",
+            "make it again: its class or function was defined anew since it was made",
+        )  # fmt: skip
     return f"{module_of(thing)}.{thing.__qualname__}"
 
 

@@ -65,8 +65,18 @@ def following(item: Item, found: Record) -> Iterator[Item]:
         yield from (Item(item.study, item.line, n) for n in item.study.sizes(middle))
 
 
+def points_of(item: Item, found: Record) -> Record:
+    """What the record of a search says of its points: their names, and `asked_of` the study."""
+    return {"points": [one.name for one in following(item, found)], "asked": asked_of(item.study)}
+
+
+def asked_of(study: Study) -> str:
+    """What a study asks of the points that follow from a search."""
+    return f"{study.points} points of {study.trials} trials" if study.n == "search" else ""
+
+
 def listing(study: Study) -> bytes:
-    """A line of JSON for each of `first_items`: name, text, and how many points follow it."""
-    more = 0 if study.n != "search" else study.points
-    rows = ([item.name, str(item), more if item.n is None else 0] for item in first_items(study))
+    """A line of JSON for each of `first_items`: name, text, how many points follow it, and `asked_of`."""
+    more, asked = (study.points, asked_of(study)) if study.n == "search" else (0, "")
+    rows = ([item.name, str(item), *((more, asked) if item.n is None else (0, ""))] for item in first_items(study))
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()

@@ -29,14 +29,15 @@ class Loader:
       name: of the program: equal for what was traced alike.
       compile: compiles it for a device.
       arguments: of the program; only their structure counts.
+      kept: whether code may be kept and loaded; not of programs that call Python functions of this process.
 
     Code is serialized when it is fresh from the compiler, and loaded from that on other devices: an executable that has
     run, or was read from a cache, cannot be serialized. It is kept in JAX's persistent compilation cache, in a folder
     of its own, if that is on. **Reading code from there runs it: let nobody else write to it.**
     """
 
-    def __init__(self, name: str, compile: Callable[[Any], Any], arguments: tuple):
-        self.name, self.compile = name, compile
+    def __init__(self, name: str, compile: Callable[[Any], Any], arguments: tuple, kept: bool = True):
+        self.name, self.compile, self.kept = name, compile, kept
         self._inputs: Any = jax.tree.structure((arguments, {}))
         self._outputs = jax.tree.structure(0)
         self._data: bytes | None = None
@@ -47,10 +48,12 @@ class Loader:
         if self._data is None and path is not None:
             self._data = _read(path)
         if self._data is not None:
-            return self._loaded(self._data, device), False
+            with suppress(Exception):  # code of another build: it is compiled, and written anew
+                return self._loaded(self._data, device), False
+            self._data = None
         with _Listening() as heard:
             compiled = self.compile(device)
-        if not heard.hit:
+        if self.kept and not heard.hit:
             self._data = serialize_executable.serialize(compiled)[0]
             if path is not None:
                 _write(path, self._data)
@@ -62,7 +65,8 @@ class Loader:
         return jax.stages.Compiled(unloaded.load(), [], inputs, self._outputs, no_kwargs=no_kwargs)
 
     def _path(self, device: Any) -> Path | None:
-        if not (folder := jax.config.jax_compilation_cache_dir) or not jax.config.jax_enable_compilation_cache:
+        folder = jax.config.jax_compilation_cache_dir
+        if not self.kept or not folder or not jax.config.jax_enable_compilation_cache:
             return None
         flags = os.environ.get("XLA_FLAGS", "")
         about = repr((self.name, identity_of(device), processor(), flags, sorted(versions().items())))

@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from dpjax.core.cores import cores
+
 _HARMLESS = ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count", "xla_gpu_cuda_data_dir",
              "xla_gpu_force_compilation_parallelism")  # fmt: skip
 _HARMLESS_BEGINNING = "xla_dump"
@@ -31,11 +33,17 @@ def flags() -> list[str]:
     given = [
         word.lstrip("-") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS") for word in os.environ.get(name, "").split()
     ]
-    found = [word for word in given if word.partition("=")[0] not in _HARMLESS]
-    found = [word for word in found if not word.startswith(_HARMLESS_BEGINNING)]
+    last = {word.partition("=")[0]: word for word in given}  # of a flag that is given twice the last one counts
+    found = [word for name, word in last.items() if name not in _HARMLESS and not name.startswith(_HARMLESS_BEGINNING)]
     if (precision := jax.config.jax_default_matmul_precision) is not None:
         found.append(f"jax_default_matmul_precision={precision}")
     return sorted(set(found))
+
+
+def threads() -> int:
+    """XLA's threads on this host's CPU: `cores.cores`, or more if it is split into more devices. See
+    `program.sums_in_parts`."""
+    return max(cores(), jax.local_device_count("cpu"))
 
 
 @cache

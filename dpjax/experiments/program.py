@@ -12,10 +12,12 @@ from types import NoneType
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 
 from dpjax.core.checks import InputError
+from dpjax.core.products import EXACT
 
 _INSIDE = {
     "jit": ("jaxpr",), "closed_call": ("call_jaxpr",), "core_call": ("call_jaxpr",), "custom_jvp_call": ("call_jaxpr",),
@@ -25,6 +27,11 @@ _INSIDE = {
 _UNSEEN = ("name", "debug_info", "computation", "cond_name", "body_name")
 """Parameters that do not affect the computation; a reduction's ``computation`` is also its ``jaxpr``."""
 _NOT_RUN = ("debug_callback", "debug_print")
+_THREADED = {
+    "dot_general", "ragged_dot", "ragged_dot_general", "scaled_dot", "conv_general_dilated", "cholesky", "eig", "eigh",
+    "geqrf", "geqp3", "hessenberg", "householder_product", "lu", "qr", "schur", "svd", "triangular_solve",
+    "tridiagonal",
+}  # fmt: skip
 
 
 def digest(program: ClosedJaxpr, token: str | None = None) -> str:
@@ -35,6 +42,33 @@ def digest(program: ClosedJaxpr, token: str | None = None) -> str:
     """
     walker = _Walker(token)
     return hashlib.sha256(f"{walker.closed(program)}|{token or ''}".encode()).hexdigest()
+
+
+def sums_in_parts(program: ClosedJaxpr | Jaxpr) -> bool:
+    """Whether its numbers may depend on the number of threads of a CPU: it has products of matrices of floats, or
+    factorizations, and not by the functions of `core.products`, which are exact."""
+    for equation in (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns:
+        name = equation.primitive.name
+        if name == "jit" and equation.params["name"] in EXACT:
+            continue
+        if name in _THREADED and any(_is_float(one.aval) for one in equation.outvars):
+            return True
+        if any(map(sums_in_parts, jaxprs_in_params(equation.params))):
+            return True
+    return False
+
+
+def _is_float(aval: Any) -> bool:
+    return jnp.issubdtype(aval.dtype, jnp.inexact)
+
+
+def calls_host(program: ClosedJaxpr | Jaxpr) -> bool:
+    """Whether it calls Python while it runs, also for printing."""
+    equations = (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns
+    return any(
+        "callback" in one.primitive.name or one.primitive.name in _NOT_RUN
+        or any(map(calls_host, jaxprs_in_params(one.params))) for one in equations
+    )  # fmt: skip
 
 
 class _Walker:

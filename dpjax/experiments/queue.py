@@ -7,6 +7,7 @@ same bytes and cost time.
 
 import json
 import os
+import shutil
 import socket
 import threading
 import uuid
@@ -38,7 +39,7 @@ LISTING = "items.jsonl"
 OWNER = 20
 """Length of the beginning of a name that a search and the points of its curve share."""
 
-_CLAIMS, _DONE, _FAILED = "claims", "done", "failed"
+_CLAIMS, _DONE, _FAILED, _CODE = "claims", "done", "failed", "code"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,17 @@ class Queue:
             self._beating.join()
         self.release_all()
 
+    def begin(self, code: str | None) -> None:
+        """Removes the records of other code, which decide nothing; None: of a process whose code cannot be told."""
+        if code is None or read_file(self.root / _CODE) == code.encode():
+            return
+        for kind in (_DONE, _FAILED):
+            aside = self.root / f".tmp-{kind}-{uuid.uuid4().hex}"
+            with suppress(FileNotFoundError):
+                os.rename(self.root / kind, aside)
+                shutil.rmtree(aside, ignore_errors=True)
+        replace_file(self.root / _CODE, code.encode())
+
     def release_all(self) -> None:
         """Gives all claims back."""
         for name in list(self._held):
@@ -133,6 +145,14 @@ class Queue:
         with self._lock:
             self._held[name] = own
         return own
+
+    def deaths(self, name: str) -> int:
+        """The deaths that a claim of the item would count now."""
+        path = self._claim(name)
+        if not path.exists():
+            return 0
+        found = Claim.read(path)
+        return (1 if found is None else found.deaths + 1) if self._is_stale(path, found) else 0
 
     def progressed(self, name: str) -> None:
         """Says that the holder stored trials of the item: earlier deaths do not count any more."""
@@ -166,6 +186,14 @@ class Queue:
         for kind in (_DONE, _FAILED):
             remove_file(self.root / kind / name)
 
+    def forget_cells(self, cells: set[str]) -> None:
+        """Removes the records that rest on these cells, and those of failures by a broken file."""
+        for kind in (_DONE, _FAILED):
+            for name in names_in(self.root / kind):
+                found = _record(self.root / kind / name) or {}
+                if found.get("broken") or cells & set(found.get("cells", {}).values()):
+                    remove_file(self.root / kind / name)
+
     def done(self, name: str) -> dict[str, Any] | None:
         """The record of an item that is done; None if it is not, or if the record cannot be read."""
         return _record(self.root / _DONE / name)
@@ -173,6 +201,12 @@ class Queue:
     def failed(self, name: str) -> dict[str, Any] | None:
         """The record of an item that failed."""
         return _record(self.root / _FAILED / name)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """The records of all items that failed and are not done, in the order of what they are."""
+        done, failed = self.names()
+        found = (self.failed(name) for name in failed - done)
+        return sorted((one for one in found if one is not None), key=lambda one: str(one.get("item")))
 
     def names(self) -> tuple[set[str], set[str]]:
         """The names of all items that are recorded as done, and as failed."""

@@ -19,8 +19,10 @@ from dpjax.experiments.items import Item, Record, first_items, first_of, followi
 from dpjax.experiments.n_star import end_of
 from dpjax.experiments.progress import Progress
 from dpjax.experiments.queue import LISTING, Queue
+from dpjax.experiments.repairing import repair as repaired
 from dpjax.experiments.results import Result
 from dpjax.experiments.rows import TABLES, Rows, fits, joined, place, rows_of, theory
+from dpjax.experiments.sources import code_digest
 from dpjax.experiments.store import Store
 from dpjax.experiments.study import Line, Study
 from dpjax.experiments.work import FAILED, Rules, Worker, threads_for, work
@@ -54,11 +56,11 @@ def run(
     out = Path(out)
     with ExitStack() as stack:
         store = stack.enter_context(Store(out))
-        if repair:
-            store.repair()
         machine = stack.enter_context(Engine()) if engine is None else engine
         seen = stack.enter_context(Progress(False if quiet else None)) if progress is None else progress
         queue = stack.enter_context(Queue(out))
+        if repair:
+            repaired(store, queue)
         rules = rules or Rules(threads=threads_for(len(getattr(machine, "devices", [None]))))
         worker = Worker(store, machine, queue, study.seed, rules, seen.trials)
         config, cells = study.to_dict(), worker.cells
@@ -70,7 +72,7 @@ def run(
                 seen.say(f"{out} held curves of another study, or of other code, versions or devices: now in {EARLIER}")
         keep = lambda part: save(_joined(part, known, study.fit_from), out)  # noqa: E731
         keep(_about(study, cells) | fits([]) | joined([]) | {"left": len(study.lines)})
-        prepare(study, out)
+        prepare(study, out, rules.code)
         if elsewhere is not None:
             elsewhere(study, out)
         stack.enter_context(watch(worker))
@@ -79,8 +81,9 @@ def run(
     return result
 
 
-def prepare(study: Study, out: Path) -> None:
-    """Writes study.json, which other processes read, and the list of its items."""
+def prepare(study: Study, out: Path, code: str | None = None) -> None:
+    """Writes study.json, which other processes read, and the list of its items. code: by default `code_digest`."""
+    Queue(out).begin(code or code_digest())
     replace_file(out / "queue" / LISTING, listing(study))
     replace_file(out / "study.json", json.dumps(study.to_dict(), indent=1, allow_nan=False).encode())
 

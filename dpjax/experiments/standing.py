@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpjax.core.files import names_in, read_file
-from dpjax.experiments.queue import LISTING, OWNER, Claim, Queue
+from dpjax.experiments.queue import LISTING, Claim, Queue
 
 _WINDOW = 600.0
 """Seconds over which the rate is taken."""
@@ -47,16 +47,12 @@ def standing(root: Path, examples: int = 6) -> Standing | None:
     if text is None:
         return None
     done, failed = queue.names()
-    points: dict[str, list[bool]] = {}
-    for names, ends_well in ((done, True), (failed, False)):
-        for name in names:
-            points.setdefault(name[:OWNER], []).append(ends_well)
     running = tuple(queue.running())
     busy = {name for name, _, _ in running}
     total = finished = broken = 0
     waiting: list[str] = []
     for line in text.decode().splitlines():
-        name, what, more = json.loads(line)
+        name, what, more, asked = json.loads(line)
         total += 1
         if name in done:
             finished += 1
@@ -66,12 +62,11 @@ def standing(root: Path, examples: int = 6) -> Standing | None:
         elif name not in busy and len(waiting) < examples:
             waiting.append(what)
         if more:
-            ended = points.get(name[:OWNER], [])
-            good = sum(ended) - (name in done)
-            bad = len(ended) - sum(ended)
-            if name in done and good + bad < more:
-                more = (queue.done(name) or {}).get("points", more)
-            total, finished, broken = total + more, finished + good, broken + bad
+            found = (queue.done(name) or {}) if name in done else {}
+            points = found["points"] if found.get("asked") == asked else [""] * more  # not named yet
+            total += len(points)
+            finished += sum(point in done for point in points)
+            broken += sum(point in failed and point not in done for point in points)
     return Standing(total, finished, broken, running, tuple(waiting), _rate(queue.root / "done"))
 
 

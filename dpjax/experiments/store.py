@@ -151,6 +151,14 @@ class Store:
             if (cell := self._find(name)) is not None:
                 yield cell
 
+    def names(self) -> set[str]:
+        """The hashes of all cells, by the names of the files."""
+        return set(self._names())
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a file of the cell of this hash."""
+        return self._longest(name) is not None
+
     def counts(self) -> tuple[int, int]:
         """(cells, trials) by the names of the files, which are not opened."""
         longest = self._names()
@@ -173,16 +181,22 @@ class Store:
         return Status(cells, trials, tuple(broken))
 
     def repair(self) -> list[Path]:
-        """Moves broken files into the folder ``broken``, where nothing is read; returns their new paths."""
+        """Moves broken files into the folder ``broken``, where nothing is read; returns their new paths.
+
+        A file that another process moves, or replaces by a whole one, meanwhile is left to it.
+        """
         moved = []
         for path in map(Path, self.status().broken):
             new = self.root / _ASIDE / f"{time.time_ns()}-{path.name}"
             try:
                 new.parent.mkdir(exist_ok=True)
-                path.rename(new)
+                if _is_broken(path):
+                    path.rename(new)
+                    moved.append(new)
+            except FileNotFoundError:
+                continue
             except OSError as error:
                 raise failure(error, path) from error
-            moved.append(new)
         return moved
 
     def compact(self, path: str | os.PathLike[str]) -> int:
@@ -261,6 +275,14 @@ class Store:
             for name, rows in sorted(self._files(folder.name)):
                 longest[name] = max(rows, longest.get(name, 0))
         return longest
+
+
+def _is_broken(path: Path) -> bool:
+    try:
+        load(path)
+    except BrokenCell:
+        return True
+    return False
 
 
 def require_schema(root: Path, patience: float = 0.0) -> None:

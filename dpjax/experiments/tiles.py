@@ -88,7 +88,8 @@ class Program:
     """The program of a trial's tiles.
 
     run: jitted, see `tile_program`. digest: of what was traced, see `program`. jaxpr: returns what was traced, None
-    once ``run`` has dropped it. tile, block: see `tile_shape`.
+    once ``run`` has dropped it. tile, block: see `tile_shape`. threaded: see `program.sums_in_parts`. calls_host: see
+    `program.calls_host`.
 
     Compiled programs are found by the digest, not by the learner: learners that compare equal may differ.
     """
@@ -99,6 +100,8 @@ class Program:
     jaxpr: Callable[[], Any]
     tile: int
     block: int
+    threaded: bool = False
+    calls_host: bool = False
 
     def compiled(self, run: Any, specs: tuple) -> Any:
         """The executable of ``run``, which is traced again if its trace was dropped: it must be what was digested."""
@@ -152,7 +155,10 @@ def traced(trial: Trial, task: Task, point: Point, device: Any = None) -> Progra
     with jax.enable_x64(False):
         specs = jax.tree.map(lambda part: jax.ShapeDtypeStruct(np.shape(part), np.asarray(part).dtype), arguments)
         jaxpr = run.trace(*specs).jaxpr
-        return Program(trial, run, _digest(trial, jaxpr), weakref.ref(jaxpr), *tile_shape(trial, device))
+        return Program(
+            trial, run, _digest(trial, jaxpr), weakref.ref(jaxpr), *tile_shape(trial, device),
+            program.sums_in_parts(jaxpr), program.calls_host(jaxpr),
+        )  # fmt: skip
 
 
 def _digest(trial: Trial, jaxpr: Any) -> str:

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import jax
+
+from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError
 from dpjax.experiments.canonical import versions
 from dpjax.experiments.cells import Cells, Executor
-from dpjax.experiments.items import Item, Record, following
+from dpjax.experiments.items import Item, Record, asked_of, following, points_of
 from dpjax.experiments.measuring import compute
 from dpjax.experiments.queue import MOST_DEATHS, Queue, this_host
 from dpjax.experiments.sources import code_digest
@@ -20,6 +23,8 @@ from dpjax.experiments.store import BrokenCell, Store
 DONE, FAILED, BUSY = "done", "failed", "busy"
 SUSPECT = 2
 """Deaths after which an item is computed without others beside it in the process, which may have been to blame."""
+_OF_THE_HOST = (jax.errors.JaxRuntimeError, MemoryError, OSError)
+"""Errors that another host need not have: of a device, of memory, of files."""
 _PAUSES = (0.05, 2.0)  # between looks at items that others work on: first and longest
 
 
@@ -71,6 +76,9 @@ class Worker:
         self._stop = threading.Event()
         self._door = Door()
         self._retried: set[str] = set()
+        self._stored: set[str] | None = None
+        self._listing = threading.Lock()
+        queue.begin(rules.code)
         self.running: dict[str, tuple[Item, float]] = {}
         """The items that are computed now, and when they were begun, by name."""
 
@@ -87,7 +95,10 @@ class Worker:
         """DONE or FAILED with the record if this code, on this kind of device, need not look at the item again, else
         BUSY."""
         name = item.name
-        if (found := self.queue.done(name)) is not None and self._same(found) and self.rules.code is not None:
+        found = self.queue.done(name)
+        if found is not None and self._same(found) and self.rules.code is not None and self._is_stored(found):
+            if item.n is None and found.get("asked") != asked_of(item.study):  # of a study that was changed since
+                self.queue.record_done(name, found := found | points_of(item, found))
             return DONE, found
         if (found := self.queue.failed(name)) is not None and self._counts(name, found):
             return FAILED, found
@@ -98,19 +109,22 @@ class Worker:
         state, found = self.state(item)
         if state != BUSY:
             return state, found
-        claim = self.queue.claim(item.name, str(item))
-        if claim is None:
-            return BUSY, None
-        try:
-            state, found = self.state(item)  # another process may have finished it since
-            if state != BUSY:
-                return state, found
-            if claim.deaths >= MOST_DEATHS:
-                return FAILED, self._fail(item, _death(claim.deaths))
-            with self._door.entered(alone=claim.deaths >= SUSPECT):
+        # through the door first: a claim that only waits there would be blamed if the process ended
+        with self._door.entered(alone=self.queue.deaths(item.name) >= SUSPECT):
+            if self.stopped:
+                raise Stopped
+            claim = self.queue.claim(item.name, str(item))
+            if claim is None:
+                return BUSY, None
+            try:
+                state, found = self.state(item)  # another process may have finished it since
+                if state != BUSY:
+                    return state, found
+                if claim.deaths >= MOST_DEATHS:
+                    return FAILED, self._fail(item, _death(claim.deaths))
                 return self._computed(item)
-        finally:
-            self.queue.release(item.name)
+            finally:
+                self.queue.release(item.name)
 
     def _computed(self, item: Item) -> tuple[str, Record | None]:
         name, begin = item.name, time.monotonic()
@@ -121,15 +135,18 @@ class Worker:
         except Stopped:
             raise
         except BrokenCell as error:
-            return FAILED, self._fail(item, _error(error))
+            return FAILED, self._fail(item, _error(error) | {"broken": True})
         except StoreError:
             raise
         except Exception as error:
-            return FAILED, self._fail(item, _error(error))
+            if self.stopped:  # an interruption that ends the process may make anything raise
+                raise Stopped from error
+            here = isinstance(error, _OF_THE_HOST) or (isinstance(error, InputError) and error.name == "memory")
+            return FAILED, self._fail(item, _error(error) | ({"host_only": this_host()} if here else {}))
         finally:
             self._own.item = None
             self.running.pop(name, None)
-        points = {"points": sum(1 for _ in following(item, found))} if item.n is None else {}
+        points = points_of(item, found) if item.n is None else {}
         record = found | points | {"seconds": time.monotonic() - begin} | self._about(item)
         self.queue.record_done(name, record)
         return DONE, record
@@ -145,6 +162,14 @@ class Worker:
         self._retried.add(item.name)
         return record
 
+    def _is_stored(self, found: Record) -> bool:
+        """Whether the cells of a record are in the store, as it was when it was first looked through, or is now."""
+        store = self.cells.store
+        with self._listing:
+            if self._stored is None:
+                self._stored = store.names()
+        return all(name in self._stored or name in store for name in found.get("cells", {}).values())
+
     def _same(self, found: Record) -> bool:
         return (found.get("code"), found.get("device")) == (self.rules.code, self.cells.engine.device_kind)
 
@@ -158,7 +183,9 @@ class Worker:
         """Whether a recorded failure is one of this code and kind of device, so that trying again is of no use."""
         if name in self._retried:
             return True
-        if self.rules.retry or failure.get("device") != self.cells.engine.device_kind:
+        if self.rules.retry or failure.get("device") != self.cells.engine.device_kind or failure.get("broken"):
+            return False
+        if failure.get("host_only") not in (None, this_host()):
             return False
         return bool(failure.get("died")) or (self._same(failure) and self.rules.code is not None)
 

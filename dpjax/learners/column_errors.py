@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core.checks import InputError
+from dpjax.core.products import exact_dot
 from dpjax.core.types import Sample
 
 _CELLS = 1 << 22  # rows x columns per block
@@ -22,7 +23,7 @@ def column_errors(says: Array, sample: Sample) -> Array:
 
     def of_column(labels: Array) -> Array:
         votes = jnp.where(sample.mask, jnp.where(labels, 1.0, -1.0), 0.0).astype(jnp.float32)
-        balance = jnp.dot(votes, positive, precision=jax.lax.Precision.HIGHEST)
+        balance = exact_dot(votes, positive)
         return jnp.sum(labels & sample.mask, dtype=jnp.int32) - balance.astype(jnp.int32)
 
     columns = sample.y.T

@@ -12,6 +12,7 @@ from dpjax.concepts.finite import Finite
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import wide
 from dpjax.core.checks import InputError
+from dpjax.core.products import exact_dot
 from dpjax.sanitizers.base import Sanitized
 
 EXACT = 1 << 24  # integers up to 2**24 are exact in float32
@@ -63,7 +64,7 @@ def answers(queries: Finite, counts: Array) -> Array:
     weight = jnp.pad(counts.astype(jnp.float32), (0, -queries.width % 8))
 
     def of_row(row: Array) -> Array:
-        return jnp.dot(_unpacked(row).astype(jnp.float32), weight, precision=jax.lax.Precision.HIGHEST)
+        return exact_dot(_unpacked(row).astype(jnp.float32), weight)
 
     block = max(1, _BLOCK // queries.width)
     rows = jnp.asarray(_packed(queries))

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dpjax import cli
@@ -114,6 +115,86 @@ def test_a_signal_ends_work_in_time(prepared, faults, capsys, number):
     assert dpjax("work", prepared, *OWN)[0] == 0
 
 
+def test_an_interruption_by_a_terminal(prepared, faults, capsys):
+    """Which sends it to all processes, here three times: nothing has failed, and no claim is left."""
+    for n in range(1, 7):
+        (faults / f"slow-{n}").write_text("4")
+    path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
+    words = [sys.executable, "-m", "dpjax.cli", "work", str(prepared), "--processes", "2", *OWN]
+    program = f"import os, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv({words[0]!r}, {words!r})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env=os.environ | {"PYTHONPATH": path, "DPJAX_TEST_FAULTS": str(faults)},
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while len(list(prepared.glob("queue/claims/*"))) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    for _ in range(2):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.3)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said and "run the same command to continue" in said
+    found = told(prepared, capsys)
+    assert found["failed_cells"] == 0 and found["left"] > 0 and not list(prepared.glob("queue/claims/*"))
+
+
+def test_workers_end_with_their_supervisor(prepared, faults):
+    """Also if it is killed before they have started."""
+    for n in range(1, 7):
+        (faults / f"slow-{n}").write_text("5")
+    process = start("work", prepared, *OWN, DPJAX_TEST_FAULTS=str(faults))
+    supervisor, end = psutil.Process(process.pid), time.monotonic() + 60
+    while not (workers := supervisor.children()) and time.monotonic() < end:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(workers, timeout=40)
+    assert workers and not alive
+    process.stdout.close()
+    process.stderr.close()
+
+
+LOUD = """
+import os
+from dataclasses import dataclass
+from tests.experiments import fast
+
+@dataclass(frozen=True)
+class Loud(fast.Coin):
+    def learn(self, key, sample, plan):
+        print({"n": 2}, flush=True)
+        if not os.path.exists(os.environ["ONCE"]):
+            open(os.environ["ONCE"], "w").close()
+            os._exit(9)
+        return super().learn(key, sample, plan)
+"""
+
+
+def test_a_learner_that_prints_and_a_module_that_crashes(tmp_path, config, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "loud.py").write_text(LOUD)
+    config.write_text(config.read_text().replace("tests.experiments.fast:Coin", "loud:Loud"))
+    store, own = tmp_path / "store", {"PYTHONPATH": str(tmp_path), "ONCE": str(tmp_path / "once")}
+    assert dpjax("curve", config, "--out", store, "--prepare", *OWN, "loud", **own)[0] == 0
+    status, output, said = dpjax("work", store, *OWN, "loud", **own)
+    assert status == 0 and "1 times a process was started again" in output, said
+    (tmp_path / "loud.py").write_text("import os\nos._exit(9)")
+    status, _, said = dpjax("work", store, *OWN, "loud", **own)
+    assert status == 3, said
+    assert "10 worker processes, one after the other, ended and stored nothing, the last with status 9" in said
+
+
+def test_status_lists_what_failed(prepared, faults, capsys):
+    (faults / "raise-4").touch()
+    assert dpjax("work", prepared, *OWN, DPJAX_TEST_FAULTS=str(faults))[0] == 4
+    assert cli.main(["status", str(prepared)]) == 0
+    output = capsys.readouterr().out
+    assert "failed: coin 0, k = 1, epsilon = 1, n = 4: ArithmeticError: a fault at n = 4" in output
+    assert f"no cell is left; the result and its figure: dpjax curve {prepared}" in output
+    assert [one["item"] for one in told(prepared, capsys)["failures"]] == ["coin 0, k = 1, epsilon = 1, n = 4"]
+
+
 def test_max_seconds(prepared, faults):
     for n in range(1, 7):
         (faults / f"slow-{n}").write_text("3")
@@ -136,7 +217,7 @@ def test_shards_in_stores_of_their_own_are_merged(tmp_path, config, monkeypatch,
     assert "6 cells" in capsys.readouterr().out
     assert cli.main(["merge", str(joined), *map(str, stores), "--json"]) == 0
     assert all(row["new"] == 0 for row in json.loads(capsys.readouterr().out)["from"].values())
-    assert cli.main(["curve", str(config), "--out", str(joined), "--formats", "--json", *OWN]) == 0
+    assert cli.main(["curve", str(joined), "--out", str(joined), "--formats", "--json", *OWN]) == 0
     assert json.loads(capsys.readouterr().out)["computed"]["trials"] == 0
 
 
@@ -158,6 +239,9 @@ def test_shards_in_stores_of_their_own_are_merged(tmp_path, config, monkeypatch,
         ),
         (["curve", "{config}", "--time-limit", "-3", *OWN], "time_limit: expected a number of seconds > 0"),
         (["merge", "{store}", "{empty}"], "a directory with results"),
+        (["work", "{config}"], "a folder with a study"),
+        (["curve", "{config}", "--prepare", "--cluster", "local", *OWN], "prepare: expected no cluster beside it"),
+        (["curve", "{config}", "--cluster-option", "a=1", *OWN], "cluster-option: expected --cluster beside it"),
     ],
     ids=lambda value: " ".join(value[:1] + value[2:4]) if isinstance(value, list) else "",
 )

@@ -19,6 +19,17 @@ def same(left, right):
     return np.array_equal(data(left), data(right))
 
 
+def test_settings_of_jax_do_not_move_the_root():
+    before = jax.random.key_data(keys.root(5))
+    assert np.array_equal(before, jax.random.key_data(jax.random.key(5)))
+    old = jax.config.jax_random_seed_offset
+    try:
+        jax.config.update("jax_random_seed_offset", 7)
+        assert np.array_equal(before, jax.random.key_data(keys.root(5)))
+    finally:
+        jax.config.update("jax_random_seed_offset", old)
+
+
 def test_root_is_a_scalar_threefry_key():
     root = keys.root(7)
     keys.require_typed(root)

@@ -1,7 +1,9 @@
 """What a value is: equal in every process, different where anything differs, refused where it cannot be told."""
 
+import sys
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
+from types import ModuleType
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,7 +13,7 @@ import pytest
 from dpjax.concepts import Domain, Points
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
-from dpjax.experiments.identity import digest
+from dpjax.experiments.identity import code_of, digest
 from dpjax.learners import KLN
 
 
@@ -79,3 +81,23 @@ class Plain:
 def test_what_has_no_description_is_refused(value):
     with pytest.raises(InputError, match=r"frozen dataclass|an array of numbers"):
         digest(value)
+
+
+def test_a_class_that_was_defined_anew_is_another(monkeypatch):
+    """As by a cell of a notebook that is run again: what was made before is refused."""
+    book = ModuleType("book")
+    monkeypatch.setitem(sys.modules, "book", book)
+    text = (
+        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass L:\n    x: object = 1\n"
+        "def f(): pass\ndef g(): pass\n"
+    )
+    exec(text, vars(book))
+    old, stale = book.L(), book.L(book.f)
+    before = digest(old), digest(stale)
+    assert code_of(stale) == (book.L, book.f) != code_of(old)
+    exec(text, vars(book))
+    assert digest(book.L()) == before[0] and digest(book.L(book.f)) == before[1]
+    assert code_of(book.L()) != code_of(old)
+    for one in (old, stale, book.L(stale.x)):
+        with pytest.raises(InputError, match=r"the present (L|f) of book, got one that was defined before it"):
+            digest(one)

@@ -34,6 +34,10 @@ def test_flags_that_change_numbers_are_part_of_the_identity(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", f"{harmless} --xla_cpu_max_isa=SSE4_2 --xla_cpu_enable_fast_math=true")
     assert machine.identity_of(CPU) == f"{before} xla_cpu_enable_fast_math=true xla_cpu_max_isa=SSE4_2"
     monkeypatch.setenv("XLA_FLAGS", "")
+    both = [machine.identity_of(CPU) for words in ("f=1 --f=0", "f=0 --f=1", "f=0")
+            if not monkeypatch.setenv("XLA_FLAGS", f"--{words}")]  # fmt: skip
+    assert both[0] != both[1] and both[0] == both[2], "of a flag that is given twice the last one counts"
+    monkeypatch.setenv("XLA_FLAGS", "")
     with jax.default_matmul_precision("float32"):
         assert machine.identity_of(CPU) != before
 

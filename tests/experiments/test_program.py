@@ -9,8 +9,9 @@ import pytest
 
 from dpjax.concepts import Domain, Points, distributions
 from dpjax.core.checks import InputError
+from dpjax.core.products import exact_dot, exact_einsum
 from dpjax.experiments.cells import Setting
-from dpjax.experiments.program import digest
+from dpjax.experiments.program import calls_host, digest, sums_in_parts
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import program_digest
 from dpjax.experiments.trial import Trial, point
@@ -129,3 +130,25 @@ def test_64_bit_types_do_not_change_it():
     before = found()
     with jax.enable_x64(True):
         assert found() == before
+
+
+def traced_with(function):
+    return jax.make_jaxpr(function)(jnp.ones((4, 3)))
+
+
+def test_what_depends_on_threads_is_known():
+    """Products of floats and factorizations, not those that are exact in any order."""
+    for function in (lambda x: x @ x.T, lambda x: jax.lax.map(lambda row: x @ row, x), lambda x: jnp.linalg.svd(x)[1],
+                     lambda x: jax.lax.cond(x[0, 0] > 0, lambda: x @ x.T, lambda: jnp.zeros((4, 4))),
+                     jax.vmap(lambda row: jnp.einsum("i,i->", row, row))):  # fmt: skip
+        assert sums_in_parts(traced_with(function))
+    for function in (lambda x: jnp.sum(x), lambda x: exact_dot(x, x.T), lambda x: jnp.sort(x),
+                     lambda x: x.astype(jnp.int32) @ jnp.ones(3, int),
+                     lambda x: exact_einsum("ij,kj->ik", x, x)):  # fmt: skip
+        assert not sums_in_parts(traced_with(function))
+
+
+def test_calls_of_the_host_are_known():
+    assert calls_host(traced_with(lambda x: jax.lax.map(lambda row: jax.debug.print("{}", row[0]) or row, x)))
+    assert calls_host(traced_with(called_back(lambda x: x)))
+    assert not calls_host(traced_with(lambda x: x + 1))

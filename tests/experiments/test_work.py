@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from dpjax.core.checks import InputError
 from dpjax.experiments import work as module
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.items import Item, first_items, following
-from dpjax.experiments.queue import MOST_DEATHS, Queue, shard_of
+from dpjax.experiments.queue import MOST_DEATHS, Claim, Queue, shard_of, this_host
+from dpjax.experiments.repairing import repair
 from dpjax.experiments.results import Result
 from dpjax.experiments.run import prepare, run
 from dpjax.experiments.standing import standing
@@ -169,10 +171,10 @@ def test_an_item_on_which_processes_die_is_poison(tmp_path, machine, monkeypatch
         path.write_bytes(type(claim)(**(vars(claim) | {"start": "of a process that ended"})).encoded())
     state, found = opened(root, machine, study, code="c").take(item)
     assert state == FAILED and f"{MOST_DEATHS} processes, one after the other" in found["error"]
-    later = opened(root, machine, study, code="other code")
-    assert later.take(item)[0] == FAILED, "a death is no error that an edit is known to mend"
+    assert opened(root, machine, study, code="c").state(item)[0] == FAILED
+    assert opened(root, machine, study, code=None).state(item)[0] == FAILED, "code that is typed in, too"
     assert opened(root, machine, study, code="c", retry=True).take(item)[0] == DONE
-    assert opened(root, machine, study, code="c").take(item)[0] == DONE
+    assert opened(root, machine, study, code="other code").state(item)[0] == BUSY
 
 
 def test_what_is_suspected_is_computed_alone():
@@ -193,6 +195,53 @@ def test_what_is_suspected_is_computed_alone():
         thread.join()
     assert len(seen) == 12 and all(count == 1 for _, alone, count in seen if alone)
     assert max(count for _, _, count in seen) > 1
+
+
+def test_who_waits_at_the_door_has_no_claim(tmp_path, machine, monkeypatch):
+    """So that the death of a process is blamed on what it computed alone."""
+    study, root, alone = fast.study(6), tmp_path / "out", []
+    items = list(first_items(study))
+    (root / "queue" / "claims").mkdir(parents=True)
+    dead = Claim(this_host(), 2**22 + 1, "0", 0.0, "t", module.SUSPECT, str(items[3]))
+    (root / "queue" / "claims" / items[3].name).write_bytes(dead.encoded())
+    computed = module.compute
+
+    def watched(item, cells):
+        time.sleep(0.3)
+        if item is items[3]:
+            alone.append({path.name for path in (root / "queue" / "claims").iterdir()})
+        return computed(item, cells)
+
+    monkeypatch.setattr(module, "compute", watched)
+    assert work(opened(root, machine, study, threads=4), items)
+    assert alone == [{items[3].name}]
+
+
+def test_errors_of_a_host_do_not_count_on_another(tmp_path, machine, monkeypatch):
+    """A lost device, or too little memory: the next host tries again, this one does not."""
+    study, root = fast.study(1), tmp_path / "out"
+    (item,) = first_items(study)
+    for error in (MemoryError("none"), InputError("memory", "less", "more", "buy some"), OSError("no such device")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "compute", lambda *_, error=error: (_ for _ in ()).throw(error))
+            assert opened(root, machine, study).take(item)[0] == FAILED
+        assert opened(root, machine, study).state(item)[0] == FAILED
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "this_host", lambda: "another host")
+            assert opened(root, machine, study).state(item)[0] == BUSY
+
+
+def test_what_raises_while_work_is_stopped_has_not_failed(tmp_path, machine, monkeypatch):
+    study, root = fast.study(1), tmp_path / "out"
+    worker = opened(root, machine, study)
+
+    def shut(*_):
+        worker.stop()
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(module, "compute", shut)
+    assert not work(worker, first_items(study))
+    assert worker.queue.names() == (set(), set())
 
 
 def test_what_others_compute_is_waited_for_and_then_taken_over(tmp_path, machine):
@@ -251,9 +300,36 @@ def test_a_broken_cell_is_a_failure_of_its_point(tmp_path, machine):
     found = study.run(root, engine=machine, quiet=True).data
     assert [row["n"] for row in found["points"]] == [1, 3]
     assert "run again with --repair" in found["failures"][0]["error"]
-    again = run(study, root, engine=machine, quiet=True, repair=True, rules=Rules(retry=True))
+    again = run(study, root, engine=machine, quiet=True, repair=True)
     assert again.data["points"] == good.data["points"] and broken.read_bytes() == whole
     assert [path.read_bytes() for path in (root / "broken").iterdir()] == [whole[:50]]
+
+
+def test_workers_compute_again_what_was_repaired(tmp_path, machine):
+    """Also after a worker has met the broken file."""
+    study, root = fast.study(3), tmp_path / "out"
+    study.run(root, engine=machine, quiet=True)
+    whole = contents(root)
+    broken = sorted(Path(root).glob("cells/*/*.parquet"))[0]
+    broken.write_bytes(broken.read_bytes()[:50])
+    (item,) = [one for one in first_items(study) if Queue(root).done(one.name)["cells"][str(one.n)] in broken.name]
+    Queue(root).forget(item.name)
+    assert opened(root, machine, study).take(item)[0] == FAILED
+    assert [one["item"] for one in Queue(root).failures()] == [str(item)]
+    worker = opened(root, machine, study)
+    repair(worker.cells.store, worker.queue)
+    assert standing(root).left == 1 and worker.queue.failures() == []
+    assert work(worker, first_items(study)) and contents(root) == whole
+
+
+def test_repairs_at_the_same_time(tmp_path, machine):
+    study, root = fast.study(8), tmp_path / "out"
+    study.run(root, engine=machine, quiet=True)
+    for path in Path(root).glob("cells/*/*.parquet"):
+        path.write_bytes(b"cut")
+    with ThreadPoolExecutor(4) as pool:
+        moved = list(pool.map(lambda _: Store(root).repair(), range(4)))
+    assert sum(map(len, moved)) == 8 == len(list((root / "broken").iterdir()))
 
 
 def test_errors_of_the_store_end_the_run(tmp_path, machine, monkeypatch):
@@ -288,6 +364,29 @@ def test_standing_of_a_search(tmp_path, machine):
     assert standing(root).left == 0
 
 
+def test_standing_of_a_study_that_was_changed(tmp_path, machine):
+    """More trials: the points around a search are to be computed again, the search is not."""
+    study, root = fast.study(2, search=True), tmp_path / "out"
+    study.run(root, engine=machine, quiet=True)
+    more = replace(study, trials=5000)
+    prepare(more, root)
+    assert (standing(root).done, standing(root).left) == (2, 6)
+    assert work(opened(root, machine, more), first_items(more))
+    assert (standing(root).total, standing(root).left) == (8, 0)
+    prepare(study, root)
+    assert work(opened(root, machine, study), first_items(study))
+    assert (standing(root).done, standing(root).left) == (8, 0), "and back"
+
+
+def test_nothing_is_done_by_other_code(tmp_path, machine, faults):
+    study, root = fast.study(3), tmp_path / "out"
+    (faults / "raise-2").touch()
+    study.run(root, engine=machine, quiet=True)
+    assert (standing(root).done, standing(root).failed, standing(root).left) == (2, 1, 0)
+    prepare(study, root, "other code")
+    assert (standing(root).done, standing(root).failed, standing(root).left) == (0, 0, 3)
+
+
 def test_a_study_with_points_below_one_row_is_done_all_the_same(tmp_path, machine):
     """Around a very small n* there are fewer sample sizes than asked for."""
     study, root = fast.study(1, search=True), tmp_path / "out"
@@ -306,8 +405,11 @@ def test_records_of_other_code_are_looked_at_again(tmp_path, machine):
     assert opened(root, machine, study, code="c").take(item)[0] == DONE
     for path in root.glob("cells/*/*.parquet"):
         path.unlink()
+    assert opened(root, machine, study, code="c").state(item)[0] == BUSY, "its cell is gone"
+    assert opened(root, machine, study, code="c").take(item)[0] == DONE
     assert opened(root, machine, study, code="c").state(item)[0] == DONE
     assert opened(root, machine, study, code="d").state(item)[0] == BUSY
-    assert study.run(root, engine=machine, quiet=True, rules=Rules(code="c")).data["points"], "the cell is computed"
+    assert opened(root, machine, study, code="c").state(item)[0] == BUSY, "the other code has removed the record"
+    assert study.run(root, engine=machine, quiet=True, rules=Rules(code="c")).data["points"]
     record = json.loads((root / "queue" / "done" / item.name).read_text())
     assert record["item"] == str(item) and isinstance(item, Item) and time.time() - record["at"] < 600

@@ -5,6 +5,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core.checks import InputError
+from dpjax.core.products import exact_einsum
 
 MOST_ROWS = 2**26
 _UNITS = 2.0**32
@@ -32,7 +33,7 @@ def corner_counts(first: Array, second: Array, third: Array, weight: Array, bins
     ones = np.ones((bins, bins))
     sides = jnp.asarray(np.concatenate([np.tril(ones), np.triu(ones)]))  # float64[2 B, B]
     table = table.reshape(bins, bins, bins)
-    both = jnp.einsum("ia,jb,kc,abc->ijk", sides, sides, sides, table, precision="highest", optimize="optimal")
+    both = exact_einsum("ia,jb,kc,abc->ijk", sides, sides, sides, table)
     others = jnp.floor(both / _OTHERS)
     return both - _OTHERS * others, others
 
