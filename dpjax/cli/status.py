@@ -26,17 +26,20 @@ def run(command: StatusCommand) -> Answer:
     answer: dict[str, Any] = {"cells": found.cells, "trials": found.trials, "broken": list(found.broken)}
     if (now := standing(command.out)) is not None:
         answer |= _told(now)
+    failures: dict[str, dict[str, Any]] = {}
     if (asked := _read(command.out / "study.json")) is not None:
         result = _read(command.out / "result.json") or {}
         same = result.get("config") == asked
-        rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star")}
+        rows = {name: result.get(name, []) if same else [] for name in ("points", "n_star", "failures")}
         seen = {tuple(row[at] for at in _PLACES) for name in ("points", "n_star") for row in rows[name]}
         sweep = asked["sweep"]
         lines = [dict(zip(_PLACES, line, strict=True)) | {"measured": line in seen}
                  for line in product(asked["learners"], sweep["k"], sweep["epsilon"])]  # fmt: skip
         measured = sum(line["measured"] for line in lines)
         answer |= {"curves": len(lines), "measured": measured, "lines": lines}
-    answer["failures"] = Queue(command.out).failures()
+        failures |= {_item(row): {"error": row["error"]} for row in rows["failures"]}
+    failures |= {str(one.get("item")): one for one in Queue(command.out).failures()}
+    answer["failures"] = [{"item": item} | failures[item] for item in sorted(failures)]
 
     def show() -> None:
         console = screen()
@@ -47,7 +50,7 @@ def run(command: StatusCommand) -> Answer:
         if now is not None:
             _say_standing(say, now)
         if "curves" in answer:
-            say(f"{answer['measured']} of {answer['curves']} curves in result.json")
+            say(f"{answer['measured']} of {answer['curves']} curves measured")
             for name in asked["learners"] if asked else ():
                 say(f"  {name}: {_where(answer['lines'], name)}")
         say(f"{found.cells} cells, {found.trials} trials")
@@ -59,6 +62,12 @@ def run(command: StatusCommand) -> Answer:
             say(f"broken: {path} (run again with --repair, or move it away; the next run computes it again)")
 
     return answer, show
+
+
+def _item(row: Mapping[str, Any]) -> str:
+    """A failure of a result, as its item is called."""
+    where = "search" if row["n"] is None else f"n = {row['n']}"
+    return f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}, {where}"
 
 
 def _told(now: Standing) -> dict[str, Any]:

@@ -262,7 +262,7 @@ def test_status_names_what_is_not_measured(tmp_path, capsys):
     (tmp_path / "result.json").write_text(json.dumps(result))
     assert cli.main(["status", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "6 of 12 curves measured, 1 points failed"
+    assert lines[0] == "6 of 12 curves measured"
     assert lines[1].endswith("not measured: k = 1, epsilon = 1; k = 8, epsilon = 1")
     assert lines[2:4] == ["  mine: not measured", "  other: k = 1, 8; epsilon = 0.5, 1"]
     assert lines[-1] == "failed: mine, k = 1, epsilon = 0.5, n = 9: E"

@@ -150,11 +150,11 @@ def test_what_another_kind_of_device_did_is_not_done_here(tmp_path, machine, fau
     """Neither its results nor its failures."""
     study = fast.study(3)
     (faults / "raise-2").touch()
-    there = opened(tmp_path, Elsewhere(machine), study)
+    there = opened(tmp_path, Elsewhere(machine), study, code="c")
     assert work(there, first_items(study))
     assert sorted(there.state(item)[0] for item in first_items(study)) == [DONE, DONE, FAILED]
     (faults / "raise-2").unlink()
-    here = opened(tmp_path, machine, study)
+    here = opened(tmp_path, machine, study, code="c")
     assert {here.state(item)[0] for item in first_items(study)} == {BUSY}
     assert work(here, first_items(study)) and Store(tmp_path).counts()[0] == 5
     assert {here.state(item)[0] for item in first_items(study)} == {DONE}
@@ -224,11 +224,11 @@ def test_errors_of_a_host_do_not_count_on_another(tmp_path, machine, monkeypatch
     for error in (MemoryError("none"), InputError("memory", "less", "more", "buy some"), OSError("no such device")):
         with monkeypatch.context() as patch:
             patch.setattr(module, "compute", lambda *_, error=error: (_ for _ in ()).throw(error))
-            assert opened(root, machine, study).take(item)[0] == FAILED
-        assert opened(root, machine, study).state(item)[0] == FAILED
+            assert opened(root, machine, study, code="c").take(item)[0] == FAILED
+        assert opened(root, machine, study, code="c").state(item)[0] == FAILED
         with monkeypatch.context() as patch:
             patch.setattr(module, "this_host", lambda: "another host")
-            assert opened(root, machine, study).state(item)[0] == BUSY
+            assert opened(root, machine, study, code="c").state(item)[0] == BUSY
 
 
 def test_what_raises_while_work_is_stopped_has_not_failed(tmp_path, machine, monkeypatch):
