@@ -30,6 +30,8 @@ SHARED = ("laws/", "core/", "experiments/")
 REASONS: dict[str, tuple[str, str]] = {
     "core/random.py": ("needed", "noise that is compared with counts of any size: float32 noise has a spacing that "
                        "grows with the lead, and an event at the boundary would get another probability"),
+    "core/products.py": ("32-bit integers", "sums of whole numbers below 2**53; pairs of uint32 would need a product "
+                         "of their own"),
     "core/wide.py": ("32-bit integers", "elements and masses are pairs of uint32 in memory and uint64 in between"),
     "laws/table.py": ("partly needed", "sums of bounds and 64-bit targets are integers, which two uint32 could hold; "
                       "the weights of one column of 8 and the acceptance probability make the law exact to float64"),
