@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from distributed import Status
 from dpjax.core.checks import InputError
 from dpjax.experiments import cluster
 from dpjax.experiments.cluster import KINDS, Dask, options_of, slurm_cluster
+from dpjax.experiments.queue import Queue
 from dpjax.experiments.work import Rules
 from tests.experiments import fast
 
@@ -94,3 +96,22 @@ def test_workers_of_another_kind_of_device_are_refused(tmp_path):
 def test_what_is_no_cluster(given, what):
     with pytest.raises(InputError, match=what):
         Dask(**given)
+
+
+@pytest.mark.parametrize(
+    ("cells", "limit"), [(6, 2.0), pytest.param(60, 0.05, marks=pytest.mark.slow)], ids=["short", "long"]
+)
+def test_the_overhead_of_a_local_cluster(tmp_path, monkeypatch, cells, limit):
+    """Cells of one second: the time in which two workers compute nothing, from the first cell to the last."""
+    faults = tmp_path / "faults"
+    faults.mkdir()
+    for n in range(1, cells + 1):
+        (faults / f"slow-{n}").write_text("1")
+    monkeypatch.setenv("DPJAX_TEST_FAULTS", str(faults))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    Dask("local", workers=2, imports=("tests.experiments.fast",))(fast.study(cells), tmp_path / "out")
+    queue = Queue(tmp_path / "out")
+    records = [queue.done(name) for name in queue.names()[0]]
+    spent = sum(one["seconds"] for one in records)
+    span = max(one["at"] for one in records) - min(one["at"] - one["seconds"] for one in records)
+    assert len(records) == cells and 2 * span / spent - 1 <= limit
