@@ -13,6 +13,7 @@ from dpjax.laws.base import Support
 from dpjax.laws.table import Bounds, unit, whole
 
 _ATTEMPTS = 1 << 16
+_FARTHEST = 80.0  # exp(80) times any draw is a float32
 
 
 @register_dataclass
@@ -113,7 +114,10 @@ class Categorical:
         Uses the rounded log-weights; exact to 44 nats below the largest. Several times slower than `sample` on a CPU.
         """
         weights = self.log_weights
-        arrival = jnp.log(random.exponential(key, weights.shape, weights.dtype)) - weights
+        largest = jnp.max(weights) if self.largest is None else self.largest
+        behind = jnp.minimum(largest - weights, _FARTHEST)
+        arrival = random.exponential(key, weights.shape, weights.dtype) * jnp.exp(behind)
+        arrival = jnp.where(weights == -jnp.inf, jnp.inf, arrival)
         first = jnp.min(arrival)
         size = weights.shape[0]
         index = jnp.min(jnp.where(arrival == first, jnp.arange(size, dtype=jnp.int32), jnp.int32(size)))
