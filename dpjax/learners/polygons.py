@@ -70,7 +70,7 @@ class PolygonLearner(CoveringPlane):
 
     @property
     def passes(self) -> int:
-        """Approximate number of passes over the rows; large, since loops of data-dependent length batch badly."""
+        """Approximate number of passes over the rows, most of them for the bounds of a round."""
         return 32 * self.likely_rounds
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:

@@ -189,7 +189,7 @@ def chosen(family, points, target, batch, capacity, x64):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("batch", "capacity", "x64"), [(7, 200, False), (1, 96, True)])
+@pytest.mark.parametrize(("batch", "capacity", "x64"), [(7, 200, False), (56, 64, False), (1, 96, True)])
 def test_no_bit_comes_from_the_batch_the_capacity_the_padding_or_64_bit_types(batch, capacity, x64):
     """Against draws one by one, by the program of the tests around."""
     family = HalfPlanes(2**30, **TOTAL)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+from jax.tree_util import register_dataclass
 
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
@@ -117,6 +118,7 @@ def affine(offset: Array, slope: Array, theta: Array) -> Array:
     return offset - jnp.sum(slope * theta[None], axis=-1)
 
 
+@register_dataclass
 @dataclass(frozen=True)
 class Rows:
     """The rows of one selection: features, and a code that is 1 for a target, 2 for another row, 0 for neither."""

@@ -20,6 +20,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
+from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
 from dpjax.mechanisms.cover.lines.envelope import envelope, slackened
@@ -117,13 +118,14 @@ class _Table(NamedTuple):
 
 
 class _State(NamedTuple):
-    """The result of an attempt: cells, the proposed theta and its law, and whether it was accepted."""
+    """The result of an attempt: cells, the proposed cell, theta, its law and weight, and whether it was accepted."""
 
     key: Array
     table: _Table
-    chart: Array
+    cell: Array
     theta: Array
     law: Sweep
+    weight: Array
     done: Array
     rounds: Array
 
@@ -150,32 +152,35 @@ def select_cut(
         score = score.capped(LARGEST)
         law_key, key = jax.random.split(key)
 
-        def attempt(state: _State) -> _State:
+        def attempt(given: tuple[Rows, Score], state: _State) -> _State:
+            rows, score = given
             key, of_cell, of_theta, of_coin = jax.random.split(state.key, 4)
             cell = jnp.maximum(Categorical(_log_weights(state.table)).sample(of_cell), 0)
             chart, low, high = (part[cell] for part in state.table[:3])
             theta = low + below(of_theta, high - low)
             law = sweep(cuts, rows, chart, theta, score)
-            found = cuts.log_density(chart, theta) + law.log_total()
+            weight = cuts.log_density(chart, theta) + law.log_total()
             coin = jnp.log(random.uniform(of_coin, (), jnp.float64))
-            done = coin <= found - state.table.bound[cell]
+            done = coin <= weight - state.table.bound[cell]
+            return _State(key, state.table, cell, theta, law, weight, done, state.rounds + 1)
 
-            def refined(table: _Table) -> _Table:
-                def bound(low: Array, high: Array) -> Array:
-                    return moving_bound(cuts, rows, score, order, walls, (chart, low, high))
+        def refined(given: tuple[Rows, Score], state: _State) -> _State:
+            rows, score = given
+            chart = state.table.chart[state.cell]
+            order = Walls.at(cuts, rows, chart, state.theta, state.law)
 
-                order = Walls.at(cuts, rows, chart, theta, law)
-                return _split(table, cell, slackened(found), bound)
+            def bound(low: Array, high: Array) -> Array:
+                return moving_bound(cuts, rows, score, order, walls, (chart, low, high))
 
-            table = jax.lax.cond(done, lambda table: table, refined, state.table)
-            return _State(key, table, chart, theta, law, done, state.rounds + 1)
+            return state._replace(table=_split(state.table, state.cell, slackened(state.weight), bound))
 
         table = _first_table(cuts, envelope(cuts, rows, score, bins), spare)
         nothing = Sweep.empty(rows.code.shape[0])
-        start = _State(key, table, jnp.int32(0), table.low[0], nothing, jnp.bool_(False), jnp.int32(0))
-        end = jax.lax.while_loop(lambda state: ~state.done, attempt, start)
+        none = jnp.float64(-jnp.inf)
+        start = _State(key, table, jnp.int32(0), table.low[0], nothing, none, jnp.bool_(False), jnp.int32(0))
+        end = retry(attempt, refined, lambda state: state.done, (rows, score), start)
         t, above = end.law.draw(cuts, law_key)
-        return Cut.of(end.chart, end.theta, t, above), end.rounds
+        return Cut.of(end.table.chart[end.cell], end.theta, t, above), end.rounds
 
 
 def _first_table(cuts: Cuts, bound: Array, spare: int) -> _Table:

@@ -1,0 +1,154 @@
+"""A loop that tries until it succeeds, of which finished lanes are retired when many run at once.
+
+`jax.vmap` of `jax.lax.while_loop` runs every lane until the last one is done, and both sides of a condition in each
+lane. Here all lanes try once; those that failed are then worked on in small groups, the same operations for each lane.
+A few lanes run one after the other.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.core import Tracer
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.interpreters import batching, mlir
+
+from dpjax.core.checks import InputError
+
+_GROUPS = 16  # a group is this part of the lanes: failures are expected to be rare
+_FEW = 2 * _GROUPS  # with fewer lanes a group would be one lane
+retry_p = Primitive("dpjax_retry")
+retry_p.multiple_results = True
+
+
+def retry(
+    attempt: Callable[[Any, Any], Any], improve: Callable[[Any, Any], Any], done: Callable[[Any], Array],
+    given: Any, state: Any,
+) -> Any:  # fmt: skip
+    """``state = attempt(given, state)``, then ``attempt(given, improve(given, state))`` until ``done(state)``.
+
+    Without vmap this is a `jax.lax.while_loop`; with it, each lane computes what it would compute alone. There is no
+    derivative.
+
+    Args:
+      attempt, improve: (given, state) -> a state of the same structure, shapes and dtypes. They may not close over
+        traced values.
+      done: state -> ``bool[]``.
+      given: what does not change, a pytree of arrays.
+      state: a pytree of arrays.
+    """
+    given, state = jax.tree.map(jnp.asarray, (given, state))
+    fixed, of_given = jax.tree.flatten(given)
+    moving, of_state = jax.tree.flatten(state)
+
+    def flat(step: Callable[[Any, Any], Any]) -> ClosedJaxpr:
+        def on_leaves(*leaves: Array) -> list[Array]:
+            made = step(of_given.unflatten(leaves[: len(fixed)]), of_state.unflatten(leaves[len(fixed) :]))
+            if jax.tree.structure(made) != of_state:
+                raise InputError("state", str(of_state), str(jax.tree.structure(made)), "return the state's structure")
+            return jax.tree.leaves(made)
+
+        return _closed(on_leaves, [*fixed, *moving], moving)
+
+    ends = _closed(lambda *leaves: [done(of_state.unflatten(leaves))], moving, None)
+    made = retry_p.bind(
+        *fixed, *moving, attempt=flat(attempt), improve=flat(improve), done=ends, fixed=len(fixed), lanes=0,
+        shared=(True,) * len(fixed),
+    )  # fmt: skip
+    return of_state.unflatten(made)
+
+
+def _closed(function: Callable, given: list[Array], made: list[Array] | None) -> ClosedJaxpr:
+    jaxpr = jax.make_jaxpr(function)(*given)
+    if any(isinstance(one, Tracer) for one in jaxpr.consts):
+        raise InputError("function", "one of its arguments alone", "a closure over traced values", "add them to given")
+    types = [(one.shape, one.dtype) for one in jaxpr.out_avals]
+    wanted = [((), jnp.dtype(bool))] if made is None else [(one.shape, one.dtype) for one in made]
+    if types != wanted:
+        raise InputError("result", str(wanted), str(types), "return the shapes and dtypes of the state")
+    return jaxpr
+
+
+def _run(*operands: Array, fixed: int, **how: Any) -> list[Array]:
+    with jax.enable_x64(True):  # the jaxprs state their own dtypes
+        run = partial(_many, size=how["lanes"], shared=how["shared"]) if how["lanes"] else _alone
+        steps = (jaxpr_as_fun(how[name]) for name in ("attempt", "improve", "done"))
+        return run(list(operands[:fixed]), list(operands[fixed:]), *steps)
+
+
+def _alone(given: list[Array], state: list[Array], attempt: Callable, improve: Callable, done: Callable) -> list[Array]:
+    def turn(carry: tuple[list[Array], Array]) -> tuple[list[Array], Array]:
+        made = attempt(*given, *carry[0])
+        (ended,) = done(*made)
+        return jax.lax.cond(ended, lambda kept: kept, lambda kept: improve(*given, *kept), made), ended
+
+    return jax.lax.while_loop(lambda carry: ~carry[1], turn, (state, jnp.bool_(False)))[0]
+
+
+def _many(
+    given: list[Array], state: list[Array], attempt: Callable, improve: Callable, done: Callable, *,
+    size: int, shared: tuple[bool, ...],
+) -> list[Array]:  # fmt: skip
+    axes = [None if one else 0 for one in shared]
+    if size < _FEW:
+        lanes = [part for part, one in zip(given, shared, strict=True) if not one]
+
+        def lane(own: tuple[list[Array], list[Array]]) -> list[Array]:
+            parts = iter(own[0])
+            every = [part if one else next(parts) for part, one in zip(given, shared, strict=True)]
+            return _alone(every, own[1], attempt, improve, done)
+
+        return jax.lax.map(lane, (lanes, state))
+
+    def again(given: list[Array], state: list[Array]) -> list[Array]:
+        return attempt(*given, *improve(*given, *state))
+
+    def turn(carry: tuple[list[Array], Array]) -> tuple[list[Array], Array]:
+        state, left = carry
+        lanes = jnp.nonzero(left, size=group, fill_value=size)[0]  # beyond the last lane if fewer are left
+        at = jnp.minimum(lanes, size - 1)
+        own = [part if one else part[at] for part, one in zip(given, shared, strict=True)]
+        made = jax.vmap(again, (axes, 0))(own, [part[at] for part in state])
+        state = [part.at[lanes].set(new, mode="drop") for part, new in zip(state, made, strict=True)]
+        return state, left.at[lanes].set(~jax.vmap(done)(*made)[0], mode="drop")
+
+    group = max(1, size // _GROUPS)
+    state = jax.vmap(attempt, (*axes, *(0 for _ in state)))(*given, *state)
+    left = ~jax.vmap(done)(*state)[0]
+    return jax.lax.while_loop(lambda carry: jnp.any(carry[1]), turn, (state, left))[0]
+
+
+def _batched(operands: Any, dims: Any, *, fixed: int, lanes: int, shared: tuple[bool, ...], **how: Any) -> Any:
+    """One more vmap; lanes of lanes are lanes."""
+    size = next(one.shape[dim] for one, dim in zip(operands, dims, strict=True) if dim is not None)
+    was = (*shared, *(not lanes for _ in operands[fixed:]))  # whether an operand has no axis of lanes yet
+    stays = [kept and dim is None and place < fixed for place, (kept, dim) in enumerate(zip(was, dims, strict=True))]
+
+    def merged(one: Array, dim: int | None, kept: bool, alone: bool) -> Array:
+        if kept:
+            return one
+        one = jnp.broadcast_to(one[None], (size, *one.shape)) if dim is None else jnp.moveaxis(one, dim, 0)
+        if not lanes:
+            return one
+        if alone:
+            one = jnp.broadcast_to(one[:, None], (size, lanes, *one.shape[1:]))
+        return one.reshape(size * lanes, *one.shape[2:])
+
+    flat = [merged(*part) for part in zip(operands, dims, stays, was, strict=True)]
+    made = retry_p.bind(*flat, fixed=fixed, lanes=size * max(lanes, 1), shared=tuple(stays[:fixed]), **how)
+    if lanes:
+        made = [one.reshape(size, lanes, *one.shape[1:]) for one in made]
+    return made, [0] * len(made)
+
+
+def _shapes(*operands: Any, fixed: int, **_: Any) -> list:
+    return [one.update(weak_type=False) for one in operands[fixed:]]
+
+
+retry_p.def_impl(lambda *operands, **how: jax.jit(partial(_run, **how))(*operands))
+retry_p.def_abstract_eval(_shapes)
+batching.primitive_batchers[retry_p] = _batched
+mlir.register_lowering(retry_p, mlir.lower_fun(_run, multiple_results=True))
