@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import jax
+
 from dpjax.cli import Answer
 from dpjax.cli.arguments import PlanCommand
 from dpjax.cli.flags import study_of
@@ -23,12 +25,14 @@ def run(command: PlanCommand) -> Answer:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
         rows.append(row | _trials(one))
     answer: dict[str, Any] = {
-        "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes,
+        "plan": rows, "trials": what.trials, "programs": what.programs, "bytes": what.bytes, "cells": what.cells,
         "estimate": forecast.RULE if what.estimated else None, "seconds": None,
     }  # fmt: skip
     if command.time:
         rates = forecast.timed(study, what)
-        answer |= {"seconds": forecast.seconds(what, rates), "rates": [vars(rate) for rate in rates]}
+        seconds = forecast.seconds(what, rates)
+        each = seconds * jax.local_device_count() / what.cells
+        answer |= {"seconds": seconds, "seconds_per_cell": each, "rates": [vars(rate) for rate in rates]}
 
     def show() -> None:
         out = console()
@@ -57,6 +61,8 @@ def run(command: PlanCommand) -> Answer:
             speed = f"{rate.compile_seconds:.1f} s a program, {rate.per_second:.3g} rows x concepts a second"
             at = f"one tile at n = {rate.n}, k = {rate.k}"
             out.print(f"            {rate.learner}: {speed} ({at})", markup=False, highlight=False)
+        each = f"about {answer['seconds_per_cell']:.2g} s each: `dpjax cluster-script` takes it as --seconds-per-cell"
+        out.print(f"cells       {what.cells}, {each}", markup=False, highlight=False)
 
     return answer, show
 

@@ -43,22 +43,24 @@ def retry(
     given, state = jax.tree.map(jnp.asarray, (given, state))
     fixed, of_given = jax.tree.flatten(given)
     moving, of_state = jax.tree.flatten(state)
+    count, same = len(fixed), str(of_state)
 
     def flat(step: Callable[[Any, Any], Any]) -> ClosedJaxpr:
         def on_leaves(*leaves: Array) -> list[Array]:
-            made = step(of_given.unflatten(leaves[: len(fixed)]), of_state.unflatten(leaves[len(fixed) :]))
-            if jax.tree.structure(made) != of_state:
-                raise InputError("state", str(of_state), str(jax.tree.structure(made)), "return the state's structure")
+            parts = jax.tree.unflatten(of_given, leaves[:count]), jax.tree.unflatten(of_state, leaves[count:])
+            made = step(*parts)
+            if (structure := str(jax.tree.structure(made))) != same:
+                raise InputError("state", same, structure, "return the structure of the state")
             return jax.tree.leaves(made)
 
         return _closed(on_leaves, [*fixed, *moving], moving)
 
-    ends = _closed(lambda *leaves: [done(of_state.unflatten(leaves))], moving, None)
+    ends = _closed(lambda *leaves: [done(jax.tree.unflatten(of_state, leaves))], moving, None)
     made = retry_p.bind(
-        *fixed, *moving, attempt=flat(attempt), improve=flat(improve), done=ends, fixed=len(fixed), lanes=0,
-        shared=(True,) * len(fixed),
+        *fixed, *moving, attempt=flat(attempt), improve=flat(improve), done=ends, fixed=count, lanes=0,
+        shared=(True,) * count,
     )  # fmt: skip
-    return of_state.unflatten(made)
+    return jax.tree.unflatten(of_state, made)
 
 
 def _closed(function: Callable, given: list[Array], made: list[Array] | None) -> ClosedJaxpr:

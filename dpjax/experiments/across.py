@@ -5,6 +5,7 @@ may differ in the last bit, and then a choice between two candidates that are ne
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from dpjax.core import intervals
 from dpjax.core.checks import InputError
 from dpjax.experiments import errors
 from dpjax.experiments.cells import APART
+from dpjax.experiments.results import Result
 from dpjax.experiments.store import Cell, Store, canonical
 
 WHERE = ("device", "versions", "program", "block", "tile")
@@ -27,7 +29,8 @@ class Pair:
     """One point in both stores.
 
     Args:
-      learner, k, n, alpha, purpose: of the point.
+      learner: the study's name for it, or its class where no result.json names the cell. epsilon: None likewise.
+      k, n, alpha, purpose: of the point.
       cells: names of both cells. devices: of both. same_program: whether both traced the same operations.
       trials: that both hold. differ: those with another outcome. near: of these, errors in neighboring bins and the
         same hypotheses abstaining. flipped: of these, a success in one only.
@@ -36,6 +39,7 @@ class Pair:
     """
 
     learner: str
+    epsilon: float | None
     k: int
     n: int
     alpha: float
@@ -105,9 +109,10 @@ def compare_stores(first: Path | str, second: Path | str) -> Comparison:
             "stores", "two results of one study", f"{first} and {second}, which share no point",
             "run the same configuration with the same seed into both",
         )  # fmt: skip
-    pairs = [_pair(*two) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
+    labels = _labels(second) | _labels(first)
+    pairs = [_pair(*two, labels) for name in shared for two in _combinations(sides[0][name], sides[1][name])]
     first_alone, second_alone = (sum(len(side[name]) for name in side if name not in shared) for side in sides)
-    pairs.sort(key=lambda pair: (pair.learner, pair.k, pair.n, pair.purpose, pair.cells))
+    pairs.sort(key=lambda pair: (pair.learner, pair.epsilon or 0, pair.k, pair.n, pair.purpose, pair.cells))
     return Comparison(tuple(pairs), (first_alone, second_alone))
 
 
@@ -120,13 +125,24 @@ def _points(root: Path | str) -> dict[str, list[Cell]]:
     return found
 
 
+def _labels(root: Path | str) -> dict[str, tuple[str, float]]:
+    """The names that a store's result gives its cells: learner and epsilon by the cell's hash."""
+    if not (Path(root) / "result.json").is_file():
+        return {}
+    found = Result.load(root).data
+    cells = [(one, one["cell"]) for one in found["points"]]
+    cells += [(one, cell) for one in found["n_star"] for cell in one["cells"].values()]
+    return {cell: (one["learner"], one["epsilon"]) for one, cell in reversed(cells)}
+
+
 def _combinations(first: list[Cell], second: list[Cell]) -> list[tuple[Cell, Cell]]:
     every = [(one, other) for one in first for other in second]
     return [(one, other) for one, other in every if one.hash != other.hash] or every
 
 
-def _pair(one: Cell, other: Cell) -> Pair:
+def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float]]) -> Pair:
     config: dict[str, Any] = one.config
+    learner, epsilon = labels.get(one.hash) or labels.get(other.hash) or (config["learner"]["class"], None)
     trials = min(len(one.rows["outcome"]), len(other.rows["outcome"]))
     a, b = (cell.rows["outcome"][:trials] for cell in (one, other))
     alpha = config["alpha"]
@@ -138,7 +154,7 @@ def _pair(one: Cell, other: Cell) -> Pair:
         np.array_equal(one.rows[name][:trials], other.rows[name][:trials]) for name in names - {"outcome"}
     )
     return Pair(
-        config["learner"]["class"], config["k"], config["n"], alpha, config["trials"]["purpose"],
+        learner, epsilon, config["k"], config["n"], alpha, config["trials"]["purpose"],
         (one.hash, other.hash), (config["device"], other.config["device"]),
         config["program"] == other.config["program"], trials, int(differ.sum()), int(near.sum()),
         int((good[0] != good[1]).sum()), (int(good[0].sum()), int(good[1].sum())), integers,

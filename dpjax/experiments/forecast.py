@@ -73,6 +73,11 @@ class Forecast:
         return [visit for line in self.lines if not line.shared for visit in line.visits]
 
     @property
+    def cells(self) -> int:
+        """The number of pieces that workers take: searches and points."""
+        return sum(bool(line.search) + len(line.curve) for line in self.lines if not line.shared)
+
+    @property
     def trials(self) -> int:
         """The number of computed trials, in whole tiles."""
         return sum(visit.computed for visit in self.visits)

@@ -14,13 +14,19 @@ from dpjax.core.cores import cores
 _HARMLESS = ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count", "xla_gpu_cuda_data_dir",
              "xla_gpu_force_compilation_parallelism")  # fmt: skip
 _HARMLESS_BEGINNING = "xla_dump"
+_USUAL = {
+    "jax_disable_most_optimizations": False, "jax_optimization_level": "UNKNOWN",
+    "jax_exec_time_optimization_effort": 0.0,
+}  # fmt: skip
+"""Settings of JAX for XLA's optimizations, and their defaults."""
 
 
 def identity_of(device: Any) -> str:
     """What the numbers depend on besides the program, not how many devices there are.
 
     The platform and the kind of device; for a CPU its architecture and whether it fuses multiplication and addition,
-    which rounds once; flags of XLA, but for those that are known to change no number; and JAX's precision of products.
+    which rounds once; flags of XLA, but for those that are known to change no number; and JAX's settings of products
+    and optimizations.
     """
     parts = [device.platform, device.device_kind]
     if device.platform == "cpu":
@@ -30,14 +36,26 @@ def identity_of(device: Any) -> str:
 
 def flags() -> list[str]:
     """The flags of XLA and settings of JAX that may change a number, sorted."""
-    given = [
-        word.lstrip("-") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS") for word in os.environ.get(name, "").split()
-    ]
+    given = [word.lstrip("-") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS") for word in _words(name)]
     last = {word.partition("=")[0]: word for word in given}  # of a flag that is given twice the last one counts
     found = [word for name, word in last.items() if name not in _HARMLESS and not name.startswith(_HARMLESS_BEGINNING)]
     if (precision := jax.config.jax_default_matmul_precision) is not None:
         found.append(f"jax_default_matmul_precision={precision}")
+    settings = jax.config.values
+    found += [f"{name}={settings[name]}" for name, usual in _USUAL.items() if settings.get(name, usual) != usual]
+    if (override := os.environ.get("NVIDIA_TF32_OVERRIDE")) is not None:
+        found.append(f"NVIDIA_TF32_OVERRIDE={override}")
     return sorted(set(found))
+
+
+def _words(name: str) -> list[str]:
+    """The flags of a variable, which may be the name of a file with flags, as for XLA."""
+    value = os.environ.get(name, "").strip()
+    if value and not value.startswith("-"):
+        with suppress(OSError, ValueError):  # XLA takes a file that it cannot read for an empty one
+            return Path(value).read_text().split()
+        return []
+    return value.split()
 
 
 def threads() -> int:

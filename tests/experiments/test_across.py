@@ -99,3 +99,19 @@ def test_two_runs_of_one_study_are_identical(tmp_path, capsys):
     capsys.readouterr()
     assert cli.main(["compare", str(tmp_path / "one"), str(tmp_path / "other"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["alone"] == [0, 0]
+
+
+def test_points_have_the_names_of_the_study(tmp_path, outcome, capsys):
+    one = filled(tmp_path / "one", (config(), outcome), (config(n=200), outcome), (config(n=300), outcome))
+    other = filled(tmp_path / "other", *((config(n=n, **ELSEWHERE), outcome) for n in (100, 200, 300)))
+    with Store(other, read_only=True) as store:
+        cells = {cell.config["n"]: cell.hash for cell in store.iter_cells()}
+    label = {"learner": "ours, v1.5", "epsilon": 0.5}
+    data = {"config": {}, "seed": 0, "versions": {}, "points": [label | {"n": 100, "cell": cells[100]}],
+            "n_star": [label | {"cells": {"200": cells[200]}}]}  # fmt: skip
+    (other / "result.json").write_text(json.dumps(data))
+    found = {pair.n: (pair.learner, pair.epsilon) for pair in compare_stores(one, other).pairs}
+    assert found == {100: ("ours, v1.5", 0.5), 200: ("ours, v1.5", 0.5), 300: ("KLN", None)}
+    cli.main(["compare", str(one), str(other)])
+    printed = capsys.readouterr().out
+    assert printed.count("ours, v1.5") == 2 and "epsilon" in printed and "KLN" in printed

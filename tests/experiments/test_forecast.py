@@ -1,6 +1,7 @@
 """What a study will take, against what it takes."""
 
 import json
+import re
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_a_search_is_estimated_by_a_rule(tmp_path):
     study = dp.Study(TASK, {"erm": dp.ERM(CONCEPTS)}, accuracy=dp.Accuracy(0.2, 0.1), points=3, trials=300,
                      search=Search(2, 256, steps_per_doubling=2))  # fmt: skip
     what = forecast.forecast(study)
-    assert what.estimated and len(what.lines[0].curve) == 3
+    assert what.estimated and len(what.lines[0].curve) == 3 and what.cells == 4
     star = forecast.expected_search(study.lines[0], study)
     assert star.n_low < study.lines[0].theorem() < 1.1 * star.n_high, "it ends where the rule says that n* is"
     assert star.trials_total == sum(visit.asked for visit in what.lines[0].search)
@@ -72,4 +73,6 @@ def test_the_command_prints_them(capsys):
     said = capsys.readouterr().out
     assert "to find n*" in said and "run again with --time" in said and forecast.RULE in said
     assert cli.main(["plan", *flags[:5], "1", *flags[7:], "--time"]) == 0
-    assert "rows x concepts a second (one tile at n = 20, k = 1)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "rows x concepts a second (one tile at n = 20, k = 1)" in said
+    assert re.search(r"^cells +1, about [\d.e-]+ s each: .* --seconds-per-cell$", said, re.MULTILINE)

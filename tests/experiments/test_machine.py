@@ -25,6 +25,21 @@ def plain(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "")
 
 
+def test_flags_in_a_file_and_settings_count_too(monkeypatch, tmp_path):
+    (tmp_path / "flags").write_text("--xla_gpu_deterministic_ops=true\n--xla_dump_to=/tmp")
+    monkeypatch.setenv("XLA_FLAGS", str(tmp_path / "flags"))
+    monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        found = machine.flags()
+    finally:
+        jax.config.update("jax_disable_most_optimizations", False)
+    assert found == ["NVIDIA_TF32_OVERRIDE=0", "jax_disable_most_optimizations=True", "xla_gpu_deterministic_ops=true"]
+    monkeypatch.delenv("NVIDIA_TF32_OVERRIDE")
+    monkeypatch.setenv("XLA_FLAGS", str(tmp_path / "none"))
+    assert machine.flags() == []
+
+
 def test_flags_that_change_numbers_are_part_of_the_identity(monkeypatch):
     before = machine.identity_of(CPU)
     assert before.startswith("cpu:cpu:")

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
-from jax.tree_util import register_dataclass
 
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
