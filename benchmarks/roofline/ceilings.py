@@ -1,4 +1,5 @@
-"""What this machine can do at most, measured: random words, exp, log, sort and copy, by XLA and by NumPy."""
+"""What this machine can do at most, measured, by XLA and by NumPy: random words, the least of a row of them, exp, log,
+sort and copy."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from benchmarks import peers
+from benchmarks import peers, selection
 from benchmarks.clock import Work
 from benchmarks.roofline.demand import SORTED
 from benchmarks.roofline.device import Sizes
@@ -20,12 +21,16 @@ from dpjax.core import keys, random
 
 @dataclass(frozen=True)
 class Ceiling:
-    """One resource: XLA programs by name, of which the fastest counts, and what NumPy does."""
+    """One resource: XLA programs by name, of which the fastest counts, and what NumPy does.
+
+    limits: the amount that it limits, of `demand.RESOURCES`; None for the one of its own name.
+    """
 
     unit: str
     peer: str
     ours: Mapping[str, Callable[[Sizes], Work]]
     numpy: Callable[[], Work]
+    limits: str | None = None
 
 
 def called(program: Callable[[Array], Any], units: int) -> Work:
@@ -65,6 +70,24 @@ def _fused(key: Array, size: int) -> Array:
 def _in_columns(key: Array, size: int) -> Array:
     high, low = random.words(key, (size // _COLUMNS, _COLUMNS))
     return _summed((high ^ low).reshape(-1))
+
+
+def _least(values: Array) -> Array:
+    """The place of the least value of each row, in two passes: XLA computes ``argmin`` one by one."""
+    first = jnp.min(values, axis=1, keepdims=True)
+    place = jax.lax.broadcasted_iota(jnp.int32, values.shape, 1)
+    return jnp.min(jnp.where(values == first, place, jnp.int32(values.shape[1])), axis=1)
+
+
+def _least_of_words(key: Array, size: int) -> Array:
+    high, low = random.words(key, (size // selection.SMALL, selection.SMALL))
+    return _least(high ^ low)
+
+
+def _least_of_roots(key: Array, size: int) -> Array:
+    """A root after the hash keeps XLA from computing the hash in both passes."""
+    high, low = random.words(key, (size,))
+    return _least(jnp.sqrt(((high ^ low) >> 8).astype(jnp.int32).astype(jnp.float32)).reshape(-1, selection.SMALL))
 
 
 def _summed(values: Array) -> Array:
@@ -120,6 +143,16 @@ def _numpy_words() -> Work:
     return work
 
 
+def _numpy_least() -> Work:
+    draws = peers.generator()
+
+    def work() -> int:
+        draws.bit_generator.random_raw(_HOST).reshape(-1, selection.SMALL).argmin(axis=1)
+        return _HOST
+
+    return work
+
+
 def _numpy_apply(apply: Callable[..., np.ndarray]) -> Work:
     values, out = peers.generator().random(_HOST, np.float32), np.empty(_HOST, np.float32)
 
@@ -158,6 +191,9 @@ CEILINGS: Mapping[str, Ceiling] = {
     "words": Ceiling("words/s", "NumPy SFC64, 64 bits each",
                      {"jax.random.bits": partial(_words, draw=_stock), "random.words": partial(_words, draw=_fused),
                       "random.words in columns": partial(_words, draw=_in_columns)}, _numpy_words),
+    "least": Ceiling("words/s", f"NumPy SFC64 and argmin of {selection.SMALL}",
+                     {"random.words": partial(_words, draw=_least_of_words),
+                      "roots of random.words": partial(_words, draw=_least_of_roots)}, _numpy_least, "words"),
     "exp": Ceiling("exp/s", "NumPy exp, float32", _chains(lambda value: jnp.exp(-value)),
                    partial(_numpy_apply, np.exp)),
     "log": Ceiling("log/s", "NumPy log, float32", _chains(lambda value: jnp.log(value + 1)),

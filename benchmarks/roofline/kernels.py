@@ -94,7 +94,7 @@ KERNELS = (
       for name, m, b in (("16", 16, 1024), ("1k", 1 << 10, 256), ("64k", 1 << 16, 8))),
     Kernel("race-16", _CANDIDATES, partial(_choices, draw=selection.by_race, candidates=16, at_once=1024)),
     Kernel("race-1k", _CANDIDATES, partial(_choices, draw=selection.by_race, candidates=1 << 10, at_once=64),
-           "words", 0.6),
+           "least", 0.6),
     Kernel("laplace", _DRAWS, partial(_draws, draw=random.laplace)),
     Kernel("exponential-noise", _DRAWS, partial(_draws, draw=random.exponential)),
     Kernel("gumbel", _DRAWS, partial(_draws, draw=_gumbel)),

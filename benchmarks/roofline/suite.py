@@ -37,11 +37,14 @@ def _kernel(kernel: Kernel, sizes: Sizes, ceilings: Mapping[str, Measured], seco
     work, amounts = kernel.built(sizes)
     known = {name: ceilings[name].value for name in amounts}
     bound = kernel.bound or max(amounts, key=lambda name: amounts[name] / known[name])
+    limited = CEILINGS[bound].limits or bound
     value, known[bound] = rates([work, ceilings[bound].work], seconds)
-    ratio = value * amounts[bound] / known[bound]
+    ratio = value * amounts[limited] / known[bound]
     explained = value * sum(amounts[name] / known[name] for name in amounts)
     unit = f"{kernel.unit}/s"
-    return _row(kernel.name, value, unit, bound, known[bound] / amounts[bound], ratio, kernel.goal, explained, amounts)
+    return _row(
+        kernel.name, value, unit, bound, known[bound] / amounts[limited], ratio, kernel.goal, explained, amounts
+    )
 
 
 def _row(

@@ -1,6 +1,8 @@
 """`dpjax bench`: speed relative to other libraries."""
 
 import importlib
+import sys
+from pathlib import Path
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import BenchCommand
@@ -11,12 +13,14 @@ from dpjax.core.checks import InputError
 
 def run(command: BenchCommand) -> Answer:
     """Speed ratios, from the package ``benchmarks`` of a checkout, which is not installed."""
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     try:
         benchmarks = importlib.import_module("benchmarks")
     except ImportError as error:
         raise InputError(
             "bench", "a checkout of the repository as the working directory", str(error),
-            "clone it, or run `python -m benchmarks` there",
+            "clone it, run there, and install dpjax[bench]",
         ) from error  # fmt: skip
 
     roofline = importlib.import_module("benchmarks.roofline")

@@ -115,11 +115,15 @@ class Categorical:
         """
         weights = self.log_weights
         largest = jnp.max(weights) if self.largest is None else self.largest
-        behind = jnp.minimum(largest - weights, _FARTHEST)
-        arrival = random.exponential(key, weights.shape, weights.dtype) * jnp.exp(behind)
-        arrival = jnp.where(weights == -jnp.inf, jnp.inf, arrival)
+        behind = largest - weights
+        behind = jnp.where((behind < _FARTHEST) | (behind == jnp.inf), behind, _FARTHEST)
+        u = random.uniform(key, weights.shape, weights.dtype)
+        rest = 1 - u
+        rest = jnp.where(rest > 0, rest, jnp.finfo(rest.dtype).epsneg / 2)
+        lost = 1 - rest  # log1p(-u) = log(rest) u / lost
+        arrival = jnp.where(lost > 0, -jnp.log(rest) * (u / lost), u) * jnp.exp(behind)
         first = jnp.min(arrival)
         size = weights.shape[0]
         index = jnp.min(jnp.where(arrival == first, jnp.arange(size, dtype=jnp.int32), jnp.int32(size)))
-        answered = jnp.isfinite(first) & (index < size - self.no_answer)
+        answered = jnp.isfinite(first + largest) & (index < size - self.no_answer)
         return jnp.where(answered, index, jnp.int32(-1))
