@@ -1,36 +1,60 @@
 """`dpjax merge`: joins stores."""
 
+from typing import Any
+
 from dpjax.cli import Answer
 from dpjax.cli.arguments import MergeCommand
 from dpjax.cli.printing import console as screen
 from dpjax.core.checks import InputError
-from dpjax.core.files import read_file, replace_file
+from dpjax.core.files import StoreError, read_file, replace_file
+from dpjax.experiments.cell_files import BrokenCell
 from dpjax.experiments.store import Store
 
 STUDY = "study.json"
+INCOMPLETE = 4
+"""Exit status: some cells could not be joined."""
 
 
 def run(command: MergeCommand) -> Answer:
-    """Copies the cells of other stores; all of these are opened before anything is written."""
+    """Copies the cells of other stores; all stores are opened before anything is written.
+
+    A cell that is broken, or that holds other outcomes than the same cell elsewhere, is named and left where it is.
+    """
     if not command.others:
         raise InputError("others", "at least one store to read", "none", "name the stores after the first one")
     sources = [Store(path, read_only=True) for path in command.others]
     with Store(command.into) as into:
-        copied = {str(source.root): [into.add(cell) for cell in source.iter_cells()] for source in sources}
+        rows = {str(source.root): _joined(into, source) for source in sources}
         cells, trials = into.counts()
-    rows = {name: {"cells": len(added), "new": sum(added)} for name, added in copied.items()}
     study = _study(command)
+    refused = [line for row in rows.values() for line in row["refused"]]
     answer = {"cells": cells, "trials": trials, "from": rows, "study": study is not None}
+    answer |= {"status": INCOMPLETE} if refused else {}
 
     def show() -> None:
         for name, row in rows.items():
             screen().print(f"{name}: {row['new']} of {row['cells']} cells have new trials", soft_wrap=True)
+        for line in refused:
+            screen().print(f"not joined: {line}", markup=False, highlight=False, soft_wrap=True)
         screen().print(f"{command.into}: {cells} cells, {trials} trials", soft_wrap=True)
         if study is not None:
             text = f"the result: dpjax curve {command.into} --out {command.into}"
             screen().print(text, markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
+
+
+def _joined(into: Store, source: Store) -> dict[str, Any]:
+    """Adds all cells of a store that can be added: how many there are and have new trials, and why others could not."""
+    new, refused, names = 0, [], sorted(source.names())
+    for name in names:
+        try:
+            new += into.add(source.cell(name))
+        except InputError as error:
+            if isinstance(error, StoreError) and not isinstance(error, BrokenCell):  # no room, for example
+                raise
+            refused.append(str(error))
+    return {"cells": len(names), "new": new, "refused": refused}
 
 
 def _study(command: MergeCommand) -> bytes | None:

@@ -8,11 +8,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
 from dpjax import cli
-from dpjax.experiments.store import Store
+from dpjax.experiments.store import Store, versions
 from tests.experiments import fast
 from tests.experiments.test_work import contents
 
@@ -219,6 +220,24 @@ def test_shards_in_stores_of_their_own_are_merged(tmp_path, config, monkeypatch,
     assert all(row["new"] == 0 for row in json.loads(capsys.readouterr().out)["from"].values())
     assert cli.main(["curve", str(joined), "--out", str(joined), "--formats", "--json", *OWN]) == 0
     assert json.loads(capsys.readouterr().out)["computed"]["trials"] == 0
+
+
+def test_cells_that_cannot_be_joined_are_named_and_the_others_joined(tmp_path, capsys):
+    config = {"n": 1, "versions": versions()}
+    other = np.arange(8, dtype=np.uint8)
+    with Store(tmp_path / "into") as into, Store(tmp_path / "from") as source:
+        into.write(config, {"outcome": other})
+        source.write(config, {"outcome": other + 1})
+        for n in (2, 3, 4):
+            source.write(config | {"n": n}, {"outcome": other})
+        broken = source.path(config | {"n": 3})
+    broken.write_bytes(broken.read_bytes()[:50])
+    assert cli.main(["merge", str(tmp_path / "into"), str(tmp_path / "from")]) == 4
+    said = capsys.readouterr().out
+    assert "2 of 4 cells have new trials" in said and "3 cells, 24 trials" in said
+    assert said.count("not joined: ") == 2 and "other numbers" in said and str(broken) in said
+    with Store(tmp_path / "into", read_only=True) as into:
+        np.testing.assert_array_equal(into.read(config)["outcome"], other)
 
 
 @pytest.mark.parametrize(
