@@ -32,6 +32,7 @@ FLOOR = (
     "types",
     "plans",
     "draws",
+    "retrying",
     "keys",
     "random",
     "wide",

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from dpjax.core.cores import cores
+from dpjax.experiments.limits import memory_left
 
 _HARMLESS = ("xla_force_host_platform_device_count", "xla_cpu_parallel_codegen_split_count", "xla_gpu_cuda_data_dir",
              "xla_gpu_force_compilation_parallelism")  # fmt: skip
@@ -84,7 +85,7 @@ def _instructions() -> str:
 def memory_of(device: Any) -> int | None:
     """Bytes that programs may use on a device; None where the system does not say.
 
-    Of a CPU, the memory that is free now, or what is left of the limit of the process's control group.
+    Of a CPU, the memory that is free now, or what the limits of the process's control groups leave of it.
     """
     if device.platform != "cpu":
         return (device.memory_stats() or {}).get("bytes_limit")
@@ -92,8 +93,4 @@ def memory_of(device: Any) -> int | None:
     with suppress(OSError, StopIteration, ValueError):
         line = next(one for one in Path("/proc/meminfo").read_text().splitlines() if one.startswith("MemAvailable"))
         free = int(line.split()[1]) * 1024
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        left = int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
-        free = left if free is None else min(free, max(left, 0))
-    return free
+    return min((part for part in (free, memory_left()) if part is not None), default=None)
