@@ -1,6 +1,7 @@
 """`dpjax cluster-script`: the files that compute a prepared study on a cluster."""
 
 import hashlib
+import os
 import re
 import shlex
 import sys
@@ -41,7 +42,7 @@ def run(command: ClusterScriptCommand) -> Answer:
         cells, command.seconds_per_cell, command.total_hours, workers, command.shard_minutes, command.array_limit
     )
     values, files, steps = _TEXTS[scheduler](command, shards)
-    folder = command.out.absolute()
+    folder = _absolute(command.out)
     texts = {folder / file: _filled(scheduler, file, values) for file in files}
     for path in texts:
         if path.exists():
@@ -99,6 +100,10 @@ def _check(command: ClusterScriptCommand, scheduler: str) -> None:
     checks.whole_or_none("at_once", command.at_once, 1)
 
 
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # without "..", but with symbolic links, which other hosts may need
+
+
 def _cells_left(store: Path) -> int:
     """The number of cells that the store still lacks."""
     from dpjax.cli.arguments import StatusCommand
@@ -118,7 +123,7 @@ def _cells_left(store: Path) -> int:
 
 
 def _common(command: ClusterScriptCommand, shards: Shards) -> dict[str, str]:
-    store = command.store.absolute()
+    store = _absolute(command.store)
     slug = re.sub(r"[^a-z0-9]+", "-", store.name.lower()).strip("-")[:30].strip("-") or "study"
     threads, processes = (command.cpus_per_task, 1) if command.gpus else (1, command.cpus_per_task)
     return {
@@ -141,7 +146,7 @@ def _slurm(command: ClusterScriptCommand, shards: Shards) -> tuple[dict[str, str
             "time", f"a limit within which {command.retries} retries suffice", given, "give more of either"
         )
     directives = {"partition": command.partition, "account": command.account, "gres": "gpu:1" if command.gpus else None}
-    folder, store = command.out.absolute(), command.store.absolute()
+    folder, store = _absolute(command.out), _absolute(command.store)
     values = _common(command, shards) | {
         "STORE": str(store), "FOLDER": str(folder), "LAST": str(shards.count - 1), "TIME": limit,
         "GPUS": str(command.gpus), "PATIENCE": str(max(30, command.grace - 30)),
@@ -167,7 +172,7 @@ def _kubernetes(command: ClusterScriptCommand, shards: Shards) -> tuple[dict[str
     check = """\
 gpus=$(nvidia-smi --list-gpus | grep -c '^GPU' || true)
 if [ "$gpus" != 1 ]; then echo "expected exactly 1 visible GPU, got $gpus" >&2; exit 2; fi"""
-    store, folder = command.store.absolute(), command.out.absolute()
+    store, folder = _absolute(command.store), _absolute(command.out)
     gpus = command.gpus == 1
     values = _common(command, shards) | {
         "STORE": f"/store/{store.name}", "LOCAL": str(store), "NAMESPACE": command.namespace or "default",

@@ -26,12 +26,14 @@ def identity_of(device: Any) -> str:
     """What the numbers depend on besides the program, not how many devices there are.
 
     The platform and the kind of device; for a CPU its architecture and whether it fuses multiplication and addition,
-    which rounds once; flags of XLA, but for those that are known to change no number; and JAX's settings of products
-    and optimizations.
+    which rounds once; for others the version of their platform, such as that of CUDA; flags of XLA, but for those that
+    are known to change no number; and JAX's settings of products and optimizations.
     """
     parts = [device.platform, device.device_kind]
     if device.platform == "cpu":
         parts.append(_instructions())
+    elif version := getattr(getattr(device, "client", None), "platform_version", ""):
+        parts.append(" ".join(version.split()))
     return ":".join(parts) + "".join(f" {flag}" for flag in flags())
 
 

@@ -53,6 +53,15 @@ def test_the_slurm_files_say_what_was_asked(tmp_path, capsys):
     assert not any("@" in line.replace("USR1@300", "").replace("[@]", "") for line in lines)
 
 
+def test_a_store_with_dots_in_its_path_is_named_by_where_it_is(tmp_path, capsys):
+    store = tmp_path / "runs" / "demo" / ".." / "demo"
+    written(tmp_path, "kubernetes", str(store), *ENOUGH, *KUBERNETES, capsys=capsys)
+    job = (tmp_path / "jobs" / "job.yaml").read_text()
+    assert "/store/demo" in job and ".." not in job
+    written(tmp_path, "slurm", str(tmp_path / "a" / ".."), *ENOUGH, capsys=capsys)
+    assert "/.." not in (tmp_path / "jobs" / "shard.sbatch").read_text()
+
+
 def test_what_the_files_do_is_printed(tmp_path, capsys):
     assert cli.main(["cluster-script", "slurm", str(tmp_path), "--out", str(tmp_path / "jobs"), *ENOUGH]) == 0
     printed = capsys.readouterr().out

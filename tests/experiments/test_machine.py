@@ -25,6 +25,11 @@ def plain(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "")
 
 
+def test_the_version_of_cuda_counts(monkeypatch):
+    monkeypatch.setattr(GPU, "client", SimpleNamespace(platform_version="PJRT C API\ncuda 12080"), raising=False)
+    assert machine.identity_of(GPU) == "gpu:H100:PJRT C API cuda 12080"
+
+
 def test_flags_in_a_file_and_settings_count_too(monkeypatch, tmp_path):
     (tmp_path / "flags").write_text("--xla_gpu_deterministic_ops=true\n--xla_dump_to=/tmp")
     monkeypatch.setenv("XLA_FLAGS", str(tmp_path / "flags"))
