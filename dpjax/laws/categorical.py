@@ -119,9 +119,9 @@ class Categorical:
         behind = jnp.where((behind < _FARTHEST) | (behind == jnp.inf), behind, _FARTHEST)
         u = random.uniform(key, weights.shape, weights.dtype)
         rest = 1 - u
+        lost = u - (1 - rest)  # to rounding: -log1p(-u) = lost - log(rest) up to lost u
         rest = jnp.where(rest > 0, rest, jnp.finfo(rest.dtype).epsneg / 2)
-        lost = 1 - rest  # log1p(-u) = log(rest) u / lost
-        arrival = jnp.where(lost > 0, -jnp.log(rest) * (u / lost), u) * jnp.exp(behind)
+        arrival = (lost - jnp.log(rest)) * jnp.exp(behind)
         first = jnp.min(arrival)
         size = weights.shape[0]
         index = jnp.min(jnp.where(arrival == first, jnp.arange(size, dtype=jnp.int32), jnp.int32(size)))
