@@ -1,0 +1,85 @@
+"""Large studies are listed and started at once, and a second process compiles nothing again."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpjax.experiments.run import prepare
+from dpjax.experiments.store import Store
+from tests.experiments import fast
+
+REPOSITORY = Path(__file__).parents[2]
+START = """
+import sys
+from tests.experiments import fast
+fast.study({cells}, trials=64).run(sys.argv[1], quiet=True)
+"""
+
+
+def command(*words, **environment):
+    script = "import sys; from dpjax.cli import main; sys.exit(main(sys.argv[1:]))"
+    arguments = [sys.executable, "-c", script, *map(str, words)]
+    return subprocess.run(
+        arguments, cwd=REPOSITORY, env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+
+
+def test_status_of_a_hundred_thousand_pending_cells_takes_less_than_2_seconds(tmp_path):
+    with Store(tmp_path):
+        prepare(fast.study(10**5, trials=64), tmp_path)
+    took = []
+    for _ in range(5):  # other tests run beside this one
+        begin = time.monotonic()
+        said = command("status", tmp_path).stdout
+        took.append(time.monotonic() - begin)
+        assert "0 of 100000 cells done, 100000 left" in said
+        if took[-1] < 2:
+            break
+    assert min(took) < 2
+
+
+def test_a_study_of_ten_thousand_cells_starts_within_5_seconds_of_one_of_ten(tmp_path):
+    """From the start of the process to its first stored trials."""
+
+    def seconds(cells, turn):
+        root = tmp_path / f"{cells}-{turn}"
+        begin = time.monotonic()
+        process = subprocess.Popen([sys.executable, "-c", START.format(cells=cells), root], cwd=REPOSITORY)
+        while not any(root.glob("cells/**/*.parquet")):
+            assert process.poll() is None and time.monotonic() - begin < 120
+            time.sleep(0.02)
+        took = time.monotonic() - begin
+        process.kill()
+        process.wait()
+        return took
+
+    few, many = (min(seconds(cells, turn) for turn in range(2)) for cells in (10, 10**4))
+    assert many < few + 5
+
+
+@pytest.mark.slow
+def test_a_second_process_takes_a_third_of_the_time_of_the_first(tmp_path):
+    """CPU time of `dpjax curve` for the demo, whose programs the first process compiled."""
+
+    def seconds(name):
+        def used():
+            spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return spent.ru_utime + spent.ru_stime
+
+        before = used()
+        words = ("curve", "configs/demo.toml", "--out", tmp_path / name, "--trials", 64, "--formats")
+        said = command(*words, XDG_CACHE_HOME=str(tmp_path / "cache"), XLA_FLAGS="").stdout
+        compiled = re.search(r"by (\d+) programs, of which (\d+) were compiled", said)
+        return used() - before, *map(int, compiled.groups())
+
+    first, programs, compiled = seconds("first")
+    assert compiled == programs
+    second, programs, compiled = seconds("second")
+    assert compiled == 0 < programs
+    assert second < 0.35 * first
