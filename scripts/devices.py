@@ -9,9 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import jax
 from plans import CASES, learner_of
 
 import dpjax
+from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.equations import equations
@@ -167,6 +169,30 @@ def sizes() -> list[list[str]]:
     return [[name, *(cell(device, *shape) for shape in SHAPES)] for name, device in DEVICES.items()]
 
 
+MANY = ("ConjunctionLearner(literals=3)", "PolygonLearner", "UnionLearner")
+_TOGETHER, _CAPACITY = 32, 1024
+
+
+def passes(names: Sequence[str] = MANY) -> list[list[Any]]:
+    """Learners of many passes: how many, the memory of a trial of 1024 rows, and the blocks that are chosen."""
+
+    def memory(learner: Any, k: int) -> int:
+        task, where = task_for(learner.concepts), keys.root(0)
+        plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), _CAPACITY)
+        at = point(bytes(8), _CAPACITY, plan, 0.1, task)
+        trials = jax.jit(jax.vmap(Trial(learner, k, _CAPACITY), (0, None, None)))
+        compiled = trials.lower(jax.random.split(where, _TOGETHER), task, at).compile()
+        return compiled.memory_analysis().temp_size_in_bytes // _TOGETHER
+
+    def row(name: str) -> list[Any]:
+        learner, k = learner_of(name), CASES[name][1]
+        trial = Trial(learner, k, _CAPACITY)
+        blocks = [tile_shape(trial, device)[1] for device in DEVICES.values()]
+        return [name, learner.passes, f"{memory(learner, k) / 2**20:.2g} MiB", *blocks]
+
+    return [row(name) for name in names]
+
+
 def page(names: Sequence[str] = NAMES) -> str:
     """The whole page, of these learners."""
     counts, every = {}, {}
@@ -191,6 +217,11 @@ core; on other devices it grows with the memory. The sizes are part of a result'
 is a block of 64 trials in tiles of 1024.
 
 {table(("device", *(f"{rows} rows, k = {k}" for rows, k in SHAPES)), sizes())}
+A learner's passes over the rows take time, which on a CPU is a reason for smaller blocks, but hardly more memory. Of
+learners with many passes, the temporary memory of a trial of {_CAPACITY} rows (of {_TOGETHER}, compiled for a CPU),
+and the trials of a block:
+
+{table(("learner", "passes", "memory of a trial", *DEVICES), passes())}
 ## By learner
 
 The last column names functions with float64 outside of the shared `{"`, `".join(SHARED)}`.

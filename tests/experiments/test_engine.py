@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.concepts import Domain, Points, Thresholds
+from dpjax.concepts import Domain, Points, Thresholds, Unions
 from dpjax.concepts import distributions as make
 from dpjax.core import keys, wide
 from dpjax.core.checks import InputError
@@ -20,7 +20,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import engine, errors, room, tiles
 from dpjax.experiments.task import Task
 from dpjax.experiments.trial import Trial, point
-from dpjax.learners import KLN, Independent, PointLearner
+from dpjax.learners import KLN, Independent, PointLearner, UnionLearner
 
 TILES, SEED = 4, 7
 
@@ -335,6 +335,14 @@ def test_blocks_of_other_devices_grow_with_their_memory():
     silent = SimpleNamespace(platform="tpu", memory_stats=lambda: None)
     found = [tiles.tile_shape(trial, device)[1] for device in (None, silent, small, GPU)]
     assert found == sorted(found) and found[0] == 64 and found[-1] == 4096
+
+
+def test_learners_of_many_passes_fill_an_accelerator_too():
+    """They take at most 3 KiB a row (docs/devices.md), of the 4 KiB times 16 that a block allows."""
+    learner = UnionLearner(Unions(2**10, 1))
+    assert learner.passes > 100
+    (_, small), (_, large) = (tiles.tile_shape(Trial(learner, 1, 1024), device) for device in (None, GPU))
+    assert small == 1 and large == 512
 
 
 @pytest.mark.parametrize("cut", [1, 3, 7])
