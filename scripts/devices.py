@@ -169,19 +169,18 @@ def sizes() -> list[list[str]]:
     return [[name, *(cell(device, *shape) for shape in SHAPES)] for name, device in DEVICES.items()]
 
 
-MANY = ("ConjunctionLearner(literals=3)", "PolygonLearner", "UnionLearner")
 _TOGETHER, _CAPACITY = 32, 1024
 
 
-def passes(names: Sequence[str] = MANY) -> list[list[Any]]:
-    """Learners of many passes: how many, the memory of a trial of 1024 rows, and the blocks that are chosen."""
+def passes() -> list[list[Any]]:
+    """Learners of several passes: how many, the memory of a trial of 1024 rows, and the blocks that are chosen."""
 
     def memory(learner: Any, k: int) -> int:
-        task, where = task_for(learner.concepts), keys.root(0)
+        task = task_for(learner.concepts)
         plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), _CAPACITY)
         at = point(bytes(8), _CAPACITY, plan, 0.1, task)
         trials = jax.jit(jax.vmap(Trial(learner, k, _CAPACITY), (0, None, None)))
-        compiled = trials.lower(jax.random.split(where, _TOGETHER), task, at).compile()
+        compiled = trials.lower(jax.random.split(keys.root(0), _TOGETHER), task, at).compile()
         return compiled.memory_analysis().temp_size_in_bytes // _TOGETHER
 
     def row(name: str) -> list[Any]:
@@ -190,7 +189,7 @@ def passes(names: Sequence[str] = MANY) -> list[list[Any]]:
         blocks = [tile_shape(trial, device)[1] for device in DEVICES.values()]
         return [name, learner.passes, f"{memory(learner, k) / 2**20:.2g} MiB", *blocks]
 
-    return [row(name) for name in names]
+    return [row(name) for name in NAMES if getattr(learner_of(name), "passes", 1) > 1]
 
 
 def page(names: Sequence[str] = NAMES) -> str:
@@ -218,7 +217,7 @@ is a block of 64 trials in tiles of 1024.
 
 {table(("device", *(f"{rows} rows, k = {k}" for rows, k in SHAPES)), sizes())}
 A learner's passes over the rows take time, which on a CPU is a reason for smaller blocks, but hardly more memory. Of
-learners with many passes, the temporary memory of a trial of {_CAPACITY} rows (of {_TOGETHER}, compiled for a CPU),
+learners of several passes, the temporary memory of a trial of {_CAPACITY} rows (of {_TOGETHER}, compiled for a CPU),
 and the trials of a block:
 
 {table(("learner", "passes", "memory of a trial", *DEVICES), passes())}

@@ -1,20 +1,18 @@
 """`dpjax bench`: speed relative to other libraries."""
 
 import importlib
-import sys
-from pathlib import Path
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import BenchCommand
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
 from dpjax.core.checks import InputError
+from dpjax.experiments.build import import_from_here
 
 
 def run(command: BenchCommand) -> Answer:
     """Speed ratios, from the package ``benchmarks`` of a checkout, which is not installed."""
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+    import_from_here()
     try:
         benchmarks = importlib.import_module("benchmarks")
     except ImportError as error:

@@ -50,9 +50,11 @@ def _joined(into: Store, source: Store) -> dict[str, Any]:
     for name in names:
         try:
             new += into.add(source.cell(name))
-        except InputError as error:
-            if isinstance(error, StoreError) and not isinstance(error, BrokenCell):  # no room, for example
-                raise
+        except BrokenCell as error:
+            refused.append(str(error))
+        except StoreError:  # no room, for example
+            raise
+        except InputError as error:  # other outcomes
             refused.append(str(error))
     return {"cells": len(names), "new": new, "refused": refused}
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import jax
-
 from dpjax.cli import Answer
 from dpjax.cli.arguments import PlanCommand
 from dpjax.cli.flags import study_of
@@ -30,9 +28,9 @@ def run(command: PlanCommand) -> Answer:
     }  # fmt: skip
     if command.time:
         rates = forecast.timed(study, what)
-        seconds = forecast.seconds(what, rates)
-        each = seconds * jax.local_device_count() / what.cells
-        answer |= {"seconds": seconds, "seconds_per_cell": each, "rates": [vars(rate) for rate in rates]}
+        each = forecast.seconds_per_cell(what, rates)
+        answer |= {"seconds": forecast.seconds(what, rates), "seconds_per_cell": each}
+        answer["rates"] = [vars(rate) for rate in rates]
 
     def show() -> None:
         out = console()

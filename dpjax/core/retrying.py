@@ -30,8 +30,8 @@ def retry(
 ) -> Any:  # fmt: skip
     """``state = attempt(given, state)``, then ``attempt(given, improve(given, state))`` until ``done(state)``.
 
-    Without vmap this is a `jax.lax.while_loop`; with it, each lane computes what it would compute alone. There is no
-    derivative.
+    Without vmap this is a `jax.lax.while_loop`; with it, each lane computes what it would compute alone. Like that loop
+    it ends only when ``done`` holds, in every lane. There is no derivative.
 
     Args:
       attempt, improve: (given, state) -> a state of the same structure, shapes and dtypes. They may not close over
@@ -39,6 +39,9 @@ def retry(
       done: state -> ``bool[]``.
       given: what does not change, a pytree of arrays.
       state: a pytree of arrays.
+
+    Returns: the state for which ``done`` holds. InputError for a function that closes over traced values, or returns
+      another structure, shape or dtype.
     """
     given, state = jax.tree.map(jnp.asarray, (given, state))
     fixed, of_given = jax.tree.flatten(given)

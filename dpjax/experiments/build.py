@@ -252,10 +252,15 @@ _TABLES = {"use", "fields", "array", "bytes", "name"}
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
-def imported(module: str) -> Any:
-    """A user module, imported with the working directory on the path. `PersonsFault` for an error in its code."""
+def import_from_here() -> None:
+    """Puts the working directory on the path of imports, where a console script does not have it."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
+
+
+def imported(module: str) -> Any:
+    """A user module, imported with the working directory on the path. `PersonsFault` for an error in its code."""
+    import_from_here()
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -162,16 +162,27 @@ def timed(study: Study, what: Forecast) -> list[Rate]:
 
 def seconds(what: Forecast, rates: list[Rate]) -> float:
     """Seconds to compile all programs on one device, and to run all trials on all devices at these rates."""
+    compiling, running = _parts(what, rates)
+    return compiling + running / jax.local_device_count()
+
+
+def seconds_per_cell(what: Forecast, rates: list[Rate]) -> float:
+    """Mean seconds of a cell on one device, compilation included."""
+    return sum(_parts(what, rates)) / what.cells
+
+
+def _parts(what: Forecast, rates: list[Rate]) -> tuple[float, float]:
+    """Seconds to compile all programs once, and to run all trials, on one device."""
     of = {rate.learner: rate for rate in rates}
-    devices, total, compiled = jax.local_device_count(), 0.0, set[Any]()
+    compiling, running, compiled = 0.0, 0.0, set[Any]()
     for line in what.lines:
         rate = of[line.line.name]
         for visit in () if line.shared else line.visits:
-            total += visit.work / rate.per_second / devices
+            running += visit.work / rate.per_second
             if visit.program not in compiled:
                 compiled.add(visit.program)
-                total += rate.compile_seconds
-    return total
+                compiling += rate.compile_seconds
+    return compiling, running
 
 
 def _expected(line: Line, study: Study) -> int:

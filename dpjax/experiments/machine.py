@@ -39,7 +39,7 @@ def identity_of(device: Any) -> str:
 
 def flags() -> list[str]:
     """The flags of XLA and settings of JAX that may change a number, sorted."""
-    given = [word.lstrip("-") for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS") for word in _words(name)]
+    given = [word.lstrip("-") for word in (*_xla_flags(), *os.environ.get("LIBTPU_INIT_ARGS", "").split())]
     last = {word.partition("=")[0]: word for word in given}  # of a flag that is given twice the last one counts
     found = [word for name, word in last.items() if name not in _HARMLESS and not name.startswith(_HARMLESS_BEGINNING)]
     if (precision := jax.config.jax_default_matmul_precision) is not None:
@@ -51,9 +51,9 @@ def flags() -> list[str]:
     return sorted(set(found))
 
 
-def _words(name: str) -> list[str]:
-    """The flags of a variable, which may be the name of a file with flags, as for XLA."""
-    value = os.environ.get(name, "").strip()
+def _xla_flags() -> list[str]:
+    """The words of XLA_FLAGS, or of the file that it names if it does not begin with a dash, as XLA reads it."""
+    value = os.environ.get("XLA_FLAGS", "").strip()
     if value and not value.startswith("-"):
         with suppress(OSError, ValueError):  # XLA takes a file that it cannot read for an empty one
             return Path(value).read_text().split()

@@ -119,7 +119,7 @@ class Categorical:
         behind = jnp.where((behind < _FARTHEST) | (behind == jnp.inf), behind, _FARTHEST)
         u = random.uniform(key, weights.shape, weights.dtype)
         rest = 1 - u
-        lost = u - (1 - rest)  # to rounding: -log1p(-u) = lost - log(rest) up to lost u
+        lost = u - (1 - rest)  # what the rounding of rest took; -log1p(-u) = lost - log(rest), to a relative 2**-22
         rest = jnp.where(rest > 0, rest, jnp.finfo(rest.dtype).epsneg / 2)
         arrival = (lost - jnp.log(rest)) * jnp.exp(behind)
         first = jnp.min(arrival)

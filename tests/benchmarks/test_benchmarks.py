@@ -3,6 +3,9 @@
 import functools
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -198,3 +201,18 @@ def test_numpy_solves_the_same_equations():
     wrong = right[0, 0].copy()
     wrong[0] ^= np.uint64(1)
     assert not peers.eliminated(left[0, 0], wrong, parity.DIMENSION)[1]
+
+
+def test_the_command_finds_the_checkout_in_which_it_stands(root, tmp_path):
+    """As a console script, which has no working directory on its path."""
+    script = "import sys; from dpjax.cli import main; sys.exit(main(['bench', 'none such']))"
+    start = [sys.executable, "-P", "-c", script]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def said(folder):
+        ran = subprocess.run(start, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert ran.returncode == 2
+        return ran.stderr
+
+    assert "none such" in said(root)
+    assert "a checkout of the repository" in said(tmp_path)

@@ -60,6 +60,7 @@ def test_seconds_come_from_timed_tiles(grid):
     import jax
 
     assert forecast.seconds(what, [slow]) == pytest.approx(2 * 2.0 + rows / 1000 / jax.local_device_count())
+    assert forecast.seconds_per_cell(what, [slow]) == pytest.approx((2 * 2.0 + rows / 1000) / what.cells)
 
 
 def test_the_command_prints_them(capsys):
