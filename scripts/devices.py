@@ -169,25 +169,27 @@ def sizes() -> list[list[str]]:
     return [[name, *(cell(device, *shape) for shape in SHAPES)] for name, device in DEVICES.items()]
 
 
-_TOGETHER, _CAPACITY = 32, 1024
+_TOGETHER, _CAPACITIES = 32, (16, 1024)
 
 
 def passes() -> list[list[Any]]:
-    """Learners of several passes: how many, the memory of a trial of 1024 rows, and the blocks that are chosen."""
+    """Learners of several passes: how many, the memory of a trial of few and of many rows, and the chosen blocks."""
 
-    def memory(learner: Any, k: int) -> int:
+    def memory(learner: Any, k: int, rows: int) -> str:
         task = task_for(learner.concepts)
-        plan = learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), _CAPACITY)
-        at = point(bytes(8), _CAPACITY, plan, 0.1, task)
-        trials = jax.jit(jax.vmap(Trial(learner, k, _CAPACITY), (0, None, None)))
+        at = point(bytes(8), rows, learner.plan(Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), rows), 0.1, task)
+        trials = jax.jit(jax.vmap(Trial(learner, k, rows), (0, None, None)))
         compiled = trials.lower(jax.random.split(keys.root(0), _TOGETHER), task, at).compile()
-        return compiled.memory_analysis().temp_size_in_bytes // _TOGETHER
+        return f"{compiled.memory_analysis().temp_size_in_bytes / _TOGETHER / 2**20:.2g}"
 
     def row(name: str) -> list[Any]:
         learner, k = learner_of(name), CASES[name][1]
-        trial = Trial(learner, k, _CAPACITY)
-        blocks = [tile_shape(trial, device)[1] for device in DEVICES.values()]
-        return [name, learner.passes, f"{memory(learner, k) / 2**20:.2g} MiB", *blocks]
+        sizes = " / ".join(memory(learner, k, rows) for rows in _CAPACITIES)
+        blocks = [
+            " / ".join(str(tile_shape(Trial(learner, k, rows), device)[1]) for rows in _CAPACITIES)
+            for device in DEVICES.values()
+        ]
+        return [name, learner.passes, f"{sizes} MiB", *blocks]
 
     return [row(name) for name in NAMES if getattr(learner_of(name), "passes", 1) > 1]
 
@@ -217,8 +219,8 @@ is a block of 64 trials in tiles of 1024.
 
 {table(("device", *(f"{rows} rows, k = {k}" for rows, k in SHAPES)), sizes())}
 A learner's passes over the rows take time, which on a CPU is a reason for smaller blocks, but hardly more memory. Of
-learners of several passes, the temporary memory of a trial of {_CAPACITY} rows (of {_TOGETHER}, compiled for a CPU),
-and the trials of a block:
+learners of several passes, the temporary memory of a trial of {_CAPACITIES[0]} / {_CAPACITIES[1]} rows (of {_TOGETHER},
+compiled for a CPU), and the trials of a block:
 
 {table(("learner", "passes", "memory of a trial", *DEVICES), passes())}
 ## By learner

@@ -14,14 +14,13 @@ def run(command: BenchCommand) -> Answer:
     """Speed ratios, from the package ``benchmarks`` of a checkout, which is not installed."""
     import_from_here()
     try:
-        benchmarks = importlib.import_module("benchmarks")
+        benchmarks, roofline = (importlib.import_module(name) for name in ("benchmarks", "benchmarks.roofline"))
     except ImportError as error:
         raise InputError(
             "bench", "a checkout of the repository as the working directory", str(error),
             "clone it, run there, and install dpjax[bench]",
         ) from error  # fmt: skip
 
-    roofline = importlib.import_module("benchmarks.roofline")
     if command.roofline:
         found = roofline.measured(command.rows or None, command.quick, command.beside)
         return found, lambda: _show_roofline(roofline.heading(found), *roofline.lines(found))

@@ -1,7 +1,6 @@
 """`dpjax cluster-script`: the files that compute a prepared study on a cluster."""
 
 import hashlib
-import os
 import re
 import shlex
 import sys
@@ -101,7 +100,8 @@ def _check(command: ClusterScriptCommand, scheduler: str) -> None:
 
 
 def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path))  # without "..", but with symbolic links, which other hosts may need
+    """Without "..", whose meaning depends on symbolic links; other links stay, which other hosts may need."""
+    return path.resolve() if ".." in path.parts else path.absolute()
 
 
 def _cells_left(store: Path) -> int:

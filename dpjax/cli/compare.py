@@ -7,7 +7,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import CompareCommand
 from dpjax.cli.printing import Table
 from dpjax.cli.printing import console as screen
-from dpjax.experiments.across import Pair, compare_stores
+from dpjax.experiments.across import compare_stores
 
 
 def run(command: CompareCommand) -> Answer:
@@ -24,8 +24,9 @@ def run(command: CompareCommand) -> Answer:
         printed = Table("learner", "epsilon", "k", "n", "for", "trials", "identical", "differ", "near", "successes",
                         "program", "cell")  # fmt: skip
         for pair in found.pairs:
+            epsilon = "" if pair.epsilon is None else f"{pair.epsilon:g}"
             printed.add_row(
-                *_label(pair), str(pair.k), str(pair.n), pair.purpose, str(pair.trials),
+                pair.learner, epsilon, str(pair.k), str(pair.n), pair.purpose, str(pair.trials),
                 str(pair.trials - pair.differ), str(pair.differ), str(pair.near), "{} / {}".format(*pair.successes),
                 "same" if pair.same_program else "differs", pair.cells[0][:12],
             )  # fmt: skip
@@ -46,7 +47,3 @@ def run(command: CompareCommand) -> Answer:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
-
-
-def _label(pair: Pair) -> tuple[str, str]:
-    return (pair.learner.rpartition(".")[2], "") if pair.epsilon is None else (pair.learner, f"{pair.epsilon:g}")

@@ -39,7 +39,9 @@ def run(command: MergeCommand) -> Answer:
         screen().print(f"{command.into}: {cells} cells, {trials} trials", soft_wrap=True)
         if study is not None:
             text = f"the result: dpjax curve {command.into} --out {command.into}"
-            screen().print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            text = f"the stores' studies differ; the result of each: dpjax curve STORE --out {command.into}"
+        screen().print(text, markup=False, highlight=False, soft_wrap=True)
 
     return answer, show
 
@@ -49,13 +51,18 @@ def _joined(into: Store, source: Store) -> dict[str, Any]:
     new, refused, names = 0, [], sorted(source.names())
     for name in names:
         try:
-            new += into.add(source.cell(name))
+            cell = source.cell(name)
+        except StoreError as error:
+            refused.append(f"cell {name[:12]} of {source.root}: {error}")
+            continue
+        try:
+            new += into.add(cell)
         except BrokenCell as error:
-            refused.append(str(error))
+            refused.append(f"cell {name[:12]} of {source.root}: {error}")
         except StoreError:  # no room, for example
             raise
         except InputError as error:  # other outcomes
-            refused.append(str(error))
+            refused.append(f"cell {name[:12]} of {source.root}, {len(cell)} trials: {error}")
     return {"cells": len(names), "new": new, "refused": refused}
 
 

@@ -30,12 +30,15 @@ def retry(
 ) -> Any:  # fmt: skip
     """``state = attempt(given, state)``, then ``attempt(given, improve(given, state))`` until ``done(state)``.
 
-    Without vmap this is a `jax.lax.while_loop`; with it, each lane computes what it would compute alone. Like that loop
-    it ends only when ``done`` holds, in every lane. There is no derivative.
+    Without vmap this is a `jax.lax.while_loop`; with it, each lane goes through the operations that it would go through
+    alone. (XLA may round a vector of floats unlike a single one, here as under any vmap.) Like that loop it ends only
+    when ``done`` holds, in every lane. There is no derivative, and axes of vmap have no names inside. Outside of jit
+    each call compiles anew.
 
     Args:
       attempt, improve: (given, state) -> a state of the same structure, shapes and dtypes. They may not close over
-        traced values.
+        traced values. One of them has to renew what the attempt draws from, such as a key in the state: with the same
+        key it fails for ever, and a running program cannot be interrupted.
       done: state -> ``bool[]``.
       given: what does not change, a pytree of arrays.
       state: a pytree of arrays.
@@ -43,43 +46,53 @@ def retry(
     Returns: the state for which ``done`` holds. InputError for a function that closes over traced values, or returns
       another structure, shape or dtype.
     """
-    given, state = jax.tree.map(jnp.asarray, (given, state))
+    given, state = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.asarray(leaf).dtype), (given, state))
     fixed, of_given = jax.tree.flatten(given)
     moving, of_state = jax.tree.flatten(state)
     count, same = len(fixed), str(of_state)
 
-    def flat(step: Callable[[Any, Any], Any]) -> ClosedJaxpr:
+    def flat(name: str, step: Callable[[Any, Any], Any]) -> ClosedJaxpr:
         def on_leaves(*leaves: Array) -> list[Array]:
             parts = jax.tree.unflatten(of_given, leaves[:count]), jax.tree.unflatten(of_state, leaves[count:])
             made = step(*parts)
             if (structure := str(jax.tree.structure(made))) != same:
-                raise InputError("state", same, structure, "return the structure of the state")
+                raise InputError(name, f"a state of the structure {same}", structure, "return it like the first state")
             return jax.tree.leaves(made)
 
-        return _closed(on_leaves, [*fixed, *moving], moving)
+        types = [(one.shape, one.dtype) for one in moving]
+        advice = "return the shapes and dtypes of the first state, or begin with those: 0.0 in place of 0, for example"
+        return _closed(name, on_leaves, [*fixed, *moving], types, advice)
 
-    ends = _closed(lambda *leaves: [done(jax.tree.unflatten(of_state, leaves))], moving, None)
+    ends = _closed(
+        "done", lambda *leaves: [done(jax.tree.unflatten(of_state, leaves))], moving, [((), jnp.dtype(bool))],
+        "return one truth value, a bool of shape ()",
+    )  # fmt: skip
     made = retry_p.bind(
-        *fixed, *moving, attempt=flat(attempt), improve=flat(improve), done=ends, fixed=count, lanes=0,
-        shared=(True,) * count,
+        *fixed, *moving, attempt=flat("attempt", attempt), improve=flat("improve", improve), done=ends, fixed=count,
+        lanes=None, shared=(True,) * count,
     )  # fmt: skip
     return jax.tree.unflatten(of_state, made)
 
 
-def _closed(function: Callable, given: list[Array], made: list[Array] | None) -> ClosedJaxpr:
+def _closed(name: str, function: Callable, given: list[Array], wanted: list[tuple], advice: str) -> ClosedJaxpr:
+    """The traced function; InputError if it uses traced values besides its arguments, or returns other types."""
     jaxpr = jax.make_jaxpr(function)(*given)
     if any(isinstance(one, Tracer) for one in jaxpr.consts):
-        raise InputError("function", "one of its arguments alone", "a closure over traced values", "add them to given")
+        needed = "a function of its arguments alone"
+        raise InputError(name, needed, "a closure over traced values", "put them into `given`, or into the state")
     types = [(one.shape, one.dtype) for one in jaxpr.out_avals]
-    wanted = [((), jnp.dtype(bool))] if made is None else [(one.shape, one.dtype) for one in made]
     if types != wanted:
-        raise InputError("result", str(wanted), str(types), "return the shapes and dtypes of the state")
+        raise InputError(name, _listed(wanted), _listed(types), advice)
     return jaxpr
+
+
+def _listed(types: list[tuple]) -> str:
+    return ", ".join(f"{dtype}{list(shape)}" for shape, dtype in types)
 
 
 def _run(*operands: Array, fixed: int, **how: Any) -> list[Array]:
     with jax.enable_x64(True):  # the jaxprs state their own dtypes
-        run = partial(_many, size=how["lanes"], shared=how["shared"]) if how["lanes"] else _alone
+        run = _alone if how["lanes"] is None else partial(_many, size=how["lanes"], shared=how["shared"])
         steps = (jaxpr_as_fun(how[name]) for name in ("attempt", "improve", "done"))
         return run(list(operands[:fixed]), list(operands[fixed:]), *steps)
 
@@ -98,6 +111,8 @@ def _many(
     size: int, shared: tuple[bool, ...],
 ) -> list[Array]:  # fmt: skip
     axes = [None if one else 0 for one in shared]
+    if size == 0:
+        return state
     if size < _FEW:
         lanes = [part for part, one in zip(given, shared, strict=True) if not one]
 
@@ -126,25 +141,27 @@ def _many(
     return jax.lax.while_loop(lambda carry: jnp.any(carry[1]), turn, (state, left))[0]
 
 
-def _batched(operands: Any, dims: Any, *, fixed: int, lanes: int, shared: tuple[bool, ...], **how: Any) -> Any:
+def _batched(operands: Any, dims: Any, *, fixed: int, lanes: int | None, shared: tuple[bool, ...], **how: Any) -> Any:
     """One more vmap; lanes of lanes are lanes."""
     size = next(one.shape[dim] for one, dim in zip(operands, dims, strict=True) if dim is not None)
-    was = (*shared, *(not lanes for _ in operands[fixed:]))  # whether an operand has no axis of lanes yet
+    was = (*shared, *(lanes is None for _ in operands[fixed:]))  # whether an operand has no axis of lanes yet
     stays = [kept and dim is None and place < fixed for place, (kept, dim) in enumerate(zip(was, dims, strict=True))]
 
     def merged(one: Array, dim: int | None, kept: bool, alone: bool) -> Array:
         if kept:
             return one
         one = jnp.broadcast_to(one[None], (size, *one.shape)) if dim is None else jnp.moveaxis(one, dim, 0)
-        if not lanes:
+        if lanes is None:
             return one
         if alone:
             one = jnp.broadcast_to(one[:, None], (size, lanes, *one.shape[1:]))
         return one.reshape(size * lanes, *one.shape[2:])
 
     flat = [merged(*part) for part in zip(operands, dims, stays, was, strict=True)]
-    made = retry_p.bind(*flat, fixed=fixed, lanes=size * max(lanes, 1), shared=tuple(stays[:fixed]), **how)
-    if lanes:
+    made = retry_p.bind(
+        *flat, fixed=fixed, lanes=size * (1 if lanes is None else lanes), shared=tuple(stays[:fixed]), **how
+    )
+    if lanes is not None:
         made = [one.reshape(size, lanes, *one.shape[1:]) for one in made]
     return made, [0] * len(made)
 

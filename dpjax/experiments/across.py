@@ -6,6 +6,7 @@ may differ in the last bit, and then a choice between two candidates that are ne
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ class Pair:
     """One point in both stores.
 
     Args:
-      learner: the study's name for it, or its class where no result.json names the cell. epsilon: None likewise.
+      learner: the study's names for it; its class if neither store has a result.json that can be read and names the
+        cell. epsilon: None in this case, and if lines of several epsilons share the cell.
       k, n, alpha, purpose: of the point.
       cells: names of both cells. devices: of both. same_program: whether both traced the same operations.
       trials: that both hold. differ: those with another outcome. near: of these, errors in neighboring bins and the
@@ -125,14 +127,25 @@ def _points(root: Path | str) -> dict[str, list[Cell]]:
     return found
 
 
-def _labels(root: Path | str) -> dict[str, tuple[str, float]]:
-    """The names that a store's result gives its cells: learner and epsilon by the cell's hash."""
-    if not (Path(root) / "result.json").is_file():
-        return {}
-    found = Result.load(root).data
-    cells = [(one, one["cell"]) for one in found["points"]]
-    cells += [(one, cell) for one in found["n_star"] for cell in one["cells"].values()]
-    return {cell: (one["learner"], one["epsilon"]) for one, cell in reversed(cells)}
+def _labels(root: Path | str) -> dict[str, tuple[str, float | None]]:
+    """The names that a store's result gives its cells: learners and epsilon by the cell's hash.
+
+    They only decorate the comparison, so a result that cannot be read is no reason to refuse it.
+    """
+    names: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    with suppress(InputError, LookupError, TypeError, ValueError):
+        found = Result.load(root).data
+        for row in found["points"]:
+            names[row["cell"]].append((str(row["learner"]), float(row["epsilon"])))
+        for row in found["n_star"]:
+            for cell in row["cells"].values():
+                names[cell].append((str(row["learner"]), float(row["epsilon"])))
+    return {cell: _joined(lines) for cell, lines in names.items()}
+
+
+def _joined(lines: list[tuple[str, float]]) -> tuple[str, float | None]:
+    learners, epsilons = (list(dict.fromkeys(part)) for part in zip(*lines, strict=True))
+    return ", ".join(learners), epsilons[0] if len(epsilons) == 1 else None
 
 
 def _combinations(first: list[Cell], second: list[Cell]) -> list[tuple[Cell, Cell]]:
@@ -140,9 +153,11 @@ def _combinations(first: list[Cell], second: list[Cell]) -> list[tuple[Cell, Cel
     return [(one, other) for one, other in every if one.hash != other.hash] or every
 
 
-def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float]]) -> Pair:
+def _pair(one: Cell, other: Cell, labels: Mapping[str, tuple[str, float | None]]) -> Pair:
     config: dict[str, Any] = one.config
-    learner, epsilon = labels.get(one.hash) or labels.get(other.hash) or (config["learner"]["class"], None)
+    learner, epsilon = (
+        labels.get(one.hash) or labels.get(other.hash) or (config["learner"]["class"].rpartition(".")[2], None)
+    )
     trials = min(len(one.rows["outcome"]), len(other.rows["outcome"]))
     a, b = (cell.rows["outcome"][:trials] for cell in (one, other))
     alpha = config["alpha"]

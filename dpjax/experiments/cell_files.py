@@ -85,7 +85,7 @@ def load(path: Path) -> Cell | None:
 def _broken(path: Path, why: str) -> BrokenCell:
     return BrokenCell(
         "store", "a whole cell file", f"{path}: {why}",
-        "run again with --repair, or move the file away; the next run computes the cell again",
+        "run again with --repair, or move the file away; the next `curve` or `work` computes the cell again",
     )  # fmt: skip
 
 

@@ -74,8 +74,8 @@ class Forecast:
 
     @property
     def cells(self) -> int:
-        """The number of pieces that workers take: searches and points."""
-        return sum(bool(line.search) + len(line.curve) for line in self.lines if not line.shared)
+        """The number of pieces that workers take, as `dpjax status` counts them: searches and points of all lines."""
+        return sum(bool(line.search) + len(line.curve) for line in self.lines)
 
     @property
     def trials(self) -> int:
@@ -167,7 +167,7 @@ def seconds(what: Forecast, rates: list[Rate]) -> float:
 
 
 def seconds_per_cell(what: Forecast, rates: list[Rate]) -> float:
-    """Mean seconds of a cell on one device, compilation included."""
+    """Mean seconds of a cell on one device, compilation included; cells that an earlier line has, too, take none."""
     return sum(_parts(what, rates)) / what.cells
 
 

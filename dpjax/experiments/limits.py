@@ -10,6 +10,7 @@ _FILES = {
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
 """By version, 2 and 1: files of the limit and of what is used, and the used part that is a cache of files."""
+_NO_LIMIT = 1 << 60  # version 1 has a number of this size where version 2 has "max"
 
 
 def memory_left(own: Path = _OWN, mounted: Path = _MOUNTED) -> int | None:
@@ -22,9 +23,17 @@ def memory_left(own: Path = _OWN, mounted: Path = _MOUNTED) -> int | None:
     for folder, (limit, used, cache) in _groups(own, mounted):
         with suppress(OSError, ValueError):  # no such folder in this container, or "max"
             most, now = (int((folder / name).read_text()) for name in (limit, used))
-            stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-            found.append(max(most - now + min(int(stat.get(cache, 0)), now), 0))
+            if most < _NO_LIMIT:
+                found.append(max(most - now + min(_cached(folder, cache), now), 0))
     return min(found, default=None)
+
+
+def _cached(folder: Path, name: str) -> int:
+    with suppress(OSError, ValueError):
+        for line in (folder / "memory.stat").read_text().splitlines():
+            if line.startswith(f"{name} "):
+                return int(line.split()[1])
+    return 0
 
 
 def _groups(own: Path, mounted: Path) -> Iterator[tuple[Path, tuple[str, str, str]]]:
@@ -33,7 +42,8 @@ def _groups(own: Path, mounted: Path) -> Iterator[tuple[Path, tuple[str, str, st
     with suppress(OSError):
         lines = own.read_text().splitlines()
     for line in lines:
-        _, controllers, path = line.split(":", 2)
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
         kind = "memory" if "memory" in controllers.split(",") else controllers
         if kind in _FILES:
             base = mounted / kind

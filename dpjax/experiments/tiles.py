@@ -30,7 +30,8 @@ class Sizes:
     """Sizes of tiles and blocks on a device, in rows times concepts and in trials.
 
     A block of a CPU fits a core's cache; other devices compute a block at once, so theirs grows with the memory.
-    A learner's passes over the rows count up to ``most_passes``: they take time, but hardly more memory.
+    A learner's passes over the rows count up to ``most_passes``: they take time, but hardly more memory, and with few
+    rows a trial counts for one row a pass.
     """
 
     tile_cells: int
@@ -41,7 +42,8 @@ class Sizes:
 
     def shape(self, trial: Trial) -> tuple[int, int]:
         """(trials of a tile, trials of a block in it); a block divides a tile."""
-        cells = trial.capacity * trial.k * min(getattr(trial.learner, "passes", 1), self.most_passes)
+        passes = getattr(trial.learner, "passes", 1)
+        cells = max(trial.capacity * min(passes, self.most_passes), passes) * trial.k
         tile = _power_of_two(self.tile_cells // cells, 16, self.most_tile)
         return tile, _power_of_two(self.block_cells // cells, 1, min(tile, self.most_block))
 

@@ -216,3 +216,5 @@ def test_the_command_finds_the_checkout_in_which_it_stands(root, tmp_path):
 
     assert "none such" in said(root)
     assert "a checkout of the repository" in said(tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    assert "a checkout of the repository" in said(tmp_path)

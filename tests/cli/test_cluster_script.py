@@ -58,8 +58,12 @@ def test_a_store_with_dots_in_its_path_is_named_by_where_it_is(tmp_path, capsys)
     written(tmp_path, "kubernetes", str(store), *ENOUGH, *KUBERNETES, capsys=capsys)
     job = (tmp_path / "jobs" / "job.yaml").read_text()
     assert "/store/demo" in job and ".." not in job
-    written(tmp_path, "slurm", str(tmp_path / "a" / ".."), *ENOUGH, capsys=capsys)
-    assert "/.." not in (tmp_path / "jobs" / "shard.sbatch").read_text()
+    (tmp_path / "elsewhere" / "inner").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "inner")
+    for folder, named in (("link/../kept", "elsewhere/kept"), ("link/kept", "link/kept")):
+        written(tmp_path / named, "slurm", str(tmp_path / folder), *ENOUGH, capsys=capsys)
+        text = (tmp_path / named / "jobs" / "environment.sh").read_text()
+        assert f"store={tmp_path / named}\n" in text
 
 
 def test_what_the_files_do_is_printed(tmp_path, capsys):

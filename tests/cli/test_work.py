@@ -228,14 +228,17 @@ def test_cells_that_cannot_be_joined_are_named_and_the_others_joined(tmp_path, c
     with Store(tmp_path / "into") as into, Store(tmp_path / "from") as source:
         into.write(config, {"outcome": other})
         source.write(config, {"outcome": other + 1})
-        for n in (2, 3, 4):
+        for n in (2, 3, 4, 5):
             source.write(config | {"n": n}, {"outcome": other})
-        broken = source.path(config | {"n": 3})
+        broken, gone = (source.path(config | {"n": n}) for n in (3, 5))
     broken.write_bytes(broken.read_bytes()[:50])
+    gone.unlink()
+    gone.symlink_to(tmp_path / "nowhere")
     assert cli.main(["merge", str(tmp_path / "into"), str(tmp_path / "from")]) == 4
     said = capsys.readouterr().out
-    assert "2 of 4 cells have new trials" in said and "3 cells, 24 trials" in said
-    assert said.count("not joined: ") == 2 and "other numbers" in said and str(broken) in said
+    assert "2 of 5 cells have new trials" in said and "3 cells, 24 trials" in said
+    assert said.count("not joined: cell ") == said.count(f"of {tmp_path / 'from'}") == 3
+    assert "other numbers" in said and str(broken) in said
     with Store(tmp_path / "into", read_only=True) as into:
         np.testing.assert_array_equal(into.read(config)["outcome"], other)
 

@@ -107,11 +107,19 @@ def test_points_have_the_names_of_the_study(tmp_path, outcome, capsys):
     with Store(other, read_only=True) as store:
         cells = {cell.config["n"]: cell.hash for cell in store.iter_cells()}
     label = {"learner": "ours, v1.5", "epsilon": 0.5}
-    data = {"config": {}, "seed": 0, "versions": {}, "points": [label | {"n": 100, "cell": cells[100]}],
-            "n_star": [label | {"cells": {"200": cells[200]}}]}  # fmt: skip
+    searches = [label | {"epsilon": epsilon, "cells": {"200": cells[200]}} for epsilon in (0.5, 1)]
+    points = [label | {"n": 100, "cell": cells[100]}]
+    data = {"config": {}, "seed": 0, "versions": {}, "points": points, "n_star": searches}
     (other / "result.json").write_text(json.dumps(data))
-    found = {pair.n: (pair.learner, pair.epsilon) for pair in compare_stores(one, other).pairs}
-    assert found == {100: ("ours, v1.5", 0.5), 200: ("ours, v1.5", 0.5), 300: ("KLN", None)}
+
+    def names():
+        return {pair.n: (pair.learner, pair.epsilon) for pair in compare_stores(one, other).pairs}
+
+    found = names()
+    assert found == {100: ("ours, v1.5", 0.5), 200: ("ours, v1.5", None), 300: ("KLN", None)}
     cli.main(["compare", str(one), str(other)])
     printed = capsys.readouterr().out
     assert printed.count("ours, v1.5") == 2 and "epsilon" in printed and "KLN" in printed
+    for text in ("", "{}", json.dumps(data | {"points": [{}]})):
+        (other / "result.json").write_text(text)
+        assert names()[300] == ("KLN", None)

@@ -338,11 +338,17 @@ def test_blocks_of_other_devices_grow_with_their_memory():
 
 
 def test_learners_of_many_passes_fill_an_accelerator_too():
-    """They take at most 3 KiB a row (docs/devices.md), of the 4 KiB times 16 that a block allows."""
-    learner = UnionLearner(Unions(2**10, 1))
-    assert learner.passes > 100
-    (_, small), (_, large) = (tiles.tile_shape(Trial(learner, 1, 1024), device) for device in (None, GPU))
-    assert small == 1 and large == 512
+    """And never more than it holds: a trial takes 2.2 MiB, with few rows too (docs/devices.md)."""
+    learner, little = UnionLearner(Unions(2**10, 4), 24, 7), GPU.memory_stats()["bytes_limit"] // 16
+    assert learner.passes == 5280
+    small = SimpleNamespace(platform="gpu", memory_stats=lambda: {"bytes_limit": little})
+
+    def blocks(device):
+        return [tiles.tile_shape(Trial(learner, 1, rows), device)[1] for rows in (16, 1024)]
+
+    assert blocks(None) == [1, 1] and blocks(GPU) == [1024, 512]
+    for device in (GPU, small):
+        assert 2 * max(blocks(device)) * 2.4 * 2**20 < device.memory_stats()["bytes_limit"], "two blocks at once"
 
 
 @pytest.mark.parametrize("cut", [1, 3, 7])

@@ -41,6 +41,18 @@ def test_a_container_that_sees_its_own_group_as_the_root(machine):
     assert memory_left(*machine("/docker/0a1b", {".": (1000, 400, 0)})) == 600
 
 
+def test_files_that_are_odd(machine, tmp_path):
+    own, mounted = machine("/a", {"a": (1000, 400, 0), ".": (2**63 - 4096, 5, 0)})
+    (stat,) = mounted.glob("**/a/memory.stat")
+    for text in ("odd\n\na b c\n", "total_inactive_file\ninactive_file x\n"):
+        stat.write_text(text)
+        assert memory_left(own, mounted) == 600
+    stat.unlink()
+    own.write_text("odd\n" + own.read_text())
+    assert memory_left(own, mounted) == 600
+    assert memory_left(*machine("/", {".": (2**63 - 4096, 5, 0)})) is None
+
+
 def test_no_limit_no_groups_and_more_than_the_limit(machine, tmp_path):
     assert memory_left(*machine("/a", {"a": ("max", 3, 0), ".": ("max", 5, 0)})) is None
     assert memory_left(tmp_path / "none", tmp_path / "none") is None
