@@ -220,6 +220,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     "kln-conjunctions": lambda: World(le.KLN(c.Conjunctions(1))),
     "kln-added": lambda: World(le.KLN(_LINE, _ADDED), twin=4),
     "point": lambda: World(le.PointLearner(c.Points(c.Domain(2))), 2, rows=2, many=8),
+    "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=8),
+    "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), 2, rows=2, many=8),
     "median-thresholds": lambda: World(le.ThresholdMedian(_LINE)),
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
     "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),

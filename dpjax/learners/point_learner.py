@@ -121,11 +121,24 @@ class PointLearner(OfClass):
         return flipped_label_pairs(self.concepts.domain, rows, 2)
 
 
-def group_rows(sample: Sample, size: int) -> Groups:
-    """Sorts and counts rows by (value, label vector); label vectors are compared as a whole."""
-    count, words = sample.capacity, pack(sample.y)
-    index = jnp.arange(count, dtype=jnp.int32)
-    real = index < sample.size
+class Sorted(NamedTuple):
+    """The rows in the order of (value, label vector), padding last.
+
+    value ``uint32[n, 2]``, labels ``uint32[n, words]``. real, new_value, new_cell ``bool[n]``: whether a row is no
+    padding, the first one of its value, and the first one of its value and label vector.
+    """
+
+    value: Array
+    labels: Array
+    real: Array
+    new_value: Array
+    new_cell: Array
+
+
+def sort_rows(sample: Sample, size: int) -> Sorted:
+    """Sorts the rows of a domain of ``size`` elements; label vectors are compared as a whole."""
+    words = pack(sample.y)
+    real = jnp.arange(sample.capacity, dtype=jnp.int32) < sample.size
     with jax.enable_x64(True):
         columns = tuple(words[:, i] for i in range(words.shape[1]))
         values, *vectors = wide.sort(wide.join(sample.x), columns, real=sample.mask, below=size)
@@ -133,7 +146,14 @@ def group_rows(sample: Sample, size: int) -> Groups:
         new_value = real & jnp.concatenate([jnp.ones(1, bool), values[1:] != values[:-1]])
     labels = jnp.stack(vectors, axis=-1)
     changed = jnp.concatenate([jnp.ones(1, bool), jnp.any(labels[1:] != labels[:-1], axis=-1)])
-    new_run = new_value | (real & changed)
+    return Sorted(limbs, labels, real, new_value, new_value | (real & changed))
+
+
+def group_rows(sample: Sample, size: int) -> Groups:
+    """Sorts and counts rows by (value, label vector)."""
+    limbs, labels, real, new_value, new_run = sort_rows(sample, size)
+    count = sample.capacity
+    index = jnp.arange(count, dtype=jnp.int32)
     slot = jnp.where(real, jnp.cumsum(new_value, dtype=jnp.int32) - 1, count)  # padding is out of range and dropped
     start = jax.lax.cummax(jnp.where(new_run | ~real, index, 0))
     ends = real & jnp.concatenate([(new_run | ~real)[1:], jnp.ones(1, bool)])

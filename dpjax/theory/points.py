@@ -1,12 +1,16 @@
 """Sample sizes of learners of points."""
 
+from fractions import Fraction
 from math import ceil, log, log2
 
 import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import NoTheoremError
+from dpjax.core.types import Neighboring
 from dpjax.theory.search import smallest
+
+_ROUNDING = 2.0**-22  # more than that of the mechanism's float32 numbers
 
 
 def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> int:
@@ -37,6 +41,37 @@ def point_learner(epsilon: float, delta: float, alpha: float, beta: float) -> in
         released = 1 + (4 / epsilon) * log_inverse_delta <= 7 * alpha * n / 60
         gap = 2 + (4 / epsilon) * (log_inverse_delta + log(1 / beta)) <= alpha * n / 30
         return occurs and noise and released and gap
+
+    return smallest(enough)
+
+
+def stable_points(epsilon: float, delta: float, alpha: float, beta: float, neighboring: Neighboring) -> int:
+    """Rows n of `learners.StablePoints`, realizable, for every k and |X|.
+
+    A concept whose point has mass at most alpha may be missed. Fewer than 1/alpha elements have more; all rows of one
+    of them have one label vector, so its concepts are right if the pair is released. The probability that it is not
+    falls with its mass, so that at mass alpha counts: the mean, over a count c of law Binomial(n, alpha), of
+    P[c + noise < 1 + the upper delta-quantile of the noise], and 1 for c = 0. The number of elements times it is at
+    most beta. All of this is summed exactly; nothing is bounded.
+
+    Args:
+      epsilon: > 0. delta: in (0, 1). alpha, beta: in (0, 1). neighboring: determines the noise.
+
+    Reference: our own; the paper's learner of this problem is `point_learner`.
+    """
+    from scipy.stats import binom, laplace  # a slow import, deferred
+
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for="StablePoints")
+    checks.accuracy(alpha, beta)
+    rate = epsilon / 2 if neighboring is Neighboring.REPLACE_ONE else epsilon
+    margin = laplace.isf(delta) * (1 + _ROUNDING)  # the mechanism rounds it up
+    heavy = ceil(1 / Fraction(alpha)) - 1  # elements of mass above alpha
+
+    def enough(n: int) -> bool:
+        count = np.arange(1, n + 1)
+        hidden = binom.pmf(0, n, alpha) + binom.pmf(count, n, alpha) @ laplace.cdf(margin - rate * (count - 1))
+        return heavy * hidden * (1 + _ROUNDING) <= beta
 
     return smallest(enough)
 

@@ -48,6 +48,7 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (dp.UniformPlane, {"d": 16}),
     (dp.KLN, {"concepts": POINTS}),
     (dp.PointLearner, {"concepts": POINTS}),
+    (dp.StablePoints, {"concepts": POINTS}),
     (dp.ParityLearner, {"concepts": dp.Parities(8)}),
     (dp.Independent, {"learner": KLN, "k": 2, "composition": "optimal"}),
     (dp.GenericLearner, {"concepts": POINTS, "k": 2, "sanitizer": PointCounts(DOMAIN)}),

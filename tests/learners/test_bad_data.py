@@ -18,6 +18,7 @@ from dpjax.learners import (
     Independent,
     ParityLearner,
     PointLearner,
+    StablePoints,
     database,
 )
 from dpjax.sanitizers import Hierarchy, PointCounts
@@ -33,7 +34,11 @@ AGNOSTIC = {
     "generic points": GenericLearner(POINTS, K, PointCounts(POINTS.domain, 4, 4), "zcdp"),
     "generic thresholds": GenericLearner(THRESHOLDS, K, Hierarchy(20, levels=4)),
 }
-VOTING = {"points": PointLearner(POINTS), "parities": ParityLearner(Parities(20), 5, 12)}
+VOTING = {
+    "points": PointLearner(POINTS),
+    "stable points": StablePoints(POINTS),
+    "parities": ParityLearner(Parities(20), 5, 12),
+}
 ALL = AGNOSTIC | VOTING
 
 
