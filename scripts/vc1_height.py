@@ -90,7 +90,7 @@ def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Seq
 def planned_rows(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
     """(subsamples t, rows n) of the learner planned for depths of ``bits`` bits, a tree of height 2**bits - 1.
 
-    Equal to those of ``ImproperVC1(Thresholds(Domain(2**bits)), method)`` up to 64 bits.
+    Equal to those of ``ImproperVC1(Thresholds(Domain(2**bits)), method, "fewest")`` up to 64 bits.
     """
     t, _ = subsamples_and_median(method, bits, privacy, accuracy)
     return t, theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
@@ -100,9 +100,11 @@ def planned_rows(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -
 class PracticalVC1(ImproperVC1):
     """An `ImproperVC1` with the median of `median_plans.plan_near` for 2 t / 3 rows: as private, without a proof."""
 
-    def median(self, design: MedianDesign, t: int) -> MedianPlan:
+    def median(self, design: MedianDesign) -> MedianPlan:
         """At the design's budget."""
-        return plan_near(self.method, design.bits, design.epsilon, design.delta, 2 * t // 3).plan()
+        return plan_near(
+            self.method, design.bits, design.epsilon, design.delta, 2 * int(self.subsamples or 1) // 3
+        ).plan()
 
 
 def _case(method: str, bits: int, counts: Sequence[int], trials: int, cells: Cells) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from dpjax.evidence.boosting import FirstLabel
 from dpjax.evidence.medians import small_recprefix, small_rsc, small_treelog
 from dpjax.learners import representations as r
 from dpjax.learners.representation_learner import RepresentationPlan
+from dpjax.learners.vc1_improper import ImproperPlan
 from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.mechanisms.median import MedianDesign, MedianPlan
 
@@ -157,14 +158,25 @@ def learner_target(
 class _SmallMedian:
     method: str
 
-    def median(self, design: MedianDesign, t: int = 0) -> MedianPlan:
+    def median(self, design: MedianDesign) -> MedianPlan:
         """A plan for a few rows, at the design's budget."""
+        if self.method not in _SMALL_MEDIANS:
+            return design.plan()
         return _SMALL_MEDIANS[self.method](design.bits, Privacy(design.epsilon, design.delta))
 
 
 @dataclass(frozen=True)
 class SmallImproper(_SmallMedian, le.ImproperVC1):
     """An `ImproperVC1` with a median for a few rows."""
+
+
+@dataclass(frozen=True)
+class FewRows(SmallImproper):
+    """A `SmallImproper` by rows with the ranks of a few rows: of the two deepest, one at or below the depth."""
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
+        """The budget's, with these ranks."""
+        return replace(super().plan(privacy, accuracy, n), high=np.int32(1), deep=np.int32(2))
 
 
 @dataclass(frozen=True)
@@ -226,13 +238,17 @@ WORLDS: dict[str, Callable[[], World]] = {
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
     "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),
     "interior-treelog": lambda: World(SmallInterior(_LINE, "treelog", 2), twin=4),
+    "vc1-rows": lambda: World(FewRows(_LINE, "exponential"), twin=4),
+    "vc1-rows-tree": lambda: World(FewRows(_tree(), "exponential"), twin=4),
+    "vc1-rows-recprefix": lambda: World(FewRows(_LINE, "recprefix"), twin=8),
     "vc1-exponential": lambda: World(le.ImproperVC1(_LINE, "exponential", 2), twin=4),
     "vc1-tree": lambda: World(le.ImproperVC1(_tree(), "exponential", 2), twin=4),
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=8),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=8),
     "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 24), twin=None, unlisted=_LAPLACE),
-    "vc1-proper": lambda: World(
-        le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
+    "vc1-proper": lambda: World(le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False),
+    "vc1-proper-tests": lambda: World(
+        le.ProperVC1(_tree(3), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
     ),
     "empirical": lambda: World(le.EmpiricalLearner(le.KLN(_POINTS), 2)),
     "empirical-independent": lambda: World(

@@ -21,6 +21,22 @@ def hard_thresholds(concepts: Thresholds, alpha: float, noise: float = 0.0) -> T
     return Task(concepts, law, [concepts.domain.size // 2 - 1], noise)
 
 
+def gapped_thresholds(concepts: Thresholds, alpha: float, steps: int = 1024) -> Task:
+    """Thresholds of which ``steps`` adjacent ones from size / 2 on are good, and no row is near them on either side.
+
+    These elements share mass 1.01 alpha equally, and the first and the last element have half of the rest each; the
+    target is the last of the steps. Of the private depths of `learners.ImproperVC1` half are too small and nearly
+    half too large, and no depth within the steps has many rows of its own. steps: in 1..size / 4.
+    """
+    size = concepts.domain.size
+    checks.integer("steps", steps, 1, size // 4)
+    checks.probability("alpha", alpha)
+    each = -(-101 * round(_UNIT * alpha) // (100 * steps))
+    first, rest = size // 2, _UNIT - each * steps
+    segments = [(0, 0, rest - rest // 2), (first, first + steps - 1, each), (size - 1, size - 1, rest // 2)]
+    return Task(concepts, distributions.from_segments(concepts.domain, segments), [first + steps - 1])
+
+
 def wrong_children(alpha: float) -> int:
     """The number of nodes, besides one, that can each have mass 1.01 alpha."""
     return int(1 / (1.01 * checks.probability("alpha", alpha)) * (1 + 1e-12)) - 1

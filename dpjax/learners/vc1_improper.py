@@ -1,4 +1,4 @@
-"""Learning a class of VC dimension 1 by a private median of depths: the improper learner."""
+"""Learning a class of VC dimension 1 by a private depth and a choice of the node there: the improper learner."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -15,17 +15,19 @@ from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, database, replace_one_only, single_column
+from dpjax.learners.vc1_design import DeepDesign, of_choice, of_rows
 from dpjax.mechanisms.choosing import choosing, choosing_guarantee
-from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
+from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, rank_margin
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import trie as T
 from dpjax.mechanisms.shuffle import Shuffle
 from dpjax.theory import vc1 as theory
 
 METHODS = ("auto", "exponential", "recprefix", "rsc", "treelog")
-_ALPHA = 1 / 3  # of the median: t/6 of t subsamples on either side
+FEWEST = "fewest"
+_ALPHA = 1 / 3  # of Algorithm 2's median: t/6 of t subsamples on either side
 _NODE_BITS = 64
 _MOST_SUBSAMPLES = 1 << 29
 
@@ -36,23 +38,28 @@ def depth_bits(concepts: Tree | Thresholds) -> int:
 
 
 def subsamples_and_median(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, MedianDesign]:
-    """Host: the fewest subsamples t allowed for depths of ``bits`` bits, and the design of their median."""
+    """Host: the fewest subsamples t of Algorithm 2 for depths of ``bits`` bits, and the design of their median."""
     epsilon, delta = checks.epsilon(float(privacy.epsilon)) / 2, checks.delta(float(privacy.delta))
     beta = checks.probability("beta", float(accuracy.beta)) / 3
     checks.delta(delta, positive_for="the choosing mechanism of ImproperVC1")
     design = plan_for(method, bits, epsilon, delta / 2, beta)
-    return max(design.required(_ALPHA), theory.subsamples(epsilon, _of_choice(delta, design), beta)), design
+    return max(design.required(_ALPHA), theory.subsamples(epsilon, of_choice(delta, design), beta)), design
 
 
 @plan_type
 class ImproperPlan:
     """median: plan over the depths. choice: budget of the choosing mechanism among nodes.
 
-    subsamples: t, ``int32[]``, in [least, most]; both equal t if t was given, else they are the ends of its bucket.
+    high: rows or subsamples wanted at or below the depth, ``int32[]``. deep: how many of the deepest rows or
+    subsamples the depth is taken from, ``int32[]``.
+    subsamples: t, ``int32[]``, in [least, most]; both equal t if t was given, else they are the ends of its bucket. All
+    three are 0 if there are none, and each row is by itself.
     """
 
     median: MedianPlan
     choice: Privacy
+    high: Number
+    deep: Number
     subsamples: Number
     least: int = field(metadata=STATIC)
     most: int = field(metadata=STATIC)
@@ -60,56 +67,77 @@ class ImproperPlan:
 
 @dataclass(frozen=True)
 class ImproperVC1(OfClass):
-    """Algorithm 2: t subsamples each determine a deepest point; a node at their median depth is chosen.
+    """A private depth among those of the deepest rows, and the node there for which they vote.
 
-    The hypothesis is a node of the tree, which need not be a concept of the class. Half of the budget finds the depth,
-    half the node; a pure median leaves all of delta to the node. If a step abstains the hypothesis is the root, with
-    outcome -1.
+    Each row determines a deepest point, the root if its label is 0. In realizable data they lie on the target's path,
+    and the deepest of them leave little mass below; a private interior point of the depths of the ``deep`` deepest
+    rows, of which ``high`` are at or below it, and a private choice of the node there. The hypothesis is a node of the
+    tree, which need not be a concept of the class. If a step abstains it is the root, with outcome -1.
+
+    With ``subsamples`` it is Algorithm 2: t subsamples take the place of rows, the depth is their median, and half of
+    the budget finds it, half the node. A pure median leaves all of delta to the node.
 
     Args:
       concepts: a `Tree`, or `Thresholds` as a path, of any height.
       method: the median: "exponential", "recprefix", "treelog", "rsc", or "auto" for the one that needs the fewest
-        subsamples.
-      subsamples: t >= 1, or None for the fewest that the theorem allows, each step failing with beta / 3. Row r of a
-        random order goes to subsample r mod t.
+        rows.
+      subsamples: None for each row by itself; t >= 1 subsamples, or "fewest" for as few as Theorem 11 allows, each step
+        failing with beta / 3. Row r of a random order goes to subsample r mod t.
 
-    Privacy: (epsilon, delta), replace-one, for every sample: a row is in one subsample, so it moves one of the t depths
-      and, at each depth, one vote.
-    Utility: `theory.vc1.improper` rows, if t is at least `theory.vc1.subsamples` and the median's requirement.
-    Reference: Yan 2025, Algorithm 2, Theorem 11; the dimension-free size of subsamples and all constants are our own.
+    Privacy: (epsilon, delta), replace-one, for every sample: a row determines one depth, or is in one subsample that
+      does, and at each depth one vote.
+    Utility: `theory.vc1.deepest` rows. With subsamples `theory.vc1.improper`, if t is at least `theory.vc1.subsamples`
+      and the median's requirement.
+    Reference: Yan 2025, Algorithm 2, Theorem 11; ranks near the bottom in place of the middle, rows in place of
+      subsamples, the dimension-free size of these, and all constants are our own (docs/proofs/deepest-rows.md).
     """
 
     concepts: Tree | Thresholds
     method: str = "auto"
-    subsamples: int | None = None
+    subsamples: int | str | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, (Tree, Thresholds), "use Tree.of_class", "a Tree or Thresholds")
-        replace_one_only(self.neighboring, "a subsample's size must be public")
+        replace_one_only(self.neighboring, "the number of rows must be public")
         checks.choice("method", self.method, METHODS)
-        checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
+        if self.subsamples != FEWEST:
+            checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
-        """Half of the budget for the median, half for the choice, and t; n is not used."""
-        needed, design = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
-        t = checks.integer("subsamples", self.subsamples or needed, 1, _MOST_SUBSAMPLES)
-        least, most = (t, t) if self.subsamples else _ends(t)
-        choice = Privacy(down(float(privacy.epsilon) / 2), down(_of_choice(float(privacy.delta), design)))
-        return ImproperPlan(self.median(design, t), choice, whole(t), least, most)
+        """The splits of budget and beta with the fewest rows; n is not used. Algorithm 2: half and half, and t."""
+        if self.subsamples is None:
+            design = self.design(privacy, accuracy)
+            choice = Privacy(down(design.epsilon), down(design.delta))
+            ranks = whole(design.high), whole(design.deep)
+            return ImproperPlan(self.median(design.median), choice, *ranks, whole(0), 0, 0)
+        needed, median = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
+        t = checks.integer("subsamples", needed if self.subsamples == FEWEST else self.subsamples, 1, _MOST_SUBSAMPLES)
+        least, most = _ends(t) if self.subsamples == FEWEST else (t, t)
+        choice = Privacy(down(float(privacy.epsilon) / 2), down(of_choice(float(privacy.delta), median)))
+        margin = rank_margin(t, _ALPHA)
+        ranks = whole(margin), whole(t + 1 - margin)
+        return ImproperPlan(self.median(median), choice, *ranks, whole(t), least, most)
 
-    def median(self, design: MedianDesign, t: int) -> MedianPlan:
-        """The plan of the median of t depths, from its design."""
+    def design(self, privacy: Privacy, accuracy: Accuracy) -> DeepDesign:
+        """The splits with the fewest rows, each row by itself; host."""
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        checks.delta(delta, positive_for="the choosing mechanism of ImproperVC1")
+        size = self.concepts.height + 1
+        return of_rows(self.method, depth_bits(self.concepts), size, epsilon, delta, alpha, beta)
+
+    def median(self, design: MedianDesign) -> MedianPlan:
+        """The plan of the private depth, from its design."""
         return design.plan()
 
     def learn(self, key: Array, sample: Sample, plan: ImproperPlan) -> Hypothesis:
         """One hypothesis, a node."""
         of_order, of_median, of_node = keys.streams(key, "order", "median", "node")
-        nodes = self.deterministic(of_order, sample, plan)
+        nodes, real = self.deterministic(of_order, sample, plan)
         depths = self.concepts.depth_of(nodes)
-        real = jnp.arange(plan.most, dtype=jnp.int32) < plan.subsamples
-        median = private_median(of_median, depths, real, plan.median, alpha=_ALPHA)
+        low = jnp.maximum(1, jnp.sum(real, dtype=jnp.int32) + 1 - plan.deep)
+        median = plan.median.run(of_median, depths, real, (low, jnp.maximum(1, plan.high)))
 
         voting = B.less_equal(median.element, depths) & real
         votes = B.sort_rows(self.concepts.ancestor(nodes, median.element), voting)
@@ -121,12 +149,14 @@ class ImproperVC1(OfClass):
         outcome = jnp.where(answered, jnp.int32(0), jnp.int32(-1))
         return Hypothesis(node[None], jnp.zeros(1, bool), outcome[None])
 
-    def deterministic(self, key: Array, sample: Sample, plan: ImproperPlan) -> Array:
-        """The node that each of the t subsamples determines, ``uint32[most, 2]``; one row affects one of them.
+    def deterministic(self, key: Array, sample: Sample, plan: ImproperPlan) -> tuple[Array, Array]:
+        """The node that each row or subsample determines, ``uint32[slots, 2]``, and which slots are real.
 
-        Slots from t on hold the root.
+        One row affects one of them. Other slots hold the root.
         """
         column = single_column(sample, "ImproperVC1")
+        if not plan.most:
+            return self.concepts.deterministic(sample.x[:, None], column[:, None], sample.mask[:, None]), sample.mask
         capacity, own = sample.capacity, jnp.arange(plan.most, dtype=jnp.int32)
         t = jnp.minimum(plan.subsamples, plan.most)
         order = Shuffle(sample.size, capacity).sample(key)
@@ -134,7 +164,7 @@ class ImproperVC1(OfClass):
         place = rows * t + own[:, None]  # row r of the order is row r // t of subsample r mod t
         row = order[jnp.minimum(place, capacity - 1)]
         real = (own < t)[:, None] & (place < capacity) & sample.mask[row]
-        return self.concepts.deterministic(sample.x[row], column[row], real)
+        return self.concepts.deterministic(sample.x[row], column[row], real), own < t
 
     def guarantee(self, plan: ImproperPlan) -> Guarantee:
         """The sum of the median's and the choice's cost."""
@@ -146,18 +176,20 @@ class ImproperVC1(OfClass):
         return basic(parts, f"improper learner of a tree of height {self.concepts.height}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.vc1.improper`; one row if there is only one concept, since every output is then correct.
+        """`theory.vc1.deepest`, or `theory.vc1.improper` with subsamples; one row for a single concept, always right.
 
         Raises InputError if ``subsamples`` are too few for this budget and beta.
         """
         if self.concepts.size == 1:
             return 1
+        if self.subsamples is None:
+            return self.design(privacy, accuracy).rows
         needed, _ = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
-        t = self.subsamples or needed
+        t = needed if self.subsamples == FEWEST else int(self.subsamples)
         if t < needed:
             raise InputError(
                 "subsamples", f"at least {needed} at this budget and beta", str(t),
-                "leave subsamples out, or search for n",
+                'leave subsamples out, take "fewest", or search for n',
             )  # fmt: skip
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
@@ -192,11 +224,6 @@ def _two_paths(concepts: Tree | Thresholds) -> tuple[int, int] | None:
     number = np.arange(concepts.size)
     off = number[(number > 0) & ~((number <= deepest) & (deepest < concepts.tout))]
     return (deepest, int(off[0]) if len(off) else int(concepts.parent[deepest]))
-
-
-def _of_choice(delta: float, median: MedianDesign) -> float:
-    """The choice's delta: half of it, or all of it if the median is pure."""
-    return delta / 2 if median.spends == "approximate" else delta
 
 
 def _ends(t: int) -> tuple[int, int]:

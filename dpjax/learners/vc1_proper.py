@@ -1,6 +1,8 @@
 """Proper learning of a class of VC dimension 1: a private descent from the improper learner's node to a concept."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -15,16 +17,19 @@ from dpjax.accounting.zcdp import exponential_guarantee, pure_rho
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, host_numbers
 from dpjax.laws import Laplace
 from dpjax.learners.base import OfClass, Pairs, single_column
 from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
 from dpjax.mechanisms.exponential import exponential
 from dpjax.theory import vc1 as theory
 
-_TEST = 0.25  # fraction of epsilon for all tests together
+_TEST = 0.25  # fraction of epsilon for all tests together, where there are any
+_STARTS = (0.25, 0.35, 0.45, 0.55, 0.65)  # tried fractions of alpha and beta for the first part
+_SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)  # tried fractions of the second part's alpha for ``share``
 _NEVER = jnp.iinfo(jnp.int32).max
 _EXACT_ROUNDS = 64  # optimal composition up to this many rounds, zCDP beyond
 
@@ -40,12 +45,22 @@ class Counts(NamedTuple):
     leaf: Array
 
 
+class Descent(NamedTuple):
+    """Of the second part: a, the most choices, whether there are tests, the budget of a choice, and the theorem's N."""
+
+    share: float
+    rounds: int
+    tests: bool
+    choice: Split
+    rows: int
+
+
 @plan_type
 class ProperPlan:
     """improper: plan of the first part. first: the fraction of the rows in it. low: a, fraction of the second rows.
 
-    test: epsilon of AboveThreshold. choice: epsilon0 of each of at most ``rounds`` choices among children. slack: delta
-    of their composition, which only the guarantee reads.
+    test: epsilon of AboveThreshold, 0 without tests. choice: epsilon0 of each of at most ``rounds`` choices among
+    children. slack: delta of their composition, which only the guarantee reads. tests: whether subtrees are tested.
     """
 
     improper: ImproperPlan
@@ -55,35 +70,37 @@ class ProperPlan:
     choice: Number
     slack: Number
     rounds: int = field(metadata=STATIC)
+    tests: bool = field(metadata=STATIC)
 
 
 @dataclass(frozen=True)
 class ProperVC1(OfClass):
     """Algorithms 3 and 4: from the improper learner's node down to the first concept on some path.
 
-    The first rows go to the improper learner, the others to the descent. At each node: if some subtree has few examples
-    labeled 0, the descent enters it and ends; otherwise a child is chosen by the best leaf below it.
+    The first rows go to the improper learner, the others to the descent. At each node a child is chosen by the best
+    leaf below it. If chains of improper nodes may be longer than there are rounds, subtrees are tested first: if some
+    subtree has few examples labeled 0, the descent enters it and ends.
 
     Args:
       concepts: a `Tree`.
       method, subsamples: of the `ImproperVC1` that learns from the first part.
-      share: a in (0, 1): a subtree with fewer than a N of the N second rows labeled 0 ends the descent; None for
-        alpha / 12.
-      rounds: maximum number of choices among children; None for the smaller of ceil(2 / a) and the largest number of
-        consecutive improper nodes on a path of the tree.
+      share: a in (0, 1): a subtree with fewer than a N of the N second rows labeled 0 ends the descent; None for the
+        theorem's.
+      rounds: maximum number of choices among children; None for ceil(2 / a) with tests, or the largest number of
+        consecutive improper nodes on a path of the tree without, whichever needs fewer rows.
       first: the fraction of the rows in the first part, in (0, 1); None for the theorem's.
 
     Privacy: (epsilon, delta), replace-one, for every sample: a row is in one part, and each part has the whole budget.
-      The second part is one AboveThreshold with a quarter of epsilon, and ``rounds`` exponential mechanisms.
-    Utility: `theory.vc1.descent` second rows plus the improper learner's at alpha/8, each failing with beta / 2. The
-      hypothesis is always a concept of the class.
-    Reference: Yan 2025 (proper learner), Algorithms 3 and 4, Theorem 12 and Claims 1 to 5; AboveThreshold for the tests
-      and all constants are our own.
+      The second part is ``rounds`` exponential mechanisms and, with tests, one AboveThreshold at a quarter of epsilon.
+    Utility: the improper learner's rows at a part of alpha and beta, and `theory.vc1.descent` second rows at the rest.
+      The hypothesis is always a concept of the class.
+    Reference: Yan 2025 (proper learner), Algorithms 3 and 4, Theorem 12 and Claims 1 to 5; AboveThreshold for tests,
+      leaving them out for short chains, and all constants are our own (docs/proofs/proper-descent.md).
     """
 
     concepts: Tree
     method: str = "auto"
-    subsamples: int | None = None
+    subsamples: int | str | None = None
     share: float | None = None
     rounds: int | None = None
     first: float | None = None
@@ -104,17 +121,21 @@ class ProperVC1(OfClass):
         return ImproperVC1(self.concepts, self.method, self.subsamples, self.neighboring)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ProperPlan:
-        """An improper learner's plan for alpha/8 and beta/2, and the descent's numbers; n is not used."""
-        low, rounds = self._descent(accuracy)
-        choices = _choices(privacy, rounds)
-        first = self.first
-        if first is None:
-            own, other = ProperVC1(self.concepts, self.method).parts(privacy, accuracy)
-            first = min(max(own / (own + other), 1e-3), 1 - 1e-3)
+        """An improper learner's plan for a part of alpha and beta, and the descent's numbers; n is not used."""
+        start, _, found = self.design(privacy, accuracy)
+        own, other = self.parts(privacy, accuracy)
+        first = self.first or min(max(own / (own + other), 1e-3), 1 - 1e-3)
+        test = down(_TEST * float(privacy.epsilon)) if found.tests else np.float32(0)
         return ProperPlan(
-            self.improper.plan(privacy, _of_first(accuracy)), np.float32(first), np.float32(low),
-            down(_TEST * float(privacy.epsilon)), down(choices.epsilon), down(choices.slack), rounds,
+            self.improper.plan(privacy, start), np.float32(first), np.float32(found.share), test,
+            down(found.choice.epsilon), down(found.choice.slack), found.rounds, found.tests,
         )  # fmt: skip
+
+    def design(self, privacy: Privacy, accuracy: Accuracy) -> tuple[Accuracy, int, Descent]:
+        """Host: the first part's accuracy and rows, and the descent; together the fewest rows."""
+        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+        checks.delta(delta, positive_for="the choosing mechanism of ImproperVC1")
+        return _design(self, epsilon, delta, alpha, beta)
 
     def learn(self, key: Array, sample: Sample, plan: ProperPlan) -> Hypothesis:
         """One concept of the class; the outcome is the improper learner's."""
@@ -135,18 +156,13 @@ class ProperVC1(OfClass):
         parent, number = jnp.asarray(tree.parent), jnp.arange(tree.size, dtype=jnp.int32)
         proper, tout = jnp.asarray(tree.proper), jnp.asarray(tree.tout)
         of_bar, of_rounds = keys.streams(key, "bar", "rounds")
-        unit = 2 / as_float(plan.test)
-        noise = Laplace(jnp.zeros_like(unit), unit).sample(of_bar)
-        bar = as_float(plan.low, unit) * sample.size.astype(unit.dtype) + noise
+        quiet_below = self._tests(of_bar, found, sample.size, plan)
 
         def round_(state: tuple[Array, Array], turn_key: Array) -> tuple[tuple[Array, Array], None]:
             node, done = state
             of_test, of_choice = keys.streams(turn_key, "test", "choice")
             children = (parent == node) & (number > 0)
-            fewest = asked(jnp.min(jnp.where(children, found.zeros, _NEVER)), "fewest zeros", 1)
-            noise = Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test)
-            with jax.enable_x64(True):  # float32 merges neighboring counts beyond 2**24
-                quiet = fewest.astype(jnp.float64) + noise.astype(jnp.float64) <= bar.astype(jnp.float64)
+            quiet = quiet_below(of_test, children)
             best = _best_below(children, found, number < tout[node])
             scores = jnp.where(quiet, -found.zeros, -best)
             chosen = exponential(jnp.where(children, scores, 0), plan.choice, where=children).sample(of_choice)
@@ -156,6 +172,22 @@ class ProperVC1(OfClass):
         (node, _), _ = jax.lax.scan(round_, (start, jnp.bool_(False)), keys.per_index(of_rounds, plan.rounds))
         below = found.leaf & (number >= node) & (number < tout[node])
         return jnp.where(proper[node], node, jnp.min(jnp.where(below, number, tree.size - 1)))
+
+    def _tests(self, key: Array, found: Counts, rows: Array, plan: ProperPlan) -> Callable[[Array, Array], Array]:
+        """AboveThreshold: (key, children) -> whether one of the children has few zeros; never without tests."""
+        if not plan.tests:
+            return lambda of_test, children: jnp.bool_(False)
+        unit = 2 / as_float(plan.test)
+        noise = Laplace(jnp.zeros_like(unit), unit).sample(key)
+        bar = as_float(plan.low, unit) * rows.astype(unit.dtype) + noise
+
+        def quiet(of_test: Array, children: Array) -> Array:
+            fewest = asked(jnp.min(jnp.where(children, found.zeros, _NEVER)), "fewest zeros", 1)
+            noise = Laplace(jnp.zeros_like(unit), 2 * unit).sample(of_test)
+            with jax.enable_x64(True):  # float32 merges neighboring counts beyond 2**24
+                return fewest.astype(jnp.float64) + noise.astype(jnp.float64) <= bar.astype(jnp.float64)
+
+        return quiet
 
     def counts(self, start: Array, sample: Sample) -> Counts:
         """Counts of the rows below ``start``; a replaced row changes each count by at most 1."""
@@ -174,35 +206,40 @@ class ProperVC1(OfClass):
 
     def guarantee(self, plan: ProperPlan) -> Guarantee:
         """The larger cost of the two parts, since a row is in one of them."""
-        test = float(plan.test)
-        tests = Guarantee(
-            test, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
-            why="half for the bar's noise, half for the halting test's", rho=pure_rho(test),
-            source="Dwork and Roth 2014, Theorem 3.23",
-        )  # fmt: skip
         choice = exponential_guarantee(float(plan.choice), "a child (exponential mechanism)")
         composition = _composition(plan.rounds)
-        walk = composed(choice, plan.rounds, float(plan.slack), composition, "choices among children")
-        descent = basic((tests, walk), "descent on the second rows")
+        descent = composed(choice, plan.rounds, float(plan.slack), composition, "choices among children")
+        if plan.tests:
+            test = float(plan.test)
+            tests = Guarantee(
+                test, 0.0, self.neighboring, "are zeros few? (AboveThreshold over the rounds)",
+                why="half for the bar's noise, half for the halting test's", rho=pure_rho(test),
+                source="Dwork and Roth 2014, Theorem 3.23",
+            )  # fmt: skip
+            descent = basic((tests, descent), "descent on the second rows")
         return parallel((self.improper.guarantee(plan.improper), descent), "index", "proper learner")
 
     def parts(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
         """The theorem's numbers of rows in the first and in the second part."""
-        if self.concepts.longest_improper == 0:  # every node is a concept, so there is no descent
-            return self.improper.sample_size(privacy, accuracy), 0
-        first = self.improper.sample_size(privacy, _of_first(accuracy))
-        low, rounds = self._descent(accuracy)
-        walk, test = down(_choices(privacy, rounds).epsilon), down(_TEST * float(privacy.epsilon))
-        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
-        return first, theory.descent(float(walk), float(test), low, rounds, alpha, beta / 2)
+        _, own, found = self.design(privacy, accuracy)
+        return own, found.rows
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The least n that gives both parts the rows of `parts`; one row for one concept."""
+        """The least n that gives both parts the rows of `parts`; one row for one concept.
+
+        NoTheoremError if ``rounds`` are fewer than a descent may need, or ``share`` is too large for alpha.
+        """
         if self.concepts.size == 1:
             return 1
-        own, other = self.parts(privacy, accuracy)
+        start, own, found = self.design(privacy, accuracy)
+        self.improper.sample_size(privacy, start)  # raises for too few subsamples
+        needed = theory.descent_rounds(found.share) if found.tests else self.concepts.longest_improper
+        if found.rows and found.rounds < min(needed, self.concepts.longest_improper):
+            raise NoTheoremError("rounds", f"at least {needed}", str(found.rounds), "leave rounds out, or search for n")
+        if found.tests and 1.5 * found.share >= float(accuracy.alpha) - float(start.alpha):
+            raise NoTheoremError("share", "a small part of alpha", str(found.share), "leave share out, or search for n")
         first = float(self.plan(privacy, accuracy).first)
-        return int(max(own / first, other / (1 - first))) + 2
+        return int(max(own / first, found.rows / (1 - first))) + 2
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """For a start at an improper node: one row decides between two of its children."""
@@ -219,23 +256,66 @@ class ProperVC1(OfClass):
         databases = [sample_at(tree, [*[(node, 1)] * cut, *second, (last, 0)]) for last in (one, other)]
         return [(databases[0], databases[1])]
 
-    def _descent(self, accuracy: Accuracy) -> tuple[float, int]:
-        """(a, rounds): the smaller of the bound from a and the most consecutive improper nodes, at least 1."""
-        low = self.share or checks.probability("alpha", float(accuracy.alpha)) / 12
-        rounds = max(1, min(theory.descent_rounds(low), self.concepts.longest_improper))
-        return low, self.rounds or rounds
+
+@lru_cache(maxsize=256)
+def _design(
+    learner: ProperVC1, epsilon: float, delta: float, alpha: float, beta: float
+) -> tuple[Accuracy, int, Descent]:
+    """The first part's accuracy and rows, and the descent: over a grid of splits of alpha and beta, the fewest rows."""
+    privacy, tree = Privacy(epsilon, delta), learner.concepts
+    if tree.longest_improper == 0:  # every node is a concept, so there is no descent
+        whole = Accuracy(alpha, beta)
+        choice = _choices(learner.rounds or 1, epsilon, delta, False)
+        none = Descent(learner.share or alpha / 12, learner.rounds or 1, False, choice, 0)
+        return whole, _first_rows(learner, privacy, whole), none
+    best: tuple[Accuracy, int, Descent] | None = None
+    for part in _STARTS:
+        for failing in (0.3, 0.5, 0.7):
+            start = Accuracy(part * alpha, failing * beta)
+            own = _first_rows(learner, privacy, start)
+            found = _descent(learner, epsilon, delta, alpha - float(start.alpha), beta - float(start.beta))
+            if best is None or own + found.rows < best[1] + best[2].rows:
+                best = start, own, found
+    assert best is not None, "nothing was tried"
+    return best
 
 
-def _of_first(accuracy: Accuracy) -> Accuracy:
-    """The accuracy for the improper learner."""
-    alpha, beta = checks.probability("alpha", float(accuracy.alpha)), checks.probability("beta", float(accuracy.beta))
-    return Accuracy(alpha / 8, beta / 2)
+def _first_rows(learner: ProperVC1, privacy: Privacy, start: Accuracy) -> int:
+    """The theorem's rows of the first part; without too few subsamples, if it was given those."""
+    try:
+        return learner.improper.sample_size(privacy, start)
+    except InputError:  # `ProperVC1.sample_size` says so
+        return ImproperVC1(learner.concepts, learner.method).sample_size(privacy, start)
 
 
-def _choices(privacy: Privacy, rounds: int) -> Split:
+def _descent(learner: ProperVC1, epsilon: float, delta: float, alpha: float, beta: float) -> Descent:
+    """Of all that the learner's own numbers allow, the descent with the fewest rows."""
+    tree = learner.concepts
+    longest, children = tree.longest_improper, tree.most_children
+    shares = [learner.share] if learner.share else [part * alpha for part in _SHARES]
+    tried = [(shares[0], learner.rounds or longest, False)] if (learner.rounds or longest) >= longest else []
+    for share in shares:
+        rounds = learner.rounds or theory.descent_rounds(share)
+        if rounds < longest:
+            tried.append((share, rounds, True))
+    best: Descent | None = None
+    for share, rounds, tests in tried:
+        choice = _choices(rounds, epsilon, delta, tests)
+        test = float(down(_TEST * epsilon)) if tests else None
+        try:
+            rows = theory.descent(float(down(choice.epsilon)), test, share, rounds, children, alpha, beta)
+        except InputError:  # no theorem for this share: `ProperVC1.sample_size` says so
+            rows = 1 << 30
+        if best is None or rows < best.rows:
+            best = Descent(share, rounds, tests, choice, rows)
+    assert best is not None, "nothing was tried"
+    return best
+
+
+def _choices(rounds: int, epsilon: float, delta: float, tests: bool) -> Split:
     """The budget of one choice among children."""
-    walk = checks.epsilon(float(privacy.epsilon)) * (1 - _TEST)
-    return split(walk, float(privacy.delta), rounds, _composition(rounds), "bounded range")
+    walk = epsilon * (1 - _TEST) if tests else epsilon
+    return split(walk, delta, rounds, _composition(rounds), "bounded range")
 
 
 def _composition(rounds: int) -> str:

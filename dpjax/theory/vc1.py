@@ -1,31 +1,56 @@
 """Sample sizes of the learners of classes of VC dimension 1."""
 
-from math import ceil, e, expm1, log, log1p
+from math import ceil, e, expm1, log
+
+import numpy as np
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
 
+_TOPS = np.geomspace(0.005, 0.6, 32)  # tried for g, as parts of what is left of alpha
+
+
+def votes(choose_epsilon: float, choose_delta: float, beta: float) -> int:
+    """h of `learners.ImproperVC1`: with probability 1 - beta the choosing mechanism finds the one node with score h."""
+    return ceil(_score(choose_epsilon, choose_delta, beta))
+
 
 def subsamples(choose_epsilon: float, choose_delta: float, beta: float) -> int:
-    """t of `learners.ImproperVC1`: with probability 1 - beta the choosing mechanism finds the one node with score t/6.
+    """t of Algorithm 2: with probability 1 - beta the choosing mechanism finds the one node with score t/6."""
+    return ceil(6 * _score(choose_epsilon, choose_delta, beta))
 
-    t/6 >= 1 + (2/epsilon) ln(1/delta) + (2/epsilon) ln(1/beta): the null candidate weighs at most beta times the node.
+
+def _score(epsilon: float, delta: float, beta: float) -> float:
+    """1 + (2/epsilon) ln(1/delta) + (2/epsilon) ln(1/beta): the null candidate weighs at most beta times such a node.
 
     Args:
-      choose_epsilon, choose_delta: spent by the choosing mechanism. delta > exp(epsilon/2) - 1 has no further effect.
+      epsilon, delta: spent by the choosing mechanism. delta > exp(epsilon/2) - 1 has no further effect.
       beta: in (0, 1), of this step alone.
     """
-    checks.epsilon(choose_epsilon)
-    checks.delta(choose_delta, positive_for="the choosing mechanism")
+    checks.epsilon(epsilon)
+    checks.delta(delta, positive_for="the choosing mechanism")
     checks.probability("beta", beta)
-    half = choose_epsilon / 2
-    log_delta = min(log(choose_delta), log(expm1(half)) if half < 700 else log(choose_delta))
-    return ceil(6 * (1 + (log(1 / beta) - log_delta) / half))
+    half = epsilon / 2
+    log_delta = min(log(delta), log(expm1(half)) if half < 700 else log(delta))
+    return 1 + (log(1 / beta) - log_delta) / half
+
+
+def deepest(deep: int, alpha: float, beta: float) -> int:
+    """n of `learners.ImproperVC1`: the least with P[Bin(n, alpha) < deep] <= beta.
+
+    On the target's path take the shortest bottom segment of mass above alpha. Every row in it has its deterministic
+    point in it, so with ``deep`` such rows the ``deep`` deepest points of all rows are in it.
+    """
+    from scipy.special import bdtr  # a slow import, deferred
+
+    checks.integer("deep", deep, 1)
+    checks.accuracy(alpha, beta)
+    return smallest(lambda n: bdtr(deep - 1, n, alpha) <= beta)
 
 
 def subsample_size(t: int, alpha: float, beta: float) -> int:
-    """m, the examples of a subsample: the least with P[Bin(t, (1 - alpha)^m) >= t/6] <= beta.
+    """m, the examples of a subsample of Algorithm 2: the least with P[Bin(t, (1 - alpha)^m) >= t/6] <= beta.
 
     On the target's path take the shortest bottom segment of mass above alpha. A subsample that hits it, which
     one of m examples does with probability 1 - (1 - alpha)^m, has its deterministic point at or below the topmost
@@ -51,22 +76,11 @@ def printed_subsample_size(t: int, alpha: float, beta: float) -> int:
 
 
 def improper(t: int, alpha: float, beta: float) -> int:
-    """n = t m with m of `subsample_size` at a third of beta; the median and the choice use a third each.
+    """n = t m of Algorithm 2 with m of `subsample_size` at a third of beta; the median and the choice use a third each.
 
-    Reference: Yan 2025, Theorem 11 (Algorithm 2); this m and these constants are our own.
+    Reference: Yan 2025, Theorem 11; this m and these constants are our own.
     """
     return t * subsample_size(t, alpha, beta / 3)
-
-
-def generalisation(alpha: float, beta: float) -> int:
-    """N: with probability 1 - beta every path with error mass >= alpha has more than alpha N/2 errors among N rows.
-
-    4 (2 N + 1) exp(-alpha N/16) <= beta: relative deviations, and at most 2 N + 1 ways in which the paths of a tree,
-    a class of dimension 1, cut 2 N points.
-    Reference: Vapnik and Chervonenkis 1974; Anthony and Bartlett 1999, Chapter 5 (the relative form).
-    """
-    checks.accuracy(alpha, beta)
-    return smallest(lambda n: log(4) + log1p(2 * n) - alpha * n / 16 <= log(beta))
 
 
 def descent_rounds(share: float) -> int:
@@ -74,33 +88,48 @@ def descent_rounds(share: float) -> int:
     return ceil(2 / checks.probability("share", share))
 
 
-def descent(walk_epsilon: float, test_epsilon: float, share: float, rounds: int, alpha: float, beta: float) -> int:
-    """N of the second part of `learners.ProperVC1`: its leaf has error at most alpha, if the first part's has alpha/8.
+def descent(
+    walk_epsilon: float, test_epsilon: float | None, share: float, rounds: int, children: int, alpha: float, beta: float
+) -> int:  # fmt: skip
+    """N of the second part of `learners.ProperVC1`: the zeros on the path to its leaf have mass at most alpha.
 
-    With probability 1 - beta (a quarter each): the errors of the first part among N rows are at most alpha N/4
-    (Chernoff, factor 2); all T + 1 noises of the tests together stay within share N/2; every choice among children is
-    within D = (2/epsilon0) ln(4 T (2/share + 1)/beta) of the best, as at most 2/share children matter in each; and
-    errors of N rows generalize (`generalisation`). Then the leaf has at most T D + (3/2 share N + D)
-    zeros on its path and alpha N/4 errors off it; at most alpha N/2 together.
+    With probability 1 - beta, in equal parts:
+    all ``rounds`` choices together lose at most G = (rounds ln m + Gamma quantile) 2/epsilon0 to the best children,
+    m = min(children - 1, N) wrong ones each time, since a child that loses has a row of its own;
+    no leaf whose path has zeros of mass above alpha has only B = G zeros among N rows: for every g, the tops of such
+    paths of mass above alpha - g end in at most 1/g nodes, and each has B or fewer of N zeros with probability
+    P[Bin(N, alpha - g) <= B];
+    with tests, their noises stay within share N/2, and B = G + (3/2) share N.
 
     Args:
-      walk_epsilon: epsilon0 of one choice among children. test_epsilon: of all tests, by AboveThreshold.
-      share: a in (0, alpha/6); a subtree with fewer than a N zeros ends the descent.
+      walk_epsilon: epsilon0 of one choice among children. test_epsilon: of all tests, by AboveThreshold; None without.
+      share: a; a subtree with fewer than a N zeros ends the descent; not used without tests.
       rounds: T, enough that no descent needs more: `descent_rounds`, or what the tree allows.
+      children: the most children of an improper node.
+
+    InputError if no N is enough: (3/2) share must be below alpha.
+    Reference: our own (docs/proofs/proper-descent.md); compare Yan 2025, Claims 1 to 5.
     """
-    from scipy.stats import binom  # a slow import, deferred
+    from scipy.special import bdtr, gammainccinv  # a slow import, deferred
 
     checks.epsilon(walk_epsilon, "walk_epsilon")
-    checks.epsilon(test_epsilon, "test_epsilon")
     checks.integer("rounds", rounds, 1)
-    if 1.5 * share >= alpha / 4:
-        raise InputError("share", "a number below alpha/6", repr(share), "take alpha/12")
-    miss = (2 / walk_epsilon) * log(4 * rounds * (2 / share + 1) / beta)
-    noise = (4 + 2) / test_epsilon * log(4 * (rounds + 1) / beta)
+    checks.integer("children", children, 1)
+    checks.accuracy(alpha, beta)
+    part, extra, noise = beta / 2, 0.0, 0.0
+    if test_epsilon is not None:
+        checks.epsilon(test_epsilon, "test_epsilon")
+        if 1.5 * share >= alpha:
+            raise InputError("share", f"a number below {alpha / 1.5:g}", repr(share), "take a smaller share")
+        part, extra = beta / 3, 1.5 * share
+        noise = 6 / test_epsilon * log((rounds + 1) / part)
+    tail = float(gammainccinv(rounds, part))  # of a Gamma variable
+    rest = (alpha - extra) * _TOPS
 
     def enough(n: int) -> bool:
-        first = binom.sf(alpha * n / 4, n, alpha / 8) <= beta / 4
-        zeros = (rounds + 1) * miss + 1.5 * share * n <= alpha * n / 4
-        return first and zeros and noise <= share * n / 2
+        wrong = max(1, min(children - 1, n + 2))
+        lost = 2 / walk_epsilon * (rounds * log(wrong) + tail) + extra * (n + 2)  # n + 2: two rows more are enough too
+        missed = bdtr(lost, n, alpha - rest) / rest
+        return noise <= share * n / 2 and bool(missed.min() <= part)
 
-    return max(smallest(enough), generalisation(alpha, beta / 4))
+    return smallest(enough)

@@ -65,7 +65,7 @@ def test_any_improper_node_will_do_and_none_will_not():
 @pytest.mark.parametrize("bits", [8, 64])
 def test_planned_rows_are_the_learners(method, bits):
     privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
-    learner = ImproperVC1(Thresholds(Domain(2**bits)), method)
+    learner = ImproperVC1(Thresholds(Domain(2**bits)), method, "fewest")
     subsamples = int(learner.plan(privacy, accuracy).subsamples)
     assert planned_rows(method, bits, privacy, accuracy) == (subsamples, learner.sample_size(privacy, accuracy))
     assert (

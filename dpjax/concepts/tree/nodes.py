@@ -103,6 +103,12 @@ class Nodes:
         return _frozen(above.copy())
 
     @cached_property
+    def most_children(self) -> int:
+        """The largest number of children of an improper node; 1 if there is none."""
+        counts = np.bincount(self.parent[1:], minlength=self.size)
+        return max(1, int(counts[~self.proper].max(initial=1)))
+
+    @cached_property
     def longest_improper(self) -> int:
         """The largest number of consecutive improper nodes on a path."""
         return max(0, int(np.max(self.depth - self.depth[self.proper_above])) - 1)

@@ -15,8 +15,10 @@ from .plan_recprefix import plan_recprefix as plan_recprefix
 from .plan_rsc import RscDesign as RscDesign
 from .plan_rsc import plan_rsc as plan_rsc
 from .plan_search import MedianDesign as MedianDesign
+from .plan_search import rank_margin as rank_margin
 from .plan_treelog import TreeLogDesign as TreeLogDesign
 from .plan_treelog import plan_treelog as plan_treelog
+from .plans import METHODS as METHODS
 from .plans import ExponentialDesign as ExponentialDesign
 from .plans import plan_auto as plan_auto
 from .plans import plan_exponential as plan_exponential

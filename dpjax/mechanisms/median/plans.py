@@ -68,7 +68,7 @@ def plan_exponential(
     return ExponentialDesign(bits, float(epsilon), 0.0, beta, slack, interior, failure, size)
 
 
-def plan_auto(bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
+def plan_auto(bits: int, epsilon: float, delta: float, beta: float, *, size: int | None = None) -> MedianDesign:
     """The design that needs the fewest records for beta: exponential, RecPrefix or TreeLog; at delta 0 exponential.
 
     One level of recursion; two are worse up to the largest domain. The choice does not depend on alpha: each design
@@ -76,19 +76,24 @@ def plan_auto(bits: int, epsilon: float, delta: float, beta: float) -> MedianDes
     median is best up to 2**128, RecPrefix up to about 2**600.
 
     Args:
-      bits: in [1, 2**20]. epsilon: in [1e-5, 1e3]. delta: in [0, 1). beta: in (0, 1).
+      bits: in [1, 2**20]. epsilon: in [1e-5, 1e3]. delta: in [0, 1). beta: in (0, 1). size: see `plan_exponential`.
     """
-    designs: list[MedianDesign] = [plan_exponential(bits, epsilon, beta)]
+    designs: list[MedianDesign] = [plan_exponential(bits, epsilon, beta, size=size)]
     if checks.delta(delta) > 0:
         designs += [plan_recprefix(bits, epsilon, delta, beta), plan_treelog(bits, epsilon, delta, beta)]
     return min(designs, key=lambda design: design.interior)
 
 
-def plan_for(method: str, bits: int, epsilon: float, delta: float, beta: float, levels: int = 1) -> MedianDesign:
-    """The design of a method by name: "auto", "rsc" or a member of ``METHODS``; ``levels`` for the recursive ones."""
+def plan_for(
+    method: str, bits: int, epsilon: float, delta: float, beta: float, levels: int = 1, *, size: int | None = None
+) -> MedianDesign:
+    """The design of a method by name: "auto", "rsc" or a member of ``METHODS``; ``levels`` for the recursive ones.
+
+    size: the domain is {0..size - 1}, of which only the exponential median makes use; all values by default.
+    """
     if checks.choice("method", method, (*METHODS, "auto", "rsc")) == "auto":
-        return plan_auto(bits, epsilon, delta, beta)
+        return plan_auto(bits, epsilon, delta, beta, size=size)
     if method == "exponential":
-        return plan_exponential(bits, epsilon, beta)
+        return plan_exponential(bits, epsilon, beta, size=size)
     recursive: dict[str, Any] = {"recprefix": plan_recprefix, "treelog": plan_treelog, "rsc": plan_rsc}
     return recursive[method](bits, epsilon, delta, beta, levels)
