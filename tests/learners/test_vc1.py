@@ -88,9 +88,10 @@ def test_the_subsample_size_is_the_least(t):
 
 def test_theorems_move_the_right_way():
     assert theory.descent_rounds(0.1) == 20
-    base = theory.descent(0.1, 0.25, 0.008, 4, 9, 0.1, 0.05)
-    assert theory.descent(0.2, 0.25, 0.008, 4, 9, 0.1, 0.05) < base < theory.descent(0.1, 0.25, 0.008, 8, 9, 0.1, 0.05)
-    assert theory.descent(0.1, 0.25, 0.008, 4, 2, 0.1, 0.05) < base > theory.descent(0.1, None, 0.008, 4, 9, 0.1, 0.05)
+    rows = lambda walk, test, rounds, children: theory.descent(walk, test, 0.02, rounds, children, 0.1, 0.05)  # noqa: E731
+    base = rows(0.1, 2.0, 4, 9)
+    assert rows(0.2, 2.0, 4, 9) < base < rows(0.1, 2.0, 8, 9)
+    assert rows(0.1, 2.0, 4, 2) < base > rows(0.1, None, 4, 9)
     with pytest.raises(InputError, match="share"):
         theory.descent(0.1, 0.25, 0.07, 4, 9, 0.1, 0.05)
 
