@@ -1,6 +1,7 @@
 """Halfplanes over the grid {0, ..., d}^2, sampled exactly from any base measure on lines, for any number of rows."""
 
 from dataclasses import dataclass
+from math import exp
 from typing import Protocol, runtime_checkable
 
 import jax.numpy as jnp
@@ -8,9 +9,11 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import CutFamily
+from dpjax.theory.halfplanes import slope_bits
 
 _KINEMATIC = Kinematic()
 
@@ -66,6 +69,20 @@ class HalfPlanes(CutFamily):
     def edges(self) -> int:
         """1, see `Planar`."""
         return 1
+
+    @property
+    def size(self) -> float:
+        """mu(H) / mu(C) at most, see `LineMeasure.log_cost`: what counts as the number of functions in theorems.
+
+        InputError if the lattice is too coarse for it, or the measure has no bound.
+        """
+        needed = slope_bits(self.d)
+        if self.grid.bits < needed:
+            raise InputError(
+                "d", f"a lattice of slopes of {needed} bits, for every cut of every points", f"{self.grid.bits} bits",
+                "take a smaller grid",
+            )  # fmt: skip
+        return exp(self.measure.log_cost(self.d))
 
     @property
     def grid(self) -> Grid:

@@ -14,7 +14,9 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cells, Support
+from dpjax.theory.halfplanes import box_log_cost, kinematic_log_cost
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,11 @@ class Grid:
 class LineMeasure(Protocol):
     """A frozen dataclass; see `cuts.Cuts` for the meaning of the methods. Slopes are ``int64[1]``."""
 
-    @property
-    def name(self) -> str:
-        """The measure's name in `theory.halfplanes`, which has its cost."""
+    def log_cost(self, d: int) -> float:
+        """An upper bound of ln(mu(H) / mu(C)) for every class C of halfplanes that cut {0, ..., d}^2 in one way.
+
+        It holds for slopes in multiples of 2**-`theory.halfplanes.slope_bits` or finer. InputError if there is none.
+        """
 
     def step(self, grid: Grid) -> int:
         """t is a multiple of 2**step."""
@@ -73,7 +77,7 @@ class Kinematic:
     """dphi drho, the only measure invariant under rotation and translation up to a factor: (1 + s^2)^(-3/2) ds dt.
 
     It covers the lines with t in [-(1 + margin) d, (2 + margin) d] in a chart, including all that meet the square.
-    A halfplane that a cell of the arrangement realizes costs at most 4 ln d + 6.1 nats, and O(1) in the typical case.
+    A halfplane that a cell of the arrangement realizes costs at most 4 ln d + 6.1 nats (`log_cost`), and O(1) in the typical case.
     Reference: Santalo 1976, Integral geometry, I.3, as a base measure; constants derived here.
     """
 
@@ -82,7 +86,11 @@ class Kinematic:
 
     def __post_init__(self):
         if not 0 <= checks.number("margin", self.margin) <= 1:
-            raise checks.InputError("margin", "a number in [0, 1]", repr(self.margin), "use for example 0.25")
+            raise InputError("margin", "a number in [0, 1]", repr(self.margin), "use for example 0.25")
+
+    def log_cost(self, d: int) -> float:
+        """`theory.halfplanes.kinematic_log_cost`."""
+        return kinematic_log_cost(d, self.margin)
 
     def step(self, grid: Grid) -> int:
         """All t of the lattice are used."""
@@ -109,12 +117,16 @@ class Box:
     """Lebesgue measure on the dual points (a, b) in [-2 d^2, 2 d^2]^2, the lines y = a x + b.
 
     Chart 1 has |a| > 1 with s = 1 / a and t = -b / a: density |s|^-3 and |t| <= 2 d^2 |s|. A halfplane that a cell of
-    the arrangement realizes costs at most 7 ln d + 4.2 nats; in the typical case 3 ln d + O(1). Slopes steeper than
+    the arrangement realizes costs at most 7 ln d + 4.6 nats; in the typical case 3 ln d + O(1). Slopes steeper than
     2**bits are omitted, so the measure equals the paper's for d <= 2**19.
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4; corrected constants derived here.
     """
 
     name: ClassVar[str] = "box"
+
+    def log_cost(self, d: int) -> float:
+        """`theory.halfplanes.box_log_cost`."""
+        return box_log_cost(d)
 
     def step(self, grid: Grid) -> int:
         """All t of the lattice are used."""
@@ -166,6 +178,13 @@ class Net:
     def __post_init__(self):
         checks.integer("directions", self.directions, 2, 2**14)
         checks.integer("offsets", self.offsets, 2, 2**30)
+
+    def log_cost(self, d: int) -> float:
+        """InputError: a net has no line in most cells, so no number of rows is enough for every distribution."""
+        raise InputError(
+            "measure", "one that has lines in every cell of the arrangement of any points", repr(self),
+            "use Kinematic() or Box() for a sample size; a net learns only from data that are smooth at its resolution",
+        )  # fmt: skip
 
     def step(self, grid: Grid) -> int:
         """The largest power of two with at least ``offsets`` multiples in range."""
