@@ -65,7 +65,7 @@ class PolygonLearner(CoveringPlane):
             return self.family
         sizes = self.performance
         walls = min(sizes.walls, sizes.bins)
-        return HalfPlanes(self.concepts.domain.coarse.d, self.measure, sizes.slabs, sizes.bins, sizes.spare, walls)
+        return HalfPlanes(self.concepts.d, self.measure, sizes.slabs, sizes.bins, sizes.spare, walls)
 
     @property
     def passes(self) -> int:
@@ -74,4 +74,4 @@ class PolygonLearner(CoveringPlane):
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
         """``size`` of the family, for halfplanes the cost of a line, and ln of the number of ways to cut the grid."""
-        return float(self.functions.size), rounds * log((self.concepts.domain.coarse.d + 1.0) ** 4 + 2)
+        return float(self.functions.size), rounds * log((self.concepts.d + 1.0) ** 4 + 2)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.cover.lines.cuts import Cut, Rows, signed
+from dpjax.core.integers import on_host
+from dpjax.mechanisms.cover.lines.cuts import Cut, Rows
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 from dpjax.mechanisms.cover.score import Score
@@ -207,7 +208,7 @@ def test_hits_are_decided_by_whole_numbers():
     cuts, hits = (jax.tree.map(lambda *leaves: np.concatenate(leaves), *column) for column in columns)
     normals = family.normal(cuts)
     for i in range(60):
-        s, bound = int(signed(cuts.theta)[i, 0]), int(signed(cuts.t)[i])
+        s, bound = int(on_host(cuts.theta)[i, 0]), int(on_host(cuts.t)[i])
         assert abs(s) <= 2**30
         flat = int(cuts.chart[i]) == 0
         values = [(int(y) << 30) - s * int(x) if flat else (int(x) << 30) - s * int(y) for x, y in points]
