@@ -73,7 +73,8 @@ class Support:
 
 
 class Cuts(Protocol):
-    """A frozen dataclass, static, equal by value; its numbers stay below 2**(64 W - 3), so that nothing overflows.
+    """A frozen dataclass, static, equal by value. first and last are at most 2**(64 W - 3) in size, and they differ by
+    less than 2**(64 W - 2) - 8, so that nothing overflows.
 
     value(theta, x) = offset - theta . slope with slope >= 0, in {first, ..., last}. The base measure has weight
     exp(log_density) at each lattice theta of a chart, times the weight of t under `support`; t is a multiple of

@@ -26,7 +26,7 @@ _FINER = 6
 class Grid:
     """Lines across {0, ..., d}^2: slopes in units of 2**-bits, t in the same unit, from ``first`` to ``last`` + 1.
 
-    words: the 64-bit words of an integer. All numbers are below 2**(64 words - 3).
+    words: the 64-bit words of an integer. No number is above 2**(64 words - 3).
     """
 
     d: int
