@@ -159,7 +159,8 @@ def integers(values: Any, words: int) -> Any:
     if words == 1:
         return jnp.asarray(np.asarray(values).astype(np.int64))
     whole, size = np.asarray(values, dtype=object), 1 << (64 * words)
-    limbs = wide.pack(np.array([int(value) % size for value in whole.reshape(-1)], object).reshape(whole.shape), 2 * words)
+    unsigned = np.array([int(value) % size for value in whole.reshape(-1)], object)
+    limbs = wide.pack(unsigned.reshape(whole.shape), 2 * words)
     first, *rest = (wide.decode(limbs[..., i : i + 2]) for i in range(0, 2 * words, 2))
     return Whole((jnp.asarray(first.astype(np.int64)), *map(jnp.asarray, rest)))
 

@@ -1,6 +1,7 @@
 """Every way in which a line can cut points of the grid has lines of the lattice, as many as the theorems count on."""
 
 import random
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isclose, log, sqrt
 
@@ -127,6 +128,16 @@ def test_cells_have_the_mass_that_the_theorem_counts_on(d):
     assert all(smallest[measure] < -0.5 * measure.log_cost(d) for measure in totals if d > 3)
 
 
+@dataclass(frozen=True)
+class Claimed(Kinematic):
+    """A measure whose author is mistaken."""
+
+    cost: float = 1.0
+
+    def log_cost(self, d):
+        return self.cost
+
+
 def test_costs_by_hand():
     assert isclose(Kinematic().log_cost(2**10), log(442.75) + 40 * log(2))
     assert isclose(Kinematic(1.0).log_cost(7), log(632.5) + 4 * log(7))
@@ -134,6 +145,9 @@ def test_costs_by_hand():
     assert isclose(log(HalfPlanes(2**64 - 1, Box()).size), log(96) + 448 * log(2))
     with pytest.raises(InputError, match="smooth"):
         Net().log_cost(8)
+    for wrong in (float("nan"), float("inf"), -1.0):
+        with pytest.raises(InputError, match="log_cost"):
+            _ = HalfPlanes(8, Claimed(cost=wrong)).size
 
 
 def test_lattices_of_one_word_end_at_two_to_the_eighteenth():

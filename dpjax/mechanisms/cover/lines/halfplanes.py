@@ -16,6 +16,7 @@ from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import CutFamily
 
 _KINEMATIC = Kinematic()
+_MOST_NATS = 700  # its exponential is a float
 
 
 @runtime_checkable
@@ -86,7 +87,10 @@ class HalfPlanes(CutFamily):
                 "words", f"{Grid.fine(self.d).words} or more for d = {self.d}, so that every cut has a line",
                 repr(self.words), "use None",
             )  # fmt: skip
-        return exp(self.measure.log_cost(self.d))
+        cost = self.measure.log_cost(self.d)
+        if not 0 <= cost < _MOST_NATS:
+            raise InputError("measure", f"a log_cost in [0, {_MOST_NATS})", repr(cost), "return a proved bound in nats")
+        return exp(cost)
 
     @property
     def grid(self) -> Grid:
@@ -134,7 +138,7 @@ class HalfPlanes(CutFamily):
         return self.measure.log_density(self.grid, chart, theta)
 
     def log_peak(self, chart: Array, low: Any, high: Any) -> Array:
-        """The log-density at the slope nearest to 0: no measure here has larger density at steeper lines."""
+        """The log-density at the slope nearest to 0, see `LineMeasure.log_density`."""
         return self.log_density(chart, clip(constant(0, low), low, high - 1))
 
     def support(self, chart: Array, low: Any, high: Any) -> Support:

@@ -77,7 +77,7 @@ class LineMeasure(Protocol):
         """A partition of the slopes, on the host."""
 
     def log_density(self, grid: Grid, chart: Array, slope: Any) -> Array:
-        """``float64[]`` at a slope."""
+        """``float64[]`` at a slope, not larger at a steeper slope of the chart: the sampler's bounds rely on it."""
 
     def support(self, grid: Grid, chart: Array, low: Any, high: Any) -> Support:
         """The values of t reached from the slopes of a cell."""
