@@ -102,10 +102,10 @@ def hard_threshold_bits(bits: int, alpha: float, wrong: int = 1, elements: int =
 
 
 def hard_splits(n: int, bits: int, rates: Sequence[float]) -> list[int]:
-    """n numbers of ``bits`` bits, ascending, on which three-way splits by private medians leave parts that are too large.
+    """n numbers of ``bits`` bits, ascending, on which three-way splits by private medians leave parts too large.
 
-    Of the parts two levels before the last, all equal, each consists of five values: its first median is tempted to the
-    right by a wide gap whose rank is too large by an excess D1, and the next one then to the left by a gap of excess D2.
+    Of the parts two levels before the last, all equal, each consists of five values: its first median is tempted to
+    the right by a wide gap whose rank is too large by an excess D1, and the next one then to the left, by excess D2.
     Either excess is a fraction of ln(width of the gap) / rate, where such a gap is as likely as the good answers. The
     last part then has D1 / 2 + D2 rows too many, all in three adjacent values, with wide gaps on both sides.
 

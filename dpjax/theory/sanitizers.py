@@ -95,9 +95,8 @@ def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha
     """As `hierarchy`, with exact tails of the noise in place of Chernoff's bound for up to 6 levels, after which the
     sums get long.
 
-    The excess of the largest part, u -> ln E e^{u excess}, has Chernoff's tail g, and the largest corrected sum the tail
-    F, a sum of exact ones; the excess and the noise are independent, so P[error > alpha] <= E g(room n - 3/2 - M) for
-    M with the tail F.
+    The excess of the largest part has Chernoff's tail g, and the largest corrected sum the tail F, a sum of exact
+    ones; the excess and the noise are independent, so P[error > alpha] <= E g(room n - 3/2 - M) for M with tail F.
     """
     bound = hierarchy(log_size, rates, scale, alpha, beta)
     if bound == math.inf or len(rates) > 6:

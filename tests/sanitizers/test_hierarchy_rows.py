@@ -33,7 +33,7 @@ def successes(bits, n, trials, key):
 
 def test_the_hard_database_has_its_rows():
     rows = hard_splits(1001, 24, [0.05, 0.1, 0.2])
-    assert len(rows) == 1001 and rows == sorted(rows) and 0 <= rows[0] and rows[-1] < 2**24 and len(set(rows)) == 10
+    assert len(rows) == 1001 and rows == sorted(rows) and rows[0] >= 0 and rows[-1] < 2**24 and len(set(rows)) == 10
     assert len(hard_splits(7, 24, [0.05, 0.1, 0.2])) == 7
 
 
