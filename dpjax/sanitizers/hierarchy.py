@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -180,12 +181,16 @@ class Hierarchy(OfThresholds):
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
         """The levels and the fraction for counts that need the fewest rows; for 2^-levels if alpha is unreachable."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
+        chosen = _chosen(self, alpha, beta)
+        return HierarchyPlan(*_parts(epsilon, *chosen), chosen[0])
+
+    def structure(self, alpha: float, beta: float) -> tuple[int, float]:
+        """The levels and the fraction for counts."""
         levels = levels_tried(alpha) if self.levels is None else (self.levels,)
         fractions = _FRACTIONS if self.counts is None else (self.counts,)
         pairs = [(level, fraction) for level in levels for fraction in fractions]
         aim = alpha if alpha > 0.5 / 2 ** max(levels) else 2.0 ** -max(levels)
-        chosen = min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), aim, beta))
-        return HierarchyPlan(*_parts(epsilon, *chosen), chosen[0])
+        return min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), aim, beta))
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> Sanitized:
         """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -194,9 +199,9 @@ class Hierarchy(OfThresholds):
         weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32))
         inner = weights[::2]
         ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
-        return Sanitized.of(
-            jnp.concatenate([parts.low, parts.high, medians]), jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
-        )
+        weights = jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
+        points = jnp.concatenate([parts.low, parts.high, medians])
+        return Sanitized.of(points, weights, listed=jnp.ones(weights.shape, bool))
 
     def leaves(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> tuple[Parts, Array, RoundedLaplace]:
         """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
@@ -220,11 +225,22 @@ class Hierarchy(OfThresholds):
         rows = self._rows(plan.medians, plan.scale, alpha, beta, sizes.hierarchy_exact)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
+    def unseen(self, concepts: Any, plan: HierarchyPlan, n: int, beta: float) -> float:
+        """`theory.sanitizers.largest_part` for each interval of a difference: all ends of parts are listed."""
+        rates = tuple(float(one) for one in plan.medians)
+        intervals = self.parts_of_a_difference(concepts) / 2
+        return intervals * sizes.largest_part(log_size(self.bits, self.domain_size), rates, n, beta)
+
     def _rows(
         self, medians: Number, scale: Number, alpha: float, beta: float, bound: Callable[..., float] = sizes.hierarchy
     ) -> float:
         rates = tuple(float(one) for one in medians)
         return bound(log_size(self.bits, self.domain_size), rates, float(scale), alpha, beta)
+
+
+@lru_cache(maxsize=1024)
+def _chosen(sanitizer: Hierarchy, alpha: float, beta: float) -> tuple[int, float]:
+    return sanitizer.structure(alpha, beta)
 
 
 def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:

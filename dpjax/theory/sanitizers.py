@@ -114,6 +114,12 @@ def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha
     return min(bound, max(rows, math.ceil(_clipped(leaves, scale, beta))))
 
 
+def largest_part(log_size: float, rates: Sequence[float], n: int, beta: float) -> float:
+    """m: with probability 1 - beta no interval between splits of n rows has more than m, as in `hierarchy`."""
+    u, log_excess = _log_excess(log_size, rates, math.inf)
+    return min(float(n), n / 2 ** len(rates) + 2 * float(np.min((log_excess - math.log(beta)) / u)))
+
+
 def _clipped(leaves: int, scale: float, beta: float) -> float:
     """Rows from which a noise beyond n - 1 has probability at most beta / 100."""
     return 1 + scale * math.log(leaves / (0.01 * beta))
@@ -213,6 +219,38 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
         return noise + 2 + max(missed, n / fillers) <= alpha * n
 
     return smallest(enough)
+
+
+def unseen_points(rate: float, margin: float, kept: int, n: int, beta: float) -> float:
+    """m: with probability 1 - beta `sanitizers.PointCounts` lists every value of more than m of n rows; at most n.
+
+    Let T be the threshold, and L >= T. A value is listed if its noisy count reaches L and at most ``kept`` values have
+    a rounded count as large, so a noisy count of at least max(T, L - 1). The number of these is a sum of independent
+    indicators of mean at most M = n max_c P[c + noise >= max(T, L - 1)] / c, so it exceeds ``kept`` with probability
+    at most e^-M (e M / (kept + 1))^(kept + 1): the least L for which this is beta / 2. At most n / m values have more
+    than m rows each, and each stays below L with probability at most P[m + noise < L], which decreases with m.
+    """
+    threshold = 1 + margin / rate
+
+    def displaced(level: int) -> float:
+        reached = max(threshold, threshold + level - 1)
+        c = np.arange(1, min(n, 2 * math.ceil(max(reached, 1))) + 1)  # beyond it 1 / c is less than at c = reached
+        mean = n * float(np.max(_reaches(rate * (reached - c)) / c))
+        if mean >= kept + 1:
+            return 1.0
+        return math.exp(kept + 1 - mean + (kept + 1) * math.log(mean / (kept + 1))) if mean > 0 else 0.0
+
+    level = smallest(lambda level: displaced(level - 1) <= beta / 2 or level > n) - 1
+    least = max(threshold + level, 1.0)  # a noisy count that rounds to 0 is not listed
+    c = np.arange(1, n + 1)
+    enough = n / c * _reaches(rate * (c - least)) <= beta / 2
+    return float(c[np.argmax(enough)]) if enough.any() else float(n)
+
+
+def _reaches(x: np.ndarray) -> np.ndarray:
+    """P(standard Laplace >= x)."""
+    tail = 0.5 * np.exp(-np.abs(x))
+    return np.where(x > 0, tail, 1 - tail)
 
 
 def blr_points(queries: int, alpha: float) -> int:
