@@ -62,6 +62,13 @@ class Bounded(ConceptClass, Protocol):
         """ln of a number of concepts, any two of which differ on more than 2 alpha of one distribution."""
 
 
+class Hard(ConceptClass, Protocol):
+    """A class that tells on which examples it is hard to learn, for `dpjax ask`; see `dpjax.experiments.workloads`."""
+
+    def hard(self, alpha: float) -> Any:
+        """By name, pairs of a distribution and of targets (None for the class's own) where error alpha is hard."""
+
+
 class Labeled(ConceptClass, Protocol):
     """A class of functions to more than two labels: samples and predictions have a column for each bit of a label."""
 

@@ -340,6 +340,12 @@ def parameters(found: Any) -> dict[str, Any]:
     return {name: hints.get(name) for name in inspect.signature(found).parameters}
 
 
+def kind_of(hint: Any) -> Kind | None:
+    """The kind whose public names stand for objects of an annotated type, that of the type's package; None if none."""
+    package = getattr(hint, "__module__", "").rpartition(".")[0]
+    return next((kind for kind in _NOUNS if package in kind.rooms), None)
+
+
 def concepts_of(learner: Any) -> str | None:
     """The name of the concept class in a learner's annotation, if it names exactly one."""
     kind = parameters(learner).get("concepts")

@@ -1,8 +1,12 @@
-"""Tasks on which learning with error alpha is hardest for the class."""
+"""Tasks on which learning with error alpha is hardest for the class.
+
+A function here with parameters ``concepts``, whose annotation is the class, and ``alpha``, and no other one without a
+default, is one of the workloads of `workloads.hard_tasks`.
+"""
 
 import numpy as np
 
-from dpjax.concepts import Multiclass, Points, Thresholds, Tree, distributions
+from dpjax.concepts import Finite, Multiclass, Points, PointSets, Thresholds, Tree, distributions
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.task import Task
@@ -13,6 +17,20 @@ _UNIT = 2**40
 def hard_points(concepts: Points, alpha: float, noise: float = 0.0) -> Task:
     """`distributions.adversarial_points`: missing the target has error above alpha; the targets are the atoms."""
     return Task(concepts, distributions.adversarial_points(concepts.domain, alpha), noise=noise)
+
+
+def hard_finite(concepts: Finite, alpha: float) -> Task:
+    """`distributions.adversarial_finite`: as many elements above alpha as there can be, and the rest on element 0.
+
+    A hypothesis that is wrong on one of these elements has error above alpha; the targets are spread over the class.
+    """
+    return Task(concepts, distributions.adversarial_finite(concepts.domain, alpha))
+
+
+def hard_point_sets(concepts: PointSets, alpha: float) -> Task:
+    """`distributions.adversarial_points`: missing an element of the target has error above alpha; the targets are sets
+    of atoms."""
+    return Task(concepts, distributions.adversarial_points(concepts.domain, alpha))
 
 
 def hard_thresholds(concepts: Thresholds, alpha: float, noise: float = 0.0) -> Task:

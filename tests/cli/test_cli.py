@@ -66,6 +66,7 @@ def test_each_command_is_a_file(root):
         "__init__",
         "__main__",
         "arguments",
+        "asking",
         "attacking",
         "classes",
         "distributing",
