@@ -97,7 +97,9 @@ def _show(command: AskCommand, found: Asked) -> None:
         say(f"[{number}] {note}")
     if not command.theorems:
         of = f"with confidence {command.confidence:g} each: (low, high] holds the n from which {1 - command.beta:g} of"
-        say(f"n*: brackets {of} the trials succeed, within {command.gamma:g}; the largest over {', '.join(found.tasks)}")
+        say(
+            f"n*: brackets {of} the trials succeed, within {command.gamma:g}; the largest over {', '.join(found.tasks)}"
+        )
         if found.caution is not None:
             say(f"caution: {found.caution}")
     hidden = len(found.entries) - len(shown)
@@ -105,7 +107,8 @@ def _show(command: AskCommand, found: Asked) -> None:
         for name, reason in found.refused.items():
             say(f"does not compete: {name}: {reason}")
     elif found.refused or hidden:
-        say(f"{len(found.refused)} others do not compete, {hidden} differ in the composition only: see --verbose")
+        others = f"{len(found.refused)} that do not compete, {hidden} that differ in the composition only"
+        say(f"not listed without --verbose: {others}")
 
 
 def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:

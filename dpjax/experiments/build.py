@@ -131,6 +131,10 @@ class Builder:
         arguments = {key: value for key, value in spec.items() if key not in ("use", "arguments")}
         return self._make(name, self.find(name, str(spec["use"]), kind), spec, arguments)
 
+    def make(self, name: str, path: str, found: Any, values: Mapping[str, Any]) -> Any:
+        """An object of a class or function, written ``path`` in messages, from some values and those that are given."""
+        return self._make(name, found, {"use": path}, dict(values))
+
     def find(self, name: str, path: str, kind: Kind = ANY) -> Any:
         """The object named by "Name" or "module:object"."""
         module, colon, inner = path.partition(":")

@@ -114,8 +114,8 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
         if wrong := [one.reason for one in chosen if one.reason]:
             yield Candidate(text, reason=wrong[0])
             continue
-        spec = {"use": name, **{key: one.learner for key, one in zip(free, chosen, strict=True)}}
-        yield _made(text, lambda spec=spec: known.build("learner", spec, LEARNERS))
+        values = {key: one.learner for key, one in zip(free, chosen, strict=True)}
+        yield _made(text, lambda values=values: known.make("learner", name, kind, values))
 
 
 def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
@@ -125,7 +125,7 @@ def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
         if missing := [key for key in required if key not in known.given]:
             yield Candidate(name, reason=f"{name} needs {', '.join(missing)}")
         else:
-            yield _made(name, lambda name=name: known.build("learner", {"use": name}, kind))
+            yield _made(name, lambda name=name, found=found: known.make("learner", name, found, {}))
 
 
 def _made(name: str, make: Callable[[], Any]) -> Candidate:
@@ -179,22 +179,21 @@ def _of_k(learner: Any, k: int) -> Iterator[Any]:
         yield own(k)
 
 
-def _own(
-    name: str, given: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring
-) -> Iterator[Candidate]:
+def _own(name: str, given: Any, concepts: Any, k: int, known: Builder, neighboring: Neighboring) -> Iterator[Candidate]:
     """The candidates of what a person gives; a learner with a composition keeps it."""
+    kind = given if isinstance(given, type) else None
     if isinstance(given, str):
-        head, parenthesis, _ = given.partition("(")
-        found = known.find("learner", head.strip(), LEARNERS)
-        if isinstance(found, type) and not parenthesis:
-            yield from _merged(name, _of_kind(head.strip(), found, concepts, k, known, neighboring))
-            return
-        given = known.build("learner", given, LEARNERS)
-    elif isinstance(given, type):
-        yield from _merged(name, _of_kind(name, given, concepts, k, known, neighboring))
-        return
-    elif callable(given) and not hasattr(given, "learn"):
+        found, parenthesis = known.find("learner", given.partition("(")[0].strip(), LEARNERS), "(" in given
+        kind = found if isinstance(found, type) and not parenthesis else None
+        given = known.build("learner", given, LEARNERS) if kind is None else kind
+    elif kind is None and callable(given) and not hasattr(given, "learn"):
         given = given(k)
+    if kind is not None:
+        of_kind = _merged(name, _of_kind(name, kind, concepts, k, known, neighboring))
+        for one in of_kind:
+            plain = one.name.removeprefix(kind.__name__)
+            yield one if plain == one.name else replace(one, name=name + plain)
+        return
     require_learner(given)
     if _composes(given) and hasattr(given, "for_concepts"):
         yield Candidate(name, _of_class(_under(given, neighboring), concepts).for_concepts(k))
