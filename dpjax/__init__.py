@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from dpjax.core.types import Neighboring as Neighboring
     from dpjax.core.types import Privacy as Privacy
     from dpjax.core.types import Sample as Sample
+    from dpjax.experiments.asking import ask as ask
     from dpjax.experiments.cells import Setting as Setting
     from dpjax.experiments.cells import trial_key as trial_key
+    from dpjax.experiments.racing import Measure as Measure
     from dpjax.experiments.results import Result as Result
     from dpjax.experiments.study import Search as Search
     from dpjax.experiments.study import Study as Study
@@ -84,9 +86,11 @@ _NOUNS = {
     "database",
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",
+    "dpjax.experiments.asking": "ask",
     "dpjax.experiments.cells": "Setting trial_key",
     "dpjax.experiments.task": "Task",
     "dpjax.experiments.study": "Search Study",
+    "dpjax.experiments.racing": "Measure",
     "dpjax.experiments.results": "Result",
 }
 """Where each noun is; a module's own last name is the module."""

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import tyro
 
+from dpjax.cli.asking import AskCommand
 from dpjax.cli.attacking import AttackCommand
 from dpjax.cli.classes import DimensionCommand, OptimumCommand
 from dpjax.cli.distributing import MergeCommand, WorkCommand
@@ -391,7 +392,7 @@ class TableCommand(Command):
 
 COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
-    "predict": PredictCommand, "plan": PlanCommand, "export": ExportCommand, "audit": AuditCommand,
+    "predict": PredictCommand, "plan": PlanCommand, "ask": AskCommand, "export": ExportCommand, "audit": AuditCommand,
     "list": ListCommand, "status": StatusCommand, "compare": CompareCommand, "bench": BenchCommand,
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
     "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,

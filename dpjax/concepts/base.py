@@ -109,6 +109,13 @@ def covers_of(concepts: Any, alpha: float, agnostic: bool) -> Iterable[Cover]:
     return [(Group(max(1, concepts.size - 1), False, 0.0),)]
 
 
+class Hard(ConceptClass, Protocol):
+    """A class that tells on which examples it is hard to learn, for `dpjax ask`; see `dpjax.experiments.workloads`."""
+
+    def hard(self, alpha: float) -> Any:
+        """By name, pairs of a distribution and of targets (None for the class's own) where error alpha is hard."""
+
+
 class Labeled(ConceptClass, Protocol):
     """A class of functions to more than two labels: samples and predictions have a column for each bit of a label."""
 

@@ -131,6 +131,10 @@ class Builder:
         arguments = {key: value for key, value in spec.items() if key not in ("use", "arguments")}
         return self._make(name, self.find(name, str(spec["use"]), kind), spec, arguments)
 
+    def make(self, name: str, path: str, found: Any, values: Mapping[str, Any]) -> Any:
+        """An object of a class or function, written ``path`` in messages, from some values and those that are given."""
+        return self._make(name, found, {"use": path}, dict(values))
+
     def find(self, name: str, path: str, kind: Kind = ANY) -> Any:
         """The object named by "Name" or "module:object"."""
         module, colon, inner = path.partition(":")
@@ -338,6 +342,12 @@ def parameters(found: Any) -> dict[str, Any]:
     """The parameters of a class or function by name, with their annotations."""
     hints = hints_of(found)
     return {name: hints.get(name) for name in inspect.signature(found).parameters}
+
+
+def kind_of(hint: Any) -> Kind | None:
+    """The kind whose public names stand for objects of an annotated type, that of the type's package; None if none."""
+    package = getattr(hint, "__module__", "").rpartition(".")[0]
+    return next((kind for kind in _NOUNS if package in kind.rooms), None)
 
 
 def concepts_of(learner: Any) -> str | None:

@@ -1,10 +1,15 @@
-"""Tasks on which learning with error alpha is hardest for the class."""
+"""Tasks on which learning with error alpha is hardest for the class.
+
+A function here with parameters ``concepts``, whose annotation is the class, and ``alpha``, and no other one without a
+default, is one of the workloads of `workloads.hard_tasks`.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.concepts import Multiclass, Points, Thresholds, Tree, distributions
+from dpjax.concepts import Finite, Multiclass, Points, PointSets, ProductCube, Thresholds, Tree, distributions
+from dpjax.concepts.literals import OfLiterals
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.task import Task
@@ -16,6 +21,40 @@ _FIRST, _SECOND = 0.85, 0.97  # the fractions of ln(width) / rate with the most 
 def hard_points(concepts: Points, alpha: float, noise: float = 0.0) -> Task:
     """`distributions.adversarial_points`: missing the target has error above alpha; the targets are the atoms."""
     return Task(concepts, distributions.adversarial_points(concepts.domain, alpha), noise=noise)
+
+
+def hard_elements(concepts: Finite | Tree, alpha: float) -> Task:
+    """`distributions.adversarial_finite`: as many elements above alpha as there can be, and the rest on element 0.
+
+    A hypothesis that is wrong on one of these elements has error above alpha; the targets are spread over the class.
+    """
+    return Task(concepts, distributions.adversarial_finite(concepts.domain, alpha))
+
+
+def hard_literals(concepts: OfLiterals, alpha: float) -> Task:
+    """The AND (or OR) of m literals, each of which alone decides on mass above alpha, for the largest m for which there
+    is such a product distribution; the other coordinates are uniform.
+
+    Each of the m coordinates decides the label by itself with probability 1/m, and all others leave it open with
+    probability (1 - 1/m)^(m - 1): a hypothesis without one of the literals has error above alpha. InputError for an
+    alpha so large that there is none.
+    """
+    alone = [(1 - 1 / m) ** (m - 1) / m for m in range(2, concepts.dimension + 1)]
+    if not (fits := [m for m, mass in enumerate(alone, 2) if mass > 1.01 * checks.probability("alpha", alpha)]):
+        given = f"{alpha!r} for {concepts.dimension} coordinates"
+        raise InputError("alpha", "below 0.2475, with two coordinates or more", given, "choose a smaller alpha")
+    m = max(fits)
+    one = 1 / m if concepts.label else 1 - 1 / m
+    law = ProductCube.of([one] * m + [0.5] * (concepts.dimension - m))
+    number = sum(1 << concepts.dimension + i for i in range(m))
+    limbs = [number >> 32 * i & 0xFFFFFFFF for i in reversed(range(concepts.limbs))]
+    return Task(concepts, law, np.array([limbs], np.uint32))
+
+
+def hard_point_sets(concepts: PointSets, alpha: float) -> Task:
+    """`distributions.adversarial_points`: missing an element of the target has error above alpha; the targets are sets
+    of atoms."""
+    return Task(concepts, distributions.adversarial_points(concepts.domain, alpha))
 
 
 def hard_thresholds(concepts: Thresholds, alpha: float, noise: float = 0.0) -> Task:

@@ -39,6 +39,8 @@ class Learner(Protocol):
     Optional attributes. ``passes`` (int): approximate number of passes over the rows, 1 by default; with more passes
     fewer trials are put in one tile. ``for_concepts(k)``: the corresponding learner of k concepts; without it k
     independent runs are composed. ``exponent_of_k``: the power of k in the theorem's sample size, without logarithms.
+    ``candidates(concepts, k)``, a classmethod: the learners of a class that are worth comparing, such as one for each
+    method; see `experiments.candidates`.
     ``own_points`` (bool): whether ``x`` may have one column of elements per concept. ``hard_rows`` (int): the number of
     rows from which on `hard_neighbors` reaches all parts of the learner, 1 by default; audits include so many rows.
     """

@@ -48,6 +48,12 @@ class ConjunctionLearner(Covering):
         checks.integer("literals", self.literals, 1, 2 * self.concepts.dimension)
         checks.whole_or_none("rounds", self.rounds, 1)
 
+    @classmethod
+    def candidates(cls, concepts: OfLiterals, k: int) -> list["ConjunctionLearner"]:
+        """The learner whose theorem covers every concept: one literal a coordinate, or two for the constant."""
+        checks.instance("concepts", concepts, OfLiterals, "use KLN for other classes", "Conjunctions or Disjunctions")
+        return [cls(concepts, max(2, concepts.dimension))]
+
     @property
     def members(self) -> int:
         """The number of literals in a target, k."""

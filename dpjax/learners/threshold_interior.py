@@ -68,6 +68,11 @@ class ThresholdInterior(OfClass):
         """Pure for the exponential median, whose score has sensitivity 2 per row; approximate for the others."""
         return "pure" if self.method == "exponential" else "approximate"
 
+    @classmethod
+    def candidates(cls, concepts: Thresholds, k: int) -> list["ThresholdInterior"]:
+        """One for each method; "auto" is one of these."""
+        return [cls(concepts, method) for method in METHODS if method != "auto"]
+
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
         """The median at half of the budget, and m; n is not used."""
         design, records = self._designed(privacy, accuracy)

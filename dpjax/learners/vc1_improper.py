@@ -105,6 +105,11 @@ class ImproperVC1(OfClass):
         if self.subsamples != FEWEST:
             checks.whole_or_none("subsamples", self.subsamples, 1, _MOST_SUBSAMPLES)
 
+    @classmethod
+    def candidates(cls, concepts: Tree | Thresholds, k: int) -> list["ImproperVC1"]:
+        """One for each method; "auto" is one of these."""
+        return [cls(concepts, method) for method in METHODS if method != "auto"]
+
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ImproperPlan:
         """The splits of budget and beta with the fewest rows; n is not used. Algorithm 2: half and half, and t."""
         if self.subsamples is None:

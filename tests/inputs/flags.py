@@ -19,7 +19,7 @@ COMPLETE = {
     "cluster-script": ("slurm", "{result}", "--out", "{out}", "--cells", "9", "--seconds-per-cell", "60"),
     "work": ("{result}",), "merge": ("{out}/merged", "{result}"),
     "report": ("{result}",), "compact": ("{result}",), "warm": TINY,
-    "compare": ("{result}", "{result}"),
+    "compare": ("{result}", "{result}"), "ask": ("Points(16)", "--theorems", "--only", "KLN"),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")
