@@ -40,7 +40,7 @@ def test_a_class_with_more_labels(capsys):
     found, values = answer(capsys, "copies(one_bit_gap(7), 2)", "--labels", 8)
     assert found["sample sizes"] == {
         "KLN, pure": 125,
-        "KLN, pure, agnostic": 4940,
+        "KLN, pure, agnostic": 998,
         "BitReduction, pure, improper": 1157,
     }
     assert found["labels"] == 8 and values["multiclass Littlestone dimension"] == (2, 2)

@@ -239,8 +239,8 @@ def test_values_that_are_not_listed_have_few_rows(key):
     sanitizer = PointCounts(domain)
     plan, n, beta = sanitizer.plan(privacy, accuracy), 2048, 0.1
     m = int(sizes.unseen_points(float(plan.rate), float(plan.margin), plan.kept, n, beta))
-    assert 1 + float(plan.margin) / float(plan.rate) < m < 0.05 * n
-    values = np.minimum(np.arange(n) // (m + 1), 30)  # thirty values of m + 1 rows, the rest are one value
+    assert 1 + float(plan.margin) / float(plan.rate) < m < 0.08 * n
+    values = np.minimum(np.arange(n) // (m + 1), 15)  # fifteen values of m + 1 rows, the rest are one value
     x, mask = domain.encode(7 + values), np.ones(n, bool)
 
     @jax.jit
@@ -248,7 +248,7 @@ def test_values_that_are_not_listed_have_few_rows(key):
     def hidden(key):
         made = sanitizer.sanitize(key, x, mask, plan)
         listed = jnp.where(made.listed, made.points[:, 0], jnp.uint32(0))
-        return jnp.any(~jnp.any(listed[:, None] == 7 + jnp.arange(30, dtype=jnp.uint32), axis=0))
+        return jnp.any(~jnp.any(listed[:, None] == 7 + jnp.arange(16, dtype=jnp.uint32), axis=0))
 
     failures = int(np.sum(hidden(jax.random.split(key, trials))))
     assert failures <= beta * trials + 4 * np.sqrt(beta * trials)

@@ -152,8 +152,9 @@ def test_the_generic_sizes_are_the_least_of_their_inequalities():
                 def r(a):
                     return np.cosh(t) - a * np.sinh(t) if agnostic else 1 - a * (1 - np.exp(-t))
 
-                terms = 9 * r(alpha) ** n * np.exp(t * m), 40 * r(0.75 * alpha) ** n * np.exp(t * m / 2)
-                return math.log(np.min(sum(terms)))
+                one = math.log(9) + n * np.log(r(alpha)) + t * m
+                other = math.log(40) + n * np.log(r(0.75 * alpha)) + t * m / 2
+                return np.min(np.logaddexp(one, other))
 
             n = generic.rows(covers, 40, k, part, lambda n, m=m: m, alpha, beta, agnostic)
             assert log_of(math.ceil(1.01 * n)) <= math.log(beta / k) < log_of(math.floor(0.99 * n))
