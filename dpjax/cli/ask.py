@@ -107,8 +107,8 @@ def _show(command: AskCommand, found: Asked) -> None:
         for name, why in found.refused.items():
             say(f"does not compete: {name}: {why}")
     elif found.refused or hidden:
-        others = f"{len(found.refused)} that do not compete, {hidden} that differ in the composition only"
-        say(f"not listed without --verbose: {others}")
+        rest = f"{len(found.refused)} that do not compete, {hidden} that differ in the composition only"
+        say(f"not listed without --verbose: {rest}")
 
 
 def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:
