@@ -34,6 +34,7 @@ REASONS: dict[str, tuple[str, str]] = {
                        "grows with the lead, and an event at the boundary would get another probability"),
     "core/products.py": ("32-bit integers", "sums of whole numbers below 2**53; pairs of uint32 would need a product "
                          "of their own"),
+    "core/integers.py": ("32-bit integers", "words of slopes and values; products of words need the halves of uint64"),
     "core/wide.py": ("32-bit integers", "elements and masses are pairs of uint32 in memory and uint64 in between"),
     "laws/table.py": ("partly needed", "sums of bounds and 64-bit targets are integers, which two uint32 could hold; "
                       "the weights of one column of 8 and the acceptance probability make the law exact to float64"),

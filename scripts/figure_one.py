@@ -27,14 +27,14 @@ def main(out: Path, seed: int, n: int) -> tuple[int, int]:
     Returns (target's node, the node found).
     """
     tree = tree_generators.figure_one()
-    learner, target = ImproperVC1(tree, "exponential"), int(tree.place[TARGET])
+    learner, target = ImproperVC1(tree, "exponential", "fewest"), int(tree.place[TARGET])
     task = Task(tree, distributions.uniform(tree.domain), [target])
     setting = Setting(learner, task, 1, n, EPSILON, DELTA, ALPHA, BETA)
     plan = setting.plan()
     t = int(plan.subsamples)
     sample, _, found, *_ = replayed(setting, seed, 0)[0]
     of_learn = keys.streams(setting.key_of(seed, 0), "data", "learner")[1]
-    nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample, plan)[:t]
+    nodes = jax.jit(learner.deterministic)(keys.stream(of_learn, "order"), sample, plan)[0][:t]
     node = int(found.concept[0, 1])
     counts = np.bincount(np.asarray(nodes[:, 1]), minlength=tree.size).tolist()
     marks = {target: "target"}

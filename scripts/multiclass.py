@@ -20,9 +20,8 @@ from dpjax.experiments.reports import about, figure_path, options, table, write_
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, BitReduction, HashedPoints
-from dpjax.learners.vc1_improper import subsamples_and_median
+from dpjax.learners.vc1_design import of_rows
 from dpjax.plots.lines import Line, Panel, plot_lines
-from dpjax.theory.vc1 import improper
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 GAMMA, ERROR, RATIO, GUESSES, LEAST = 0.05, 0.05, 2 ** (1 / 8), 64, 4
@@ -178,8 +177,7 @@ def _hashed(depth: int, accuracy: Accuracy) -> int:
 
 
 def _improper(depth: int, accuracy: Accuracy) -> int:
-    subsamples, _ = subsamples_and_median("recprefix", depth, Privacy(EPSILON, DELTA), accuracy)
-    return improper(subsamples, float(accuracy.alpha), float(accuracy.beta))
+    return of_rows("recprefix", depth, 2**depth, EPSILON, DELTA, float(accuracy.alpha), float(accuracy.beta)).rows
 
 
 BINARY: dict[str, Callable[[int, Accuracy], int]] = {

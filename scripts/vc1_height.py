@@ -5,42 +5,38 @@ Run: python scripts/vc1_height.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from median_plans import plan_near
 
 from dpjax.concepts import Domain, Thresholds
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import hard_thresholds
-from dpjax.experiments.n_star import cells_in, guess, rate
+from dpjax.experiments.hard import gapped_thresholds, hard_thresholds
+from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.search import NStar, geometric_grid
 from dpjax.learners import ImproperVC1
+from dpjax.learners.vc1_design import of_rows
 from dpjax.learners.vc1_improper import subsamples_and_median
-from dpjax.mechanisms.median import MedianDesign, MedianPlan
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.theory import vc1 as theory
 from dpjax.theory.search import smallest
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
-TRIED = {  # subsamples t by median and bits of a depth
-    "exponential": {4: (85, 100), 8: (85, 100), 16: (85, 100), 32: (145, 170), 48: (220, 260), 64: (290, 340)},
-    "recprefix": {bits: (440, 480) for bits in (4, 8, 16, 32, 64)},
-    "treelog": {4: (1150,), 64: (1150,)},
-}
+PRIVACY, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
+MEASURED = {"exponential": (4, 8, 16, 32, 48, 64), "recprefix": (4, 16, 64), "treelog": (4, 64)}
 PLANNED = (4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2000)
 NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "TreeLog"}
-WANTED, RATIO = 0.92, 2 ** (1 / 16)  # rate of the selection, and step of n there
+GAMMA, RATIO = 0.05, 2 ** (1 / 16)
 HEAD = f"""# The improper learner by the height of the tree
 
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
-{DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}, on a distribution with only one good threshold. Measured: for each
-listed t the least n, on a grid of ratio 2^(1/16), with success of at least {WANTED:g} in {{selected}} trials or
-more; of these the least n. Success at this n: in new trials, with the exact interval at confidence 0.95. Planned:
-the plan of `ImproperVC1`, proved for every distribution.
+{DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Planned: `ImproperVC1(method=...)`, proved for every distribution
+(docs/proofs/deepest-rows.md). n*: the bracket of the least n at which {1 - BETA:g} of the trials succeed, right with
+confidence 0.95, on two distributions: with only one good threshold, and `experiments.hard.gapped_thresholds`, the
+hardest for the proof. Success at the planned n: there, in {{trials}} trials, with the exact interval at confidence
+0.95. Slack: planned n over the upper end of the larger bracket.
 
 """
 TAIL = """
@@ -49,132 +45,109 @@ TAIL = """
 Measured: {measured}
 
 Planned: {planned}
-
-Plans in practice are those of `scripts/median_plans.py`; on this distribution most subsamples agree; other
-distributions may need more examples. The planned numbers hold for all.
 """
 
 
-def main(out: Path, seed: int, trials: int, tried: Mapping[str, Mapping[int, Sequence[int]]] = TRIED,
+def main(out: Path, seed: int, trials: int, measured: Mapping[str, Sequence[int]] = MEASURED,
          store: Path | None = None) -> None:  # fmt: skip
-    """Selects t and n, measures success, writes page and figure."""
-    found = []
+    """Measures n* and success, writes page and figure."""
     with cells_in(store, seed) as cells:
-        for method, table_of_t in tried.items():
-            for bits, counts in table_of_t.items():
-                found.append(_case(method, bits, counts, trials, cells))
-                print(*found[-1].values(), flush=True)
-    planned = {
-        method: {bits: planned_rows(method, bits, Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)) for bits in PLANNED}
-        for method in NAMES
-    }
+        found = [_case(method, bits, trials, cells) for method, own in measured.items() for bits in own]
+    planned = {method: {bits: planned_rows(method, bits) for bits in PLANNED} for method in NAMES}
+    header = ("bits", "median", "planned n", "success there", "n*, one good", "n*, gapped", "slack")
     rows = [
-        (row["bits"], NAMES[row["method"]], row["t"], row["n"], row["success"], _product(row))
+        (row["bits"], NAMES[row["method"]], row["planned"], row["success"], *map(_words, row["stars"]), row["slack"])
         for row in sorted(found, key=lambda row: row["bits"])
     ]  # fmt: skip
-    header = ("bits", "median", "t", "n measured", "success", "planned t x m = n")
-    words = {"measured": _measured_words(found), "planned": _planned_words(planned)}
-    page = HEAD.format(selected=max(1, trials // 4)) + table(header, rows)
-    page += "\nPlanned beyond 2^64, by the same formulas:\n\n" + table(
-        ("bits", *NAMES.values()), [(bits, *(planned[method][bits][1] for method in NAMES)) for bits in PLANNED[6:]]
+    page = HEAD.format(trials=trials) + table(header, rows)
+    page += '\nPlanned; Algorithm 2 is `subsamples="fewest"`, with the best median:\n\n' + table(
+        ("bits", *NAMES.values(), "Algorithm 2"),
+        [(bits, *(planned[method][bits] for method in NAMES), subsampled_rows(bits)) for bits in PLANNED],
     )
+    words = {"measured": _measured_words(found), "planned": _planned_words(planned)}
     write_page(out / "vc1-height.md", page + TAIL.format(**words))
-    points = {f"{NAMES[row['method']]}, {row['bits']} bits": row["point"] for row in found if row["n"] is not None}
+    points = {f"{NAMES[row['method']]}, {row['bits']} bits": row["point"] for row in found}
     lines = [line for method in NAMES for line in _lines(method, found, planned)]
     panel = Panel("", "bits of the height", "examples $n$", lines, ticks=(4, 8, 16, 32, 64, 128, 256, 512, 1024, 2000))
     carried = about({"script": "vc1_height", "trials": trials, "alpha": ALPHA, "beta": BETA, "epsilon": EPSILON,
-                     "delta": DELTA, "wanted": WANTED, "ratio": RATIO}, seed, points)  # fmt: skip
+                     "delta": DELTA, "ratio": RATIO}, seed, points)  # fmt: skip
     plot_lines([panel], figure_path(out, "vc1-height"), carried, "The improper learner by the height of the tree")
 
 
-def planned_rows(method: str, bits: int, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int]:
-    """(subsamples t, rows n) of the learner planned for depths of ``bits`` bits, a tree of height 2**bits - 1.
-
-    Equal to those of ``ImproperVC1(Thresholds(Domain(2**bits)), method, "fewest")`` up to 64 bits.
-    """
-    t, _ = subsamples_and_median(method, bits, privacy, accuracy)
-    return t, theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
+def planned_rows(method: str, bits: int) -> int:
+    """Rows for a tree of height 2**bits - 1: those of ``ImproperVC1(Thresholds(Domain(2**bits)), method)``, but for
+    any number of bits."""
+    return of_rows(method, bits, 2**bits, EPSILON, DELTA, ALPHA, BETA).rows
 
 
-@dataclass(frozen=True)
-class PracticalVC1(ImproperVC1):
-    """An `ImproperVC1` with the median of `median_plans.plan_near` for 2 t / 3 rows: as private, without a proof."""
-
-    def median(self, design: MedianDesign) -> MedianPlan:
-        """At the design's budget."""
-        return plan_near(
-            self.method, design.bits, design.epsilon, design.delta, 2 * int(self.subsamples or 1) // 3
-        ).plan()
+def subsampled_rows(bits: int) -> int:
+    """The same for Algorithm 2 with the median for which it needs the fewest rows."""
+    return min(
+        theory.improper(subsamples_and_median(method, bits, PRIVACY, ACCURACY)[0], ALPHA, BETA) for method in NAMES
+    )
 
 
-def _case(method: str, bits: int, counts: Sequence[int], trials: int, cells: Cells) -> dict[str, Any]:
-    """The best of the t, and success there."""
+def _case(method: str, bits: int, trials: int, cells: Cells) -> dict[str, Any]:
+    """n* on both distributions, and success at the planned n on the second."""
     concepts = Thresholds(Domain(2**bits))
-    best = None
-    for t in counts:
-        learner = PracticalVC1(concepts, method, t)
-        setting = Setting(learner, hard_thresholds(concepts, ALPHA), 1, 1, EPSILON, DELTA, ALPHA, BETA)
-        n = guess(setting, cells, geometric_grid(6 * t, 24 * t, RATIO), max(1, trials // 4), WANTED)
-        if n is not None and (best is None or n < best.n):
-            best = replace(setting, n=n)
-    if best is None:
-        return {"method": method, "bits": bits, "t": None, "n": None, "success": None, "point": None}
-    return {"method": method, "bits": bits, "t": best.learner.subsamples, "n": best.n,  # type: ignore[attr-defined]
-            "success": str(rate(best, cells, trials)), "point": best}  # fmt: skip
+    learner, planned = ImproperVC1(concepts, method), planned_rows(method, bits)
+    tasks = hard_thresholds(concepts, ALPHA), gapped_thresholds(concepts, ALPHA, min(1024, 2**bits // 4))
+    at = [Setting(learner, task, 1, planned, EPSILON, DELTA, ALPHA, BETA, "height") for task in tasks]
+    success = rate(at[1], cells, trials)
+    stars = [_star(setting, planned, trials, cells) for setting in at]
+    high = [star.n_high for star in stars if star.n_high]
+    row = {"method": method, "bits": bits, "planned": planned, "success": str(success), "stars": stars,
+           "slack": f"{planned / max(high):.2f}" if len(high) == 2 else None, "point": at[1]}  # fmt: skip
+    print(method, bits, planned, success, *map(_words, stars), row["slack"], flush=True)
+    return row
 
 
-def _product(row: Mapping[str, Any]) -> str:
-    t, n = planned_rows(row["method"], row["bits"], Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA))
-    return f"{t} x {n // t} = {n}"
+def _star(setting: Setting, planned: int, trials: int, cells: Cells) -> NStar:
+    grid = geometric_grid(planned // 4, 2 * planned, RATIO)
+    start = guess(setting, cells, grid, max(1, trials // 8), 1 - BETA)
+    return bracket(replace(setting, n=planned), cells, grid, start=start, gamma=GAMMA, cap=8 * trials)
 
 
-def _lines(method: str, found: Sequence[Mapping[str, Any]], planned: Mapping[str, Mapping[int, tuple]]) -> list[Line]:
-    own = [row for row in found if row["method"] == method and row["n"] is not None]
-    lines = [
-        Line(f"{NAMES[method]}, planned", method, PLANNED, [planned[method][b][1] for b in PLANNED], kind="theorem")
-    ]
+def _words(star: NStar) -> str:
+    return f"({star.n_low or 0}, {star.n_high or 'more'}]"
+
+
+def _lines(method: str, found: Sequence[Mapping[str, Any]], planned: Mapping[str, Mapping[int, int]]) -> list[Line]:
+    own = [row for row in found if row["method"] == method and row["stars"][1].n_high]
+    lines = [Line(f"{NAMES[method]}, planned", method, PLANNED, [planned[method][b] for b in PLANNED], kind="theorem")]
     if own:
-        lines.append(
-            Line(f"{NAMES[method]}, measured", method, [row["bits"] for row in own], [row["n"] for row in own])
-        )
+        bits, high = [row["bits"] for row in own], [row["stars"][1].n_high for row in own]
+        lines.append(Line(f"{NAMES[method]}, measured", method, bits, high))
     return lines
 
 
 def _measured_words(found: Sequence[Mapping[str, Any]]) -> str:
-    own = {name: {row["bits"]: row["n"] for row in found if row["method"] == name and row["n"]} for name in NAMES}
-    exponential, flat = own["exponential"], own["recprefix"]
+    high = {name: {row["bits"]: row["stars"][1].n_high for row in found
+                   if row["method"] == name and row["stars"][1].n_high} for name in NAMES}  # fmt: skip
+    exponential, flat = high["exponential"], high["recprefix"]
     if len(exponential) < 2 or not flat:
         return "too few points to compare."
-    (b, low), (c, high) = sorted(exponential.items())[-2:]
-    slope = (high - low) / ((c - b) * math.log(2))
+    (b, low), (c, top) = sorted(exponential.items())[-2:]
+    slope = (top - low) / ((c - b) * math.log(2))
     spread = max(flat.values()) / min(flat.values()) - 1
-    crossing = c - (high - max(flat.values())) / (slope * math.log(2))
+    meeting = c + (max(flat.values()) - top) / (slope * math.log(2))
     return (
-        f"the exponential median pays {slope:.0f} examples for each unit of ln(height) between {b} and {c} bits,\nand "
-        "hardly any at small heights, where choosing the node decides.\n"
+        f"the exponential median pays {slope:.0f} examples for each unit of ln(height) between {b} and {c} bits.\n"
         f"RecPrefix changes by {spread:.0%} between {min(flat)} and {max(flat)} bits. The line through the last two\n"
-        f"exponential points meets RecPrefix at about {crossing:.0f} bits."
+        f"exponential points meets RecPrefix at about {meeting:.0f} bits."
     )
 
 
-def _planned_words(planned: Mapping[str, Mapping[int, tuple[int, int]]]) -> str:
-    privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-
+def _planned_words(planned: Mapping[str, Mapping[int, int]]) -> str:
     def crossing(method: str) -> int:
-        return smallest(
-            lambda bits: (
-                planned_rows(method, bits, privacy, accuracy)[1]
-                < planned_rows("exponential", bits, privacy, accuracy)[1]
-            )
-        )
+        return smallest(lambda bits: planned_rows(method, bits) < planned_rows("exponential", bits))
 
-    flat, (low, high) = planned["recprefix"], (planned["exponential"][bits][1] for bits in (1024, 2000))
-    spread = flat[64][1] / flat[4][1] - 1
+    flat, (low, high) = planned["recprefix"], (planned["exponential"][bits] for bits in (1024, 2000))
     slope = (high - low) / ((2000 - 1024) * math.log(2))
     return (
         f"the exponential median pays {slope:.0f} examples for each unit of ln(height) once the median decides;\n"
-        f"RecPrefix grows by {spread:.0%} from 4 to 64 bits. RecPrefix is planned with fewer examples than the\n"
-        f"exponential median from {crossing('recprefix')} bits on, TreeLog from {crossing('treelog')} bits on."
+        f"RecPrefix grows by {flat[64] / flat[4] - 1:.0%} from 4 to 64 bits. RecPrefix is planned with fewer examples\n"
+        f"than the exponential median from {crossing('recprefix')} bits on, TreeLog from {crossing('treelog')} bits on."
     )
 
 

@@ -41,7 +41,7 @@ exponential median, and the distribution on which a single threshold is good (tw
 """
 TAIL = f"""
 Interval: exact, confidence 0.95, both sides. Claimed: at least {1 - BETA:g}. The last column is the plan
-of `ImproperVC1`, in which a pure median leaves all of delta to the choice of the node.
+of `ImproperVC1(subsamples="fewest")`, in which a pure median leaves all of delta to the choice of the node.
 """
 
 
@@ -54,7 +54,7 @@ def main(out: Path, seed: int, trials: int, heights: Sequence[int] = HEIGHTS, st
         for height in heights:
             concepts = Thresholds(Domain(height + 1))
             privacy, accuracy = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-            planned = int(ImproperVC1(concepts, "exponential").plan(privacy, accuracy).subsamples)
+            planned = int(ImproperVC1(concepts, "exponential", "fewest").plan(privacy, accuracy).subsamples)
             subsamples = max(T, planned)
             learner = ImproperVC1(concepts, "exponential", subsamples)
             work = hard_thresholds(concepts, ALPHA)

@@ -36,6 +36,7 @@ FLOOR = (
     "keys",
     "random",
     "wide",
+    "integers",
 )  # of core: each imports what stands to its left
 HOST_ONLY = {"numpy", "scipy", "dp_accounting"}
 HOST_LAYERS = ("accounting", "theory", "dimensions")

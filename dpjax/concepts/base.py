@@ -1,6 +1,7 @@
 """The interface of concept classes: a frozen dataclass, static, equal by value."""
 
-from typing import Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from jax import Array
 
@@ -60,6 +61,52 @@ class Bounded(ConceptClass, Protocol):
 
     def separated(self, alpha: float) -> float:
         """ln of a number of concepts, any two of which differ on more than 2 alpha of one distribution."""
+
+
+class Group(NamedTuple):
+    """``count`` groups of concepts that are bad for one reason, of a cover of the bad concepts: see `Covered`.
+
+    shared: False if a group is a single concept, True if it has any number. loss: in [0, alpha). differs: the part of
+    the m rows of a difference that the representative of the target errs on. hidden: whether the group matters only if
+    a set of mass alpha - loss has at most m differs rows.
+    """
+
+    count: float
+    shared: bool
+    loss: float
+    differs: float = 1.0
+    hidden: bool = False
+
+
+Cover = Sequence[Group]
+
+
+class Covered(ConceptClass, Protocol):
+    """A class that tells how few things can go wrong when one of its concepts is chosen: optional, see `covers_of`."""
+
+    def covers(self, alpha: float, agnostic: bool) -> Iterable[Cover]:
+        """Covers of the concepts whose error exceeds the target's (agnostic: the best concept's) by more than alpha.
+
+        H is a set of at most N concepts, chosen by any rule from n rows. One of them, the representative, errs on at
+        most m rows more than the target. For a row let D_h be 1 if h errs and the target does not, -1 for the reverse,
+        and 0 otherwise (never -1 if realizable). Without ``differs`` and ``hidden``, a group's concepts have D_h >= D
+        for one D in {-1, 0, 1}, or {0, 1} if realizable, of mean more than alpha - loss.
+
+        In general a cover holds if for each t > 0 the expectation of the sum of exp(-t (errors of h - errors of the
+        representative)) over the bad h in H is at most the sum over its groups of
+
+        count N^[shared] e^{t m differs} r(alpha - loss)^n, with r as in `theory.generic.rows`, or, if hidden,
+        count N^[shared] e^{t m differs} P[Binomial(n, alpha - loss) <= m differs].
+
+        Each cover returned holds for all distributions; the one that needs the fewest rows is used.
+        """
+
+
+def covers_of(concepts: Any, alpha: float, agnostic: bool) -> Iterable[Cover]:
+    """The covers of a `Covered` class; for others all concepts one by one."""
+    if hasattr(concepts, "covers"):
+        return concepts.covers(alpha, agnostic)
+    return [(Group(max(1, concepts.size - 1), False, 0.0),)]
 
 
 class Hard(ConceptClass, Protocol):

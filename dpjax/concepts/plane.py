@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -15,15 +14,13 @@ from dpjax.core import checks, random, wide
 from dpjax.core.checks import InputError
 
 _GOLDEN = 0x9E3779B9  # 2**32 / golden ratio
-_FINEST_BITS = 30  # coordinate bits of the finest grid on which line tests are exact
 
 
 @dataclass(frozen=True)
 class Plane:
     """{0, ..., d}^2, d in [1, 2**64 - 1]. Elements are (x, y); `encode` also takes the element number x (d + 1) + y.
 
-    Elements are ``uint32[..., 2]`` or, for d >= 2**32, ``uint32[..., 4]``, upper words first. For d above 2**30,
-    lines are drawn and predictions made on `coarse`: each row is `rounded` separately, so neighbors stay neighbors.
+    Elements are ``uint32[..., 2]`` or, for d >= 2**32, ``uint32[..., 4]``, upper words first.
     """
 
     d: int
@@ -34,24 +31,6 @@ class Plane:
     def uniform(self) -> "UniformPlane":
         """The uniform distribution."""
         return UniformPlane(self.d)
-
-    @property
-    def shift(self) -> int:
-        """The number of bits of a coordinate that `rounded` drops."""
-        return max(0, (self.d - 1).bit_length() - _FINEST_BITS)
-
-    @property
-    def coarse(self) -> "Plane":
-        """The grid of the `rounded` elements, with d at most 2**30; this grid if it is no larger."""
-        return Plane(self.d >> self.shift)
-
-    def rounded(self, x: Array) -> Array:
-        """Elements ``uint32[..., limbs]`` -> elements of the coarse grid, ``int32[..., 2]``, clipped to d."""
-        if self.limbs == 2:
-            return (jnp.minimum(x.astype(jnp.uint32), jnp.uint32(self.d)) >> self.shift).astype(jnp.int32)
-        with jax.enable_x64(True):
-            inside = jnp.minimum(wide.join(x.reshape(*x.shape[:-1], 2, 2)), jnp.uint64(self.d))
-            return (inside >> self.shift).astype(jnp.int32)
 
     @property
     def size(self) -> int:
@@ -123,7 +102,7 @@ class UniformPlane:
 
 
 class OnPlane:
-    """Base class over {0, ..., d}^2; a subclass has ``d`` and ``predict``. Rows are `Plane.rounded` first."""
+    """Base class over {0, ..., d}^2; a subclass has ``d`` and ``predict``."""
 
     d: int
 

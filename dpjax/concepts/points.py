@@ -5,8 +5,10 @@ from types import MappingProxyType
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import Cover, Group
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hashing import Buckets, bucket_error
@@ -52,6 +54,23 @@ class Points(OnLine):
         missed = jnp.where(target.zero, zero, distribution.mass_at(theirs))
         both = jnp.where(wrong + missed < wrong, jnp.uint64(2**64 - 1), wrong + missed)  # 2**64 would wrap to 0
         return jnp.where(same, zero, both)
+
+    def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
+        """See `concepts.base.Covered`: at most 1/eta heavy elements one by one, light ones together.
+
+        Realizable, the representative differs from the target only if that is not listed: then its mass is at most
+        ``rare``, and the other elements of mass above alpha - rare are few, or few of its rows were drawn.
+        Proof in docs/proofs/generic.md.
+        """
+        if agnostic:
+            etas = alpha * 2.0 ** -np.arange(2, 12)
+            return [(Group(min(1 / eta, self.size), False, 2 * eta), Group(1, True, eta)) for eta in etas]
+        etas, rares = alpha * 2.0 ** -np.arange(1, 7), alpha * np.arange(5, 10) / 10
+        return [
+            (Group(min(1 / eta, self.size), False, 0.0, 0.0), Group(1, True, eta, 0.0),
+             Group(1 / (alpha - rare), False, 0.0), Group(1, True, alpha - rare, 0.5, True))
+            for eta in etas for rare in rares
+        ]  # fmt: skip
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
         """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).

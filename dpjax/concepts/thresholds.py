@@ -5,8 +5,10 @@ from types import MappingProxyType
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import Cover, Group
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import OnLine
 from dpjax.concepts.hypothesis import Hypothesis, Rule, sentences
@@ -52,6 +54,17 @@ class Thresholds(OnLine):
         alone = jnp.where((alone == 0) & distribution.reaches(upper), jnp.uint64(2**64 - 1), alone)  # 2**64 wraps to 0
         error = jnp.where(hypothesis.zero | target.zero, alone, between)
         return jnp.where(hypothesis.zero & target.zero, jnp.uint64(0), error)
+
+    def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
+        """See `concepts.base.Covered`: realizable, an interval of mass alpha on each side of the target; agnostic,
+        1/eta thresholds between which intervals have a mass of at most eta, and those in each interval together.
+
+        Proof in docs/proofs/generic.md.
+        """
+        if not agnostic:
+            return [(Group(2, True, 0.0),)]
+        etas = alpha * 2.0 ** -np.arange(1, 12)
+        return [(Group(1 / eta, False, 0.0), Group(1 / eta + 1, True, eta)) for eta in etas]
 
     def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
         """One concept for each way in which the class cuts a set: (``uint32[r + 1, 2]``, which of them count).

@@ -20,7 +20,6 @@ from dpjax.core import checks, keys, random
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import Cut
 
-_WORDS = 15  # of a triangle
 _TRIES = 200
 _ALONE = (0.5, 0.5, 0.5)  # center and radius
 _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
@@ -30,7 +29,7 @@ _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
 class Unions(OnPlane):
     """Unions of at most ``triangles`` triangles on {0, ..., d}^2; a simple polygon of c corners is one of c - 2.
 
-    A concept is the list of its triangles, ``uint32[k, 15 triangles]``, each as in `ConvexPolygons` with three edges;
+    A concept is the list of its triangles, ``uint32[k, limbs]``, each as in `ConvexPolygons` with three edges;
     this holds for targets and for a learner's output after m rounds. Predictions use integers only.
     """
 
@@ -45,13 +44,18 @@ class Unions(OnPlane):
 
     @property
     def size(self) -> int:
-        """The number of lists of words, 2**(480 triangles); the number of different unions is far smaller."""
+        """The number of lists of words, 2**(32 limbs); the number of different unions is far smaller."""
         return 1 << (32 * self.limbs)
 
     @property
     def limbs(self) -> int:
         """Words of a concept."""
-        return _WORDS * self.triangles
+        return self.words * self.triangles
+
+    @property
+    def words(self) -> int:
+        """Words of a triangle, 15 up to d = 2**18."""
+        return 3 * self.parts.words
 
     @property
     def parts(self) -> ConvexPolygons:
@@ -59,7 +63,7 @@ class Unions(OnPlane):
         return ConvexPolygons(self.d, 3)
 
     def of_cuts(self, inside: Cut) -> Array:
-        """Triples of halfplanes, each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[15 m]``."""
+        """Triples of halfplanes, each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[words m]``."""
         outside = Cut(inside.chart, inside.theta, inside.t, ~inside.above)
         return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
 
@@ -72,7 +76,7 @@ class Unions(OnPlane):
 
         Privacy: a function of the hypothesis alone.
         """
-        words = np.asarray(hypothesis.concept)[0].reshape(-1, _WORDS)
+        words = np.asarray(hypothesis.concept)[0].reshape(-1, self.words)
         keep = np.array([meets(self.d, lines) for lines in self.halfplanes(words.reshape(-1))])
         zero = hypothesis.zero | (not keep.any())
         keep[0] |= not keep.any()  # a concept has at least one triangle
@@ -80,14 +84,14 @@ class Unions(OnPlane):
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        return sentences(hypothesis, lambda words: f"1 iff in one of {len(words) // _WORDS} triangles")
+        return sentences(hypothesis, lambda words: f"1 iff in one of {len(words) // self.words} triangles")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
-        return self.parts.in_any(hypothesis, x, hypothesis.concept.shape[1] // _WORDS, 3)
+        return self.parts.in_any(hypothesis, x, hypothesis.concept.shape[1] // self.words, 3)
 
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
-        """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[15 triangles]``.
+        """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[limbs]``.
 
         Whether points of an edge belong to it is unspecified; edges are rounded to the lattice of `mechanisms.cover`,
         inner edges leave no gaps. If there are fewer triangles, triangles are repeated.
@@ -108,7 +112,7 @@ class Unions(OnPlane):
         return np.array((words * self.triangles)[: self.limbs], np.uint32)
 
     def targets(self, count: int, seed: int = 0) -> Array:
-        """``count`` random targets, ``uint32[count, 15 triangles]``: two star-shaped polygons, half the triangles each.
+        """``count`` random targets, ``uint32[count, limbs]``: two star-shaped polygons, half the triangles each.
 
         Corners are nearly equally spaced in angle, at 0.5 to 1 times a radius from the center. Areas add up to 0.15 to
         0.5 of the square; the two may overlap. With triangles = 1 there is one polygon.

@@ -204,13 +204,13 @@ def discrete_laplace(key: Array, table: GeometricTable, shape: tuple[int, ...] =
 def randint_below(key: Array, bound: Array, shape: tuple[int, ...] = ()) -> Array:
     """Uniform integers in [0, bound), ``uint32[*shape, limbs]``, for any bound from 1 to 2**(32 limbs) - 1.
 
-    bound: ``uint32[limbs]`` or ``uint32[*shape, limbs]``, most significant limb first, at most 4 limbs.
+    bound: ``uint32[limbs]`` or ``uint32[*shape, limbs]``, most significant limb first, at most 8 limbs.
     Computes the top limbs of (random integer of limbs + 2 limbs) x bound: no rejection, integers only; each
     outcome's probability is within a factor 1 +- 2**-64 of 1 / bound.
     """
     limbs = bound.shape[-1]
-    if limbs > 4:
-        raise InputError("bound", "at most 4 limbs (128 bits)", f"{limbs} limbs", "draw the limbs separately")
+    if limbs > 8:
+        raise InputError("bound", "at most 8 limbs (256 bits)", f"{limbs} limbs", "draw the limbs separately")
     pairs = (limbs + 3) // 2
     high, low = words(key, (*shape, pairs))
     digits = [half for pair in range(pairs) for half in (high[..., pair], low[..., pair])][: limbs + 2]

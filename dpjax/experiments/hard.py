@@ -4,6 +4,8 @@ A function here with parameters ``concepts``, whose annotation is the class, and
 default, is one of the workloads of `workloads.hard_tasks`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dpjax.concepts import Finite, Multiclass, Points, PointSets, ProductCube, Thresholds, Tree, distributions
@@ -13,6 +15,7 @@ from dpjax.core.checks import InputError
 from dpjax.experiments.task import Task
 
 _UNIT = 2**40
+_FIRST, _SECOND = 0.85, 0.97  # the fractions of ln(width) / rate with the most failures
 
 
 def hard_points(concepts: Points, alpha: float, noise: float = 0.0) -> Task:
@@ -151,6 +154,37 @@ def hard_threshold_bits(bits: int, alpha: float, wrong: int = 1, elements: int =
     )
     target = np.flatnonzero((2 * np.arange(bits) + 2 == cuts.T).all(axis=1))
     return Task(concepts, law, target)
+
+
+def hard_splits(n: int, bits: int, rates: Sequence[float]) -> list[int]:
+    """n numbers of ``bits`` bits, ascending, on which three-way splits by private medians leave parts too large.
+
+    Of the parts two levels before the last, all equal, each consists of five values: its first median is tempted to
+    the right by a wide gap whose rank is too large by an excess D1, and the next one then to the left, by excess D2.
+    Either excess is a fraction of ln(width of the gap) / rate, where such a gap is as likely as the good answers. The
+    last part then has D1 / 2 + D2 rows too many, all in three adjacent values, with wide gaps on both sides.
+
+    Args:
+      bits: at least 8 more than levels. rates: the inverse temperature of each level's medians, the root first; two or
+        more.
+    """
+    levels = len(rates)
+    checks.integer("levels", levels, 2)
+    checks.integer("bits", bits, levels + 8)
+    parts = 2 ** (levels - 2)
+    width, wanted = 2**bits // parts, (bits - levels) * np.log(2) / np.asarray(rates[-2:], float)
+    rows: list[int] = []
+    for part in range(parts):
+        count = (part + 1) * n // parts - part * n // parts
+        low, high = part * width + width // 16, (part + 1) * width - 1 - width // 16
+        middle = (low + high) // 2
+        right = min(int(_FIRST * wanted[0]), count // 2)
+        left = min(int(_SECOND * wanted[1]), (count - count // 2 + right) // 2)
+        beyond, kept = count // 2 - right, count - count // 2 + right
+        before = kept // 2 - left
+        counts = (before, left, kept - before - left - right, right, beyond)
+        rows += np.repeat([low, middle - 2, middle - 1, middle, high], counts).tolist()
+    return rows
 
 
 def _masses(atoms: int, wrong: int, alpha: float) -> tuple[int, int]:

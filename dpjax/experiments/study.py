@@ -63,9 +63,14 @@ class Line:
     largest: int
 
     def theorem(self) -> int | None:
-        """The theorem's sample size, for all k concepts at once; None if no theorem covers the learner's numbers."""
+        """The theorem's sample size, for all k concepts at once; None if no theorem covers the learner's numbers.
+
+        For a task with noise it is that of the agnostic theorem, None for a learner without one.
+        """
+        learner, noisy = self.setting.learner, self.setting.task.flips is not None
+        size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
         try:
-            return self.setting.learner.sample_size(*self._goal)
+            return None if size is None else size(*self._goal)
         except NoTheoremError:
             return None
 

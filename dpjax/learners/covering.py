@@ -16,6 +16,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
+from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_guarantee, cover_plan
 from dpjax.mechanisms.cover.rounds import set_cover
 from dpjax.theory import set_cover as theory
@@ -118,20 +119,16 @@ class CoveringPlane(Covering):
         checks.whole_or_none("k", self.k, 1)
         if self.family is not None and not usual:
             raise InputError("family", f"no {names} beside it", "both", "set it in the family")
-        family, d = self.functions, self.concepts.domain.coarse.d
-        if not isinstance(family, Planar) or (family.edges, family.planes.d) != (edges, d):
+        family, own = self.functions, Grid.fine(self.concepts.d)
+        if not isinstance(family, Planar) or (family.edges, family.planes.grid) != (edges, own):
             raise InputError(
-                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({d})",
+                "family", f"one whose functions are {edges} cut(s) each on the lattice of HalfPlanes({own.d})",
                 repr(family), f"give it the members of {Planar.__module__}.Planar, or run it by {self.runs[0]}",
             )  # fmt: skip
 
     def concept_of(self, chosen: Any) -> Array:
-        """``uint32[5 rounds]``, or ``uint32[15 rounds]`` for triangles."""
+        """``uint32[words rounds]``."""
         return self.concepts.of_cuts(chosen)
-
-    def rows(self, x: Array) -> Array:
-        """Elements of the coarse grid, ``int32[..., 2]``."""
-        return self.concepts.domain.rounded(x)
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """Identical rows, one moved or relabeled; and rows on both sides of a line, one of them relabeled."""

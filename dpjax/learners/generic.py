@@ -1,8 +1,9 @@
 """GenericLearner: sanitize the points once, then choose k concepts among the dichotomies of the synthetic points."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from math import inf
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from jax import Array
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import composed, require_composition, split
+from dpjax.concepts.base import covers_of
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -21,9 +23,10 @@ from dpjax.learners.column_errors import column_errors
 from dpjax.mechanisms.exponential import exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitizer
 from dpjax.theory import generic as theory
-from dpjax.theory.generalization import of_growth
 
 _NEEDED = ("domain", "size", "predict", "dichotomies", "growth")
+_SHARES = tuple(i / 20 for i in range(2, 20))
+_QUERIES, _FAILURE = 0.45, 0.25  # of alpha and of beta, for a sanitizer with ``unseen``
 
 
 @plan_type
@@ -33,6 +36,18 @@ class GenericPlan:
     sanitizer: Any
     epsilon: Number
     slack: Number
+
+
+class Parts(NamedTuple):
+    """The sanitizer's parts: share of epsilon, queries of alpha (for a symmetric difference), failure of beta."""
+
+    share: float
+    queries: float
+    failure: float
+
+
+Numbers = tuple[float, float, float, float]
+"""epsilon, delta, alpha, beta."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +60,16 @@ class GenericLearner(OfColumns):
       k: static number of concepts, >= 1.
       sanitizer: of the points. For a matrix class one of counting queries (`BLR`, `MWEM`), which should answer all
         queries in `Finite.xor`; for thresholds one of thresholds; for points one of points or thresholds. Its free
-        arguments are planned for the query accuracy that the proof needs.
+        arguments are planned for a symmetric difference of .45 alpha (alpha / 4 for a sanitizer without ``unseen``).
       composition: of the k choices, as in `Independent`.
-      share: static; the sanitizer's fraction of epsilon, in (0, 1).
+      share: static; the sanitizer's fraction of epsilon, in (0, 1), by default the one that needs the fewest rows (1/2
+        for a sanitizer without ``unseen``, see `sanitizers.base.Sanitizer`).
 
     The sanitizer gets all of delta if the choices use none, half of it if they do, and none if it is pure.
 
     Privacy: (epsilon, delta), replace-one, for every sample: the sanitizer and k exponential mechanisms over concepts
       that its output determines.
-    Utility: `theory.generic`.
+    Utility: `theory.generic.rows` with the class's ``covers`` (`concepts.base.Covered`), by default all its concepts.
     Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7; constants are our own.
     """
 
@@ -61,13 +77,14 @@ class GenericLearner(OfColumns):
     k: int
     sanitizer: Sanitizer
     composition: str = "basic"
-    share: float = 0.5
+    share: float | None = None
     neighboring: Neighboring = Neighboring.REPLACE_ONE
 
     def __post_init__(self):
         checks.integer("k", self.k, 1)
         require_composition(self.composition, "bounded range")
-        checks.probability("share", self.share)
+        if self.share is not None:
+            checks.probability("share", self.share)
         if not all(hasattr(self.concepts, name) for name in _NEEDED):
             raise InputError(
                 "concepts", f"a class with {', '.join(_NEEDED)}, as Points, Thresholds and Finite are",
@@ -93,19 +110,15 @@ class GenericLearner(OfColumns):
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> GenericPlan:
         """The sanitizer's plan at its part of the budget, and the choices' budget from the rest."""
-        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
-        of_sanitizer = self.sanitizer.plan(*self._of_sanitizer(epsilon, delta, alpha, beta))
-        spent = self.sanitizer.guarantee(of_sanitizer)
-        left = (epsilon - spent.epsilon) * (1 - 1e-14), max(0.0, delta - spent.delta) * (1 - 1e-14)
-        part = split(left[0], left[1], self.k, self.composition, "bounded range")
-        return GenericPlan(of_sanitizer, down(part.epsilon), down(part.slack))
+        numbers = host_numbers(privacy, accuracy)
+        return self._at(numbers, self._split(*numbers))
 
     def learn(self, key: Array, sample: Sample, plan: GenericPlan) -> Hypothesis:
         """k concepts; an empty sample gives random concepts."""
         self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
         synthetic = self.sanitizer.sanitize(of_points, sample.x, sample.mask, plan.sanitizer)
-        number, exists = self.concepts.dichotomies(synthetic.points, synthetic.weights > 0)
+        number, exists = self.concepts.dichotomies(synthetic.points, synthetic.listed)
         errors = column_errors(self.concepts.predict(Hypothesis.of(number), sample.x), sample)
 
         def choose(own: Array, column: Array) -> Array:
@@ -121,32 +134,79 @@ class GenericLearner(OfColumns):
         return basic((self.sanitizer.guarantee(plan.sanitizer), columns), "GenericLearner")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.generic.realizable`; see `theory.generic.agnostic` for the agnostic case."""
-        return self._rows(theory.realizable, privacy, accuracy)
+        """`theory.generic.rows`, realizable, for the plan's numbers."""
+        return self._planned_rows(privacy, accuracy, False)
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.generic.agnostic`: the error exceeds the best concept's by at most alpha."""
-        return self._rows(theory.agnostic, privacy, accuracy)
+        """`theory.generic.rows`, agnostic: the error exceeds the best concept's by at most alpha."""
+        return self._planned_rows(privacy, accuracy, True)
 
-    def _rows(self, bound: Callable[..., int], privacy: Privacy, accuracy: Accuracy) -> int:
-        epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
+    def _planned_rows(self, privacy: Privacy, accuracy: Accuracy, agnostic: bool) -> int:
         if not self.sanitizer.answers_differences(self.concepts):
             raise InputError(
                 "sanitizer", "one whose queries hold all symmetric differences of concepts", "others",
                 "make it with queries = concepts.xor(), or search for n",
             )  # fmt: skip
-        sanitized = self.sanitizer.sample_size(*self._of_sanitizer(epsilon, delta, alpha, beta))
-        plan = self.plan(privacy, accuracy)
-        choices, restrictions = self.concepts.growth(plan.sanitizer.size), of_growth(self.concepts.growth)
-        return max(sanitized, bound(restrictions, choices, self.k, float(plan.epsilon), alpha, beta))
+        numbers = host_numbers(privacy, accuracy)
+        return self._rows(numbers, self._split(*numbers), agnostic)
 
-    def _of_sanitizer(self, epsilon: float, delta: float, alpha: float, beta: float) -> tuple[Privacy, Accuracy]:
-        """The sanitizer's budget, and the query accuracy for which a symmetric difference errs by at most alpha / 4."""
+    def _at(self, numbers: Numbers, parts: Parts) -> GenericPlan:
+        """The plan for a split; the choices get what the sanitizer leaves of the budget."""
+        epsilon, delta = numbers[:2]
+        of_sanitizer = self.sanitizer.plan(*self._of_sanitizer(numbers, parts))
+        spent = self.sanitizer.guarantee(of_sanitizer)
+        left = (epsilon - spent.epsilon) * (1 - 1e-14), max(0.0, delta - spent.delta) * (1 - 1e-14)
+        part = split(left[0], left[1], self.k, self.composition, "bounded range")
+        return GenericPlan(of_sanitizer, down(part.epsilon), down(part.slack))
+
+    def _rows(self, numbers: Numbers, parts: Parts, agnostic: bool) -> int:
+        (_, _, alpha, beta), plan = numbers, self._at(numbers, parts)
+        failure = parts.failure * beta
+        unseen = getattr(self.sanitizer, "unseen", None)
+        if unseen is None:
+            least = self.sanitizer.sample_size(*self._of_sanitizer(numbers, parts))
+            rows = lambda n: parts.queries * alpha * n if n >= least else n  # noqa: E731
+        else:
+            rows = lambda n: unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
+        return theory.rows(
+            covers_of(self.concepts, alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
+            float(plan.epsilon), rows, alpha, beta - failure, agnostic,
+        )  # fmt: skip
+
+    def _of_sanitizer(self, numbers: Numbers, parts: Parts) -> tuple[Privacy, Accuracy]:
+        """The sanitizer's budget, and the query accuracy for which a symmetric difference errs by its part of alpha."""
+        epsilon, delta, alpha, beta = numbers
         of_delta = 0.5 if self._choices_use_delta() else 1.0
         if self.sanitizer.spends != "approximate":
             of_delta = 0.0
-        of_query = alpha / 4 / self.sanitizer.parts_of_a_difference(self.concepts)
-        return Privacy(epsilon * self.share, delta * of_delta), Accuracy(of_query, beta / 3)
+        of_query = parts.queries * alpha / self.sanitizer.parts_of_a_difference(self.concepts)
+        return Privacy(epsilon * parts.share, delta * of_delta), Accuracy(of_query, parts.failure * beta)
+
+    def _split(self, epsilon: float, delta: float, alpha: float, beta: float) -> Parts:
+        """The share that needs the fewest rows; the structure of the sanitizer does not depend on epsilon."""
+        if not hasattr(self.sanitizer, "unseen"):
+            return Parts(0.5 if self.share is None else self.share, 0.25, 1 / 3)
+        return _best_split(self, epsilon, delta, alpha, beta)
 
     def _choices_use_delta(self) -> bool:
         return self.composition != "basic" and self.k > 1
+
+
+@lru_cache(maxsize=1024)
+def _best_split(learner: GenericLearner, *numbers: float) -> Parts:
+    """Rows fall and then rise with the share, so a ternary search finds the best one."""
+    if learner.share is not None:
+        return Parts(learner.share, _QUERIES, _FAILURE)
+
+    @lru_cache
+    def rows(place: int) -> float:
+        try:
+            return learner._rows(numbers, Parts(_SHARES[place], _QUERIES, _FAILURE), False)
+        except InputError:  # no number of rows is enough
+            return inf
+
+    low, high = 0, len(_SHARES) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rows(middle) <= rows(middle + 1) else (middle + 1, high)
+    return Parts(_SHARES[low], _QUERIES, _FAILURE)

@@ -10,7 +10,6 @@ from dpjax.accounting.splits import composed, require_composition, split
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.points import Points
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfColumns
@@ -42,12 +41,12 @@ class HashedPoints(OfColumns):
     Args:
       concepts: points.
       k: static number of concepts, >= 1.
-      tries: number of hash functions, >= 1; by default the number in the proof.
-      bits: in [1, 20]; a function has 2**bits buckets. By default the number that needs the fewest rows at epsilon = 1.
+      tries: number of hash functions, >= 1. bits: in [1, 20]; a function has 2**bits buckets. By default those that
+        need the fewest rows at epsilon = 1.
       composition: of the k choices, as in `Independent`.
 
     Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample; (epsilon, 0) with "basic".
-    Utility: `theory.points.hashed`, for every |X|. Improper, agnostic.
+    Utility: `theory.points.hashed`, realizable, for every |X|. Improper.
     Reference: Beimel, Nissim, Stemmer 2013 (probabilistic representations); Bun, Nissim, Stemmer 2016, Corollary 3.3;
       the hash family and the constants are our own.
     """
@@ -76,8 +75,8 @@ class HashedPoints(OfColumns):
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> HashedPlan:
         """The epsilon of one choice, and the numbers of functions and buckets for the accuracy."""
         epsilon, delta, alpha, beta = host_numbers(privacy, accuracy)
-        tries = theory.hash_tries(self.k, beta) if self.tries is None else self.tries
-        bits = self._fewest_rows(delta, tries, alpha, beta) if self.bits is None else self.bits
+        reference = split(1.0, delta, self.k, self.composition, "bounded range").epsilon
+        tries, bits = theory.hashed_sizes(self.k, reference, alpha, beta, self.tries, self.bits, _MOST_BITS)
         part = split(epsilon, delta, self.k, self.composition, "bounded range")
         return HashedPlan(down(part.epsilon), down(part.slack), tries, bits)
 
@@ -101,12 +100,3 @@ class HashedPoints(OfColumns):
         plan = self.plan(privacy, accuracy)
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         return theory.hashed(self.k, plan.tries, plan.bits, float(plan.epsilon), alpha, beta)
-
-    def _fewest_rows(self, delta: float, tries: int, alpha: float, beta: float) -> int:
-        least = theory.hash_bits(alpha)
-        if least > _MOST_BITS:
-            raise InputError("alpha", f"more than 2**{2 - _MOST_BITS}", repr(alpha), "take a larger alpha")
-        part = split(1.0, delta, self.k, self.composition, "bounded range").epsilon
-        enough = max(tries, theory.hash_tries(self.k, beta))  # `sample_size` refuses too few functions
-        every = range(least, min(least + 6, _MOST_BITS + 1))
-        return min(every, key=lambda bits: theory.hashed(self.k, enough, bits, part, alpha, beta))

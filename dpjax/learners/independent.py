@@ -11,7 +11,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import Split, composed, require_composition, split
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners.base import Learner, OfLearner, require_learner, require_one_column
@@ -110,10 +110,10 @@ class Independent(OfLearner):
         return self.learner.sample_size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """The same for the agnostic theorem; InputError if the inner learner has none."""
+        """The same for the agnostic theorem; `core.checks.NoTheoremError` if the inner learner has none."""
         size = getattr(self.learner, "agnostic_sample_size", None)
         if size is None:
-            raise InputError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")
+            raise NoTheoremError("learner", "one with an agnostic theorem", type(self.learner).__name__, "take KLN")
         part = self._part(privacy)
         return size(Privacy(part.epsilon, part.delta), self._of_one(accuracy))
 

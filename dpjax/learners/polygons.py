@@ -13,7 +13,6 @@ from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import Performance
-from dpjax.theory.halfplanes import line_cost
 
 _KINEMATIC, _PERFORMANCE = Kinematic(), Performance()
 
@@ -33,7 +32,7 @@ class PolygonLearner(CoveringPlane):
       performance: of the sampler of the default family; affects time only.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
-    Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `theory.halfplanes.line_cost`.
+    Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `HalfPlanes.size`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4,
       with the accounting corrected.
     """
@@ -66,7 +65,7 @@ class PolygonLearner(CoveringPlane):
             return self.family
         sizes = self.performance
         walls = min(sizes.walls, sizes.bins)
-        return HalfPlanes(self.concepts.domain.coarse.d, self.measure, sizes.slabs, sizes.bins, sizes.spare, walls)
+        return HalfPlanes(self.concepts.d, self.measure, sizes.slabs, sizes.bins, sizes.spare, walls)
 
     @property
     def passes(self) -> int:
@@ -74,7 +73,5 @@ class PolygonLearner(CoveringPlane):
         return 32 * self.likely_rounds
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """The cost of a line. A given family counts as finite, with ``size`` functions."""
-        d, family = self.concepts.domain.coarse.d, self.functions
-        cost = line_cost(d, family.measure.name) if isinstance(family, HalfPlanes) else float(family.size)
-        return cost, rounds * log((d + 1.0) ** 4 + 2)
+        """``size`` of the family, for halfplanes the cost of a line, and ln of the number of ways to cut the grid."""
+        return float(self.functions.size), rounds * log((self.concepts.d + 1.0) ** 4 + 2)

@@ -62,7 +62,7 @@ class UnionLearner(CoveringPlane):
         """The base family of triangles."""
         if self.family is not None:
             return self.family
-        return Triangles(self.concepts.domain.coarse.d, self.directions, self.bins)
+        return Triangles(self.concepts.d, self.directions, self.bins)
 
     @property
     def passes(self) -> int:

@@ -28,19 +28,21 @@ class Sanitized:
     points: ``uint32[r, W]``, r static, in any order.
     weights: ``int32[r]``, at least 0 and not all 0; they are normalized by their sum.
     outcome: ``int32[r]``, 0, or -1 if a part abstained: its point is then element 0, and its weight is kept.
+    listed: ``bool[r]``, the points between which concepts have to differ; by default those with weight.
     """
 
     points: Array
     weights: Array
     outcome: Array
+    listed: Array
 
     @staticmethod
-    def of(points: Array, weights: Array, outcome: Array | None = None) -> "Sanitized":
+    def of(points: Array, weights: Array, outcome: Array | None = None, listed: Array | None = None) -> "Sanitized":
         """If all weights are 0, as without rows, they become all 1."""
         weights = jnp.where(jnp.any(weights > 0), weights, jnp.ones_like(weights))
         if outcome is None:
             outcome = jnp.zeros(weights.shape, jnp.int32)
-        return Sanitized(points, weights, outcome)
+        return Sanitized(points, weights, outcome, weights > 0 if listed is None else listed)
 
     def share(self, threshold: Array) -> Array:
         """The estimated fraction of rows <= threshold, ``float32[...]`` for ``uint32[..., W]``."""
@@ -62,6 +64,10 @@ class Sanitizer(Protocol):
 
     If a field is None, `plan` chooses it from the accuracy; any other value is used as given. If the best choice
     depends on epsilon, the planner takes the one for epsilon = 1, so that a sweep of epsilon is one program.
+
+    Optional: ``unseen(concepts, plan, n, beta)``, rows m such that with probability 1 - beta, for every concept, one
+    that agrees with it on all listed points differs from it on at most m of any n rows. Without it `GenericLearner`
+    derives such a bound from the accuracy of all queries.
     """
 
     @property

@@ -1,8 +1,10 @@
 """S-hier: repeated three-way splits by private medians, then noisy counts of the leaves."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +29,7 @@ from dpjax.sanitizers.blocks import log_size
 from dpjax.theory import sanitizers as sizes
 
 MOST_LEVELS = 14
-_FRACTIONS = tuple(i / 40 for i in range(1, 31))
+_FRACTIONS = tuple(i / 20 for i in range(1, 16))
 
 
 class Parts(NamedTuple):
@@ -77,7 +79,7 @@ def levels_tried(alpha: float) -> range:
 
 
 def median_tree(
-    key: Array, x: Array, mask: Array, epsilon: Array, levels: int, bits: int, size: int | None = None
+    key: Array, x: Array, mask: Array, epsilons: Array, bits: int, size: int | None = None
 ) -> tuple[Parts, Array, Array]:
     """Recursive medians: (the 2^levels parts between them, the 2^levels - 1 medians in order, whether each is real).
 
@@ -85,19 +87,23 @@ def median_tree(
 
     Args:
       key: consumed. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``.
-      epsilon: traced, of one median when a row is added or removed: its rate, as adding rows never lowers its score.
+      epsilons: ``float32[levels]``, of one median of each level, the root first, when a row is added or removed: its
+        rate, as adding rows never lowers its score.
 
-    Privacy: (2 levels epsilon, 0), REPLACE_ONE, for every database. Given the levels above, the parts of a level are
+    Privacy: (2 sum(epsilons), 0), REPLACE_ONE, for every database. Given the levels above, the parts of a level are
       public and disjoint, so a removed row changes one of them and an added row one of them; sizes of the parts are
-      never used. Each of the two changes costs epsilon per level, and the levels add.
+      never used. Each of the two changes costs a level's epsilon, and the levels add.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursive quantiles); three-way splits and constants our own.
     """
+    levels = epsilons.shape[0]
     inner = 2**levels - 1
     nodes = Parts(*(jnp.zeros((2 * inner + 1, *part.shape[1:]), part.dtype) for part in Parts.whole(bits, size)))
     of_nodes = [keys.per_index(keys.stream(key, f"level {level}"), 2**level) for level in range(levels)]
 
-    def one(nodes: Parts, turn: tuple[Array, Array]) -> tuple[Parts, tuple[Array, Array]]:
-        own, node = turn
+    of_levels = jnp.repeat(jnp.asarray(epsilons), 2 ** np.arange(levels), total_repeat_length=inner)
+
+    def one(nodes: Parts, turn: tuple[Array, Array, Array]) -> tuple[Parts, tuple[Array, Array]]:
+        own, node, epsilon = turn
         part = Parts(*(jax.lax.dynamic_slice_in_dim(column, node, 1) for column in nodes))
         law = exponential_median(
             x, part.holds(x)[0] & mask, epsilon, bits=bits, size=size, monotonic=True,
@@ -109,7 +115,8 @@ def median_tree(
         return nodes.put(2 * node + 1, part.split(at)), (at[0], part.alive[0])
 
     start = nodes.put(0, Parts.whole(bits, size))
-    nodes, found = jax.lax.scan(one, start, (jnp.concatenate(of_nodes), jnp.arange(inner, dtype=jnp.int32)))
+    turns = jnp.concatenate(of_nodes), jnp.arange(inner, dtype=jnp.int32), of_levels
+    nodes, found = jax.lax.scan(one, start, turns)
     at, alive = (in_order([column[2**level - 1 : 2 ** (level + 1) - 1] for level in range(levels)]) for column in found)
     return Parts(*(column[inner:] for column in nodes)), at, alive
 
@@ -123,9 +130,10 @@ def in_order(levels: list[Array]) -> Array:
 
 @plan_type
 class HierarchyPlan:
-    """median: ``float32[]``, epsilon of a median, ADD_OR_REMOVE_ONE. scale: ``float32[]``, of the counts."""
+    """medians: ``float32[levels]``, epsilon of a median of each level, ADD_OR_REMOVE_ONE. scale: ``float32[]``, of the
+    counts."""
 
-    median: Number
+    medians: Number
     scale: Number
     levels: int = field(metadata=STATIC)
 
@@ -148,11 +156,13 @@ class Hierarchy(OfThresholds):
       counts: the fraction of epsilon for the counts, in (0, 1), by default the one that needs the fewest rows.
       domain_size: the domain is {0..domain_size - 1}, or None for all 2**bits values.
 
-    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. `median_tree` at e1 = (1 - counts) epsilon /
-      (2 levels) spends 2 levels e1. Its leaves are then public and disjoint; a replaced row decreases one count and
+    An excess of a part is halved by each of its splits; so a level has sqrt(2) times the epsilon of the level before.
+
+    Privacy: (epsilon, 0), REPLACE_ONE, for every database and every n. `median_tree` spends (1 - counts) epsilon, twice
+      the sum of its levels' epsilons. Its leaves are then public and disjoint; a replaced row decreases one count and
       increases another by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold and no delta
       are needed: the leaves are known without the rows.
-    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in `theory.sanitizers.hierarchy`.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in docs/proofs/hierarchy.md.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); the sanitizer and
       its constants are our own.
     """
@@ -171,13 +181,16 @@ class Hierarchy(OfThresholds):
     def plan(self, privacy: Privacy, accuracy: Accuracy) -> HierarchyPlan:
         """The levels and the fraction for counts that need the fewest rows; for 2^-levels if alpha is unreachable."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
+        chosen = _chosen(self, alpha, beta)
+        return HierarchyPlan(*_parts(epsilon, *chosen), chosen[0])
+
+    def structure(self, alpha: float, beta: float) -> tuple[int, float]:
+        """The levels and the fraction for counts."""
         levels = levels_tried(alpha) if self.levels is None else (self.levels,)
         fractions = _FRACTIONS if self.counts is None else (self.counts,)
         pairs = [(level, fraction) for level in levels for fraction in fractions]
-        aims = alpha, max(alpha, 2.0 ** -max(levels))
-        chosen = min(pairs, key=lambda pair: [self._rows(*_parts(1.0, *pair), pair[0], aim, beta) for aim in aims])
-        median, scale = _parts(epsilon, *chosen)
-        return HierarchyPlan(median, scale, chosen[0])
+        aim = alpha if alpha > 0.5 / 2 ** max(levels) else 2.0 ** -max(levels)
+        return min(pairs, key=lambda pair: self._rows(*_parts(1.0, *pair), aim, beta))
 
     def sanitize(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> Sanitized:
         """3 * 2^levels - 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
@@ -186,41 +199,56 @@ class Hierarchy(OfThresholds):
         weights = consistent(counts.sample(of_counts), jnp.sum(mask, dtype=jnp.int32))
         inner = weights[::2]
         ends = jnp.stack([inner // 2, inner - inner // 2], axis=1)
-        return Sanitized.of(
-            jnp.concatenate([parts.low, parts.high, medians]), jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
-        )
+        weights = jnp.concatenate([ends[:, 0], ends[:, 1], weights[1::2]])
+        points = jnp.concatenate([parts.low, parts.high, medians])
+        return Sanitized.of(points, weights, listed=jnp.ones(weights.shape, bool))
 
     def leaves(self, key: Array, x: Array, mask: Array, plan: HierarchyPlan) -> tuple[Parts, Array, RoundedLaplace]:
         """The intervals, the medians between them, and the law of the noisy counts of all leaves from left to right."""
-        parts, medians, real = median_tree(key, x, mask, plan.median, plan.levels, self.bits, self.domain_size)
+        parts, medians, real = median_tree(key, x, mask, plan.medians, self.bits, self.domain_size)
         counts, n = leaf_counts(x, mask, parts, medians, real), jnp.sum(mask, dtype=jnp.int32)
         law = noisy_counts(counts, plan.scale, sensitivity=2, low=-n, high=2 * n, most=3 * x.shape[0])
         return parts, medians, law
 
     def guarantee(self, plan: HierarchyPlan) -> Guarantee:
         """Levels of medians, and the counts."""
-        add = Neighboring.ADD_OR_REMOVE_ONE
-        median = exponential_guarantee(float(plan.median), "medians of one level", add)
-        splits = basic((as_replace_one(median),), "three-way splits", plan.levels)
+        add, what = Neighboring.ADD_OR_REMOVE_ONE, "medians of one level"
+        parts = [as_replace_one(exponential_guarantee(float(one), what, add)) for one in plan.medians]
+        splits = basic(parts, "three-way splits")
         rate = 2 / positive("scale", plan.scale)
         counts = laplace_mechanism_guarantee(rate, sensitivity=2, what="counts of the leaves")
         return basic((splits, counts), f"threshold sanitizer, {plan.levels} levels")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.hierarchy`."""
+        """`theory.sanitizers.hierarchy_exact`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        rows = self._rows(plan.median, plan.scale, plan.levels, alpha, beta)
+        rows = self._rows(plan.medians, plan.scale, alpha, beta, sizes.hierarchy_exact)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
-    def _rows(self, median: Number, scale: Number, levels: int, alpha: float, beta: float) -> float:
-        width = log_size(self.bits, self.domain_size)
-        return sizes.hierarchy(width, float(median), levels, float(scale), alpha, beta)
+    def unseen(self, concepts: Any, plan: HierarchyPlan, n: int, beta: float) -> float:
+        """`theory.sanitizers.largest_part` for each interval of a difference: all ends of parts are listed."""
+        rates = tuple(float(one) for one in plan.medians)
+        intervals = self.parts_of_a_difference(concepts) / 2
+        return intervals * sizes.largest_part(log_size(self.bits, self.domain_size), rates, n, beta)
+
+    def _rows(
+        self, medians: Number, scale: Number, alpha: float, beta: float, bound: Callable[..., float] = sizes.hierarchy
+    ) -> float:
+        rates = tuple(float(one) for one in medians)
+        return bound(log_size(self.bits, self.domain_size), rates, float(scale), alpha, beta)
+
+
+@lru_cache(maxsize=1024)
+def _chosen(sanitizer: Hierarchy, alpha: float, beta: float) -> tuple[int, float]:
+    return sanitizer.structure(alpha, beta)
 
 
 def _parts(epsilon: float, levels: int, counts: float) -> tuple[Number, Number]:
-    """epsilon of one median, and the scale of the counts, which get the rest of epsilon."""
-    median = down((1 - counts) * epsilon / (2 * levels))
-    return median, up(2 / ((epsilon - 2 * levels * float(median)) * (1 - 1e-14)))
+    """epsilons of one median of each level, and the scale of the counts, which get the rest of epsilon."""
+    weights = 2.0 ** (np.arange(levels) / 2)
+    medians = np.array([down(one) for one in (1 - counts) * epsilon / 2 * weights / weights.sum()], np.float32)
+    left = epsilon - 2 * sum(map(float, medians))
+    return medians, up(2 / (left * (1 - 1e-14)))
 
 
 def leaf_counts(x: Array, mask: Array, parts: Parts, medians: Array, real: Array) -> Array:

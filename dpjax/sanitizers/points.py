@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -98,7 +98,8 @@ class PointCounts(OfElements):
         points, alive = jnp.concatenate([value, filler]), jnp.concatenate([real, exists])
         shared = alive & (~jnp.all(exists) | (jnp.arange(alive.shape[0], dtype=jnp.int32) >= plan.kept))
         extra = spread_over(rows - jnp.sum(weights, dtype=jnp.int32), shared)
-        return Sanitized.of(points, jnp.pad(weights, (0, plan.fillers)) + extra)
+        weights = jnp.pad(weights, (0, plan.fillers)) + extra
+        return Sanitized.of(points, weights, listed=jnp.pad(real, (0, plan.fillers)) | (weights > 0))
 
     def histogram(self, counts: Array, rows: Array, plan: PointCountsPlan) -> RoundedHistogram:
         """The law of the released values and their noisy counts."""
@@ -116,6 +117,11 @@ class PointCounts(OfElements):
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         spent = self.guarantee(plan)
         return sizes.points(spent.epsilon, spent.delta, plan.kept, plan.fillers, alpha, beta)
+
+    def unseen(self, concepts: Any, plan: PointCountsPlan, n: int, beta: float) -> float:
+        """`theory.sanitizers.unseen_points` for each value of a difference."""
+        rate, margin = float(plan.rate), float(plan.margin)
+        return self.parts_of_a_difference(concepts) * sizes.unseen_points(rate, margin, plan.kept, n, beta)
 
     def _fillers(self, kept: Array, real: Array, fillers: int) -> tuple[Array, Array]:
         """The lowest values that are not kept, ``uint32[fillers, limbs]``, and whether they exist."""

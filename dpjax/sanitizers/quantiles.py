@@ -171,7 +171,8 @@ class RecursiveQuantiles(OfThresholds):
     def sanitize(self, key: Array, x: Array, mask: Array, plan: RecursionPlan) -> Sanitized:
         """2^levels + 1 points. x: ``uint32[capacity, W]``, rows in any order. mask: ``bool[capacity]``."""
         rows, real = numbered(B.sort_rows(x, mask), jnp.sum(mask, dtype=jnp.int32), self.bits, plan.ties)
-        points = median_tree(key, rows, real, plan.epsilon, plan.levels, self.bits + plan.ties)[1]
+        epsilons = jnp.full(plan.levels, plan.epsilon, jnp.float32)
+        points = median_tree(key, rows, real, epsilons, self.bits + plan.ties)[1]
         return of_quantiles(shifted_right(points, self.bits, plan.ties), self.bits, None)
 
     def guarantee(self, plan: RecursionPlan) -> Guarantee:

@@ -19,11 +19,6 @@ def finite(concepts: int) -> Restrictions:
     return lambda n: log(concepts)
 
 
-def of_growth(growth: Callable[[int], int]) -> Restrictions:
-    """From a class's growth function, a bound on the number of ways in which it cuts a number of elements."""
-    return lambda n: log(growth(2 * n))
-
-
 def unseen(k: int, alpha: float, beta: float) -> int:
     """A lower bound for every learner, private or not, of k concepts out of some f, g with f(x) != g(x), f(y) = g(y).
 
@@ -44,10 +39,3 @@ def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) ->
     Reference: Bun, Nissim, Stemmer 2016, Theorem 2.11 with the numbers of restrictions instead of the VC dimension.
     """
     return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha * n / 16)
-
-
-def agnostic(restrictions: Restrictions, k: int, alpha: float, beta: float) -> int:
-    """Rows from which, with probability 1 - beta, in none of k columns a concept's empirical error differs from its
-    error by more than alpha: 4 s k exp(-alpha^2 n/8) <= beta.
-    """
-    return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha**2 * n / 8)

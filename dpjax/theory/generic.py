@@ -1,44 +1,58 @@
-"""Rows of `learners.GenericLearner` in addition to those of its sanitizer: plain numbers on the host.
+"""Rows of `learners.GenericLearner`: plain numbers on the host. The proof is docs/proofs/generic.md."""
 
-The sanitizer answers all symmetric differences of two concepts to alpha/4 with probability 1 - beta/3. So for every
-column, one of the concepts to choose from makes at most alpha n/4 errors more than the class's best.
-"""
+from collections.abc import Callable, Iterable, Sequence
+from math import inf, log
+from typing import Any
 
-from math import ceil, log
+import numpy as np
 
 from dpjax.core import checks
-from dpjax.theory import generalization
-from dpjax.theory.generalization import Restrictions
+from dpjax.theory.search import smallest
+
+_STEPS = np.linspace(1 / 64, 1, 64)
 
 
-def realizable(restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float) -> int:
-    """Rows for k realizable columns.
+def rows(
+    covers: Iterable[Sequence[Any]], choices: int, k: int, part: float, unseen: Callable[[int], float],
+    alpha: float, beta: float, agnostic: bool = False,
+) -> int:  # fmt: skip
+    """Rows from which all of k choices have an error of at most alpha (agnostic: beyond the best concept's).
 
-    Each choice at epsilon ``part`` loses at most alpha n/4, all of them with probability 1 - beta/3:
-    (2/part) ln(3 k choices / beta). Then all errors are at most alpha n/2, and `generalization.realizable` uses the
-    remaining beta/3.
+    With n rows and m = unseen(n), for every t in [0, part/2]: a concept to choose from, the representative, makes at
+    most m errors more than the best, so the probability of a choice with more than alpha is at most
+
+    sum over a cover's groups of count choices^[shared] r(alpha - loss)^n e^{t m differs}, with
+    r(a) = 1 - a (1 - e^-t) if realizable, and cosh t - a sinh t otherwise; for a hidden group,
+    P[Binomial(n, alpha - loss) <= m differs] in place of r(alpha - loss)^n.
 
     Args:
-      restrictions: n -> ln of the restrictions of the class to 2 n elements.
-      choices: upper bound of the number of concepts to choose from.
+      covers: alternatives; each covers all bad concepts by groups, see `concepts.base.Covered`.
+      choices: upper bound of the number of concepts to choose from. part: epsilon of a choice.
+      unseen: rows on which a concept and its representative differ; the failure probability of this bound is not in
+        ``beta``.
     """
-    chosen = _chosen(choices, k, part, alpha, beta)
-    return max(chosen, generalization.realizable(restrictions, k, alpha, beta / 3))
+    from scipy.stats import binom  # a slow import, deferred
 
-
-def agnostic(restrictions: Restrictions, choices: int, k: int, part: float, alpha: float, beta: float) -> int:
-    """Rows for k columns with any labels: excess error at most alpha.
-
-    A quarter of alpha for the sanitizer, one for the choices, and two for the deviation of errors from empirical
-    errors, by `generalization.agnostic`.
-    """
-    chosen = _chosen(choices, k, part, alpha, beta)
-    return max(chosen, generalization.agnostic(restrictions, k, alpha / 4, beta / 3))
-
-
-def _chosen(choices: int, k: int, part: float, alpha: float, beta: float) -> int:
     checks.integer("choices", choices, 1)
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
     checks.accuracy(alpha, beta)
-    return ceil(2 / part * log(3 * k * choices / beta) / (alpha / 4))
+    t = part / 2 * _STEPS
+    every = [list(cover) for cover in covers]
+    table = [group for cover in every for group in cover]
+    starts = np.cumsum([0, *map(len, every)])[:-1]
+    count, left, differs = (np.array(column, float)[:, None] for column in (
+        [max(g.count, 1e-300) * choices**g.shared for g in table], [alpha - g.loss for g in table],
+        [g.differs for g in table],
+    ))  # fmt: skip
+    moment = np.log(np.cosh(t) - left * np.sinh(t) if agnostic else 1 + np.maximum(left, 0) * np.expm1(-t))
+    hidden = np.array([g.hidden for g in table])
+
+    def enough(n: int) -> bool:
+        m = unseen(n)
+        few = np.full(len(table), -inf)
+        few[hidden] = binom.logcdf(differs[hidden, 0] * m, n, np.clip(left[hidden, 0], 0, 1))
+        each = np.log(count) + t * m * differs + np.where(hidden[:, None], few[:, None], n * moment)
+        return float(np.min(np.logaddexp.reduceat(each, starts, axis=0))) <= log(beta / k)
+
+    return smallest(enough)

@@ -1,15 +1,16 @@
 """Sample sizes of learners of points."""
 
 from fractions import Fraction
-from math import ceil, log, log2
+from math import ceil, floor, log, log2
 
 import numpy as np
 
 from dpjax.core import checks
-from dpjax.core.checks import NoTheoremError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Neighboring
 from dpjax.theory.search import smallest
 
+_STEPS = 64
 _ROUNDING = 2.0**-22  # more than that of the mechanism's float32 numbers
 
 
@@ -76,44 +77,66 @@ def stable_points(epsilon: float, delta: float, alpha: float, beta: float, neigh
     return smallest(enough)
 
 
-def hash_tries(k: int, beta: float) -> int:
-    """Hash functions for k columns such that, with probability 1 - beta/2, each has one with few collisions."""
-    return max(1, ceil(log2(2 * checks.integer("k", k, 1) / beta)))
+def hashed_sizes(
+    k: int, part: float, alpha: float, beta: float, tries: int | None = None, bits: int | None = None, most: int = 20
+) -> tuple[int, int]:
+    """(tries, bits) that need the fewest rows by `hashed`, bits at most ``most``; a given one is kept.
 
-
-def hash_bits(alpha: float) -> int:
-    """The smallest number of bits with 2^(1 - bits) < alpha/2."""
-    return max(1, ceil(log2(4 / alpha) + 1e-9))
+    InputError if elements can share a bucket with probability alpha for every number of bits. Sizes that are given are
+    planned for whatever is proved.
+    """
+    least = floor(-log2(alpha)) + 1
+    if least > most:
+        raise InputError("alpha", f"more than {2.0**-most:.3g}", repr(alpha), "take a larger alpha")
+    several = range(1, 2 + ceil(log2(2 * checks.integer("k", k, 1) / beta))) if tries is None else (tries,)
+    widths = range(least, min(least + 9, most + 1)) if bits is None else (bits,)
+    pairs = [(count, width) for width in widths for count in several]
+    best, rows = pairs[-1], 1 << 62
+    for count, width in pairs:
+        if _limit(k, count, width, alpha) < beta and _missed(rows - 1, k, count, width, part, alpha) <= beta:
+            best, rows = (count, width), hashed(k, count, width, part, alpha, beta)
+    return best
 
 
 def hashed(k: int, tries: int, bits: int, part: float, alpha: float, beta: float) -> int:
     """Rows n of `learners.HashedPoints`, realizable, for every |X|; each of the k choices has epsilon ``part``.
 
-    The other elements in the target's bucket weigh 2^-bits on average, so at most g = 2^(1 - bits) for one of the
-    ``tries`` functions, except with probability k 2^-tries. Except with probability beta/6 each: it makes at most c
-    errors on the rows, Binomial(n, g), in all columns; every hypothesis of error above alpha makes more than c',
-    Binomial(n, alpha), for N = tries 2^bits + 1 of them in each column; and the mechanism loses less than
-    (2/part) ln(6 k N/beta) <= c' - c.
+    The proof is docs/proofs/hashed-points.md. Let g be the mass of the other elements in the target's bucket, the
+    least of ``tries`` independent ones, each of mean at most 2^-bits. Given g, a choice errs above alpha with
+    probability at most min(1, N r(g)^n), where N = tries 2^bits and, for the best t in [0, part/2],
 
-    Reference: Beimel, Nissim, Stemmer 2013, Section 3; constants are our own.
+    r(g) = 1 - alpha (1 - e^-t) + g (e^t - 1).
+
+    The sum over k columns of the mean over g, for the worst law of g, is at most beta. That law has two values, and
+    both are sought on a grid, with bounds between its points.
+
+    Reference: Beimel, Nissim, Stemmer 2013, Section 3, for the family; bounds and constants are our own.
     """
-    from scipy.stats import binom  # a slow import, deferred
-
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
     checks.accuracy(alpha, beta)
-    mass, count = 2.0 ** (1 - bits), (tries << bits) + 1
-    if k * 2.0**-tries > beta / 2 or mass >= alpha / 2:
-        least = f"at least {hash_tries(k, beta)} and {hash_bits(alpha)} for this accuracy"
+    if _limit(k, tries, bits, alpha) >= beta:
+        least = f"more: with {tries} functions of 2^{bits} buckets too many elements collide"
         raise NoTheoremError("tries, bits", least, f"{tries}, {bits}", "omit them: HashedPoints.plan chooses them")
-    lost = 2 / part * log(6 * k * count / beta)
+    return smallest(lambda n: _missed(n, k, tries, bits, part, alpha) <= beta)
 
-    def enough(n: np.ndarray | int) -> np.ndarray:
-        few = binom.isf(beta / (6 * k), n, mass)
-        many = binom.ppf(beta / (6 * k * count), n, alpha)
-        return many - few >= lost
 
-    # quantiles are integers, so the gap may fall by a few as n grows: fewer rows may be enough too
-    found = smallest(lambda n: bool(enough(n)))
-    before = np.arange(max(1, found - ceil(16 / (alpha - mass))), found + 1)
-    return int(before[np.argmax(enough(before))])
+def _limit(k: int, tries: int, bits: int, alpha: float) -> float:
+    """The bound on the probability that all functions give a target's bucket alpha of other elements."""
+    return k * min(1.0, 2.0**-bits / alpha / (1 - 1 / (_STEPS - 1))) ** tries  # the grid ends there
+
+
+def _missed(n: int, k: int, tries: int, bits: int, part: float, alpha: float) -> float:
+    """k sup E min(1, N r(g)^n) over laws of g."""
+    mean, members = 2.0**-bits, tries << bits
+
+    def bad(mass: np.ndarray) -> np.ndarray:
+        t = np.clip(np.log(alpha / np.maximum(mass, 1e-300)) / 2, 0, part / 2)
+        kept = -alpha * -np.expm1(-t) + mass * np.expm1(t)
+        return np.exp(np.minimum(0.0, log(members) + n * np.log1p(np.minimum(kept, 0.0))))
+
+    low = np.linspace(0, mean, _STEPS + 1)  # a law of mean 2^-bits on two values, the first below it, the second above
+    high = np.append(np.linspace(mean, max(mean, alpha), _STEPS), 1.0)
+    often = (mean - low[:-1, None]) / np.maximum(high[None, :-1] - low[:-1, None], 1e-300)
+    all_high = np.minimum(1.0, often) ** tries
+    return float(k * np.max(bad(low[1:])[:, None] * (1 - all_high) + bad(high[1:])[None] * all_high))

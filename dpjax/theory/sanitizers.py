@@ -5,6 +5,7 @@ rows has quality ceil(c / 2) - D or less with probability at most |X| e^{-rate D
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -68,43 +69,113 @@ def recursive(log_size: float, rate: float, levels: int, alpha: float, beta: flo
     return _share(newer + 1, alpha - 0.5 / 2**levels)
 
 
-def hierarchy(log_size: float, rate: float, levels: int, scale: float, alpha: float, beta: float) -> float:
-    """Rows for three-way splits down ``levels`` levels and noisy counts of the leaves; inf if no number is enough.
+def hierarchy(log_size: float, rates: Sequence[float], scale: float, alpha: float, beta: float) -> float:
+    """Rows for three-way splits and noisy counts of the leaves; inf if no number is enough.
 
-    A part of c rows has c - q rows below or above a median of quality q > ceil(c / 2) - D, less than c / 2 + D; so a
-    leaf that is an interval has less than n / 2^levels + 2 D. Half of its weight is at each of its ends, so inside
-    it the error is half its rows, plus the error E of the counts (`counts_deviation`), plus 1 for integer weights. A
-    leaf that is a single value adds E only. The medians use half of beta, and 1/100 of beta is for noise beyond n - 1;
-    without such noise no noisy count is clipped to [-n, 2 n].
+    The proof is docs/proofs/hierarchy.md. For 0 < u below the poles, L levels and r = 2^(L + 1) - 1 leaves,
 
-    scale: of the noise of the counts.
+    ln P[error > alpha] <= u (n / 2^(L + 1) - alpha n + 3/2) + sum of ln E[e^{v D} + e^{v/2 - v D}] over the levels
+      + ln of the sum of E e^{u b} over the corrected running sums b of the noise, and over -b,
+
+    where D = ln |X| / rate + Exp(rate) is the excess of a part over half of the rows, and v = u / 2 for the last
+    level, half as much for each level before. 1/100 of beta is for noise beyond n - 1.
+
+    Args:
+      rates: the inverse temperature of each level's medians, the root first. scale: of the noise of the counts.
     """
-    off = deviation(log_size, rate, 2**levels - 1, beta / 2)
-    leaves = 2 ** (levels + 1) - 1
-    counted = counts_deviation(leaves, scale, 0.49 * beta)
-    clipped = 1 + scale * math.log(leaves / (0.01 * beta))
-    return max(_share(off + counted + 1.5, alpha - 0.5 / 2**levels), math.ceil(clipped))
+    leaves, room = 2 ** (len(rates) + 1) - 1, alpha - 0.5 / 2 ** len(rates)
+    if room <= 0:
+        return math.inf
+    u, log_excess = _log_excess(log_size, rates, leaves / (leaves - 1) / scale)
+    log_bound = 1.5 * u + log_excess + _log_sum_of_noise(u, leaves, scale) - math.log(0.99 * beta)
+    return math.ceil(max(float(np.min(log_bound / u)) / room, _clipped(leaves, scale, beta)))
 
 
-def counts_deviation(leaves: int, scale: float, beta: float) -> float:
-    """E: with probability 1 - beta every running sum of the noise, corrected for the total noise, is within E of 0.
+def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha: float, beta: float) -> float:
+    """As `hierarchy`, with exact tails of the noise in place of Chernoff's bound for up to 6 levels, after which the
+    sums get long.
 
-    With N_i the sum of the first i of r Laplace variables, N_i - (i / r) N_r = (1 - i/r) N_i - (i/r) (N_r - N_i), whose
-    moment generating function is (1 - (u (1 - i/r))^2)^{-i} (1 - (u i/r)^2)^{-(r - i)} at u / scale. Chernoff's bound
-    for each i and sign; rounding each count to an integer adds at most 1 / 2 per leaf, in total ``leaves`` / 4.
+    The excess of the largest part has Chernoff's tail g, and the largest corrected sum the tail F, a sum of exact
+    ones; the excess and the noise are independent, so P[error > alpha] <= E g(room n - 3/2 - M) for M with tail F.
     """
-    return scale * _bridge(leaves, beta) + leaves / 4
+    bound = hierarchy(log_size, rates, scale, alpha, beta)
+    if bound == math.inf or len(rates) > 6:
+        return bound
+    leaves, room = 2 ** (len(rates) + 1) - 1, alpha - 0.5 / 2 ** len(rates)
+    u, log_excess = _log_excess(log_size, rates, math.inf)
+    noise, mass = _largest_noise(leaves, scale)
+
+    def enough(n: int) -> bool:
+        left = room * n - 1.5 - noise
+        logs = np.min(log_excess[:, None] - u[:, None] * left, axis=0)
+        return float(mass @ np.exp(np.minimum(logs, 0))) <= 0.99 * beta
+
+    rows = smallest(enough)
+    return min(bound, max(rows, math.ceil(_clipped(leaves, scale, beta))))
 
 
-@lru_cache(maxsize=256)
-def _bridge(leaves: int, beta: float) -> float:
-    i = np.arange(1, leaves)[:, None]
+def largest_part(log_size: float, rates: Sequence[float], n: int, beta: float) -> float:
+    """m: with probability 1 - beta no interval between splits of n rows has more than m, as in `hierarchy`."""
+    u, log_excess = _log_excess(log_size, rates, math.inf)
+    return min(float(n), n / 2 ** len(rates) + 2 * float(np.min((log_excess - math.log(beta)) / u)))
+
+
+def _clipped(leaves: int, scale: float, beta: float) -> float:
+    """Rows from which a noise beyond n - 1 has probability at most beta / 100."""
+    return 1 + scale * math.log(leaves / (0.01 * beta))
+
+
+def _log_excess(log_size: float, rates: Sequence[float], pole: float) -> tuple[np.ndarray, np.ndarray]:
+    """(u, the sum of ln E[e^{v D} + e^{v/2 - v D}] over the levels), u up to ``pole`` and to the poles of the D."""
+    weights = 2.0 ** -np.arange(len(rates), 0, -1)  # v = weight u
+    u = min(float(np.min(np.asarray(rates) / weights)), pole) * _GRID[::4]
+    logs = np.zeros_like(u)
+    for rate, weight in zip(rates, weights, strict=True):
+        v, part = weight * u, weight * u / rate
+        width = max(log_size, rate / 2)  # at least half a row, from which on the sum of exponentials increases
+        logs += np.logaddexp(part * width - np.log1p(-part), v / 2 - part * width - np.log1p(part))
+    return u, logs
+
+
+@lru_cache(maxsize=64)
+def _largest_noise(leaves: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """A law that is stochastically above max |b_i|, see `_log_sum_of_noise`: values and masses.
+
+    Its tail at x is the sum of P[|b_i| > x], r b_i = (r - i) A - i B with A, B independent sums of i and r - i noises.
+    """
+    reach = math.ceil(scale * (12 * math.sqrt(2 * leaves) + 40))  # mass beyond it is below 1e-15
+    step = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale) * math.sinh(0.5 / scale)
+    step[reach] = -math.expm1(-0.5 / scale)
+    length = 1 << (4 * reach).bit_length()
+    moved = np.fft.rfft(np.roll(np.pad(step, (0, length - len(step))), -reach))
+    sums = [np.roll(np.maximum(np.fft.irfft(moved**i, length), 0), reach)[: 2 * reach + 1] for i in range(leaves)]
+    x = np.linspace(0, reach / 2, 1025)  # 12 deviations of the largest b_i
+    tail, values = np.zeros_like(x), np.arange(-reach, reach + 1)
+    for i in range(1, (leaves + 1) // 2):
+        below = np.append(0.0, np.cumsum(sums[leaves - i]))
+        last = np.ceil(((leaves - i) * values[None] - leaves * x[:, None]) / i).astype(np.int64) - 1  # B <= last
+        tail += 4 * (below[np.clip(last + reach + 1, 0, 2 * reach + 1)] @ sums[i])
+    mass = -np.diff(np.minimum(1, tail + 1e-12), prepend=1.0)
+    return x, mass
+
+
+def _log_sum_of_noise(u: np.ndarray, leaves: int, scale: float) -> np.ndarray:
+    """ln of the sum of E e^{u b_i} over b_i = N_i - (i/r) N_r, 0 < i < r, and over -b_i; N_i sums i rounded Laplaces.
+
+    r is odd, and b_i and -b_{r - i} have one law.
+    """
+    i = np.arange(1, (leaves + 1) // 2)[:, None]
     part = i / leaves
-    top = 1 / np.maximum(part, 1 - part)
-    u = top * _GRID[None, :]
-    log_moment = -i * np.log1p(-((u * (1 - part)) ** 2)) - (leaves - i) * np.log1p(-((u * part) ** 2))
-    each = np.min((log_moment + math.log(2 * (leaves - 1) / beta)) / u, axis=1)
-    return float(np.max(each))
+    logs = i * _log_moment(u * (1 - part), scale) + (leaves - i) * _log_moment(u * part, scale)
+    most = np.max(logs, axis=0)
+    return most + np.log(4 * np.sum(np.exp(logs - most), axis=0))
+
+
+def _log_moment(u: np.ndarray, scale: float) -> np.ndarray:
+    """ln E e^{u K}, K = rint(Laplace(scale)): P[K = k] = sinh(h) e^{-2 h |k|} for k != 0, h = 1 / (2 scale)."""
+    half = 0.5 / scale
+    tails = 1 / np.expm1(2 * half - u) + 1 / np.expm1(2 * half + u) - 2 / math.expm1(2 * half)  # minus that at u = 0
+    return np.log1p(math.sinh(half) * tails)
 
 
 def slices(log_size: float, rate: float, length_epsilon: float, count: int, alpha: float, beta: float) -> float:
@@ -148,6 +219,38 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
         return noise + 2 + max(missed, n / fillers) <= alpha * n
 
     return smallest(enough)
+
+
+def unseen_points(rate: float, margin: float, kept: int, n: int, beta: float) -> float:
+    """m: with probability 1 - beta `sanitizers.PointCounts` lists every value of more than m of n rows; at most n.
+
+    Let T be the threshold, and L >= T. A value is listed if its noisy count reaches L and at most ``kept`` values have
+    a rounded count as large, so a noisy count of at least max(T, L - 1). The number of these is a sum of independent
+    indicators of mean at most M = n max_c P[c + noise >= max(T, L - 1)] / c, so it exceeds ``kept`` with probability
+    at most e^-M (e M / (kept + 1))^(kept + 1): the least L for which this is beta / 2. At most n / m values have more
+    than m rows each, and each stays below L with probability at most P[m + noise < L], which decreases with m.
+    """
+    threshold = 1 + margin / rate
+
+    def displaced(level: int) -> float:
+        reached = max(threshold, threshold + level - 1)
+        c = np.arange(1, min(n, 2 * math.ceil(max(reached, 1))) + 1)  # beyond it 1 / c is less than at c = reached
+        mean = n * float(np.max(_reaches(rate * (reached - c)) / c))
+        if mean >= kept + 1:
+            return 1.0
+        return math.exp(kept + 1 - mean + (kept + 1) * math.log(mean / (kept + 1))) if mean > 0 else 0.0
+
+    level = smallest(lambda level: displaced(level - 1) <= beta / 2 or level > n) - 1
+    least = max(threshold + level, 1.0)  # a noisy count that rounds to 0 is not listed
+    c = np.arange(1, n + 1)
+    enough = n / c * _reaches(rate * (c - least)) <= beta / 2
+    return float(c[np.argmax(enough)]) if enough.any() else float(n)
+
+
+def _reaches(x: np.ndarray) -> np.ndarray:
+    """P(standard Laplace >= x)."""
+    tail = 0.5 * np.exp(-np.abs(x))
+    return np.where(x > 0, tail, 1 - tail)
 
 
 def blr_points(queries: int, alpha: float) -> int:

@@ -56,7 +56,7 @@ def test_a_trimmed_polygon_has_the_same_labels(d):
         whole = Hypothesis.of(jnp.asarray(words)[None])
         small = concepts.trimmed(whole)
         np.testing.assert_array_equal(concepts.predict(small, jnp.asarray(x)), concepts.predict(whole, jnp.asarray(x)))
-        left = small.concept.shape[1] // 5
+        left = small.concept.shape[1] // concepts.words
         dropped += 6 - left
         assert concepts.describe(small) == [f"1 iff in {left} halfplanes"]
         if d == D:

@@ -12,6 +12,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.hard import (
+    gapped_thresholds,
     hard_bits,
     hard_label,
     hard_threshold_bits,
@@ -24,7 +25,7 @@ from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import ImproperVC1
-from scripts.vc1_height import planned_rows
+from scripts.vc1_height import NAMES, planned_rows, subsampled_rows
 
 
 def errors(tree, work):
@@ -65,12 +66,28 @@ def test_any_improper_node_will_do_and_none_will_not():
 @pytest.mark.parametrize("bits", [8, 64])
 def test_planned_rows_are_the_learners(method, bits):
     privacy, accuracy = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
-    learner = ImproperVC1(Thresholds(Domain(2**bits)), method, "fewest")
-    subsamples = int(learner.plan(privacy, accuracy).subsamples)
-    assert planned_rows(method, bits, privacy, accuracy) == (subsamples, learner.sample_size(privacy, accuracy))
-    assert (
-        planned_rows("exponential", 2000, privacy, accuracy)[1] > planned_rows("recprefix", 2000, privacy, accuracy)[1]
-    )
+    concepts = Thresholds(Domain(2**bits))
+    assert planned_rows(method, bits) == ImproperVC1(concepts, method).sample_size(privacy, accuracy)
+    assert planned_rows("exponential", 2000) > planned_rows("recprefix", 2000)
+    sizes = [ImproperVC1(concepts, own, "fewest").sample_size(privacy, accuracy) for own in NAMES]
+    assert subsampled_rows(bits) == min(sizes)
+
+
+def test_gapped_thresholds():
+    """The good ones are the steps, all of them within 1.01 alpha, and no others by as little as a row."""
+    concepts = Thresholds(Domain(64))
+    task = gapped_thresholds(concepts, 0.2, 8)
+    weights = np.zeros(64)
+    for start, end, weight in zip(*(wide.decode(getattr(task.distribution, part)) for part in
+                                    ("start", "end", "weight")), strict=True):  # fmt: skip
+        weights[start : end + 1] = weight
+    mass, target = np.cumsum(weights / weights.sum()), int(wide.decode(task.targets)[0])
+    error = np.abs(mass - mass[target])
+    assert target == 39 and np.flatnonzero(error <= 0.2).tolist() == [*range(32, 63)]
+    assert error[31] == pytest.approx(0.202, rel=1e-3)
+    for steps in (0, 17):
+        with pytest.raises(InputError, match="steps"):
+            gapped_thresholds(concepts, 0.2, steps)
 
 
 def test_the_stages_of_n_star():

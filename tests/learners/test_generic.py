@@ -1,5 +1,6 @@
 """The generic learner: choices among representatives, budgets of its parts, success and what is refused."""
 
+import math
 from typing import Any
 
 import chex
@@ -11,13 +12,18 @@ import pytest
 from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds
 from dpjax.concepts import distributions as make
+from dpjax.concepts.base import covers_of
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.experiments.hard import hard_splits
 from dpjax.experiments.task import Task
 from dpjax.learners import GenericLearner, database
+from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers import BLR, MWEM, Hierarchy, PointCounts, RankBlocks, Sanitized
+from dpjax.sanitizers.hierarchy import leaf_counts, median_tree
+from dpjax.theory import sanitizers as sizes
 from tests.trials import successes
 
 TRIALS = 48
@@ -89,7 +95,7 @@ def test_flipped_labels(learner, privacy, accuracy, stats):
 def test_the_choices_follow_the_exponential_mechanism(stats):
     """With B known, as all values are kept: each column's concept is drawn as its errors say, column by column."""
     domain, epsilon, count = Domain(3), 6.0, 8_000
-    learner = GenericLearner(Points(domain), 2, PointCounts(domain, 3, 3))
+    learner = GenericLearner(Points(domain), 2, PointCounts(domain, 3, 3), share=0.5)
     labels = np.array([[1, 0]] * 4 + [[0, 1]] * 3 + [[0, 0]] * 3)
     sample = database(domain, [0] * 4 + [1] * 3 + [2] * 3, labels, 16)
     keys = jax.random.split(jax.random.key(3), count)
@@ -118,7 +124,7 @@ SANITIZED = {
 }
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [3, pytest.param(40, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("composition", ["basic", "advanced", "optimal", "zcdp"])
 @pytest.mark.parametrize("k", [1, 40])
 @pytest.mark.parametrize("name", SANITIZED)
@@ -188,19 +194,82 @@ def test_a_sanitizer_from_outside():
 
 def test_sizes_count_what_there_is_to_choose_from():
     size = POINTS[0].plan(Privacy(1.0, 1e-6), ACCURACY).sanitizer.size
-    assert size == 120 + 80 and POINTS[0].concepts.growth(size) == 201
+    assert POINTS[0].concepts.growth(size) == size + 1
     assert Points(Domain(7)).growth(18) == 7 and Thresholds(Domain(9)).growth(3) == 4
     # a class of few points may cut them in many ways: all concepts count
     table = Finite.of([[i >> j & 1 for j in range(5)] for i in range(32)])
     assert table.growth(5) == 32 and table.growth(2) == 4
-    accuracy, privacy, domain = Accuracy(0.2, 0.1), Privacy(4.0, 1e-6), Domain(2**32)
-    half = Privacy(2.0, 1e-6)
-    # an element is one query of the former, and two of the latter
-    for sanitizer, parts in ((PointCounts(domain), 2), (Hierarchy(32), 4)):
-        learner = GenericLearner(Points(domain), 1, sanitizer)
-        of_query = Accuracy(0.2 / 4 / parts, 0.1 / 3)
-        assert learner.sample_size(privacy, accuracy) >= sanitizer.sample_size(half, of_query)
-        assert learner.plan(privacy, accuracy).sanitizer.size == sanitizer.plan(half, of_query).size
+
+
+def test_the_split_needs_the_fewest_rows():
+    """Of the shares that a person could set; with a share that is set the rest is still planned."""
+    concepts, privacy = Points(Domain(2**32)), Privacy(1.0, 1e-6)
+    chosen = GenericLearner(concepts, 3, PointCounts(concepts.domain), "zcdp")
+    n = chosen.sample_size(privacy, ACCURACY)
+    for share in (0.2, 0.4, 0.6, 0.8):
+        assert n <= GenericLearner(concepts, 3, PointCounts(concepts.domain), "zcdp", share).sample_size(
+            privacy, ACCURACY
+        )
+    assert n < chosen.agnostic_sample_size(privacy, ACCURACY) < 2 * n
+
+
+@pytest.mark.parametrize("agnostic", [False, True])
+@pytest.mark.parametrize("heavy", [0.0, 0.15, 0.3])
+def test_covers_of_points_bound_the_sum_over_chosen_concepts(heavy, agnostic):
+    """Exactly: one target, the other elements of equal mass, all of them candidates; no candidate differs unseen."""
+    alpha, t, choices, others = 0.2, 0.3, 50, 4
+    mass, noise = (1 - heavy) / others, 0.1 if agnostic else 0.0
+    for n in (10, 60, 200):
+        # E exp(-t D) of another element: rows there are wrong, rows at the target too, unless their label is flipped
+        one = 1 + (mass + heavy) * ((1 - noise) * math.expm1(-t) + noise * math.expm1(t))
+        bad = (mass + heavy) * (1 - 2 * noise) > alpha
+        total = others * one**n if bad else 0.0
+        for cover in covers_of(Points(Domain(2**32)), alpha, agnostic):
+            bound = 0.0
+            for group in cover:
+                left = alpha - group.loss
+                r = math.cosh(t) - left * math.sinh(t) if agnostic else 1 + left * math.expm1(-t)
+                bound += 0 if group.hidden else group.count * choices**group.shared * r**n
+            assert total <= bound * (1 + 1e-9)
+
+
+def test_values_that_are_not_listed_have_few_rows(key):
+    """The histogram's bound holds with its probability, for one value of so many rows and for many equal ones."""
+    domain, privacy, accuracy, trials = Domain(2**16), Privacy(1.0, 1e-6), Accuracy(0.1, 0.1), 400
+    sanitizer = PointCounts(domain)
+    plan, n, beta = sanitizer.plan(privacy, accuracy), 2048, 0.1
+    m = int(sizes.unseen_points(float(plan.rate), float(plan.margin), plan.kept, n, beta))
+    assert 1 + float(plan.margin) / float(plan.rate) < m < 0.05 * n
+    values = np.minimum(np.arange(n) // (m + 1), 30)  # thirty values of m + 1 rows, the rest are one value
+    x, mask = domain.encode(7 + values), np.ones(n, bool)
+
+    @jax.jit
+    @jax.vmap
+    def hidden(key):
+        made = sanitizer.sanitize(key, x, mask, plan)
+        listed = jnp.where(made.listed, made.points[:, 0], jnp.uint32(0))
+        return jnp.any(~jnp.any(listed[:, None] == 7 + jnp.arange(30, dtype=jnp.uint32), axis=0))
+
+    failures = int(np.sum(hidden(jax.random.split(key, trials))))
+    assert failures <= beta * trials + 4 * np.sqrt(beta * trials)
+
+
+def test_intervals_between_splits_have_few_rows(key):
+    bits, n, beta, trials = 24, 1024, 0.1, 100
+    sanitizer = Hierarchy(bits, levels=3)
+    plan = sanitizer.plan(Privacy(4.0, 0.0), Accuracy(0.2, beta))
+    rates = [float(one) for one in plan.medians]
+    m = sizes.largest_part(bits * math.log(2), rates, n, beta)
+    x, mask = B.encode(hard_splits(n, bits, rates), bits), np.ones(n, bool)
+
+    @jax.jit
+    def largest(keys):
+        one = lambda key: jnp.max(leaf_counts(x, mask, *median_tree(key, x, mask, plan.medians, bits))[::2])  # noqa: E731
+        return jax.lax.map(one, keys)
+
+    found = np.asarray(largest(jax.random.split(key, trials)))
+    assert n / 8 < m < n / 2 and np.sum(found > m) <= beta * trials + 4 * np.sqrt(beta * trials)
+    assert np.max(found) > m / 2
 
 
 def test_a_matrix_is_learned_through_its_symmetric_differences():

@@ -66,25 +66,48 @@ def predicted(learner):
     return jax.jit(learner.predict)
 
 
+@dataclass(frozen=True)
+class Even:
+    """A measure from outside: slopes are uniform in each chart, and lines meet the square.
+
+    Its density is at least the kinematic one, and its mass is 24 d: the cost is 24 d times 2 d^3 5^(3/2).
+    """
+
+    name = "even"
+
+    def log_cost(self, d):
+        return float(np.log(537.0 * float(d) ** 4))
+
+    def step(self, grid):
+        return 0
+
+    def cells(self, grid, slabs):
+        return Kinematic().cells(grid, slabs)
+
+    def log_density(self, grid, chart, slope):
+        return jnp.float64(0)
+
+    def support(self, grid, chart, low, high):
+        return Kinematic(0.0).support(grid, chart, low, high)
+
+
 @pytest.mark.slow
-def test_large_grids_are_learned_on_the_coarse_one(key):
-    """The same words as from rows rounded one by one, for targets and for what is learned."""
-    d = 2**64 - 1
-    fine = ConvexPolygons(d, 3)
-    coarse = ConvexPolygons(fine.domain.coarse.d, 3)
-    near = [np.asarray(concepts.targets(3)).view(np.int32).astype(int) for concepts in (fine, coarse)]
-    assert (near[0][:, 0::5] == near[1][:, 0::5]).all() and abs(near[0] - near[1])[:, 1::5].max() == 0
-    places = np.random.default_rng(1).integers(0, d, (300, 2), np.uint64, endpoint=True)
-    label = jnp.asarray(places[:, :1] < d // 3)
-    found, plan = [], cover_plan(Privacy(50.0, 1e-6), 2, 3, ADD)
-    for concepts, points in ((fine, places), (coarse, places >> np.uint64(fine.domain.shift))):
-        x = jnp.asarray(concepts.domain.encode(points.tolist()))
-        rows = Sample(x, label, jnp.ones(300, bool))
-        hypothesis = learned(PolygonLearner(concepts, 2, 3, ADD))(key, rows, plan)
-        found.append((hypothesis.concept, concepts.predict(hypothesis, x)))
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert np.mean(found[0][1] == label) > 0.9
+@pytest.mark.parametrize(("d", "measure"), [(2**20, Kinematic()), (2**30, Even()), (2**30, Box()), (2**45, Kinematic()),
+                                            (2**64 - 1, Kinematic()), (2**64 - 1, Box())], ids=str)  # fmt: skip
+def test_rows_are_told_apart_on_any_grid(d, measure, key):
+    """Neighbors on the grid, and three Fibonacci points: few slopes of a line cut off the one in the middle."""
+    concepts, numbers = ConvexPolygons(d, 3), [0, 1]
+    while numbers[-1] + numbers[-2] <= d:
+        numbers.append(numbers[-1] + numbers[-2])
+    learner = PolygonLearner(concepts, 3, 2, ADD, measure=measure)
+    for points, label in (([(5, 5), (9, 5)], [1, 0]), ([(0, 0), numbers[-3:-1], numbers[-2:]], [1, 0, 1])):
+        n = 30 * len(points)
+        x, y = jnp.asarray(concepts.domain.encode(points * 30)), jnp.asarray(np.array(label * 30, bool)[:, None])
+        rows = Sample(jnp.pad(x, ((0, 90 - n), (0, 0))), jnp.pad(y, ((0, 90 - n), (0, 0))), jnp.arange(90) < n)
+        found = learned(learner)(key, rows, learner.plan(Privacy(500.0, 1e-6), ACCURACY))
+        assert found.concept.shape == (1, 3 * (1 + 4 * concepts.family.grid.words))
+        np.testing.assert_array_equal(predicted(learner)(found, x), y)
+        np.testing.assert_array_equal(concepts.predict(concepts.trimmed(found), x), y)
 
 
 @pytest.mark.slow
@@ -115,10 +138,12 @@ def test_rows_that_the_theorem_needs():
     sizes = [replace(LEARNER, measure=measure).sample_size(BUDGET, accuracy) for measure in (Kinematic(), Box())]
     assert sizes[0] < 0.75 * sizes[1]
     small, large = (
-        replace(LEARNER, concepts=ConvexPolygons(d, 4)).sample_size(BUDGET, accuracy) for d in (2**8, 2**24)
+        replace(LEARNER, concepts=ConvexPolygons(d, 4)).sample_size(BUDGET, accuracy) for d in (2**8, 2**64 - 1)
     )
     assert small < sizes[0] < large
-    with pytest.raises(InputError, match="measure"):
+    margins = [replace(LEARNER, measure=Kinematic(m)).sample_size(BUDGET, accuracy) for m in (0.0, 0.25, 1.0)]
+    assert margins[0] < margins[1] == sizes[0] < margins[2]
+    with pytest.raises(InputError, match="smooth"):
         replace(LEARNER, measure=Net()).sample_size(BUDGET, ACCURACY)
     with pytest.raises(InputError, match="rounds"):
         LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
@@ -168,6 +193,13 @@ def test_a_family_from_outside_is_learned_and_predicted(key):
     found = learned(learner)(key, rows, plan)
     np.testing.assert_array_equal(np.asarray(predicted(learner)(found, x))[:, 0], label)
     assert learner.sample_size(BUDGET, ACCURACY) < replace(learner, family=None).sample_size(BUDGET, ACCURACY)
+
+
+def test_a_measure_from_outside_has_its_own_cost():
+    learner = replace(LEARNER, measure=Even())
+    functions, hypotheses = learner.log_sizes(14)
+    assert functions == pytest.approx(537.0 * D**4) and hypotheses == LEARNER.log_sizes(14)[1]
+    assert learner.sample_size(BUDGET, ACCURACY) > LEARNER.sample_size(BUDGET, ACCURACY)
 
 
 @pytest.mark.parametrize("family", [Discs(D), Triangles(D), HalfPlanes(D - 1), Literals(10, False), "halfplanes"])

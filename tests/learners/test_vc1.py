@@ -188,7 +188,7 @@ def test_bad_numbers_are_refused():
     long = trees.caterpillar(20, 2, 1.0)
     for call, name in (
         (lambda: ProperVC1(long, rounds=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "rounds"),
-        (lambda: ProperVC1(long, share=0.09).sample_size(Privacy(1.0, 1e-6), ACCURACY), "share"),
+        (lambda: ProperVC1(long, share=0.15, rounds=14).sample_size(Privacy(1.0, 1e-6), ACCURACY), "share"),
         (lambda: ProperVC1(long, subsamples=3).sample_size(Privacy(1.0, 1e-6), ACCURACY), "subsamples"),
         (lambda: improper(tree, "most"), "subsamples"),
         (lambda: improper(tree, 0), "subsamples"), (lambda: improper(Points(Domain(4)), 3), "concepts"),

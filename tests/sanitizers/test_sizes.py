@@ -104,10 +104,29 @@ def test_walks_stay_within_their_bounds():
     walk = np.abs(np.cumsum(steps - 1 / math.expm1(rate), axis=1)).max(axis=1)
     bound = sizes.lengths_deviation(rate, 20, 0.05)
     assert np.mean(walk > bound) < 0.05 and np.quantile(walk, 0.95) > bound / 2
-    noise = np.cumsum(generator.laplace(0, 8, (trials, 31)), axis=1)
-    bridge = np.abs(noise - np.arange(1, 32) / 31 * noise[:, -1:]).max(axis=1)
-    bound = sizes.counts_deviation(31, 8, 0.05)
-    assert np.mean(bridge > bound) < 0.05 and np.quantile(bridge, 0.95) > bound / 3
+
+
+def test_noise_of_running_sums_has_its_tails():
+    """The exact tail is the simulated sum of tails, and its exponential moment the simulated one."""
+    generator, trials, scale = np.random.default_rng(1), 20000, 8.0
+    noise = np.cumsum(np.rint(generator.laplace(0, scale, (trials, 31))), axis=1)
+    bridge = np.abs(noise - np.arange(1, 32) / 31 * noise[:, -1:])[:, :-1]
+    values, mass = sizes._largest_noise(31, scale)
+    assert mass.min() >= 0 and mass.sum() == pytest.approx(1, abs=1e-9)
+    for x in (70, 90, 110):
+        tail, simulated = mass[values > x].sum(), (bridge > x).mean(axis=0).sum()
+        assert tail == pytest.approx(simulated, abs=0.03) and tail > (bridge.max(axis=1) > x).mean() - 0.01
+    u = np.array([0.01, 0.04])
+    simulated = [np.log((2 * np.cosh(one * bridge)).mean(axis=0).sum()) for one in u]
+    np.testing.assert_allclose(sizes._log_sum_of_noise(u, 31, scale), simulated, rtol=0.03)
+
+
+def test_exact_tails_ask_for_no_more_rows():
+    for bits, alpha in ((16, 0.3), (32, 0.1)):
+        plan = Hierarchy(bits).plan(PRIVACY, Accuracy(alpha, BETA))
+        given = bits * math.log(2), tuple(map(float, plan.medians)), float(plan.scale), alpha, BETA
+        assert 0.85 * sizes.hierarchy(*given) < sizes.hierarchy_exact(*given) < sizes.hierarchy(*given)
+    assert sizes.hierarchy_exact(9.0, (0.1,), 8.0, 0.2, BETA) == math.inf
 
 
 @pytest.mark.parametrize("kind", [

@@ -39,10 +39,10 @@ def test_median_domains_recursive(scripts, tmp_path):
 
 @pytest.mark.slow
 def test_vc1_height(scripts, tmp_path):
-    scripts("vc1_height").main(tmp_path, 3, 4, {"exponential": {4: (100,)}})
-    (row,) = rows(check(tmp_path, "vc1-height", "vc1_height"), "4 |")
-    assert row[2] == "100"
-    assert 600 <= int(row[3]) <= 2000 and row[5] == "420 x 20 = 8400"
+    scripts("vc1_height").main(tmp_path, 3, 64, {"exponential": (4,)})
+    measured, planned = rows(check(tmp_path, "vc1-height", "vc1_height"), "4 |")
+    assert measured[1:3] == ["exponential", "1369"] and 0.9 <= float(measured[6]) <= 2.0
+    assert planned == ["4", "1369", "6433", "6900", "8400"]
 
 
 @pytest.mark.slow

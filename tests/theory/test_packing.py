@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom
 
+from dpjax.concepts.base import Group
 from dpjax.core.checks import InputError
 from dpjax.theory import generic, packing
-from dpjax.theory.generalization import line
 from dpjax.theory.points import hashed
 
 
@@ -127,8 +127,8 @@ def test_limits_and_monotonicity():
     lambda: packing.concepts(1, 1.0, 1.0, 0.1), lambda: packing.concepts(1, 1.0, 0.1, 0.0),
     lambda: packing.proper(3, 1.0, 0.1, 0.1), lambda: packing.proper(9, 1.0, 0.5, 0.1),
     lambda: packing.parities(0, 1, 1.0, 0.1), lambda: packing.parities(1, 0, 1.0, 0.1),
-    lambda: generic.realizable(line, 0, 1, 1.0, 0.1, 0.1),
-    lambda: generic.agnostic(line, 1, 1, 0.0, 0.1, 0.1),
+    lambda: generic.rows([(Group(1, False, 0.0),)], 0, 1, 1.0, float, 0.1, 0.1),
+    lambda: generic.rows([(Group(1, False, 0.0),)], 1, 1, 0.0, float, 0.1, 0.1),
 ])  # fmt: skip
 def test_numbers_that_are_none(attempt):
     with pytest.raises(InputError):
@@ -142,13 +142,21 @@ def test_every_learner_needs_more_than_the_bound():
 
 
 def test_the_generic_sizes_are_the_least_of_their_inequalities():
-    for choices, k, part, alpha, beta in ((40, 1, 0.5, 0.2, 0.1), (400, 30, 0.05, 0.1, 0.05)):
+    """One group of each kind, with the terms written out for the best t of a fine grid."""
+    for k, part, alpha, beta, m in ((1, 0.5, 0.2, 0.1, 5.0), (30, 0.05, 0.1, 0.05, 0.0), (4, 3.0, 0.1, 0.1, 12.0)):
+        t = np.linspace(1e-3, 1, 64) * part / 2
+        for agnostic in (False, True):
+            covers = [(Group(9, False, 0.0), Group(1, True, alpha / 4, 0.5))]
 
-        def general(n, power, k=k, beta=beta):
-            return math.log(4 * (2 * n + 1) * 3 * k / beta) <= power * n
+            def log_of(n, agnostic=agnostic, t=t, alpha=alpha, m=m):
+                def r(a):
+                    return np.cosh(t) - a * np.sinh(t) if agnostic else 1 - a * (1 - np.exp(-t))
 
-        chosen = 8 / (part * alpha) * math.log(3 * k * choices / beta)
-        for size, power in ((generic.realizable, alpha / 16), (generic.agnostic, alpha**2 / 128)):
-            n = size(line, choices, k, part, alpha, beta)
-            assert n >= chosen and general(n, power)
-            assert n - 1 < chosen or not general(n - 1, power)
+                terms = 9 * r(alpha) ** n * np.exp(t * m), 40 * r(0.75 * alpha) ** n * np.exp(t * m / 2)
+                return math.log(np.min(sum(terms)))
+
+            n = generic.rows(covers, 40, k, part, lambda n, m=m: m, alpha, beta, agnostic)
+            assert log_of(math.ceil(1.01 * n)) <= math.log(beta / k) < log_of(math.floor(0.99 * n))
+    hidden = [(Group(2, False, 0.1, 0.5, True),)]
+    n = generic.rows(hidden, 40, 1, 1e-9, lambda n: 10.0, 0.2, 0.1)
+    assert 2 * binom.cdf(5, n, 0.1) <= 0.1 < 2 * binom.cdf(5, n - 1, 0.1)

@@ -100,10 +100,14 @@ def test_printed_and_agnostic_kln_are_their_formulas():
     for epsilon, alpha, beta in GRID:
         n = kln.realizable_printed(50, epsilon, alpha, beta)
         assert n == int(np.ceil(max(8 / alpha, 4 / (alpha * epsilon)) * log(100 / beta)))
-        n = kln.agnostic(50, epsilon, alpha, beta)
+        n = kln.agnostic_printed(50, epsilon, alpha, beta)
         # uniform convergence to alpha/4 and the mechanism's loss of alpha/2, by the two inequalities of the proof
         assert 2 * 50 * exp(-n * alpha**2 / 8) <= 2 * beta / 3 * (1 + 1e-9)
         assert 50 * exp(-epsilon * n * alpha / 4) <= beta / 3 * (1 + 1e-9)
+        assert kln.agnostic(50, epsilon, alpha, beta) < n
+        t = np.linspace(0, epsilon / 2, 4001)
+        least = np.min(np.cosh(t) - alpha * np.sinh(t))  # of E exp(-t D) over the allowed t, D = +-1 of mean alpha
+        assert kln.agnostic(50, epsilon, alpha, beta) == pytest.approx(log(49 / beta) / -log(least), abs=1.5, rel=1e-4)
 
 
 def test_erm_solves_its_inequalities():

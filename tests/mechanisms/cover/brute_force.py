@@ -49,10 +49,15 @@ def selector(family, many=1):
 def draws(family, points, target, other, share, coefficient, count, seed=0, many=100):
     """(cuts, hits, rounds) of so many keys, in calls of ``many``, on the host."""
     keys = jax.random.split(jax.random.key(seed), count)
-    data = (jnp.asarray(points, jnp.int32), jnp.asarray(target), jnp.asarray(other))
+    data = (of_rows(points), jnp.asarray(target), jnp.asarray(other))
     numbers = (jnp.float32(2 * share), jnp.float32(coefficient))
     parts = [selector(family, many)(keys[i : i + many], *data, *numbers) for i in range(0, count, many)]
     return jax.tree.map(lambda *leaves: np.concatenate([np.asarray(leaf) for leaf in leaves]), *parts)
+
+
+def of_rows(points):
+    """Elements with two words a coordinate as they are, coordinates as ``int32``."""
+    return jnp.asarray(points, jnp.uint32 if np.shape(points)[1] == 4 else jnp.int32)
 
 
 def patterns(hits):

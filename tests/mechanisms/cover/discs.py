@@ -7,7 +7,8 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks
-from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
+from dpjax.core.integers import on_host
+from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points
 from dpjax.mechanisms.cover.lines.rejection import CutFamily
 
 
@@ -81,6 +82,6 @@ class Discs(CutFamily):
     def circle(self, h: Cut) -> np.ndarray:
         """Host: (c_x, c_y, r^2), ``float64[..., 3]``; h hits the inside, or the outside where ``above``."""
         scale = 2.0**-self.bits
-        centre = signed(h.theta).astype(np.float64) * scale
-        square = signed(h.t).astype(np.float64) * scale + np.sum(centre**2, axis=-1)
+        centre = on_host(h.theta).astype(np.float64) * scale
+        square = on_host(h.t).astype(np.float64) * scale + np.sum(centre**2, axis=-1)
         return np.concatenate([centre, square[..., None]], axis=-1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.cover.lines.cuts import signed
+from dpjax.core.integers import on_host
 from tests.mechanisms.cover.discs import Discs
 
 FALSE_ALARM = 1e-6  # of each statistical test, over its fixed seed; `stats` has the same
@@ -65,7 +65,7 @@ def test_hits_are_decided_by_whole_numbers():
     cuts, hits, _ = brute.draws(SMALL, POINTS, TARGET, ~TARGET, 1.7, 0.2, 100, seed=3)
     circles, bits = SMALL.circle(cuts), SMALL.bits
     for i in range(100):
-        centre, t = [int(c) for c in signed(cuts.theta)[i]], int(signed(cuts.t)[i])
+        centre, t = [int(c) for c in on_host(cuts.theta)[i]], int(on_host(cuts.t)[i])
         values = [(int(x * x + y * y) << bits) - 2 * (int(x) * centre[0] + int(y) * centre[1]) for x, y in POINTS]
         assert [bool((v >= t) == bool(cuts.above[i])) for v in values] == hits[i].tolist()
         inside = np.sum((POINTS - circles[i, :2]) ** 2, 1) < circles[i, 2]

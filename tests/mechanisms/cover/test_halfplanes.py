@@ -8,8 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core import integers
 from dpjax.core.checks import InputError
-from dpjax.mechanisms.cover.lines.cuts import Cut, Rows, signed
+from dpjax.core.integers import on_host
+from dpjax.mechanisms.cover.lines.cuts import Cut, Rows
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 from dpjax.mechanisms.cover.score import Score
@@ -207,10 +209,10 @@ def test_hits_are_decided_by_whole_numbers():
     cuts, hits = (jax.tree.map(lambda *leaves: np.concatenate(leaves), *column) for column in columns)
     normals = family.normal(cuts)
     for i in range(60):
-        s, bound = int(signed(cuts.theta)[i, 0]), int(signed(cuts.t)[i])
-        assert abs(s) <= 2**30
+        s, bound, bits = int(on_host(cuts.theta)[i, 0]), int(on_host(cuts.t)[i]), family.grid.bits
+        assert abs(s) <= 2**bits and family.grid.words == 2
         flat = int(cuts.chart[i]) == 0
-        values = [(int(y) << 30) - s * int(x) if flat else (int(x) << 30) - s * int(y) for x, y in points]
+        values = [(int(y) << bits) - s * int(x) if flat else (int(x) << bits) - s * int(y) for x, y in points]
         assert [bool((v >= bound) == bool(cuts.above[i])) for v in values] == hits[i].tolist()
         far = points @ normals[i, :2] - normals[i, 2]
         sure = np.abs(far) > 1e-3
@@ -224,14 +226,14 @@ def test_a_row_on_the_line_belongs_to_what_is_above():
 
         @jax.jit
         def hits(chart, i, j, family=family, x=x):
-            theta = jnp.full(1, 1 << (family.grid.bits - 1), jnp.int64)
+            theta = integers.integers([1 << (family.grid.bits - 1)], family.grid.words)
             t = Rows.of(family, jnp.asarray(x), *[jnp.ones(4, bool)] * 2).values(chart, theta)[i] + j
             return [family.hits(Cut.of(chart, theta, t, jnp.bool_(above)), x)[i] for above in (1, 0)]
 
         with jax.enable_x64(True):
             for chart in (0, 1):
                 for i, j in ((0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (0, -1)):
-                    hit = hits(np.int32(chart), np.int32(i), np.int64(j))
+                    hit = hits(np.int32(chart), np.int32(i), integers.integers(j, family.grid.words))
                     assert [bool(part) for part in hit] == [j <= 0, j > 0]
 
 
@@ -260,7 +262,7 @@ def sorted_ends(cells, chart):
     return low, high
 
 
-@pytest.mark.parametrize("wrong", [{"d": 0}, {"d": 2**30 + 1}, {"slabs": 1}, {"bins": 1}, {"spare": -1}, {"walls": 1}])
+@pytest.mark.parametrize("wrong", [{"d": 0}, {"d": 2**64}, {"slabs": 1}, {"bins": 1}, {"spare": -1}, {"walls": 1}])
 def test_what_a_person_may_get_wrong(wrong):
     with pytest.raises(InputError):
         HalfPlanes(**({"d": 8} | wrong))

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.concepts.plane import Plane
+from dpjax.core import wide
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
 from tests.oracles import events
@@ -52,6 +54,15 @@ def test_rejection_has_the_exact_law(name, measure, stats):
     assert stats.false_alarm == FALSE_ALARM
 
 
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("words", [2, 3, 4])
+def test_rejection_has_the_exact_law_by_integers_of_several_words(words, stats):
+    points, law = instance("random", "kinematic")
+    family = HalfPlanes(D, **SIZES, words=words)
+    brute.compare(stats, family, points, EVEN, ~EVEN, SHARE, COEFFICIENT, law, 20_000, seed=words)
+
+
 @lru_cache
 def lines(frame):
     """A jitted (keys, rows, target, other, budget, coefficient) -> which rows the lines hit, k = 2."""
@@ -76,14 +87,15 @@ def test_sorted_crossings_have_the_exact_law(name, measure, stats):
 
 @pytest.mark.slow
 @pytest.mark.statistical
-@pytest.mark.parametrize("d", [2**30, pytest.param(2**10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("d", [2**10, 2**30, 2**62, 2**64 - 1])
 @pytest.mark.parametrize("name", arrangement.FAMILIES)
 def test_rejection_has_the_law_of_all_cells_of_many_rows(name, d, stats):
     """60 rows: how many targets and others are hit, against the masses of all cells by sorted crossings."""
     family = HalfPlanes(d, slabs=16, bins=16, spare=64, walls=16)
     points, even = arrangement.points(name, 60, d, 9), np.arange(60) % 2 == 0
     law = counted(points, even, Frame.rotations(d), 2 * 6.0, 0.4)
-    hits = brute.draws(family, points, even, ~even, 6.0, 0.4, 3000, seed=13)[1]
+    data = Plane(d).encode(points.tolist()) if d > 2**31 else points
+    hits = brute.draws(family, data, even, ~even, 6.0, 0.4, 3000, seed=13)[1]
     seen = hits[:, even].sum(axis=1) * 100 + hits[:, ~even].sum(axis=1)
     stats.chi_square(np.bincount(seen, minlength=len(law)), law)
 
@@ -102,7 +114,8 @@ def tables(frame):
 
 def counted(points, even, frame, budget, coefficient):
     """The law of 100 T + O."""
-    data = jnp.asarray(points, jnp.int32), jnp.asarray(even), jnp.asarray(~even)
+    x = jnp.asarray(wide.encode(points)) if frame.d > 2**31 else jnp.asarray(points, jnp.int32)
+    data = x, jnp.asarray(even), jnp.asarray(~even)
     chance, target, other = (
         np.asarray(part).reshape(-1) for part in tables(frame)(*data, jnp.float32(budget), jnp.float32(coefficient))
     )

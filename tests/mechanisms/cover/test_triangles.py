@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.concepts.plane import Plane
 from dpjax.core.checks import InputError
 from dpjax.mechanisms.cover.lines.cuts import cut_hits
 from dpjax.mechanisms.cover.score import Score
@@ -69,13 +70,16 @@ def test_sums_do_not_depend_on_the_order():
     assert found[0] == pytest.approx(top + math.log(math.fsum(np.exp(logs - top).reshape(-1))), rel=1e-14)
 
 
-@pytest.mark.parametrize(("d", "directions", "bins"), [(1, 3, 1), (1, 5, 4), (6, 5, 4), (2**10, 12, 16), (2**30, 7, 5)])
+@pytest.mark.parametrize(
+    ("d", "directions", "bins"), [(1, 3, 1), (1, 5, 4), (6, 5, 4), (2**10, 12, 16), (2**30, 7, 5), (2**64 - 1, 5, 6)]
+)
 def test_strips_are_what_the_cuts_say(d, directions, bins):
     """Bins and cuts decide alike for every row, next to the lines and outside of the square too."""
     family = Triangles(d, directions, bins)
     generator = np.random.default_rng(d)
-    ends = np.array(list(itertools.product((-5, 0, 1, d - 1, d, d + 5), repeat=2)))
-    x = np.concatenate([ends, generator.integers(0, d + 1, (100, 2))]).astype(np.int32)
+    ends = np.array(list(itertools.product((-5, 0, 1, d - 1, d, d + 5), repeat=2)), object)
+    x = np.concatenate([ends, generator.integers(0, d, (100, 2), np.uint64, endpoint=True).astype(object)])
+    x = Plane(d).encode(np.clip(x, 0, d).tolist()) if d > 2**30 else x.astype(np.int32)
     found = np.asarray(jax.jit(family.prepare)(x).bins)
     assert found.dtype == np.int32 and found.min() >= 0 and found.max() <= bins - 1
     if d >= 2**10:
@@ -95,7 +99,11 @@ def test_strips_are_what_the_cuts_say(d, directions, bins):
 
 def test_lines_are_equally_spaced():
     family = Triangles(2**12, 12, 16)
-    chart, slope, least, width = family.lines()
+    chart, slope, ends = family.lines()
+    width = ends[:, 2] - ends[:, 1]
+    least = ends[:, 1] - width
+    assert (np.diff(ends[:, 1:-1], axis=1) == width[:, None]).all()
+    assert (ends[:, 0] == family.planes.first).all() and (ends[:, -1] == family.planes.last + 1).all()
     unit = 2.0**-family.planes.grid.bits
     angles = np.where(chart == 0, np.arctan(slope * unit), np.pi / 2 - np.arctan(slope * unit))
     np.testing.assert_allclose(np.diff(angles), np.pi / 12, rtol=1e-9)
@@ -228,7 +236,7 @@ def test_every_database_has_an_answer(key):
 
 
 def test_what_makes_no_family_is_refused(monkeypatch):
-    for given in ((0, 3, 2), (9, 2, 2), (9, 65, 2), (9, 3, 0), (9, 3, 65), (2**30 + 1, 3, 3)):
+    for given in ((0, 3, 2), (9, 2, 2), (9, 65, 2), (9, 3, 0), (9, 3, 65), (2**64, 3, 3)):
         with pytest.raises(InputError):
             Triangles(*given)
     assert Triangles(4, 3, 2) == Triangles(4, 3, 2) != Triangles(4, 3, 3)
@@ -245,5 +253,5 @@ def test_the_finest_family_abstractly():
     arrays = np.zeros((1000, 2), np.int32), np.zeros(1000, bool), np.zeros(1000, bool)
     budget, coefficient = numbers(1, 1)
     h = jax.eval_shape(lambda key: family.select(key, *arrays, Score.of(budget, 3, coefficient)), jax.random.key(0))
-    assert h.t.shape == (3, 2) and h.theta.shape == (3, 1, 2) and h.above.shape == (3,)
+    assert h.t.shape == (3, 4) and h.theta.shape == (3, 1, 4) and h.above.shape == (3,)
     assert family.size == 41664 * 128**3

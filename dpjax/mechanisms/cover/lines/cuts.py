@@ -1,11 +1,12 @@
 """Families of cuts: {x : value(theta, x) >= t} and its complement, with an integer value that is affine in theta.
 
 Halfplanes are such a family. theta and t are integers on a lattice that does not depend on the data, so
-integer arithmetic decides whether a cut hits a row: the same bits in every program.
+integer arithmetic decides whether a cut hits a row: the same bits in every program. Integers have W words of 64 bits:
+`core.integers.Integers`, which are ``int64`` arrays for W = 1 and written ``integers`` in shapes below.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +14,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core import checks, wide
+from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.integers import Integers, constant, decoded, encoded, where
 
 _LANES = 32
 
@@ -24,7 +26,7 @@ _LANES = 32
 class Cut:
     """A cut hits x iff value(theta, x) >= t (``above``) or iff value(theta, x) < t.
 
-    chart: ``int32[]``. theta: ``uint32[D, 2]``, t: ``uint32[2]``, int64 in two's complement, upper limb first.
+    chart: ``int32[]``. theta: ``uint32[D, 2 W]``, t: ``uint32[2 W]``, in two's complement, upper halves first.
     above: ``bool[]``.
     """
 
@@ -34,40 +36,45 @@ class Cut:
     above: Array
 
     @staticmethod
-    def of(chart: Array, theta: Array, t: Array, above: Array) -> "Cut":
-        """From int64 theta and t, under 64-bit types."""
-        return Cut(chart, wide.split(theta.astype(jnp.uint64)), wide.split(t.astype(jnp.uint64)), above)
+    def of(chart: Array, theta: Integers, t: Integers, above: Array) -> "Cut":
+        """From integers theta and t, under 64-bit types."""
+        return Cut(chart, encoded(theta), encoded(t), above)
 
-    def whole(self) -> tuple[Array, Array]:
-        """theta ``int64[D]`` and t ``int64[]``, under 64-bit types."""
-        return wide.join(self.theta).astype(jnp.int64), wide.join(self.t).astype(jnp.int64)
+    def whole(self) -> tuple[Any, Any]:
+        """theta ``integers[D]`` and t ``integers[]``, under 64-bit types."""
+        return decoded(self.theta), decoded(self.t)
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Boxes {low, ..., high - 1} of theta that tile the lattice. chart: ``int32[C]``; low, high: ``int64[C, D]``."""
+    """Boxes {low, ..., high - 1} of theta that tile the lattice, on the host.
+
+    chart: ``int32[C]``; low, high: ``int64[C, D]``, or Python integers, ``object[C, D]``. words: W.
+    """
 
     chart: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    words: int = 1
 
 
 @dataclass(frozen=True)
 class Support:
-    """The values of t that the base measure reaches: ``int64[]`` from ``low`` to ``high``, inclusive, each of weight 1.
+    """The values of t that the base measure reaches: ``integers[]`` from ``low`` to ``high``, each of weight 1.
 
     below, above: ``float64[]``, the weight of the cuts below ``low`` and above ``high``, which become the cuts
     t = first and t = last + 1 that hit all rows or none: a data-independent map of the base measure.
     """
 
-    low: Array
-    high: Array
+    low: Any
+    high: Any
     below: Array
     above: Array
 
 
 class Cuts(Protocol):
-    """A frozen dataclass, static, equal by value; its numbers stay below 2**61, so that nothing overflows.
+    """A frozen dataclass, static, equal by value. first and last are at most 2**(64 W - 3) in size, and they differ by
+    less than 2**(64 W - 2) - 8, so that nothing overflows.
 
     value(theta, x) = offset - theta . slope with slope >= 0, in {first, ..., last}. The base measure has weight
     exp(log_density) at each lattice theta of a chart, times the weight of t under `support`; t is a multiple of
@@ -86,19 +93,22 @@ class Cuts(Protocol):
     def step(self) -> int:
         """t is a multiple of 2**step."""
 
-    def features(self, x: Array) -> tuple[Array, Array]:
-        """offset ``int64[charts, n]`` and slope ``int64[charts, n, D]``, slope >= 0, of the rows."""
+    def features(self, x: Array) -> tuple[Any, Array]:
+        """offset ``integers[charts, n]`` and slope >= 0 of the rows.
+
+        slope: ``int64[charts, n, D]`` for W = 1, ``uint64`` for more words.
+        """
 
     def cells(self) -> Cells:
         """The initial partition of the lattice of theta, on the host; the sampler refines it."""
 
-    def log_density(self, chart: Array, theta: Array) -> Array:
-        """``float64[]`` for ``int64[D]``."""
+    def log_density(self, chart: Array, theta: Any) -> Array:
+        """``float64[]`` for ``integers[D]``."""
 
-    def log_peak(self, chart: Array, low: Array, high: Array) -> Array:
-        """An upper bound of log_density on a cell, ``float64[]`` for ``int64[D]``."""
+    def log_peak(self, chart: Array, low: Any, high: Any) -> Array:
+        """An upper bound of log_density on a cell, ``float64[]`` for ``integers[D]``."""
 
-    def support(self, chart: Array, low: Array, high: Array) -> Support:
+    def support(self, chart: Array, low: Any, high: Any) -> Support:
         """A range of t that covers every theta of a cell, with tail weights at least as large; exact for one theta."""
 
 
@@ -112,9 +122,11 @@ def grid_points(x: Array, d: int, dimension: int) -> Array:
     return jnp.clip(x.astype(jnp.int64), 0, d)
 
 
-def affine(offset: Array, slope: Array, theta: Array) -> Array:
-    """offset - theta . slope, ``int64[n]``, of ``int64[n]``, ``int64[n, D]`` and ``int64[D]``."""
-    return offset - jnp.sum(slope * theta[None], axis=-1)
+def affine(offset: Any, slope: Array, theta: Any) -> Any:
+    """offset - theta . slope, ``integers[n]``, of ``integers[n]``, slopes ``[n, D]`` and ``integers[D]``."""
+    for i in range(slope.shape[-1]):
+        offset = offset - theta[i] * slope[..., i]
+    return offset
 
 
 @register_dataclass
@@ -122,8 +134,8 @@ def affine(offset: Array, slope: Array, theta: Array) -> Array:
 class Rows:
     """The rows of one selection: features, and a code that is 1 for a target, 2 for another row, 0 for neither."""
 
-    offset: Array  # int64[charts, n]
-    slope: Array  # int64[charts, n, D]
+    offset: Any  # integers[charts, n]
+    slope: Array  # int64 or uint64[charts, n, D]
     code: Array  # int64[n]
 
     @staticmethod
@@ -136,13 +148,18 @@ class Rows:
         code = jnp.pad(target.astype(jnp.int64) + 2 * other.astype(jnp.int64), (0, spare))
         real = code > 0
         offset, slope = cuts.features(x)
-        offset = jnp.where(real[None], jnp.pad(offset, ((0, 0), (0, spare))), jnp.int64(0))
-        slope = jnp.where(real[None, :, None], jnp.pad(slope, ((0, 0), (0, spare), (0, 0))), jnp.int64(0))
+        offset = jax.tree.map(lambda part: jnp.where(real[None], jnp.pad(part, ((0, 0), (0, spare))), 0), offset)
+        slope = jnp.where(real[None, :, None], jnp.pad(slope, ((0, 0), (0, spare), (0, 0))), 0)
         return Rows(offset, slope, code)
 
-    def values(self, chart: Array, theta: Array) -> Array:
-        """value(theta, x), ``int64[n]``."""
+    def values(self, chart: Array, theta: Any) -> Any:
+        """value(theta, x), ``integers[n]``."""
         return affine(self.offset[chart], self.slope[chart], theta)
+
+    def ordered(self, cuts: Cuts, chart: Array, theta: Any) -> Any:
+        """`values`, with ignored rows beyond all t."""
+        values = self.values(chart, theta)
+        return where(self.code > 0, values, constant(cuts.last + 1, values))
 
     def weight(self) -> Array:
         """Targets in the lower half, others in the upper half of an ``int64[n]``, so that one sum counts both."""
@@ -172,9 +189,3 @@ def check_sizes(slabs: int, bins: int, spare: int, walls: int) -> None:
     checks.integer("bins", bins, 2, 2**14)
     checks.integer("spare", spare, 0, 2**20)
     checks.integer("walls", walls, 2, 2**14)
-
-
-def signed(limbs: Array | np.ndarray) -> np.ndarray:
-    """Host: ``uint32[..., 2]`` in two's complement -> ``int64[...]``."""
-    parts = np.asarray(limbs).astype(np.uint64)
-    return ((parts[..., 0] << np.uint64(32)) | parts[..., 1]).view(np.int64)

@@ -5,13 +5,16 @@ the bin: the bound counts the row if it is a target and ignores it if not. Both 
 running sums of two histograms, of the lower and of the upper ends of the intervals.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.core.integers import clip, integers, words_of
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
-from dpjax.mechanisms.cover.lines.sweep import tail_weights
+from dpjax.mechanisms.cover.lines.sweep import log_lengths, tail_weights
 from dpjax.mechanisms.cover.score import Score
 
 _UNITS = 2.0**40
@@ -25,18 +28,19 @@ def envelope(cuts: Cuts, rows: Rows, score: Score, bins: int) -> Array:
     """
     cells = cuts.cells()
 
-    def one(cell: tuple[Array, Array, Array]) -> Array:
+    def one(cell: tuple[Array, Any, Any]) -> Array:
         return _bound(cuts, rows, score, bins, *cell)
 
-    return jax.lax.map(one, tuple(jnp.asarray(part) for part in (cells.chart, cells.low, cells.high)))
+    low, high = (integers(part, cells.words) for part in (cells.low, cells.high))
+    return jax.lax.map(one, (jnp.asarray(cells.chart), low, high))
 
 
-def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: Array, high: Array) -> Array:
+def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: Any, high: Any) -> Array:
     shift = (cuts.last + 1 - cuts.first).bit_length() - 1 - (bins - 1).bit_length()
     count = ((cuts.last + 1 - cuts.first) >> shift) + 1
     weight = rows.weight()
 
-    def histogram(values: Array) -> Array:
+    def histogram(values: Any) -> Array:
         place = ((values - cuts.first) >> shift).astype(jnp.int32)
         return jnp.cumsum(jnp.zeros(count, jnp.int64).at[place].add(weight, mode="promise_in_bounds"))
 
@@ -47,20 +51,20 @@ def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: A
     must_above, must_below = halves(total - least)[1], halves(reached)[1]
     reach = cuts.support(chart, low, high)
     edges = cuts.first + (np.arange(count + 1, dtype=object) << shift) - 1
-    ends = jnp.clip(jnp.asarray(edges.astype(np.int64)), reach.low - 1, reach.high) >> cuts.step
+    ends = clip(integers(edges, words_of(reach.low)), reach.low - 1, reach.high) >> cuts.step
     width = ends[1:] - ends[:-1]
     weights = [score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)]
     tails = tail_weights(reach.below, reach.above, total, score)
     return cuts.log_peak(chart, low, high) + log_upper(width, jnp.stack(weights), tails)
 
 
-def log_upper(width: Array, weights: Array, tails: Array) -> Array:
+def log_upper(width: Any, weights: Array, tails: Array) -> Array:
     """At least log(sum of width exp(weights) + sum of exp(tails)), ``float64[]``, from sums of integers.
 
-    width: ``int64[m]``. weights: ``float64[2, m]``, the same widths for both signs. tails: ``float64[4]``.
+    width: ``integers[m]``. weights: ``float64[2, m]``, the same widths for both signs. tails: ``float64[4]``.
     """
-    lengths = jnp.where(width > 0, jnp.log(jnp.maximum(width, 1).astype(jnp.float64)), -jnp.inf)
-    terms = jax.lax.optimization_barrier(weights + lengths[None])  # keeps XLA from computing the slow logarithms twice
+    terms = weights + log_lengths(width)[None]
+    terms = jax.lax.optimization_barrier(terms)  # keeps XLA from computing the slow logarithms twice
     top = jnp.maximum(jnp.max(terms), jnp.max(tails))
     units = [jnp.floor(jnp.exp(part - top) * _UNITS).astype(jnp.int64) + 1 for part in (terms, tails)]
     total = jnp.log((jnp.sum(units[0]) + jnp.sum(units[1])).astype(jnp.float64) / _UNITS)

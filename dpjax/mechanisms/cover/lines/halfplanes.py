@@ -1,18 +1,22 @@
 """Halfplanes over the grid {0, ..., d}^2, sampled exactly from any base measure on lines, for any number of rows."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from math import exp
+from typing import Any, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.core import checks
-from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points, signed
+from dpjax.core import checks, wide
+from dpjax.core.checks import InputError
+from dpjax.core.integers import clip, constant, on_host, widened
+from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import CutFamily
 
 _KINEMATIC = Kinematic()
+_MOST_NATS = 700  # its exponential is a float
 
 
 @runtime_checkable
@@ -35,14 +39,15 @@ class Planar(Protocol):
 class HalfPlanes(CutFamily):
     """The halfplanes y - s x >= t and x - s y >= t, |s| <= 1, and their complements.
 
-    d: 1 to 2**30; rows are ``int32[n, 2]``, coordinates are clipped to {0, ..., d}.
+    d: 1 to 2**64 - 1; rows are whole numbers ``[n, 2]`` or, for d >= 2**32, ``uint32[n, 4]``, upper words first: the
+    elements of `concepts.Plane`. Coordinates are clipped to {0, ..., d}.
     measure: the base measure, see `measures`. slabs: cells of s per chart, and bins: of t, before refinement; they
     affect the time of a draw, never its law; good values grow like coefficient n / 8. spare, walls: see
     `rejection.select_cut`.
 
-    s and t are multiples of 2**-bits with bits = 60 - ceil(log2 d): lines that differ by one step of s differ by
-    at most d 2**-bits in the square, which is one grid unit for d = 2**30 and 2**-40 of one for d = 2**10.
-    Larger grids, up to 2**64, are rounded to this one row by row: `concepts.Plane.rounded`.
+    s and t are multiples of 2**-bits, bits = 64 words - 4 - ceil(log2 d). words: 64-bit words of an integer, 1 to 4;
+    None for the fewest with which every way to cut the grid has its share of lines, `Grid.fine`. Time grows with the
+    words. With fewer there is no `size`.
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is derived here.
     """
 
@@ -52,9 +57,13 @@ class HalfPlanes(CutFamily):
     bins: int = 256
     spare: int = 2048
     walls: int = 64
+    words: int | None = None
 
     def __post_init__(self):
-        checks.integer("d", self.d, 1, 2**30)
+        checks.integer("d", self.d, 1, 2**64 - 1)
+        checks.whole_or_none("words", self.words, 1, 4)
+        if self.words == 1 and self.d > 2**30:
+            raise InputError("words", "2 or more for d above 2**30", "1", "use None")
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
 
     @property
@@ -68,9 +77,25 @@ class HalfPlanes(CutFamily):
         return 1
 
     @property
+    def size(self) -> float:
+        """mu(H) / mu(C) at most, see `LineMeasure.log_cost`: what counts as the number of functions in theorems.
+
+        InputError if the lattice is too coarse for it, or the measure has no bound.
+        """
+        if not self.grid.exact:
+            raise InputError(
+                "words", f"{Grid.fine(self.d).words} or more for d = {self.d}, so that every cut has a line",
+                repr(self.words), "use None",
+            )  # fmt: skip
+        cost = self.measure.log_cost(self.d)
+        if not 0 <= cost < _MOST_NATS:
+            raise InputError("measure", f"a log_cost in [0, {_MOST_NATS})", repr(cost), "return a proved bound in nats")
+        return exp(cost)
+
+    @property
     def grid(self) -> Grid:
         """The lattice of lines."""
-        return Grid(self.d, 60 - (self.d - 1).bit_length())
+        return Grid.fine(self.d) if self.words is None else Grid(self.d, self.words)
 
     @property
     def first(self) -> int:
@@ -87,32 +112,44 @@ class HalfPlanes(CutFamily):
         """t is a multiple of 2**step."""
         return self.measure.step(self.grid)
 
-    def features(self, x: Array) -> tuple[Array, Array]:
+    def features(self, x: Array) -> tuple[Any, Array]:
         """Chart 0: y against x; chart 1: x against y."""
-        points = grid_points(x, self.d, 2)
-        return (points.T[::-1]) << self.grid.bits, points.T[..., None]
+        points = self._points(x).T
+        slope = points.astype(jnp.int64) if self.grid.words == 1 else points
+        return widened(points[::-1], self.grid.words) << self.grid.bits, slope[..., None]
+
+    def _points(self, x: Array) -> Array:
+        """Rows as ``uint64[n, 2]``."""
+        if self.d < 2**32:
+            return grid_points(x, self.d, 2).astype(jnp.uint64)
+        if x.ndim != 2 or x.shape[1] != 4 or x.dtype != jnp.uint32:
+            raise InputError(
+                "x", f"two words for each coordinate, uint32[n, 4], for d = {self.d}", f"{x.dtype}{list(x.shape)}",
+                "use the elements of concepts.Plane",
+            )  # fmt: skip
+        return jnp.minimum(wide.join(x.reshape(-1, 2, 2)), jnp.uint64(self.d))
 
     def cells(self) -> Cells:
         """Slabs of s."""
         return self.measure.cells(self.grid, self.slabs)
 
-    def log_density(self, chart: Array, theta: Array) -> Array:
+    def log_density(self, chart: Array, theta: Any) -> Array:
         """The log-density of the measure."""
         return self.measure.log_density(self.grid, chart, theta)
 
-    def log_peak(self, chart: Array, low: Array, high: Array) -> Array:
-        """The log-density at the slope nearest to 0: no measure here has larger density at steeper lines."""
-        return self.log_density(chart, jnp.clip(jnp.zeros_like(low), low, high - 1))
+    def log_peak(self, chart: Array, low: Any, high: Any) -> Array:
+        """The log-density at the slope nearest to 0, see `LineMeasure.log_density`."""
+        return self.log_density(chart, clip(constant(0, low), low, high - 1))
 
-    def support(self, chart: Array, low: Array, high: Array) -> Support:
+    def support(self, chart: Array, low: Any, high: Any) -> Support:
         """The support of the measure."""
         return self.measure.support(self.grid, chart, low, high)
 
     def normal(self, h: Cut) -> np.ndarray:
         """Host: (a, b, c), ``float64[..., 3]``; h hits (x, y) iff a x + b y >= c, or > c where not ``above``."""
         scale = 2.0**-self.grid.bits
-        slope = signed(h.theta)[..., 0].astype(np.float64) * scale
-        t = signed(h.t).astype(np.float64) * scale
+        slope = on_host(h.theta)[..., 0].astype(np.float64) * scale
+        t = on_host(h.t).astype(np.float64) * scale
         one, flat = np.ones_like(t), np.asarray(h.chart) == 0
         sign = np.where(np.asarray(h.above), 1.0, -1.0)
         return sign[..., None] * np.stack([np.where(flat, -slope, one), np.where(flat, one, -slope), t], axis=-1)

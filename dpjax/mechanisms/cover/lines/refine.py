@@ -7,14 +7,17 @@ with them. Values and walls are affine in theta, so an inequality that holds at 
 
 import itertools
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.core.integers import clip, concatenate, constant, maximum, sort, stack
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
 from dpjax.mechanisms.cover.lines.envelope import log_upper
-from dpjax.mechanisms.cover.lines.sweep import Sweep, tail_weights
+from dpjax.mechanisms.cover.lines.sweep import Sweep, log_lengths, tail_weights
 from dpjax.mechanisms.cover.score import Score
 
 _SHARES = 2**20
@@ -33,10 +36,10 @@ class Walls:
     density: Array
 
     @staticmethod
-    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Array, law: Sweep) -> "Walls":
+    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Any, law: Sweep) -> "Walls":
         """Half of the walls by rank, half by the weight of the law at theta."""
-        values = jnp.where(rows.code > 0, rows.values(chart, theta), jnp.int64(cuts.last + 1))
-        order = jax.lax.sort((values, jnp.arange(values.shape[0], dtype=jnp.int32)), num_keys=1)[1]
+        values = rows.ordered(cuts, chart, theta)
+        order = sort(values, jnp.arange(values.shape[0], dtype=jnp.int32))[1]
         real = jnp.sum(rows.code > 0, dtype=jnp.int32)
         share = jnp.exp(law.log_weights[4:].reshape(-1, 2) - jnp.max(law.log_weights)) * _SHARES
         return Walls(order, real, _mixed(jnp.sum(jnp.floor(share).astype(jnp.int64), axis=1), real))
@@ -69,9 +72,7 @@ def _mixed(density: Array, real: Array) -> Array:
     return jnp.where(place < real, density + even, 0)
 
 
-def moving_bound(
-    cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Array, Array]
-) -> Array:
+def moving_bound(cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Any, Any]) -> Array:
     """An upper bound of log_density + log_total over a cell of theta, ``float64[]``: the best of a few sets of walls.
 
     Each set has more walls where the previous set's bound had its weight. ``count`` n steps per set.
@@ -88,7 +89,7 @@ def moving_bound(
 
 
 def bound_between(
-    cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Array, Array]
+    cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Any, Any]
 ) -> tuple[Array, Array]:
     """The bound for walls between pairs of rows, ``int32[W, 2]``, and the weight of each bin, ``int64[W + 1]``.
 
@@ -101,7 +102,7 @@ def bound_between(
     weight = rows.weight()
     reach = cuts.support(chart, low, high)
 
-    def sides(pair: Array) -> tuple[Array, Array, Array]:
+    def sides(pair: Array) -> tuple[Array, Array, Any]:
         some_above = some_below = jnp.zeros(weight.shape, jnp.bool_)
         doubled = []
         for value in values:
@@ -109,7 +110,7 @@ def bound_between(
             some_above = some_above | (value > doubled[-1] >> 1)
             some_below = some_below | (value < (doubled[-1] + 1) >> 1)
         above, below = (jnp.sum(jnp.where(some, weight, 0)) for some in (some_above, some_below))
-        return above, below, jnp.stack(doubled)
+        return above, below, stack(doubled)
 
     above, below, doubled = jax.lax.map(sides, pairs)
     total, none = jnp.sum(weight)[None], jnp.zeros(1, jnp.int64)
@@ -117,20 +118,21 @@ def bound_between(
     may_below = halves(jnp.concatenate([below, total]))[0]
     must_above = halves(jnp.concatenate([total - below, none]))[1]
     must_below = halves(jnp.concatenate([none, total - above]))[1]
-    ends = [jnp.broadcast_to(2 * end, (1, len(corners))) for end in (reach.low - 1, reach.high)]
-    doubled = jnp.concatenate([ends[0], doubled, ends[1]])
-    width = (jnp.max(doubled[1:] - doubled[:-1], axis=1) + 1) >> (1 + cuts.step)
+    ends = [stack([end << 1] * len(corners))[None] for end in (reach.low - 1, reach.high)]
+    doubled = concatenate([ends[0], doubled, ends[1]])
+    apart = doubled[1:] - doubled[:-1]
+    width = (reduce(maximum, [apart[:, i] for i in range(len(corners))]) + 1) >> (1 + cuts.step)
     whole = (reach.high >> cuts.step) - ((reach.low - 1) >> cuts.step)
-    width = jnp.clip(width + int(cuts.step > 0), 0, whole)
+    width = clip(width + int(cuts.step > 0), constant(0, whole), whole)
     weights = jnp.stack([score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)])
     tails = tail_weights(reach.below, reach.above, total[0], score)
     bound = log_upper(width, weights, tails)
-    heavier = jnp.max(weights, axis=0) + jnp.log(jnp.maximum(width, 1).astype(jnp.float64))
+    heavier = jnp.max(weights, axis=0) + log_lengths(width)
     share = jnp.where(width > 0, jnp.floor(jnp.exp(jnp.minimum(heavier - bound, 0.0)) * _SHARES), 0.0)
     return cuts.log_peak(chart, low, high) + bound, share.astype(jnp.int64)
 
 
-def _corners(low: Array, high: Array) -> list[Array]:
-    """The corners of a cell, 2^D lattice points ``int64[D]``."""
+def _corners(low: Any, high: Any) -> list[Any]:
+    """The corners of a cell, 2^D lattice points ``integers[D]``."""
     sides = [(low[i], high[i] - 1) for i in range(low.shape[0])]
-    return [jnp.stack(corner) for corner in itertools.product(*sides)]
+    return [stack(corner) for corner in itertools.product(*sides)]

@@ -9,6 +9,7 @@ not cover the time of a draw.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +21,7 @@ from jax.tree_util import register_dataclass
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.draws import drawn
+from dpjax.core.integers import integers, maximum, stack, where, words_of
 from dpjax.core.retrying import retry
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, Cuts, Rows, check_sizes, cut_hits
@@ -66,8 +68,8 @@ class CutFamily:
 class CutLaw:
     """The law of `select_cut`: a cut with mass proportional to mu(h) exp(coefficient q(h)). Fields are its arguments.
 
-    Its outcomes cannot be listed. The lattice of a halfplane has about 2^60 slopes and as many t for each, also on the
-    smallest grid, and a program that publishes the cut distinguishes all of them. The lines dual to the n rows cut
+    Its outcomes cannot be listed. The lattice of a halfplane has 2^40 or more slopes and as many t for each, also on
+    the smallest grid, and a program that publishes the cut distinguishes all of them. The lines dual to the n rows cut
     the lattice into O(n^2) cells whose cuts hit the same rows. From the measures of these cells, integrals over
     the slope of differences of two rows' values, one could audit a program that uses only which rows a cut hits; that
     fails for programs that use more, such as the learner of polygons, which publishes its cuts.
@@ -111,8 +113,8 @@ class _Table(NamedTuple):
     """Cells and their bounds; the first ``used`` entries are real, the others are empty cells."""
 
     chart: Array  # int32[M]
-    low: Array  # int64[M, D]
-    high: Array  # int64[M, D]
+    low: Any  # integers[M, D]
+    high: Any  # integers[M, D]
     bound: Array  # float64[M]
     used: Array  # int32[]
 
@@ -123,7 +125,7 @@ class _State(NamedTuple):
     key: Array
     table: _Table
     cell: Array
-    theta: Array
+    theta: Any
     law: Sweep
     weight: Array
     done: Array
@@ -169,13 +171,13 @@ def select_cut(
             chart = state.table.chart[state.cell]
             order = Walls.at(cuts, rows, chart, state.theta, state.law)
 
-            def bound(low: Array, high: Array) -> Array:
+            def bound(low: Any, high: Any) -> Array:
                 return moving_bound(cuts, rows, score, order, walls, (chart, low, high))
 
             return state._replace(table=_split(state.table, state.cell, slackened(state.weight), bound))
 
         table = _first_table(cuts, envelope(cuts, rows, score, bins), spare)
-        nothing = Sweep.empty(rows.code.shape[0])
+        nothing = Sweep.empty(rows.code.shape[0], words_of(rows.offset))
         none = jnp.float64(-jnp.inf)
         start = _State(key, table, jnp.int32(0), table.low[0], nothing, none, jnp.bool_(False), jnp.int32(0))
         end = retry(attempt, refined, lambda state: state.done, (rows, score), start)
@@ -186,9 +188,9 @@ def select_cut(
 def _first_table(cuts: Cuts, bound: Array, spare: int) -> _Table:
     cells = cuts.cells()
     chart = np.pad(cells.chart, (0, spare))
-    low, high = (np.pad(part, ((0, spare), (0, 0))) for part in (cells.low, cells.high))
+    low, high = (integers(np.pad(part, ((0, spare), (0, 0))), cells.words) for part in (cells.low, cells.high))
     bound = jnp.pad(bound, (0, spare), constant_values=-jnp.inf)
-    return _Table(jnp.asarray(chart), jnp.asarray(low), jnp.asarray(high), bound, jnp.int32(len(cells.chart)))
+    return _Table(jnp.asarray(chart), low, high, bound, jnp.int32(len(cells.chart)))
 
 
 def _log_weights(table: _Table) -> Array:
@@ -196,14 +198,14 @@ def _log_weights(table: _Table) -> Array:
     return jnp.where(points > 0, jnp.log(jnp.maximum(points, 1.0)), -jnp.inf) + table.bound
 
 
-def _split(table: _Table, cell: Array, exact: Array, bound: Callable[[Array, Array], Array]) -> _Table:
+def _split(table: _Table, cell: Array, exact: Array, bound: Callable[[Any, Any], Array]) -> _Table:
     """The table with the longest side of the cell halved; a cell of one theta gets its exact weight, just computed."""
     chart, low, high = (part[cell] for part in table[:3])
     extent = high - low
-    longest = extent == jnp.max(extent)
+    longest = extent == reduce(maximum, [extent[i] for i in range(extent.shape[0])])
     longest = longest & (jnp.cumsum(longest.astype(jnp.int32)) == 1)
-    middle = jnp.where(longest, low + extent // 2, low)
-    lows, highs = jnp.stack([low, middle]), jnp.stack([jnp.where(longest, middle, high), high])
+    middle = where(longest, low + (extent >> 1), low)
+    lows, highs = stack([low, middle]), stack([where(longest, middle, high), high])
     single = jnp.all(high - low == 1)
     split = (table.used < table.bound.shape[0]) & ~single
     found = jax.lax.map(lambda part: bound(*part), (lows, highs))
@@ -216,8 +218,8 @@ def _split(table: _Table, cell: Array, exact: Array, bound: Callable[[Array, Arr
 
     return _Table(
         put(table.chart, chart, chart),
-        put(table.low, lows[1], low),
-        put(table.high, high, jnp.where(split, highs[0], high)),
+        jax.tree.map(put, table.low, lows[1], low),
+        jax.tree.map(put, table.high, high, where(split, highs[0], high)),
         put(table.bound, found[1], own),
         table.used + split.astype(jnp.int32),
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import checks
 from dpjax.core.draws import asked
+from dpjax.core.integers import integers
 from dpjax.laws import Categorical
 from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut, affine, cut_hits
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
@@ -24,7 +26,7 @@ from dpjax.mechanisms.exponential import scaled
 @register_dataclass
 @dataclass(frozen=True)
 class Binned:
-    """Rows, ``int32[n, 2]``, and for every direction the strip in which each lies, ``int32[directions, n]``."""
+    """Rows, as `HalfPlanes` has them, and for every direction the strip of each, ``int32[directions, n]``."""
 
     x: Array
     bins: Array
@@ -39,7 +41,7 @@ class Triangles:
     i, ..., bins - 1, so that two of its 2 bins choices keep everything. There are C(directions, 3) (2 bins)^3 triples,
     of measure 1 each; some of them are a halfplane, an intersection of two halfplanes, or the plane.
 
-    d: 1 to 2**30; rows are ``int32[n, 2]``, n <= 2**26; coordinates are clipped to {0, ..., d}.
+    d: 1 to 2**64 - 1; rows as `HalfPlanes` has them, n <= 2**26.
     directions: 3 to 64. bins: 1 to 64.
 
     A selection takes O(directions^3 (n + bins^4)) steps: rows are counted once per triple of directions, not once
@@ -54,7 +56,7 @@ class Triangles:
     bins: int = 16
 
     def __post_init__(self):
-        checks.integer("d", self.d, 1, 2**30)
+        checks.integer("d", self.d, 1, 2**64 - 1)
         checks.integer("directions", self.directions, 3, 64)
         checks.integer("bins", self.bins, 1, 64)
 
@@ -77,14 +79,20 @@ class Triangles:
         """All triples of directions, ascending, ``int32[C(directions, 3), 3]``."""
         return np.array(list(combinations(range(self.directions), 3)), np.int32)
 
-    def lines(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Chart ``int32[L]``, slope, least value and strip width, ``int64[L]``, of every direction."""
+    def lines(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Chart ``int32[L]``, slope ``[L]`` and ends of the strips ``[L, bins + 1]`` of every direction, on the host.
+
+        Slopes and ends are ``int64``, or Python integers on large grids. The outer ends are those of all values.
+        """
         grid = self.planes.grid
         cells = Net(self.directions).cells(grid, 1)
         chart, slope = cells.chart, cells.low[:, 0]
         least = -self.d * np.maximum(slope, 0)
         most = (self.d << grid.bits) - self.d * np.minimum(slope, 0)
-        return chart, slope, least, (most - least) // self.bins + 1
+        width = (most - least) // self.bins + 1
+        ends = np.stack([least + i * width for i in range(self.bins + 1)], axis=1)
+        ends[:, 0], ends[:, -1] = grid.first, grid.last + 1
+        return chart, slope, ends
 
     def prepare(self, x: Array | Binned) -> Binned:
         """The strip of each row, by integer arithmetic."""
@@ -93,11 +101,13 @@ class Triangles:
         with jax.enable_x64(True):
             offset, across = self.planes.features(x)
 
-            def one(line: tuple[Array, Array, Array, Array]) -> Array:
-                chart, slope, least, width = line
-                return ((affine(offset[chart], across[chart], slope[None]) - least) // width).astype(jnp.int32)
+            def one(line: tuple[Array, Any, Any]) -> Array:
+                chart, slope, ends = line
+                value = affine(offset[chart], across[chart], slope[None])
+                passed = [(value >= ends[i]).astype(jnp.int32) for i in range(1, self.bins)]
+                return sum(passed, start=jnp.zeros(x.shape[0], jnp.int32))
 
-            return Binned(x, jax.lax.map(one, tuple(jnp.asarray(part) for part in self.lines())))
+            return Binned(x, jax.lax.map(one, self._lines()))
 
     def cuts(self, lines: Array, sides: Array) -> Cut:
         """The halfplanes that keep ``sides``, ``int32[3]`` below 2 bins, of directions ``lines``, ``int32[3]``.
@@ -105,13 +115,15 @@ class Triangles:
         Returns: cuts, each leaf with a leading axis of 3; a triangle hits the rows that all three hit.
         """
         with jax.enable_x64(True):
-            chart, slope, least, width = (jnp.asarray(part)[lines] for part in self.lines())
+            chart, slope, ends = self._lines()
             above = sides >= self.bins
-            strip = jnp.where(above, sides - self.bins, sides + 1).astype(jnp.int64)
-            t = least + strip * width
-            t = jnp.where(strip == 0, jnp.int64(self.planes.first), t)
-            t = jnp.where(strip == self.bins, jnp.int64(self.planes.last + 1), t)
-            return Cut.of(chart, slope[:, None], t, above)
+            strip = jnp.where(above, sides - self.bins, sides + 1)
+            return Cut.of(chart[lines], slope[lines][:, None], ends[lines, strip], above)
+
+    def _lines(self) -> tuple[Array, Any, Any]:
+        chart, *rest = self.lines()
+        slope, ends = (integers(part, self.planes.grid.words) for part in rest)
+        return jnp.asarray(chart), slope, ends
 
     def law(self, x: Array | Binned, target: Array, other: Array, score: Score) -> Categorical:
         """The law of the triple that `select` draws, as one table of ``size`` entries: for small families."""

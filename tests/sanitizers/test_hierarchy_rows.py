@@ -1,0 +1,50 @@
+"""The rows that the hierarchy's theorem asks for, on the database that is hardest for it."""
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax.core import keys
+from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.hard import hard_splits
+from dpjax.mechanisms.median import bits as B
+from dpjax.sanitizers import Hierarchy, worst_gap
+
+PRIVACY, ACCURACY = Privacy(1.0, 0.0), Accuracy(0.1, 0.1)
+
+
+def successes(bits, n, trials, key):
+    """Runs of ``trials`` whose error is at most alpha, from n rows of `hard_splits`."""
+    sanitizer = Hierarchy(bits)
+    plan = sanitizer.plan(PRIVACY, ACCURACY)
+    x = B.encode(hard_splits(n, bits, [float(one) for one in plan.medians]), bits)
+
+    @partial(jax.jit, static_argnums=0)
+    def gaps(sanitizer, key, x, plan):
+        mask = np.ones(len(x), bool)
+        one = lambda own: worst_gap(sanitizer.sanitize(own, x, mask, plan), x, mask)  # noqa: E731
+        return jax.lax.map(one, keys.per_index(key, trials))
+
+    over, under = (np.asarray(part) for part in gaps(sanitizer, key, x, plan))
+    return int(np.sum(over * 10 <= under))
+
+
+def test_the_hard_database_has_its_rows():
+    rows = hard_splits(1001, 24, [0.05, 0.1, 0.2])
+    assert len(rows) == 1001 and rows == sorted(rows) and rows[0] >= 0 and rows[-1] < 2**24 and len(set(rows)) == 10
+    assert len(hard_splits(7, 24, [0.05, 0.1, 0.2])) == 7
+
+
+def test_the_theorems_rows_are_enough_and_a_third_is_not():
+    n, key = Hierarchy(16).sample_size(PRIVACY, ACCURACY), keys.root(0)
+    assert successes(16, n, 60, key) >= 54
+    assert successes(16, n // 3, 60, key) < 40
+
+
+@pytest.mark.slow
+def test_the_theorems_rows_are_enough_in_2000_trials():
+    n = Hierarchy(32).sample_size(PRIVACY, ACCURACY)
+    assert n < 4400 and successes(32, n, 2000, keys.root(1)) >= 1800
+    assert successes(32, 2000, 200, keys.root(2)) < 180  # so the theorem asks for at most 2.2 times what is needed

@@ -1,0 +1,48 @@
+"""The page of theorems beside measurements: it is what the code says today, and no slack is above what is promised."""
+
+from pathlib import Path
+
+import pytest
+
+from dpjax.core.types import Accuracy, Privacy
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def rows_of(page):
+    lines = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    return {(row[0], row[1], float(row[3]), float(row[4])): row for row in lines[1:]}
+
+
+@pytest.fixture(scope="module")
+def slack(scripts):
+    return scripts("slack")
+
+
+def test_the_page_has_the_theorems_of_today_and_no_slack_grew(slack):
+    """A planner that asks for more rows, or a measurement above the theorem, fails here."""
+    rows = rows_of((DOCS / "slack.md").read_text())
+    entries = slack.entries()
+    assert len(rows) == len(entries) == len({(e.learner, e.workload, e.epsilon, e.alpha) for e in entries})
+    for entry in entries:
+        row = rows[entry.learner, entry.workload, entry.epsilon, entry.alpha]
+        learner, _ = entry.make()
+        assert int(row[5]) == learner.sample_size(
+            Privacy(entry.epsilon, entry.delta), Accuracy(entry.alpha, slack.BETA)
+        )
+        assert float(row[6]) >= 1 - slack.BETA, row
+        if entry.most is not None:
+            assert float(row[8]) <= entry.most, row
+
+
+def test_every_private_learner_has_two_workloads(slack):
+    learners = [entry.learner for entry in slack.entries()]
+    assert all(learners.count(one) >= 2 for one in set(learners))
+
+
+@pytest.mark.slow
+def test_one_row_measured(slack, tmp_path):
+    (entry,) = [e for e in slack.entries() if e.learner == "StablePoints" and e.epsilon == 4][:1]
+    slack.main(tmp_path, 3, 256, [entry])
+    (row,) = rows_of((tmp_path / "slack.md").read_text()).values()
+    assert int(row[5]) == 70 and 1 <= float(row[8]) <= 2
