@@ -93,8 +93,8 @@ def _show(command: AskCommand, found: Asked) -> None:
         rows.add_row(*_cells(one, notes, command.theorems))
     if shown:
         out.print(rows)
-    for number, note in enumerate(notes, 1):
-        say(f"[{number}] {note}")
+    for number, reason in enumerate(notes, 1):
+        say(f"[{number}] {reason}")
     if not command.theorems:
         of = f"with confidence {command.confidence:g} each: (low, high] holds the n from which {1 - command.beta:g} of"
         say(
@@ -104,11 +104,11 @@ def _show(command: AskCommand, found: Asked) -> None:
             say(f"caution: {found.caution}")
     hidden = len(found.entries) - len(shown)
     if command.verbose:
-        for name, reason in found.refused.items():
-            say(f"does not compete: {name}: {reason}")
+        for name, why in found.refused.items():
+            say(f"does not compete: {name}: {why}")
     elif found.refused or hidden:
-        others = f"{len(found.refused)} that do not compete, {hidden} that differ in the composition only"
-        say(f"not listed without --verbose: {others}")
+        rest = f"{len(found.refused)} that do not compete, {hidden} that differ in the composition only"
+        say(f"not listed without --verbose: {rest}")
 
 
 def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -115,7 +116,7 @@ def _ways(name: str, kind: Any, known: Builder) -> Iterator[Candidate]:
             yield Candidate(text, reason=wrong[0])
             continue
         values = {key: one.learner for key, one in zip(free, chosen, strict=True)}
-        yield _made(text, lambda values=values: known.make("learner", name, kind, values))
+        yield _made(text, partial(known.make, "learner", name, kind, values))
 
 
 def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
@@ -125,7 +126,7 @@ def _parts(kind: Any, known: Builder) -> Iterator[Candidate]:
         if missing := [key for key in required if key not in known.given]:
             yield Candidate(name, reason=f"{name} needs {', '.join(missing)}")
         else:
-            yield _made(name, lambda name=name, found=found: known.make("learner", name, found, {}))
+            yield _made(name, partial(known.make, "learner", name, found, {}))
 
 
 def _made(name: str, make: Callable[[], Any]) -> Candidate:

@@ -143,14 +143,12 @@ def entry_of(one: Candidate, goal: Goal, neighboring: Neighboring) -> Entry:
 def tried(entry: Entry, goal: Goal) -> Entry:
     """The entry, with ``runs`` False and the reason if `learn` refuses samples of this shape. Nothing is computed."""
     concepts = entry.learner.concepts
-    like = {
-        "x": ((_ROWS, concepts.domain.limbs), jnp.uint32), "y": ((_ROWS, columns_of(concepts, goal.k)), jnp.bool_),
-        "mask": ((_ROWS,), jnp.bool_),
-    }  # fmt: skip
+    x, mask = ((_ROWS, concepts.domain.limbs), jnp.uint32), ((_ROWS,), jnp.bool_)
+    shapes = x, ((_ROWS, columns_of(concepts, goal.k)), jnp.bool_), mask
+    parts: tuple[Any, ...] = tuple(jax.ShapeDtypeStruct(*one) for one in shapes)
     try:
         plan = entry.learner.plan(goal.privacy, goal.accuracy, _ROWS)
-        sample = Sample(*(jax.ShapeDtypeStruct(*one) for one in like.values()))
-        jax.eval_shape(lambda key, sample: entry.learner.learn(key, sample, plan), keys.root(0), sample)
+        jax.eval_shape(lambda key, sample: entry.learner.learn(key, sample, plan), keys.root(0), Sample(*parts))
     except InputError as error:
         return replace(entry, runs=False, not_measured=str(error))
     except Exception as error:

@@ -132,7 +132,7 @@ def test_without_delta_only_pure_learners_compete():
 
 
 def test_measured_sizes_are_compared_as_far_as_they_matter_and_a_store_resumes(tmp_path, monkeypatch):
-    """Three learners from outside: proved for 48 rows and right from 20 on; without a theorem, right from 3 on; never."""
+    """Learners from outside: proved for 48 rows and right from 20 on; no theorem, right from 3 on; never right."""
     mine = {"late": Oracle(POINTS, rows=48, need=20), "early": Oracle(POINTS, rows=None, need=3),
             "never": Oracle(POINTS, rows=None, need=99)}  # fmt: skip
     lines: list[str] = []
