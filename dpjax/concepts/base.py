@@ -64,14 +64,14 @@ class Bounded(ConceptClass, Protocol):
 
 
 class Group(NamedTuple):
-    """``count`` groups of concepts that are bad for one reason, of a cover of the bad concepts: see `Covered`.
+    """``number`` groups of concepts that are bad for one reason, of a cover of the bad concepts: see `Covered`.
 
     shared: False if a group is a single concept, True if it has any number. loss: in [0, alpha). differs: the part of
     the m rows of a difference that the representative of the target errs on. hidden: whether the group matters only if
     a set of mass alpha - loss has at most m differs rows.
     """
 
-    count: float
+    number: float
     shared: bool
     loss: float
     differs: float = 1.0
@@ -95,8 +95,8 @@ class Covered(ConceptClass, Protocol):
         In general a cover holds if for each t > 0 the expectation of the sum of exp(-t (errors of h - errors of the
         representative)) over the bad h in H is at most the sum over its groups of
 
-        count N^[shared] e^{t m differs} r(alpha - loss)^n, with r as in `theory.generic.rows`, or, if hidden,
-        count N^[shared] e^{t m differs} P[Binomial(n, alpha - loss) <= m differs].
+        number N^[shared] e^{t m differs} r(alpha - loss)^n, with r as in `theory.generic.rows`, or, if hidden,
+        number N^[shared] e^{t m differs} P[Binomial(n, alpha - loss) <= m differs].
 
         Each cover returned holds for all distributions; the one that needs the fewest rows is used.
         """

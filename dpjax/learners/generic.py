@@ -186,14 +186,14 @@ class GenericLearner(OfColumns):
         """The share that needs the fewest rows; the structure of the sanitizer does not depend on epsilon."""
         if not hasattr(self.sanitizer, "unseen"):
             return Parts(0.5 if self.share is None else self.share, 0.25, 1 / 3)
-        return _best_split(self, epsilon, delta, alpha, beta)
+        return _best_split(self, (epsilon, delta, alpha, beta))
 
     def _choices_use_delta(self) -> bool:
         return self.composition != "basic" and self.k > 1
 
 
 @lru_cache(maxsize=1024)
-def _best_split(learner: GenericLearner, *numbers: float) -> Parts:
+def _best_split(learner: GenericLearner, numbers: Numbers) -> Parts:
     """Rows fall and then rise with the share, so a ternary search finds the best one."""
     if learner.share is not None:
         return Parts(learner.share, _QUERIES, _FAILURE)

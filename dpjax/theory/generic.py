@@ -42,7 +42,7 @@ def rows(
     table = [group for cover in every for group in cover]
     starts = np.cumsum([0, *map(len, every)])[:-1]
     count, left, differs = (np.array(column, float)[:, None] for column in (
-        [max(g.count, 1e-300) * choices**g.shared for g in table], [alpha - g.loss for g in table],
+        [max(g.number, 1e-300) * choices**g.shared for g in table], [alpha - g.loss for g in table],
         [g.differs for g in table],
     ))  # fmt: skip
     moment = np.log(np.cosh(t) - left * np.sinh(t) if agnostic else 1 + np.maximum(left, 0) * np.expm1(-t))

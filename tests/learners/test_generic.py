@@ -229,7 +229,7 @@ def test_covers_of_points_bound_the_sum_over_chosen_concepts(heavy, agnostic):
             for group in cover:
                 left = alpha - group.loss
                 r = math.cosh(t) - left * math.sinh(t) if agnostic else 1 + left * math.expm1(-t)
-                bound += 0 if group.hidden else group.count * choices**group.shared * r**n
+                bound += 0 if group.hidden else group.number * choices**group.shared * r**n
             assert total <= bound * (1 + 1e-9)
 
 
