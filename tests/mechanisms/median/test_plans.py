@@ -308,7 +308,7 @@ def test_auto_takes_the_least():
     for bits in (1, 64, 128, 129, 400, 2**14):
         plans = [plan_exponential(bits, 1.0, 0.1), *(plan(bits, 1.0, 1e-6, 0.1) for plan in PLANNERS[:2])]
         assert plan_auto(bits, 1.0, 1e-6, 0.1).required() == min(plan.required() for plan in plans)
-    assert plan_auto(64, 1.0, 1e-6, 0.1) is plan_exponential(64, 1.0, 0.1)
+    assert plan_auto(64, 1.0, 1e-6, 0.1) == plan_exponential(64, 1.0, 0.1)
     assert isinstance(plan_auto(256, 1.0, 1e-6, 0.1), RecPrefixDesign)
     for method in ("exponential", "recprefix", "treelog", "rsc", "auto"):
         assert plan_for(method, 64, 1.0, 1e-6, 0.1).failure <= 0.1
