@@ -67,7 +67,7 @@ class AskCommand(Command):
     """Learners are measured up to this multiple of the best n* so far."""
     seed: Whole = 0
     """Root of all random keys."""
-    store: Path | None = None
-    """Folder where trials are stored, from which the same question goes on; by default none."""
+    store: Path = Path("results/ask")
+    """Folder where trials are stored, from which the same question goes on; --theorems stores nothing."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
     """Your modules that define the class, learners or tasks; no other module is imported."""
