@@ -50,7 +50,6 @@ PROBLEMS = (
     Problem("sets of 2 points of 2^32", lambda: PointSets(Domain(2**32), 2), 1, 2.0, DELTA, 0.2),
     Problem("parities, d = 10", lambda: Parities(10), 1, 1.0, DELTA, 0.2),
     Problem("parities, d = 10", lambda: Parities(10), 16, 1.0, DELTA, 0.2),
-    Problem("intervals of 12 elements", lambda: Finite.of(families.intervals(12)), 1, 1.0, DELTA, 0.2),
     Problem("conjunctions, d = 6", lambda: Conjunctions(6), 1, 1.0, DELTA, 0.1),
     Problem("points of 2^32", lambda: Points(Domain(2**32)), 1, 1.0, DELTA, 0.2),
     Problem("thresholds of 2^10", lambda: Thresholds(Domain(2**10)), 1, 1.0, 0.0, 0.1),
@@ -59,6 +58,7 @@ PROBLEMS = (
     Problem("points of 2^32", lambda: Points(Domain(2**32)), 4, 1.0, 0.0, 0.2),
     Problem("thresholds of 2^64", lambda: Thresholds(Domain(2**64)), 1, 0.5, DELTA, 0.2),
     Problem("thresholds of 2^10", lambda: Thresholds(Domain(2**10)), 4, 2.0, DELTA, 0.1),
+    Problem("intervals of 12 elements", lambda: Finite.of(families.intervals(12)), 1, 1.0, DELTA, 0.2),
 )
 
 

@@ -18,7 +18,7 @@ class AskCommand(Command):
     both numbers and the lower bound of all learners. n* is measured on tasks that are hard for the class, and is the
     largest over them; learners whose n* is more than --within times the best one are not measured any further. Learners
     that refuse the class, the budget (many need a positive delta) or the relation are listed with the reason by
-    --verbose and --json. With --store the same question takes up its trials where it was interrupted.
+    --verbose and --json. Trials are stored in --store: the same question goes on where it was interrupted.
 
     Example: dpjax ask "Points(2**32)" --k 16 --epsilon 1 --delta 1e-6 --alpha 0.2
     Example: dpjax ask "Thresholds(2**64)" --delta 0 --theorems
@@ -67,7 +67,7 @@ class AskCommand(Command):
     """Learners are measured up to this multiple of the best n* so far."""
     seed: Whole = 0
     """Root of all random keys."""
-    store: Path | None = None
-    """Folder where trials are stored, from which the same question goes on; by default none."""
+    store: Path = Path("results/ask")
+    """Folder where trials are stored, from which the same question goes on; --theorems stores nothing."""
     imports: Annotated[tuple[str, ...], tyro.conf.arg(name="import")] = ()
     """Your modules that define the class, learners or tasks; no other module is imported."""
