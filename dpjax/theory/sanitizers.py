@@ -92,14 +92,14 @@ def hierarchy(log_size: float, rates: Sequence[float], scale: float, alpha: floa
 
 
 def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha: float, beta: float) -> float:
-    """As `hierarchy`, with exact tails of the noise in place of Chernoff's bound for up to 6 levels, after which the
-    sums get long.
+    """As `hierarchy`, with exact tails of the noise in place of Chernoff's bound for up to 6 levels and a scale up to
+    64, after which the sums get long and the gain is a few percent.
 
     The excess of the largest part has Chernoff's tail g, and the largest corrected sum the tail F, a sum of exact
     ones; the excess and the noise are independent, so P[error > alpha] <= E g(room n - 3/2 - M) for M with tail F.
     """
     bound = hierarchy(log_size, rates, scale, alpha, beta)
-    if bound == math.inf or len(rates) > 6:
+    if bound == math.inf or len(rates) > 6 or scale > 64:
         return bound
     leaves, room = 2 ** (len(rates) + 1) - 1, alpha - 0.5 / 2 ** len(rates)
     u, log_excess = _log_excess(log_size, rates, math.inf)
@@ -233,18 +233,33 @@ def unseen_points(rate: float, margin: float, kept: int, n: int, beta: float) ->
     threshold = 1 + margin / rate
 
     def displaced(level: int) -> float:
-        reached = max(threshold, threshold + level - 1)
-        c = np.arange(1, min(n, 2 * math.ceil(max(reached, 1))) + 1)  # beyond it 1 / c is less than at c = reached
-        mean = n * float(np.max(_reaches(rate * (reached - c)) / c))
+        mean = n * _most_per_row(rate, max(threshold, threshold + level - 1))
         if mean >= kept + 1:
             return 1.0
         return math.exp(kept + 1 - mean + (kept + 1) * math.log(mean / (kept + 1))) if mean > 0 else 0.0
 
     level = smallest(lambda level: displaced(level - 1) <= beta / 2 or level > n) - 1
     least = max(threshold + level, 1.0)  # a noisy count that rounds to 0 is not listed
-    c = np.arange(1, n + 1)
-    enough = n / c * _reaches(rate * (c - least)) <= beta / 2
-    return float(c[np.argmax(enough)]) if enough.any() else float(n)
+    return float(smallest(lambda c: c >= n or n / c * float(_reaches(rate * (c - least))) <= beta / 2))
+
+
+def _most_per_row(rate: float, reached: float) -> float:
+    """The supremum over c >= 1 of P[c + noise >= reached] / c, for noise of a standard Laplace over ``rate``.
+
+    Below ``reached`` it is at an end. Above, with y = rate c, the derivative is 0 where e^(y - rate reached) =
+    (y + 1)/2, and the value there is rate / (y + 1).
+    """
+    ends = [float(_reaches(rate * (reached - c))) / c for c in {1.0, max(1.0, reached)}]
+    low = rate * max(1.0, reached)
+    if low - rate * reached >= math.log((low + 1) / 2):
+        return max(ends)  # it falls from there on
+    high = low + 1
+    while high - rate * reached < math.log((high + 1) / 2):
+        high = 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle - rate * reached < math.log((middle + 1) / 2) else (low, middle)
+    return max(*ends, rate / (low + 1))
 
 
 def _reaches(x: np.ndarray) -> np.ndarray:
