@@ -25,7 +25,7 @@ from dpjax.theory.search import smallest
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.1, 0.1
 PRIVACY, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-MEASURED = {"exponential": (4, 8, 16, 32, 48, 64), "recprefix": (4, 16, 64), "treelog": (4, 64)}
+MEASURED = {"exponential": (4, 8, 16, 32, 48, 64), "recprefix": (4, 16, 64), "treelog": ()}
 PLANNED = (4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2000)
 NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "TreeLog"}
 GAMMA, RATIO = 0.05, 2 ** (1 / 16)

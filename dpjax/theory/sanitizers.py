@@ -262,7 +262,7 @@ def _most_per_row(rate: float, reached: float) -> float:
     return max(*ends, rate / (low + 1))
 
 
-def _reaches(x: np.ndarray) -> np.ndarray:
+def _reaches(x: np.ndarray | float) -> np.ndarray:
     """P(standard Laplace >= x)."""
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x > 0, tail, 1 - tail)
