@@ -34,12 +34,8 @@ AGNOSTIC = {
     "generic points": GenericLearner(POINTS, K, PointCounts(POINTS.domain, 4, 4), "zcdp"),
     "generic thresholds": GenericLearner(THRESHOLDS, K, Hierarchy(20, levels=4)),
 }
-VOTING = {
-    "points": PointLearner(POINTS),
-    "stable points": StablePoints(POINTS),
-    "parities": ParityLearner(Parities(20), 5, 12),
-}
-ALL = AGNOSTIC | VOTING
+VOTING = {"points": PointLearner(POINTS), "parities": ParityLearner(Parities(20), 5, 12)}
+ALL = AGNOSTIC | VOTING | {"stable points": StablePoints(POINTS)}
 
 
 @functools.cache
@@ -87,6 +83,14 @@ def test_contradictions_get_no_answer(name):
     values, labels = contradictory()
     says, outcome = learned(name, values, labels if name == "parities" else np.arange(ROWS)[:, None] % 2 == [0] * K)
     assert (outcome == -1).all() and not says.any()
+
+
+def test_stable_points_believe_ones():
+    """Many equal rows with ones release the point, whatever other labels its other rows have: not an agnostic learner."""
+    values, labels = contradictory()
+    for own in (labels, ~labels):
+        says, outcome = learned("stable points", values, own)
+        assert says.all() and not outcome.any()
 
 
 @pytest.mark.parametrize(
