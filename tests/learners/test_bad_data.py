@@ -86,7 +86,7 @@ def test_contradictions_get_no_answer(name):
 
 
 def test_stable_points_believe_ones():
-    """Many equal rows with ones release the point, whatever other labels its other rows have: not an agnostic learner."""
+    """Many equal rows with ones release the point, whatever labels its other rows have: no agnostic learner."""
     values, labels = contradictory()
     for own in (labels, ~labels):
         says, outcome = learned("stable points", values, own)
