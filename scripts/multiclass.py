@@ -92,8 +92,8 @@ rows. That is more than the reduction needs from this log2 |X| on (delta = {delt
 """
 LAST = f"""
 A `Multiclass` holds the matrix of its concepts, at most 2^{LARGEST.bit_length() - 1} labels: for independent points
-log2 |X| is at most {(LARGEST.bit_length() - 1) // 2} with one bit, and less with more. All crossings are out of its
-reach.
+log2 |X| is at most {(LARGEST.bit_length() - 1) // 2} with one bit, and less with more. Only the first
+crossing is in its reach.
 """
 
 
@@ -167,7 +167,7 @@ def _crossings() -> Iterator[tuple[str, int, int, int]]:
         for bits in (1, 2, 4):
             accuracy, depth, n = Accuracy(ALPHA / bits, BETA / bits), 0, 0
             while (needed := ceil((RATE * n + log(BETA)) / (bits * log(2)))) > depth or not n:
-                depth = max(needed, 16)
+                depth = max(needed, 1)
                 n = bits * rows(depth, accuracy)
             yield name, bits, n, depth
 

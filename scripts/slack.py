@@ -5,44 +5,28 @@ Run: python scripts/slack.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--s
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-
-from dpjax.concepts import Domain, Points, Thresholds, distributions, tree_generators
-from dpjax.core import keys
+from dpjax.concepts import Domain, Points, distributions
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import (
-    gapped_thresholds,
     hard_points,
-    hard_splits,
-    hard_thresholds,
-    hard_tree,
-    wrong_children,
 )
 from dpjax.experiments.lower_bounds import lower_bound
 from dpjax.experiments.n_star import bracket, cells_in, guess
 from dpjax.experiments.n_star import rate as success_rate
 from dpjax.experiments.reports import options, table, write_page
-from dpjax.experiments.search import geometric_grid, search
+from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import (
-    KLN,
     GenericLearner,
     HashedPoints,
-    ImproperVC1,
     PointLearner,
-    ProperVC1,
     StablePoints,
-    ThresholdMedian,
 )
-from dpjax.mechanisms.median.bits import encode
-from dpjax.sanitizers import Hierarchy, PointCounts, worst_gap
+from dpjax.sanitizers import PointCounts
 
 BETA, GAMMA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 0.05, 2 ** (1 / 8), 4, 128
 POINTS = Points(Domain(2**32))
@@ -54,7 +38,7 @@ learner's `sample_size` proves to suffice for every distribution; (low, high] is
 {1 - BETA:g} of the trials succeed on this workload, with confidence {1 - ERROR:g}; "slack" is theorem / high. On a
 workload that is not the hardest a large slack says little about the proof; of each learner the first workload is the
 hardest that we know. Success at the theorem's n is that of {{trials}} trials. No private learner of the class has fewer
-rows than "below" (`dpjax plan` says by which argument).
+rows than "below" (`dpjax plan` says by which argument). For `ImproperVC1`: [vc1-height.md](vc1-height.md).
 
 """
 
@@ -75,22 +59,6 @@ class Entry:
     alpha: float
     most: float | None = None
     agnostic: bool = False
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A threshold sanitizer and rows that are hard for it, ``rows(plan, n)``, for epsilon = 1, delta = 0."""
-
-    sanitizer: Any
-    workload: str
-    rows: Callable[[Any, int], list[int]]
-    alpha: float
-    most: float | None = None
-
-    @property
-    def words(self) -> str:
-        """The sanitizer in words."""
-        return f"{type(self.sanitizer).__name__}, 2^{self.sanitizer.bits}"
 
 
 def _rows(
@@ -119,11 +87,11 @@ def _points(learner: str, make: Callable[[int], Any], k: int, epsilon: float, de
 
 
 def _hashed() -> list[Entry]:
-    """On one point just above alpha = .2 among twenty others, and on points above alpha."""
+    """On one point just above alpha = .2, and on one among twenty others."""
     crowd = distributions.from_weights(POINTS.domain, range(1, 22), [2020] + [399] * 20)
     works = {
-        "one point above alpha, 20 others": lambda: (HashedPoints(POINTS, 1), Task(POINTS, crowd, [1])),
         "one point above alpha": lambda: (HashedPoints(POINTS, 1), hard_points(POINTS, 0.2)),
+        "one point above alpha, 20 others": lambda: (HashedPoints(POINTS, 1), Task(POINTS, crowd, [1])),
     }
     return _rows("HashedPoints", works, 1, 1.0, 0.0, 0.2, 2.0)
 
@@ -143,65 +111,20 @@ def _noisy(learner: str, make: Callable[[int], Any], k: int, epsilon: float, del
     return _rows(f"{learner}, agnostic", works, k, epsilon, delta, 0.2, most, True)
 
 
-def _thresholds(learner: str, make: Callable[[Any], Any], bits: int, epsilon: float, delta: float,
-                most: float | None = None) -> list[Entry]:  # fmt: skip
-    """On adjacent good thresholds with a gap on both sides, and on a single good threshold."""
-    concepts = Thresholds(Domain(2**bits))
-    steps = min(1024, 2**bits // 4)
-    works = {
-        f"steps in a gap, 2^{bits}": lambda: (make(concepts), gapped_thresholds(concepts, 0.1, steps)),
-        f"one good threshold of 2^{bits}": lambda: (make(concepts), hard_thresholds(concepts, 0.1)),
-    }
-    return _rows(learner, works, 1, epsilon, delta, 0.1, most)
-
-
-def _trees(alpha: float, most: float) -> list[Entry]:
-    """On an improper node with one good child, and on a chain of improper nodes."""
-    wide, long = tree_generators.prefixes(2, wrong_children(alpha) + 1), tree_generators.caterpillar(6, 2, 1.0)
-    works = {
-        f"one good child of {wrong_children(alpha) + 1}": lambda: (ProperVC1(wide), hard_tree(wide, alpha)),
-        "uniform, a chain of 6": lambda: (ProperVC1(long), Task(long, distributions.uniform(long.domain))),
-    }
-    return _rows("ProperVC1", works, 1, 4.0, 1e-6, alpha, most)
-
-
 def _counted(k: int) -> GenericLearner:
     return GenericLearner(POINTS, k, PointCounts(POINTS.domain), "zcdp")
 
 
 def entries() -> list[Entry]:
-    """All rows of learners."""
+    """All rows of the page."""
     return [
         *_points("StablePoints", lambda k: StablePoints(POINTS), 16, 1.0, 1e-6, 0.2, 2.0),
         *_points("StablePoints", lambda k: StablePoints(POINTS), 16, 4.0, 1e-6, 0.2, 2.0),
         *_points("StablePoints", lambda k: StablePoints(POINTS), 16, 1.0, 1e-6, 0.1, 2.0),
         *_points("PointLearner", lambda k: PointLearner(POINTS), 16, 1.0, 1e-6, 0.2),
-        *(one for bits in (4, 16, 48, 64) for one in _thresholds("ImproperVC1", ImproperVC1, bits, 1.0, 1e-6, 2.0)),
-        *_thresholds("ImproperVC1, Algorithm 2", partial(ImproperVC1, subsamples="fewest"), 16, 1.0, 1e-6),
-        *_trees(0.1, 5.0),
-        *_trees(0.3, 5.0),
         *_hashed(),
         *_points("GenericLearner, counted points", _counted, 16, 4.0, 1e-6, 0.2, 2.0),
         *_noisy("GenericLearner, counted points", _counted, 16, 4.0, 1e-6, 5.0),
-        *_points("KLN", lambda k: KLN(POINTS), 1, 1.0, 0.0, 0.2),
-        *_noisy("KLN", lambda k: KLN(POINTS), 1, 1.0, 0.0),
-        *_thresholds("KLN", KLN, 48, 1.0, 0.0),
-        *_thresholds("ThresholdMedian", ThresholdMedian, 48, 1.0, 0.0),
-    ]
-
-
-def sanitizers() -> list[Rows]:
-    """Hierarchies on the database that misleads their medians, and on nested values."""
-
-    def splits(bits: int) -> Callable[[Any, int], list[int]]:
-        return lambda plan, n: hard_splits(n, bits, [float(one) for one in plan.medians])
-
-    def nested(bits: int) -> Callable[[Any, int], list[int]]:
-        return lambda plan, n: [2 ** (bits - 1) ^ 1 << i % bits for i in range(n)]
-
-    return [
-        Rows(Hierarchy(32), "misleading splits", splits(32), 0.1, 2.0),
-        Rows(Hierarchy(32), "nested values", nested(32), 0.1),
     ]
 
 
@@ -221,35 +144,6 @@ def measured(entry: Entry, trials: int, cells: Cells) -> dict[str, Any]:
             "below": below}  # fmt: skip
 
 
-def measured_rows(one: Rows, trials: int, seed: int) -> list[Any]:
-    """The row of a sanitizer: as `measured`, with its own trials."""
-    privacy, accuracy = Privacy(1.0, 0.0), Accuracy(one.alpha, BETA)
-    plan, theorem = one.sanitizer.plan(privacy, accuracy), one.sanitizer.sample_size(privacy, accuracy)
-    capacity, limit = 1 << (theorem - 1).bit_length(), Fraction(one.alpha).limit_denominator(1000)
-
-    @partial(jax.jit, static_argnums=3)
-    def gaps(key: Any, x: Any, mask: Any, count: int) -> tuple[Any, Any]:
-        run = lambda own: worst_gap(one.sanitizer.sanitize(own, x, mask, plan), x, mask)  # noqa: E731
-        return jax.lax.map(run, keys.per_index(key, count))
-
-    def evaluate(n: int, count: int) -> tuple[int, int]:
-        whole = -(-count // _BLOCK)
-        x = np.zeros((capacity, -(-one.sanitizer.bits // 32)), np.uint32)
-        x[:n] = encode(one.rows(plan, n), one.sanitizer.bits)
-        good = 0
-        for block in range(whole):
-            key = keys.stream(keys.stream(keys.root(seed), f"n {n}"), f"block {block}")
-            over, under = (np.asarray(part).astype(object) for part in gaps(key, x, np.arange(capacity) < n, _BLOCK))
-            good += int(np.sum(over * limit.denominator <= under * limit.numerator))
-        return good, whole * _BLOCK
-
-    good, done = evaluate(theorem, trials)
-    grid = geometric_grid(theorem // 8, theorem, RATIO)
-    star = search(evaluate, grid, BETA, GAMMA, ERROR, cap=2 * trials, start=theorem / 2)
-    found = {"theorem": theorem, "success": good / done, "low": star.n_low, "high": star.n_high, "below": None}
-    return row(Entry(one.words, one.workload, lambda: (None, None), 1, 1.0, 0.0, one.alpha), found)  # type: ignore[arg-type,return-value]
-
-
 def row(entry: Entry, found: dict[str, Any]) -> list[Any]:
     """One row of the page."""
     slack = f"{found['theorem'] / found['high']:.2f}" if found["high"] else None
@@ -265,9 +159,6 @@ def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = Non
         for entry in entries() if chosen is None else chosen:
             rows.append(row(entry, measured(entry, trials, cells)))
             print(*rows[-1], flush=True)
-    for one in sanitizers() if chosen is None else []:
-        rows.append(measured_rows(one, trials, seed))
-        print(*rows[-1], flush=True)
     head = ("learner", "workload", "k", "epsilon", "alpha", "theorem", "success there", "n*", "slack", "below")
     write_page(out / "slack.md", HEAD.format(trials=trials) + table(head, rows))
 
