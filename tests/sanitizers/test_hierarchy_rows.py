@@ -37,6 +37,11 @@ def test_the_hard_database_has_its_rows():
     assert len(hard_splits(7, 24, [0.05, 0.1, 0.2])) == 7
 
 
+def test_rows_of_the_theorem():
+    """The number of docs/proofs/hierarchy.md."""
+    assert Hierarchy(32).sample_size(PRIVACY, ACCURACY) == 4379
+
+
 def test_the_theorems_rows_are_enough_and_a_third_is_not():
     n, key = Hierarchy(16).sample_size(PRIVACY, ACCURACY), keys.root(0)
     assert successes(16, n, 60, key) >= 54

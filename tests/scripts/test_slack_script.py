@@ -32,7 +32,7 @@ def test_the_page_has_the_theorems_of_today_and_no_slack_grew(slack):
         assert entry.most is None or float(row[8]) <= entry.most, row
 
 
-def test_every_private_learner_has_two_workloads(slack):
+def test_every_learner_on_the_page_has_two_workloads(slack):
     learners = [entry.learner for entry in slack.entries()]
     assert all(learners.count(one) >= 2 for one in set(learners))
 
