@@ -85,8 +85,8 @@ def test_the_whole_budget_is_spent_and_no_more(relation):
 
 
 @pytest.mark.parametrize(("epsilon", "alpha", "n"), [(4.0, 0.2, 72), (1.0, 0.2, 201), (1.0, 0.1, 428), (0.5, 0.1, 771)])
-def test_sample_sizes_beside_the_prototype_and_the_paper(epsilon, alpha, n):
-    """The prototype counts one element more: those of mass alpha exactly, which may be missed."""
+def test_sample_sizes_beside_a_looser_count_and_the_paper(epsilon, alpha, n):
+    """n is an independent calculation for one element more, counting those of mass alpha exactly."""
     learner, privacy, accuracy = StablePoints(LINE), Privacy(epsilon, 1e-6), Accuracy(alpha, 0.1)
     found = learner.sample_size(privacy, accuracy)
     assert 0.97 * n <= found <= n
