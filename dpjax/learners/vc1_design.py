@@ -13,6 +13,7 @@ _BETAS = tuple(  # of beta: the rows, the median, the choice of the node
     (rows, (1 - rows) * median, (1 - rows) * (1 - median)) for rows in (0.25, 0.4, 0.55, 0.7) for median in (0.35, 0.6)
 )
 _EVEN = (0.4, 0.3, 0.3)
+_MOST = 1e3  # epsilon of a median: planners of recursive ones take no more, and none needs it
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def of_choice(delta: float, median: MedianDesign) -> float:
 
 def _least(method: str, bits: int, size: int, epsilon: float, delta: float) -> int:
     """A lower bound of ``deep`` of all designs with this median: at the largest part of epsilon, at beta = 1/2."""
-    return plan_for(method, bits, _SHARES[-1] * epsilon, delta / 2, 0.5, size=size).interior
+    return plan_for(method, bits, min(_SHARES[-1] * epsilon, _MOST), delta / 2, 0.5, size=size).interior
 
 
 def _search(method: str, bits: int, size: int, epsilon: float, delta: float, alpha: float, beta: float) -> DeepDesign:
@@ -86,7 +87,7 @@ def _design(
 ) -> DeepDesign:  # fmt: skip
     """The design for one split of epsilon and of beta."""
     of_rows, of_median, of_node = (part * beta for part in betas)
-    median = plan_for(method, bits, share * epsilon, checks.delta(delta) / 2, of_median, size=size)
+    median = plan_for(method, bits, min(share * epsilon, _MOST), checks.delta(delta) / 2, of_median, size=size)
     choice = down(epsilon * (1 - share)), down(of_choice(delta, median))
     high = theory.votes(float(choice[0]), float(choice[1]), of_node)
     deep = high - 1 + median.interior

@@ -9,7 +9,8 @@ import numpy as np
 from dpjax.core import checks
 from dpjax.theory.search import smallest
 
-_STEPS = np.linspace(1 / 64, 1, 64)
+_STEPS = np.unique(np.concatenate([np.geomspace(1e-4, 1, 128), np.linspace(1 / 64, 1, 64)]))
+_MOST = 40.0  # of t: e^-t is nothing beyond, and cosh t overflows
 
 
 def rows(
@@ -21,7 +22,7 @@ def rows(
     With n rows and m = unseen(n), for every t in [0, part/2]: a concept to choose from, the representative, makes at
     most m errors more than the best, so the probability of a choice with more than alpha is at most
 
-    sum over a cover's groups of count choices^[shared] r(alpha - loss)^n e^{t m differs}, with
+    sum over a cover's groups of number choices^[shared] r(alpha - loss)^n e^{t m differs}, with
     r(a) = 1 - a (1 - e^-t) if realizable, and cosh t - a sinh t otherwise; for a hidden group,
     P[Binomial(n, alpha - loss) <= m differs] in place of r(alpha - loss)^n.
 
@@ -37,7 +38,7 @@ def rows(
     checks.integer("k", k, 1)
     checks.epsilon(part, "part")
     checks.accuracy(alpha, beta)
-    t = part / 2 * _STEPS
+    t = min(part / 2, _MOST) * _STEPS
     every = [list(cover) for cover in covers]
     table = [group for cover in every for group in cover]
     starts = np.cumsum([0, *map(len, every)])[:-1]

@@ -1,5 +1,6 @@
 """The generic learner: choices among representatives, budgets of its parts, success and what is refused."""
 
+import itertools
 import math
 from typing import Any
 
@@ -298,3 +299,12 @@ def test_a_matrix_is_learned_through_its_symmetric_differences():
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):
         attempt()
+
+
+@pytest.mark.parametrize("agnostic", [False, True])
+def test_a_huge_budget_asks_for_no_more_rows(agnostic):
+    """Up to a fifth, as alpha is split in fixed parts; also where e^epsilon is no float64."""
+    learner = GenericLearner(Points(Domain(2**32)), 3, PointCounts(Domain(2**32)), "zcdp")
+    size = learner.agnostic_sample_size if agnostic else learner.sample_size
+    found = [size(Privacy(epsilon, 1e-6), Accuracy(0.1, 0.1)) for epsilon in (4.0, 50.0, 2000.0, 1e5)]
+    assert all(later <= 1.2 * earlier for earlier, later in itertools.pairwise(found))

@@ -96,6 +96,9 @@ def test_fewer_demands_fewer_rows():
     assert rows(1.0, 1e-6, 0.2, 0.1) < base and rows(1.0, 1e-6, 0.1, 0.4) < base
     for given in ((1e-3, 1e-12, 0.01, 1e-9), (500.0, 0.5, 0.9, 0.9), (1e3, 1e-12, 0.5, 0.5)):
         assert rows(*given) >= 1
+    for method in ("auto", "recprefix"):  # a budget beyond what the median takes
+        large = [thresholds(16, method).sample_size(Privacy(e, 1e-6), ACCURACY) for e in (1e3, 1e5)]
+        assert large[0] == large[1] < 1500
 
 
 @pytest.mark.parametrize("name", TREES)
