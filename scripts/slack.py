@@ -3,30 +3,40 @@
 Run: python scripts/slack.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER]
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from dpjax.concepts import Domain, Points, distributions
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.concepts import Domain, Points, Thresholds, distributions, tree_generators
+from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import (
-    hard_points,
-)
+from dpjax.experiments.hard import gapped_thresholds, hard_points, hard_splits, hard_thresholds, hard_tree
 from dpjax.experiments.lower_bounds import lower_bound
 from dpjax.experiments.n_star import bracket, cells_in, guess
 from dpjax.experiments.n_star import rate as success_rate
 from dpjax.experiments.reports import options, table, write_page
-from dpjax.experiments.search import geometric_grid
+from dpjax.experiments.search import NStar, geometric_grid, search
 from dpjax.experiments.task import Task
 from dpjax.learners import (
+    KLN,
     GenericLearner,
     HashedPoints,
+    ImproperVC1,
     PointLearner,
+    ProperVC1,
     StablePoints,
+    ThresholdMedian,
 )
-from dpjax.sanitizers import PointCounts
+from dpjax.mechanisms.median import bits
+from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
 
 BETA, GAMMA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 0.05, 2 ** (1 / 8), 4, 128
 POINTS = Points(Domain(2**32))
@@ -38,66 +48,153 @@ learner's `sample_size` proves to suffice for every distribution; (low, high] is
 {1 - BETA:g} of the trials succeed on this workload, with confidence {1 - ERROR:g}; "slack" is theorem / high. On a
 workload that is not the hardest a large slack says little about the proof; of each learner the first workload is the
 hardest that we know. Success at the theorem's n is that of {{trials}} trials. No private learner of the class has fewer
-rows than "below" (`dpjax plan` says by which argument). For `ImproperVC1`: [vc1-height.md](vc1-height.md).
+rows than "below" (`dpjax plan` says by which argument).
+`ImproperVC1` at more heights: [vc1-height.md](vc1-height.md).
 
 """
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A learner and a workload in words, both as made, the number of concepts, epsilon, delta and alpha.
+class Goal:
+    """k concepts at error alpha within a budget."""
 
-    most: the largest slack that is promised, a test of the page; None for no promise. agnostic: whether the theorem is.
+    k: int
+    privacy: Privacy
+    accuracy: Accuracy
+
+
+class Subject(Protocol):
+    """What has a theorem and is measured on one workload."""
+
+    def theorem(self, goal: Goal) -> int:
+        """The theorem's n."""
+        ...
+
+    def below(self, goal: Goal) -> int | None:
+        """Rows that every private algorithm needs; None if no bound is known."""
+        ...
+
+    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, NStar]:
+        """The share of ``trials`` that succeed at the theorem's n, and the bracket of n*."""
+        ...
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A learner on a task. agnostic: whether the theorem is."""
+
+    learner: Any
+    task: Task
+    agnostic: bool = False
+
+    def theorem(self, goal: Goal) -> int:
+        """The learner's sample size."""
+        size = self.learner.agnostic_sample_size if self.agnostic else self.learner.sample_size
+        return int(size(goal.privacy, goal.accuracy))
+
+    def below(self, goal: Goal) -> int:
+        """The best lower bound for the class."""
+        return lower_bound(self.task, goal.k, goal.privacy, goal.accuracy).n
+
+    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, NStar]:
+        """Trials of a study; success means that all k concepts are good."""
+        budget, (alpha, beta) = goal.privacy, (goal.accuracy.alpha, goal.accuracy.beta)
+        setting = Setting(self.learner, self.task, goal.k, n, budget.epsilon, budget.delta, alpha, beta, "slack")
+        at, grid = success_rate(setting, cells, trials), geometric_grid(LEAST, n, RATIO)
+        start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA) or n
+        star = bracket(setting, cells, grid, start=start, gamma=GAMMA, error=ERROR, cap=8 * trials)
+        return at.successes / at.trials, star
+
+
+@dataclass(frozen=True)
+class Database:
+    """A threshold sanitizer on the databases ``rows(n, plan)``; success means that no threshold errs by over alpha."""
+
+    sanitizer: Sanitizer
+    rows: Callable[[int, Any], Array]
+
+    def theorem(self, goal: Goal) -> int:
+        """The sanitizer's sample size."""
+        return self.sanitizer.sample_size(goal.privacy, goal.accuracy)
+
+    def below(self, goal: Goal) -> None:
+        """No bound."""
+
+    def measure(self, goal: Goal, n: int, trials: int, cells: Cells) -> tuple[float, NStar]:
+        """Keyed runs, with separate keys for success at the theorem's n and for the search."""
+        plan = self.sanitizer.plan(goal.privacy, goal.accuracy)
+        least = max(LEAST, n // 8)  # above the rows that the database has at least
+
+        def good(purpose: str, n: int, count: int) -> tuple[int, int]:
+            of = keys.stream(keys.stream(keys.root(cells.seed), purpose), str(n))
+            x = self.rows(n, plan)
+            blocks = [keys.per_index(of, count)[at : at + _BLOCK] for at in range(0, count, _BLOCK)]
+            gaps = [_gaps(self.sanitizer, block, x, plan) for block in blocks]
+            over, under = (np.concatenate(part) for part in zip(*gaps, strict=True))
+            return int(np.sum(over <= under * goal.accuracy.alpha)), count
+
+        successes, done = good("success", n, trials)
+        grid = geometric_grid(least, n, RATIO)
+        star = search(partial(good, "search"), grid, BETA, GAMMA, ERROR, start=n / 2, stride=2, cap=8 * trials)
+        return successes / done, star
+
+
+@partial(jax.jit, static_argnums=0)
+def _gaps(sanitizer: Any, own: Array, x: Array, plan: Any) -> tuple[Array, Array]:
+    mask = jnp.ones(x.shape[0], bool)
+    return jax.lax.map(lambda key: worst_gap(sanitizer.sanitize(key, x, mask, plan), x, mask), own)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A subject and its workload in words, and as made; the goal.
+
+    most: the largest slack that is promised, a test of the page; None for no promise.
     """
 
     learner: str
     workload: str
-    make: Callable[[], tuple[Any, Task]]
-    k: int
-    epsilon: float
-    delta: float
-    alpha: float
+    make: Callable[[], Subject]
+    goal: Goal
     most: float | None = None
-    agnostic: bool = False
+
+
+def _goal(k: int, epsilon: float, delta: float, alpha: float) -> Goal:
+    return Goal(k, Privacy(epsilon, delta), Accuracy(alpha, BETA))
 
 
 def _rows(
-    learner: str, works: dict[str, Callable[[], tuple[Any, Task]]], k: int, epsilon: float, delta: float, alpha: float,
-    most: float | None = None, agnostic: bool = False,
-) -> list[Entry]:  # fmt: skip
+    learner: str, works: dict[str, Callable[[], Subject]], goal: Goal, most: float | None = None
+) -> Iterator[Entry]:
     """One entry a workload; the promise is for the first."""
-    return [
-        Entry(learner, name, make, k, epsilon, delta, alpha, None if i else most, agnostic)
-        for i, (name, make) in enumerate(works.items())
-    ]
+    for i, (name, make) in enumerate(works.items()):
+        yield Entry(learner, name, make, goal, None if i else most)
 
 
-def _points(learner: str, make: Callable[[int], Any], k: int, epsilon: float, delta: float, alpha: float,
-            most: float | None = None) -> list[Entry]:  # fmt: skip
+def _points(learner: str, make: Callable[[int], Any], goal: Goal, most: float | None = None) -> Iterator[Entry]:
     """On as many points of mass just above alpha as there can be, and on Zipf's law."""
+    alpha = float(goal.accuracy.alpha)
     atoms = round(1 / alpha) - 1
     heavy = distributions.heavy(POINTS.domain, atoms, 1.01 * alpha)
+    spread = distributions.spread(POINTS.domain, atoms)
     works = {
-        "as many points above alpha as fit": lambda: (
-            make(k), Task(POINTS, heavy, distributions.spread(POINTS.domain, atoms))
-        ),
-        "Zipf, 64 points": lambda: (make(k), Task(POINTS, distributions.zipf(POINTS.domain, 64, 1.0))),
-    }  # fmt: skip
-    return _rows(learner, works, k, epsilon, delta, alpha, most)
+        "as many points above alpha as fit": lambda: Learned(make(goal.k), Task(POINTS, heavy, spread)),
+        "Zipf, 64 points": lambda: Learned(make(goal.k), Task(POINTS, distributions.zipf(POINTS.domain, 64, 1.0))),
+    }
+    yield from _rows(learner, works, goal, most)
 
 
-def _hashed() -> list[Entry]:
+def _hashed() -> Iterator[Entry]:
     """On one point just above alpha = .2, and on one among twenty others."""
     crowd = distributions.from_weights(POINTS.domain, range(1, 22), [2020] + [399] * 20)
     works = {
-        "one point above alpha": lambda: (HashedPoints(POINTS, 1), hard_points(POINTS, 0.2)),
-        "one point above alpha, 20 others": lambda: (HashedPoints(POINTS, 1), Task(POINTS, crowd, [1])),
+        "one point above alpha": lambda: Learned(HashedPoints(POINTS, 1), hard_points(POINTS, 0.2)),
+        "one point above alpha, 20 others": lambda: Learned(HashedPoints(POINTS, 1), Task(POINTS, crowd, [1])),
     }
-    return _rows("HashedPoints", works, 1, 1.0, 0.0, 0.2, 2.0)
+    yield from _rows("HashedPoints", works, _goal(1, 1.0, 0.0, 0.2), 2.0)
 
 
-def _noisy(learner: str, make: Callable[[int], Any], k: int, epsilon: float, delta: float,
-           most: float | None = None) -> list[Entry]:  # fmt: skip
+def _noisy(learner: str, make: Callable[[int], Any], goal: Goal, most: float | None = None) -> Iterator[Entry]:
     """On noisy labels of one point, the loss of which is just above alpha = .2."""
 
     def task(mass: float, noise: float) -> Task:
@@ -105,10 +202,51 @@ def _noisy(learner: str, make: Callable[[int], Any], k: int, epsilon: float, del
         return Task(POINTS, law, distributions.spread(POINTS.domain, 1), noise=noise)
 
     works = {
-        f"mass {mass}, noise {noise}": lambda mass=mass, noise=noise: (make(k), task(mass, noise))
+        f"mass {mass}, noise {noise}": partial(lambda *of: Learned(make(goal.k), task(*of), True), mass, noise)
         for mass, noise in ((0.9, 0.38), (0.52, 0.3))
     }
-    return _rows(f"{learner}, agnostic", works, k, epsilon, delta, 0.2, most, True)
+    yield from _rows(f"{learner}, agnostic", works, goal, most)
+
+
+def _thresholds(
+    learner: str, make: Callable[[Thresholds], Any], log_size: int, goal: Goal, most: float | None = None
+) -> Iterator[Entry]:
+    """On adjacent good thresholds without rows beside them, and on a single good one."""
+    concepts, alpha = Thresholds(Domain(2**log_size)), float(goal.accuracy.alpha)
+    works = {
+        "gapped": lambda: Learned(make(concepts), gapped_thresholds(concepts, alpha, min(1024, 2**log_size // 4))),
+        "one good threshold": lambda: Learned(make(concepts), hard_thresholds(concepts, alpha)),
+    }
+    yield from _rows(f"{learner}, thresholds of 2^{log_size}", works, goal, most)
+
+
+def _proper() -> Iterator[Entry]:
+    """On trees with an improper node, all of whose children but one are wrong."""
+    trees = {
+        "tree of prefixes, (2, 9)": tree_generators.prefixes(2, 9),
+        "caterpillar of improper nodes, (6, 2)": tree_generators.caterpillar(6, 2, improper=1.0),
+    }
+    works = {
+        name: partial(lambda tree: Learned(ProperVC1(tree), hard_tree(tree, 0.1)), tree) for name, tree in trees.items()
+    }
+    yield from _rows("ProperVC1", works, _goal(1, 4.0, 1e-6, 0.1), 5.0)
+
+
+def _hierarchy() -> Iterator[Entry]:
+    """On a database that tempts the medians of the last levels, and on two wide clusters."""
+
+    def tempting(n: int, plan: Any) -> Array:
+        return bits.encode(hard_splits(n, 32, [float(one) for one in plan.medians]), 32)
+
+    def clusters(n: int, plan: Any) -> Array:
+        places = [2**28 * (1 + 14 * (2 * i // n)) + i for i in range(n)]
+        return bits.encode(places, 32)
+
+    works = {
+        "tempting medians": lambda: Database(Hierarchy(32), tempting),
+        "two clusters of adjacent values": lambda: Database(Hierarchy(32), clusters),
+    }
+    yield from _rows("Hierarchy, 32 bits", works, _goal(1, 1.0, 0.0, 0.1), 2.0)
 
 
 def _counted(k: int) -> GenericLearner:
@@ -117,38 +255,41 @@ def _counted(k: int) -> GenericLearner:
 
 def entries() -> list[Entry]:
     """All rows of the page."""
+    paths = ((4, 2.0), (16, 2.0), (48, 2.0), (64, 2.0))
     return [
-        *_points("StablePoints", lambda k: StablePoints(POINTS), 16, 1.0, 1e-6, 0.2, 2.0),
-        *_points("StablePoints", lambda k: StablePoints(POINTS), 16, 4.0, 1e-6, 0.2, 2.0),
-        *_points("StablePoints", lambda k: StablePoints(POINTS), 16, 1.0, 1e-6, 0.1, 2.0),
-        *_points("PointLearner", lambda k: PointLearner(POINTS), 16, 1.0, 1e-6, 0.2),
+        *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 1.0, 1e-6, 0.2), 2.0),
+        *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 4.0, 1e-6, 0.2), 2.0),
+        *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 1.0, 1e-6, 0.1), 2.0),
+        *_points("PointLearner", lambda k: PointLearner(POINTS), _goal(16, 1.0, 1e-6, 0.2)),
         *_hashed(),
-        *_points("GenericLearner, counted points", _counted, 16, 4.0, 1e-6, 0.2, 2.0),
-        *_noisy("GenericLearner, counted points", _counted, 16, 4.0, 1e-6, 5.0),
+        *(
+            one
+            for size, most in paths
+            for one in _thresholds("ImproperVC1", ImproperVC1, size, _goal(1, 1.0, 1e-6, 0.1), most)
+        ),
+        *_proper(),
+        *_thresholds("KLN", KLN, 32, _goal(1, 1.0, 0.0, 0.1)),
+        *_thresholds("ThresholdMedian", ThresholdMedian, 32, _goal(1, 1.0, 0.0, 0.1)),
+        *_points("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 2.0),
+        *_noisy("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 5.0),
+        *_hierarchy(),
     ]
 
 
 def measured(entry: Entry, trials: int, cells: Cells) -> dict[str, Any]:
     """The theorem's n with its success, the bracket of n*, and the lower bound."""
-    learner, task = entry.make()
-    privacy, accuracy = Privacy(entry.epsilon, entry.delta), Accuracy(entry.alpha, BETA)
-    size = learner.agnostic_sample_size if entry.agnostic else learner.sample_size
-    theorem = size(privacy, accuracy)
-    setting = Setting(learner, task, entry.k, theorem, entry.epsilon, entry.delta, entry.alpha, BETA, "slack")
-    at = success_rate(setting, cells, trials)
-    grid = geometric_grid(LEAST, theorem, RATIO)
-    start = guess(setting, cells, grid, min(GUESSES, trials), 1 - BETA) or theorem
-    star = bracket(setting, cells, grid, start=start, gamma=GAMMA, error=ERROR, cap=8 * trials)
-    below = lower_bound(task, entry.k, privacy, accuracy).n
-    return {"theorem": theorem, "success": at.successes / at.trials, "low": star.n_low, "high": star.n_high,
-            "below": below}  # fmt: skip
+    subject = entry.make()
+    theorem = subject.theorem(entry.goal)
+    success, star = subject.measure(entry.goal, theorem, trials, cells)
+    return {"theorem": theorem, "success": success, "low": star.n_low, "high": star.n_high,
+            "below": subject.below(entry.goal)}  # fmt: skip
 
 
 def row(entry: Entry, found: dict[str, Any]) -> list[Any]:
     """One row of the page."""
     slack = f"{found['theorem'] / found['high']:.2f}" if found["high"] else None
-    star = f"({found['low'] or 0}, {found['high'] or 'more'}]"
-    return [entry.learner, entry.workload, entry.k, entry.epsilon, entry.alpha, found["theorem"],
+    star, goal = f"({found['low'] or 0}, {found['high'] or 'more'}]", entry.goal
+    return [entry.learner, entry.workload, goal.k, goal.privacy.epsilon, goal.accuracy.alpha, found["theorem"],
             f"{found['success']:.4f}", star, slack, found["below"]]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpjax.core.checks import InputError
 from dpjax.theory.search import smallest
+from dpjax.theory.splits import excess
 
 _GRID = np.linspace(5e-3, 0.995, 199)
 
@@ -92,32 +93,30 @@ def hierarchy(log_size: float, rates: Sequence[float], scale: float, alpha: floa
 
 
 def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha: float, beta: float) -> float:
-    """As `hierarchy`, with exact tails of the noise in place of Chernoff's bound for up to 6 levels and a scale up to
-    64, after which the sums get long and the gain is a few percent.
+    """As `hierarchy`, with tails of sums in place of Chernoff's bound for up to 6 levels and a scale up to 64, after
+    which the sums of the noise get long and the gain is a few percent.
 
-    The excess of the largest part has Chernoff's tail g, and the largest corrected sum the tail F, a sum of exact
-    ones; the excess and the noise are independent, so P[error > alpha] <= E g(room n - 3/2 - M) for M with tail F.
+    The excess of the largest part has the tail g of `splits.excess`, and the largest corrected sum the tail F, a sum of
+    exact ones; excess and noise are independent, so P[error > alpha] <= E g(room n - 3/2 - M) for M with tail F.
     """
     bound = hierarchy(log_size, rates, scale, alpha, beta)
     if bound == math.inf or len(rates) > 6 or scale > 64:
         return bound
     leaves, room = 2 ** (len(rates) + 1) - 1, alpha - 0.5 / 2 ** len(rates)
-    u, log_excess = _log_excess(log_size, rates, math.inf)
-    noise, mass = _largest_noise(leaves, scale)
+    part, (noise, mass) = excess(log_size, tuple(rates)), _largest_noise(leaves, scale)
 
     def enough(n: int) -> bool:
-        left = room * n - 1.5 - noise
-        logs = np.min(log_excess[:, None] - u[:, None] * left, axis=0)
-        return float(mass @ np.exp(np.minimum(logs, 0))) <= 0.99 * beta
+        return float(mass @ part.probability(room * n - 1.5 - noise)) <= 0.99 * beta
 
     rows = smallest(enough)
     return min(bound, max(rows, math.ceil(_clipped(leaves, scale, beta))))
 
 
 def largest_part(log_size: float, rates: Sequence[float], n: int, beta: float) -> float:
-    """m: with probability 1 - beta no interval between splits of n rows has more than m, as in `hierarchy`."""
+    """m: with probability 1 - beta no interval between splits of n rows has more than m, as in `hierarchy_exact`."""
     u, log_excess = _log_excess(log_size, rates, math.inf)
-    return min(float(n), n / 2 ** len(rates) + 2 * float(np.min((log_excess - math.log(beta)) / u)))
+    largest = min(excess(log_size, tuple(rates)).quantile(beta), float(np.min((log_excess - math.log(beta)) / u)))
+    return min(float(n), n / 2 ** len(rates) + 2 * largest)
 
 
 def _clipped(leaves: int, scale: float, beta: float) -> float:

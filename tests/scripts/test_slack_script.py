@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from dpjax.core.types import Accuracy, Privacy
-
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -22,12 +20,11 @@ def slack(scripts):
 def test_the_page_has_the_theorems_of_today_and_no_slack_grew(slack):
     """A planner that asks for more rows, or a measurement above the theorem, fails here."""
     rows = rows_of((DOCS / "slack.md").read_text())
-    planned = [(one, one.make()[0], Privacy(one.epsilon, one.delta)) for one in slack.entries()]
-    assert len(rows) == len(planned)
-    for entry, learner, privacy in planned:
-        row = rows[entry.learner, entry.workload, entry.epsilon, entry.alpha]
-        size = learner.agnostic_sample_size if entry.agnostic else learner.sample_size
-        assert int(row[5]) == size(privacy, Accuracy(entry.alpha, slack.BETA)), row
+    entries = slack.entries()
+    assert len(rows) == len(entries)
+    for entry in entries:
+        row = rows[entry.learner, entry.workload, entry.goal.privacy.epsilon, entry.goal.accuracy.alpha]
+        assert int(row[5]) == entry.make().theorem(entry.goal), row
         assert float(row[6]) >= 1 - slack.BETA, row
         assert entry.most is None or float(row[8]) <= entry.most, row
 
@@ -39,7 +36,7 @@ def test_every_learner_on_the_page_has_two_workloads(slack):
 
 @pytest.mark.slow
 def test_one_row_measured(slack, tmp_path):
-    (entry,) = [e for e in slack.entries() if e.learner == "StablePoints" and e.epsilon == 4][:1]
+    (entry,) = [e for e in slack.entries() if e.learner == "StablePoints" and e.goal.privacy.epsilon == 4][:1]
     slack.main(tmp_path, 3, 256, [entry])
     (row,) = rows_of((tmp_path / "slack.md").read_text()).values()
     assert int(row[5]) == 70 and 1 <= float(row[8]) <= 2
