@@ -54,13 +54,15 @@ def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Writes Markdown with its paragraphs wrapped; tables, lists, headings, images and code stay as they are."""
+    """Writes Markdown with its paragraphs wrapped; tables, lists, headings, images and code stay as they are. Folders
+    that are missing are made."""
     blocks, fenced = [], False
     for block in text.strip("\n").split("\n\n"):
         fences = sum(line.startswith(_FENCE) for line in block.splitlines())
         kept = fenced or fences or any(_KEPT.match(line) for line in block.splitlines())
         blocks.append(block if kept else _wrapped(block))
         fenced ^= fences % 2 == 1
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 

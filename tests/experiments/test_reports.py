@@ -23,5 +23,5 @@ def test_a_page_is_wrapped_where_it_is_prose(tmp_path):
     write_page(tmp_path / "c.md", signs)
     lines = (tmp_path / "c.md").read_text().splitlines()
     assert len(lines) > 4 and " ".join(lines) == signs and not [one for one in lines if one[0] in "->+*#"]
-    write_page(tmp_path / "b.md", found)
-    assert (tmp_path / "b.md").read_text() == found
+    write_page(tmp_path / "new" / "folder" / "b.md", found)
+    assert (tmp_path / "new" / "folder" / "b.md").read_text() == found
