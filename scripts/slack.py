@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts import Domain, Points, Thresholds, distributions, tree_generators
+from dpjax.concepts import Domain, Points, Thresholds, Tree, distributions, tree_generators
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import gapped_thresholds, hard_points, hard_splits, hard_thresholds, hard_tree
+from dpjax.experiments.hard import gapped_thresholds, hard_chain, hard_points, hard_splits, hard_thresholds, hard_tree
 from dpjax.experiments.lower_bounds import lower_bound
 from dpjax.experiments.n_star import bracket, cells_in, guess
 from dpjax.experiments.n_star import rate as success_rate
@@ -40,6 +40,7 @@ from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
 
 BETA, GAMMA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 0.05, 2 ** (1 / 8), 4, 128
 POINTS = Points(Domain(2**32))
+HEIGHTS = (4, 16, 48, 64)  # bits of the height of a path
 _BLOCK = 100  # trials of a sanitizer in one call
 HEAD = f"""# Theorems beside measurements
 
@@ -209,25 +210,28 @@ def _noisy(learner: str, make: Callable[[int], Any], goal: Goal, most: float | N
 
 
 def _thresholds(
-    learner: str, make: Callable[[Thresholds], Any], log_size: int, goal: Goal, most: float | None = None
-) -> Iterator[Entry]:
+    learner: str, make: Callable[[Thresholds], Any], log_size: int, goal: Goal, hardest: str = "one good threshold",
+    most: float | None = None,
+) -> Iterator[Entry]:  # fmt: skip
     """On adjacent good thresholds without rows beside them, and on a single good one."""
     concepts, alpha = Thresholds(Domain(2**log_size)), float(goal.accuracy.alpha)
     works = {
         "gapped": lambda: Learned(make(concepts), gapped_thresholds(concepts, alpha, min(1024, 2**log_size // 4))),
         "one good threshold": lambda: Learned(make(concepts), hard_thresholds(concepts, alpha)),
     }
+    works = {hardest: works.pop(hardest)} | works
     yield from _rows(f"{learner}, thresholds of 2^{log_size}", works, goal, most)
 
 
 def _proper() -> Iterator[Entry]:
-    """On trees with an improper node, all of whose children but one are wrong."""
-    trees = {
-        "tree of prefixes, (2, 9)": tree_generators.prefixes(2, 9),
-        "caterpillar of improper nodes, (6, 2)": tree_generators.caterpillar(6, 2, improper=1.0),
-    }
+    """On a tree with one choice among nine children, and on one with eight choices between two."""
+
+    def subject(tree: Tree, task: Callable[[Tree, float], Task]) -> Learned:
+        return Learned(ProperVC1(tree), task(tree, 0.1))
+
     works = {
-        name: partial(lambda tree: Learned(ProperVC1(tree), hard_tree(tree, 0.1)), tree) for name, tree in trees.items()
+        "prefixes(2, 9), one choice": lambda: subject(tree_generators.prefixes(2, 9), hard_tree),
+        "caterpillar(9, 1), eight choices": lambda: subject(tree_generators.caterpillar(9, 1, 1.0), hard_chain),
     }
     yield from _rows("ProperVC1", works, _goal(1, 4.0, 1e-6, 0.1), 5.0)
 
@@ -255,18 +259,14 @@ def _counted(k: int) -> GenericLearner:
 
 def entries() -> list[Entry]:
     """All rows of the page."""
-    paths = ((4, 2.0), (16, 2.0), (48, 2.0), (64, 2.0))
+    paths = _goal(1, 1.0, 1e-6, 0.1)
     return [
         *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 1.0, 1e-6, 0.2), 2.0),
         *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 4.0, 1e-6, 0.2), 2.0),
         *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 1.0, 1e-6, 0.1), 2.0),
         *_points("PointLearner", lambda k: PointLearner(POINTS), _goal(16, 1.0, 1e-6, 0.2)),
         *_hashed(),
-        *(
-            one
-            for size, most in paths
-            for one in _thresholds("ImproperVC1", ImproperVC1, size, _goal(1, 1.0, 1e-6, 0.1), most)
-        ),
+        *(one for bits in HEIGHTS for one in _thresholds("ImproperVC1", ImproperVC1, bits, paths, "gapped", 2.0)),
         *_proper(),
         *_thresholds("KLN", KLN, 32, _goal(1, 1.0, 0.0, 0.1)),
         *_thresholds("ThresholdMedian", ThresholdMedian, 32, _goal(1, 1.0, 0.0, 0.1)),

@@ -111,6 +111,29 @@ def hard_tree(concepts: Tree, alpha: float) -> Task:
     return Task(concepts, law, [int(concepts.following[first])])
 
 
+def hard_chain(concepts: Tree, alpha: float) -> Task:
+    """A tree task with a run of improper nodes, all of whose children beside the run have error above alpha.
+
+    The run is the longest one with at most `wrong_children` (alpha) children beside it, each node the first improper
+    child of the one before. Its first node has the rest of the mass, at least 1.01 alpha, labeled 1, and each child
+    beside the run 1.01 alpha, labeled 0. The target is the first concept at or below the last node's first child. From
+    the first node on, a proper learner has to choose the right child at each node of the run.
+
+    InputError for a class without such a run of two nodes or more.
+    """
+    wrong = wrong_children(alpha)
+    runs = [_run(concepts, int(top), wrong) for top in np.flatnonzero(~concepts.proper)]
+    run, beside, last = max(runs, key=lambda one: len(one[0]), default=([], [], 0))
+    if len(run) < 2:
+        expected = f"a tree with two improper nodes, one the other's parent, of {wrong + 2} children or fewer"
+        raise InputError("concepts", expected, "none", "choose another tree, or a smaller alpha")
+    each = -(-101 * round(_UNIT * alpha) // 100)
+    masses = {run[0]: _UNIT - each * len(beside)} | dict.fromkeys(beside, each)
+    place = concepts.place.tolist()
+    law = distributions.from_weights(concepts.domain, [place.index(v) for v in masses], list(masses.values()))
+    return Task(concepts, law, [int(concepts.following[last])])
+
+
 def hard_bits(bits: int, alpha: float, wrong: int = 1) -> Task:
     """All labelings whose bit i is free at element i and 0 elsewhere: 2^bits concepts with as many labels.
 
@@ -185,6 +208,23 @@ def hard_splits(n: int, bits: int, rates: Sequence[float]) -> list[int]:
         counts = (before, left, kept - before - left - right, right, beyond)
         rows += np.repeat([low, middle - 2, middle - 1, middle, high], counts).tolist()
     return rows
+
+
+def _run(tree: Tree, top: int, most: int) -> tuple[list[int], list[int], int]:
+    """Improper nodes from ``top`` down with at most ``most`` children beside them, these, and the node that follows."""
+    run: list[int] = []
+    beside: list[int] = []
+    node = top
+    while not tree.proper[node]:
+        children = tree.child[tree.child_start[node] : tree.child_start[node + 1]].tolist()
+        following = next((child for child in children if not tree.proper[child]), children[0])
+        others = [child for child in children if child != following]
+        if len(beside) + len(others) > most:
+            break
+        run.append(node)
+        beside += others
+        node = following
+    return run, beside, node
 
 
 def _masses(atoms: int, wrong: int, alpha: float) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from dpjax.experiments.cells import Setting
 from dpjax.experiments.hard import (
     gapped_thresholds,
     hard_bits,
+    hard_chain,
     hard_label,
     hard_threshold_bits,
     hard_thresholds,
@@ -60,6 +61,27 @@ def test_any_improper_node_will_do_and_none_will_not():
     for tree in (tree_generators.star(5), tree_generators.prefixes(2, 9)):
         with pytest.raises(InputError, match="improper node"):
             hard_tree(tree, 0.3)
+
+
+@pytest.mark.parametrize(("alpha", "length"), [(0.3, 2), (0.1, 8), (0.05, 18)])
+def test_a_hard_chain_has_a_wrong_child_at_each_of_its_nodes(alpha, length):
+    tree = tree_generators.caterpillar(length + 1, 1, 1.0)
+    error, target = errors(tree, hard_chain(tree, alpha))
+    run = np.flatnonzero(~tree.proper)
+    assert len(run) == length == wrong_children(alpha) and np.all(error[run] == 0)
+    children = [tree.child[tree.child_start[node] : tree.child_start[node + 1]] for node in run]
+    assert all(sorted(error[own] > alpha) == [False, True] for own in children)
+    assert tree.proper[target] and error[target] == 0 and tree.parent[target] == run[-1] and error[0] > alpha
+    assert error[error > 0].min() == pytest.approx(1.01 * alpha, rel=1e-6)
+
+
+def test_a_hard_chain_is_as_long_as_the_mass_allows():
+    tree = tree_generators.caterpillar(12, 2, 1.0)  # two children beside each node
+    error, target = errors(tree, hard_chain(tree, 0.1))
+    assert np.sum(np.isclose(error, 0.101)) == 8 and error[target] == 0 and error[0] == pytest.approx(1 - 8 * 0.101)
+    for other in (tree_generators.star(5), tree_generators.prefixes(2, 3), tree_generators.caterpillar(12, 9, 1.0)):
+        with pytest.raises(InputError, match="improper nodes"):
+            hard_chain(other, 0.1)
 
 
 @pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])

@@ -65,13 +65,14 @@ def test_vc1_proper(scripts, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_vc1_proper_measured(scripts, tmp_path):
-    scripts("vc1_proper").main(tmp_path, 3, 8, (0.4, 0.2), ("caterpillar(6, 2), improper",))
+    scripts("vc1_proper").main(tmp_path, 3, 8, (0.3, 0.15), ("caterpillar(6, 2), improper",))
     page = check(tmp_path, "vc1-proper", "vc1_proper")
     planned = {row[2]: int(row[3]) for row in rows(page, "caterpillar")}
     assert planned["proper"] > planned["improper"]
-    assert [row[2] for row in rows(page, "0.4 |")] == ["improper", "proper"]
-    found = re.search(r"Exponent of 1/alpha .*: improper ([0-9.]+) .*; proper ([0-9.]+) ", " ".join(page.split()))
-    assert all(0.5 < float(exponent) < 1.5 for exponent in found.groups())
+    assert [row[2] for row in rows(page, "prefixes(2, 3)")] == ["improper", "proper"]
+    assert [row[2] for row in rows(page, "caterpillar(6, 1)")] == ["improper", "proper"]
+    found = re.findall(r"(?:improper|proper), (?:wide|long) trees, ([0-9.]+) \[", " ".join(page.split()))
+    assert len(found) == 4 and all(0.5 < float(exponent) < 2.5 for exponent in found)
 
 
 @pytest.mark.slow
