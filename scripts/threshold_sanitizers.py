@@ -41,8 +41,8 @@ except recursive and joint quantiles, which are proved for few equal rows only.
 """
 MIDDLE = f"""
 Smallest n that works: on a grid of ratio 2^(1/4) below the proved number, at most {MOST_FAILURES} of
-{DATABASES * RUNS} runs fail in each of 16 families of databases (`experiments.hard.hard_splits`, uniform, constant, adjacent values,
-nested, clusters, ...); the family that failed at the next smaller n, and the time of one run at this n
+{DATABASES * RUNS} runs fail in each of 16 families of databases (`experiments.hard.hard_splits`, uniform, constant,
+adjacent values, nested, clusters, ...); the family that failed at the next smaller n, and the time of one run at this n
 (one core, after compilation). At 256 and 1024 bits only the two that compete there.
 
 | bits | alpha | sanitizer | proved | works from | then fails on | ms |
