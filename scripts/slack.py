@@ -46,7 +46,8 @@ HEAD = f"""# Theorems beside measurements
 
 Written by `scripts/slack.py`, beta = {BETA:g}, delta = 1e-6 where it is not 0, replace-one. "theorem" is the n that the
 learner's `sample_size` proves to suffice for every distribution; (low, high] is the bracket of n*, the least n at which
-{1 - BETA:g} of the trials succeed on this workload, with confidence {1 - ERROR:g}; "slack" is theorem / high. On a workload that is not the hardest a large slack says little
+{1 - BETA:g} of the trials succeed on this workload, with confidence {1 - ERROR:g}; "slack" is theorem / high. On a
+workload that is not the hardest a large slack says little
 about the proof; of each learner and class the first workload is the hardest that we know (each tree is a class).
 Success at the theorem's n is that of {{trials}} trials. No private learner of the class has fewer rows than "below"
 (`dpjax plan` says by which argument). `ImproperVC1` at more heights: [vc1-height.md](vc1-height.md).
