@@ -15,7 +15,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import Learner, OfClass, replace_one_only, require_learner, single_column
-from dpjax.mechanisms.exponential import exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.theory import boosting as theory
 
 
@@ -143,7 +143,7 @@ class Confident(OfClass):
 
     def _sizes(self, privacy: Privacy, accuracy: Accuracy) -> tuple[int, int, int]:
         """(K, rows of a block, rows of the choice)."""
-        epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        epsilon, alpha, beta = effective_epsilon(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         count = self._count(accuracy)
         own = self.learner.sample_size(privacy, self._of_block(accuracy))
         return count, own, theory.fresh_rows(count, self.ratio * alpha, alpha, epsilon, beta)

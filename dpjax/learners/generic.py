@@ -20,7 +20,7 @@ from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfColumns
 from dpjax.learners.column_errors import column_errors
-from dpjax.mechanisms.exponential import exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitizer
 from dpjax.theory import generic as theory
 
@@ -170,7 +170,7 @@ class GenericLearner(OfColumns):
             rows = lambda n: unseen(self.concepts, plan.sanitizer, n, failure)  # noqa: E731
         return theory.rows(
             covers_of(self.concepts, alpha, agnostic), self.concepts.growth(plan.sanitizer.size), self.k,
-            float(plan.epsilon), rows, alpha, beta - failure, agnostic,
+            effective_epsilon(plan.epsilon), rows, alpha, beta - failure, agnostic,
         )  # fmt: skip
 
     def _of_sanitizer(self, numbers: Numbers, parts: Parts) -> tuple[Privacy, Accuracy]:

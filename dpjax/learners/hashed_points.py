@@ -14,7 +14,7 @@ from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfColumns
 from dpjax.learners.representations.points import PointBuckets
-from dpjax.mechanisms.exponential import exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.theory import points as theory
 
 _MOST_BITS = 20
@@ -99,4 +99,4 @@ class HashedPoints(OfColumns):
         """`theory.points.hashed`; InputError if there are too few functions or buckets for this accuracy."""
         plan = self.plan(privacy, accuracy)
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
-        return theory.hashed(self.k, plan.tries, plan.bits, float(plan.epsilon), alpha, beta)
+        return theory.hashed(self.k, plan.tries, plan.bits, effective_epsilon(plan.epsilon), alpha, beta)

@@ -10,7 +10,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import InPieces, OfClass, label_columns, require_pieces
-from dpjax.mechanisms.exponential import exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, interval_exponential
 from dpjax.theory import kln as theory
 
@@ -61,9 +61,11 @@ class KLN(OfClass):
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.realizable` for one concept."""
-        numbers = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        numbers = effective_epsilon(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
         return theory.realizable(self.concepts.size, *numbers)
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.kln.agnostic`: the error exceeds the best concept's by at most alpha."""
-        return theory.agnostic(self.concepts.size, float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta))
+        return theory.agnostic(
+            self.concepts.size, effective_epsilon(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        )

@@ -14,7 +14,7 @@ from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass
 from dpjax.learners.representations.base import Representation, choose, columns, require_representation
-from dpjax.mechanisms.exponential import exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.theory import representations as theory
 
 CALIBRATIONS = "corrected", "printed"
@@ -82,7 +82,7 @@ class RepresentationLearner(OfClass):
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         planned = self._planned(alpha, beta)
         if self.calibration == "corrected":
-            return theory.fewest_rows(planned.count, planned.failure, epsilon, alpha, beta)
+            return theory.fewest_rows(planned.count, planned.failure, effective_epsilon(epsilon), alpha, beta)
         if planned.failure(alpha / 6) > beta / 4:
             least = f"failure at most beta/4 = {beta / 4:.3g} for error alpha/6 = {alpha / 6:.3g}"
             raise InputError("representation", least, f"{planned.failure(alpha / 6):.3g}", "leave out its sizes")

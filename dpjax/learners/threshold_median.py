@@ -14,7 +14,7 @@ from dpjax.core import checks, wide
 from dpjax.core.plans import Number, Spends, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, single_column
-from dpjax.mechanisms.exponential import exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.mechanisms.intervals import IntervalLaw, Pieces, interval_exponential
 from dpjax.theory import thresholds as theory
 
@@ -54,7 +54,7 @@ class ThresholdMedian(OfClass):
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
         """All of epsilon, and m = ceil((4 / epsilon) ln(2 |X| / beta)) records, at most 2**30."""
         epsilon = down(float(privacy.epsilon))
-        records = theory.median_records(self.concepts.size, float(epsilon), float(accuracy.beta))
+        records = theory.median_records(self.concepts.size, effective_epsilon(float(epsilon)), float(accuracy.beta))
         return ThresholdMedianPlan(epsilon, whole(min(records, 1 << 30)))
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
@@ -112,5 +112,5 @@ class ThresholdMedian(OfClass):
         """`theory.thresholds.median` at the plan's epsilon; one row for a single threshold."""
         if self.concepts.size == 1:
             return 1
-        epsilon = float(down(float(privacy.epsilon)))
+        epsilon = effective_epsilon(float(privacy.epsilon))
         return theory.median(self.concepts.size, epsilon, float(accuracy.alpha), float(accuracy.beta))

@@ -24,7 +24,7 @@ from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, as_float, h
 from dpjax.laws import Laplace
 from dpjax.learners.base import OfClass, Pairs, single_column
 from dpjax.learners.vc1_improper import ImproperPlan, ImproperVC1, sample_at
-from dpjax.mechanisms.exponential import exponential
+from dpjax.mechanisms.exponential import effective_epsilon, exponential
 from dpjax.theory import vc1 as theory
 
 _TEST = 0.25  # fraction of epsilon for all tests together, where there are any
@@ -292,7 +292,9 @@ def _descent(learner: ProperVC1, epsilon: float, delta: float, alpha: float, bet
     """Of all that the learner's own numbers allow, the descent with the fewest rows."""
     tree = learner.concepts
     longest, children = tree.longest_improper, tree.most_children
-    shares = [learner.share] if learner.share else [part * alpha for part in _SHARES]
+    shares = [
+        float(down(share)) for share in ([learner.share] if learner.share else [part * alpha for part in _SHARES])
+    ]
     tried = [(shares[0], learner.rounds or longest, False)] if (learner.rounds or longest) >= longest else []
     for share in shares:
         rounds = learner.rounds or theory.descent_rounds(share)
@@ -303,7 +305,9 @@ def _descent(learner: ProperVC1, epsilon: float, delta: float, alpha: float, bet
         choice = _choices(rounds, epsilon, delta, tests)
         test = float(down(_TEST * epsilon)) if tests else None
         try:
-            rows = theory.descent(float(down(choice.epsilon)), test, share, rounds, children, alpha, beta)
+            rows = theory.descent(
+                effective_epsilon(float(down(choice.epsilon))), test, share, rounds, children, alpha, beta
+            )
         except InputError:  # no theorem for this share: `ProperVC1.sample_size` says so
             rows = 1 << 30
         if best is None or rows < best.rows:

@@ -13,6 +13,7 @@ from dpjax.laws.table import NEVER
 from dpjax.mechanisms._inputs import epsilon_of, lag, positive, vector
 
 LESS = 2.0**-14  # the fraction by which `scaled` reduces a float32 inverse temperature
+RAN = (1 - LESS) * (1 - 2.0**-22)  # what it leaves, at the least, of one that is first rounded down
 
 
 def rate(
@@ -34,6 +35,14 @@ def rate(
             "use neighboring=ADD_OR_REMOVE_ONE, or leave monotonic out",
         )  # fmt: skip
     return epsilon_of(epsilon) / (positive("sensitivity", sensitivity) * (1 if monotonic else 2))
+
+
+def effective_epsilon(epsilon: float) -> float:
+    """The epsilon, at the least, at which `exponential` runs if a plan has ``epsilon``, rounded down to float32.
+
+    Theorems about utility are at this one, guarantees at the plan's; host.
+    """
+    return float(epsilon) * RAN
 
 
 def exponential(

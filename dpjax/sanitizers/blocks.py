@@ -15,6 +15,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, host_numbers
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import ExponentialPlan, MedianPlan, median_guarantee, plan_recprefix, private_median
 from dpjax.mechanisms.median import bits as B
 from dpjax.sanitizers.base import OfThresholds, Sanitized
@@ -103,7 +104,7 @@ class RankBlocks(OfThresholds):
             part = best_split(epsilon, delta, blocks, "bounded range")[0]
             median = ExponentialPlan(down(part.epsilon), self.bits, self.domain_size)
             width = log_size(self.bits, self.domain_size)
-            rows = blocks * sizes.interior(width, float(median.epsilon) / 2, beta / blocks)
+            rows = blocks * sizes.interior(width, effective_epsilon(median.epsilon) / 2, beta / blocks)
             plans.append((BlocksPlan(median, down(part.slack), blocks), rows))
         free = self.median is None and self.domain_size is None
         if self.median == "recprefix" or (free and self.bits >= _PREFIX_FROM and delta > 0):

@@ -17,7 +17,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical
-from dpjax.mechanisms.exponential import exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitized
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram
 from dpjax.theory import sanitizers as sizes
@@ -102,7 +102,7 @@ class BLR(OfQueries):
         """`theory.sanitizers.blr`."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         databases = self.databases(plan.size)
-        return sizes.blr(databases, self.queries.size, plan.size, float(plan.epsilon), alpha, beta)
+        return sizes.blr(databases, self.queries.size, plan.size, effective_epsilon(plan.epsilon), alpha, beta)
 
     def _multisets(self, points: int) -> np.ndarray:
         chosen = itertools.combinations_with_replacement(range(self.queries.width), points)

@@ -21,6 +21,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import RoundedLaplace
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
@@ -227,14 +228,14 @@ class Hierarchy(OfThresholds):
 
     def unseen(self, concepts: Any, plan: HierarchyPlan, n: int, beta: float) -> float:
         """`theory.sanitizers.largest_part` for each interval of a difference: all ends of parts are listed."""
-        rates = tuple(float(one) for one in plan.medians)
+        rates = tuple(effective_epsilon(one) for one in plan.medians)
         intervals = self.parts_of_a_difference(concepts) / 2
         return intervals * sizes.largest_part(log_size(self.bits, self.domain_size), rates, n, beta)
 
     def _rows(
         self, medians: Number, scale: Number, alpha: float, beta: float, bound: Callable[..., float] = sizes.hierarchy
     ) -> float:
-        rates = tuple(float(one) for one in medians)
+        rates = tuple(effective_epsilon(one) for one in medians)
         return bound(log_size(self.bits, self.domain_size), rates, float(scale), alpha, beta)
 
 

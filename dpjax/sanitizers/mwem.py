@@ -22,7 +22,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Categorical, RoundedLaplace
-from dpjax.mechanisms.exponential import exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
 from dpjax.sanitizers.base import Sanitized, noisy_counts
 from dpjax.sanitizers.queries import EXACT, OfQueries, answers, check_rows, histogram, query
@@ -204,7 +204,7 @@ class MWEM(OfQueries):
         if self.replays:
             raise InputError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        part = min(float(plan.choice) / _CHOICE, 1 / float(plan.scale) / (1 - _CHOICE))
+        part = min(effective_epsilon(plan.choice) / _CHOICE, 1 / float(plan.scale) / (1 - _CHOICE))
         return sizes.mwem(self.queries.width, self.queries.size, plan.rounds, part, alpha, beta)
 
     def _fewest_rows(self, delta: float, alpha: float, beta: float) -> int:

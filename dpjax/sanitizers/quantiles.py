@@ -21,6 +21,7 @@ from dpjax.accounting.zcdp import exponential_guarantee
 from dpjax.core import checks, keys
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized, top_of, whole_rows
@@ -105,7 +106,7 @@ class IndependentQuantiles(OfThresholds):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.quantiles` at the epsilon of one quantile."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        rows = self._rows(float(plan.epsilon), plan.count, alpha, beta)
+        rows = self._rows(effective_epsilon(plan.epsilon), plan.count, alpha, beta)
         return whole_rows(rows, alpha, f"1 / {2 * plan.count + 2}", "quantiles")
 
     def _rows(self, epsilon: float, count: int, alpha: float, beta: float) -> float:
@@ -183,7 +184,7 @@ class RecursiveQuantiles(OfThresholds):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.sanitizers.recursive`, for rows of which at most 2^ties are equal."""
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
-        rows = self._rows(float(plan.epsilon), plan.levels, plan.ties, alpha, beta)
+        rows = self._rows(effective_epsilon(plan.epsilon), plan.levels, plan.ties, alpha, beta)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
 
     def _rows(self, epsilon: float, levels: int, ties: int, alpha: float, beta: float) -> float:

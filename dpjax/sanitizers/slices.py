@@ -22,6 +22,7 @@ from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, same_plan
 from dpjax.core.random import GeometricTable, geometric_table
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
 from dpjax.laws import Geometric
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import bits as B
 from dpjax.mechanisms.median import exponential_median
 from dpjax.sanitizers.base import OfThresholds, Sanitized, whole_rows
@@ -134,7 +135,8 @@ class Slices(OfThresholds):
         return whole_rows(rows, alpha, f"1 / {plan.size} slices", "slices")
 
     def _rows(self, rate: float, count: int, alpha: float, beta: float) -> float:
-        return sizes.slices(log_size(self.bits, self.domain_size), rate, rate, count, alpha, beta)
+        medians = effective_epsilon(rate)
+        return sizes.slices(log_size(self.bits, self.domain_size), medians, rate, count, alpha, beta)
 
 
 def _table(rate: Number) -> GeometricTable:

@@ -66,7 +66,8 @@ def stable_points(epsilon: float, delta: float, alpha: float, beta: float, neigh
     checks.delta(delta, positive_for="StablePoints")
     checks.accuracy(alpha, beta)
     rate = epsilon / 2 if neighboring is Neighboring.REPLACE_ONE else epsilon
-    margin = laplace.isf(delta) * (1 + _ROUNDING)  # the mechanism rounds it up
+    margin = laplace.isf(delta)
+    margin += abs(margin) * _ROUNDING  # the mechanism rounds it up
     heavy = ceil(1 / Fraction(alpha)) - 1  # elements of mass above alpha
 
     def enough(n: int) -> bool:

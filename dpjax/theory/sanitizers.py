@@ -11,9 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.core.checks import InputError
-from dpjax.theory.search import smallest
+from dpjax.theory.search import least, smallest
 from dpjax.theory.splits import excess
 
+_LEAST_SCALE = 0.01  # of rounded noise, which is then 0 up to e^-50
 _GRID = np.linspace(5e-3, 0.995, 199)
 
 
@@ -87,6 +88,7 @@ def hierarchy(log_size: float, rates: Sequence[float], scale: float, alpha: floa
     leaves, room = 2 ** (len(rates) + 1) - 1, alpha - 0.5 / 2 ** len(rates)
     if room <= 0:
         return math.inf
+    scale = max(scale, _LEAST_SCALE)
     u, log_excess = _log_excess(log_size, rates, leaves / (leaves - 1) / scale)
     log_bound = 1.5 * u + log_excess + _log_sum_of_noise(u, leaves, scale) - math.log(0.99 * beta)
     return math.ceil(max(float(np.min(log_bound / u)) / room, _clipped(leaves, scale, beta)))
@@ -103,7 +105,9 @@ def hierarchy_exact(log_size: float, rates: Sequence[float], scale: float, alpha
     if bound == math.inf or len(rates) > 6 or scale > 64:
         return bound
     leaves, room = 2 ** (len(rates) + 1) - 1, alpha - 0.5 / 2 ** len(rates)
-    part, (noise, mass) = excess(log_size, tuple(rates)), _largest_noise(leaves, scale)
+    part, (noise, mass) = excess(log_size, tuple(rates)), _largest_noise(leaves, max(scale, _LEAST_SCALE))
+    if 2 * float(part.number[-1] + mass[-1]) > 0.99 * beta:  # the sums end above such a beta
+        return bound
 
     def enough(n: int) -> bool:
         return float(mass @ part.probability(room * n - 1.5 - noise)) <= 0.99 * beta
@@ -138,7 +142,7 @@ def _log_excess(log_size: float, rates: Sequence[float], pole: float) -> tuple[n
 
 @lru_cache(maxsize=64)
 def _largest_noise(leaves: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """A law that is stochastically above max |b_i|, see `_log_sum_of_noise`: values and masses.
+    """A law that is stochastically above max |b_i|, see `_log_sum_of_noise`: values, the last one inf, and masses.
 
     Its tail at x is the sum of P[|b_i| > x], r b_i = (r - i) A - i B with A, B independent sums of i and r - i noises.
     """
@@ -154,8 +158,8 @@ def _largest_noise(leaves: int, scale: float) -> tuple[np.ndarray, np.ndarray]:
         below = np.append(0.0, np.cumsum(sums[leaves - i]))
         last = np.ceil(((leaves - i) * values[None] - leaves * x[:, None]) / i).astype(np.int64) - 1  # B <= last
         tail += 4 * (below[np.clip(last + reach + 1, 0, 2 * reach + 1)] @ sums[i])
-    mass = -np.diff(np.minimum(1, tail + 1e-12), prepend=1.0)
-    return x, mass
+    tail = np.minimum(1, tail + 1e-12)
+    return np.append(x, math.inf), -np.diff(tail, prepend=1.0, append=0.0)
 
 
 def _log_sum_of_noise(u: np.ndarray, leaves: int, scale: float) -> np.ndarray:
@@ -223,23 +227,24 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
 def unseen_points(rate: float, margin: float, kept: int, n: int, beta: float) -> float:
     """m: with probability 1 - beta `sanitizers.PointCounts` lists every value of more than m of n rows; at most n.
 
-    Let T be the threshold, and L >= T. A value is listed if its noisy count reaches L and at most ``kept`` values have
-    a rounded count as large, so a noisy count of at least max(T, L - 1). The number of these is a sum of independent
-    indicators of mean at most M = n max_c P[c + noise >= max(T, L - 1)] / c, so it exceeds ``kept`` with probability
-    at most e^-M (e M / (kept + 1))^(kept + 1): the least L for which this is beta / 2. At most n / m values have more
-    than m rows each, and each stays below L with probability at most P[m + noise < L], which decreases with m.
+    Let T be the threshold, and L >= T, not always whole, so that m has no jumps in n. A value is listed if its
+    noisy count reaches L and at most ``kept`` values have a rounded count as large, so a noisy count of at least
+    max(T, L - 1). The number of these is a sum of independent indicators of mean at most M = n max_c P[c + noise >=
+    max(T, L - 1)] / c, so it exceeds ``kept`` with probability at most e^-M (e M / (kept + 1))^(kept + 1): the
+    least L for which this is beta / 2. At most n / m values have more than m rows each, and each stays below L with
+    probability at most P[m + noise < L], which decreases with m.
     """
     threshold = 1 + margin / rate
 
-    def displaced(level: int) -> float:
+    def displaced(level: float) -> float:
         mean = n * _most_per_row(rate, max(threshold, threshold + level - 1))
         if mean >= kept + 1:
             return 1.0
         return math.exp(kept + 1 - mean + (kept + 1) * math.log(mean / (kept + 1))) if mean > 0 else 0.0
 
-    level = smallest(lambda level: displaced(level - 1) <= beta / 2 or level > n) - 1
-    least = max(threshold + level, 1.0)  # a noisy count that rounds to 0 is not listed
-    return float(smallest(lambda c: c >= n or n / c * float(_reaches(rate * (c - least))) <= beta / 2))
+    level = least(lambda level: displaced(level) <= beta / 2, 0.0, float(n))
+    reached = max(threshold + level, 1.0)  # a noisy count that rounds to 0 is not listed
+    return least(lambda c: c >= n or n / c * float(_reaches(rate * (c - reached))) <= beta / 2, 1.0, max(1.0, n))
 
 
 def _most_per_row(rate: float, reached: float) -> float:

@@ -24,6 +24,16 @@ def smallest(enough: Callable[[int], bool]) -> int:
     return high
 
 
+def least(enough: Callable[[float], bool], low: float, high: float) -> float:
+    """A real x in [low, high] with ``enough(x)``, the least up to rounding; monotone, and true at ``high``."""
+    if enough(low):
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
 def fewest_rows(tried: Iterable[int], enough: Callable[[int, int], bool]) -> tuple[int, int]:
     """(rows, draws): the draws, one of ``tried``, that need the fewest rows for ``enough(draws, rows)``.
 

@@ -98,7 +98,7 @@ def descent(
     m = min(children - 1, N) wrong ones each time, since a child that loses has a row of its own;
     no leaf whose path has zeros of mass above alpha has only B = G zeros among N rows: for every g, the tops of such
     paths of mass above alpha - g end in at most 1/g nodes, and each has B or fewer of N zeros with probability
-    P[Bin(N, alpha - g) <= B];
+    P[Bin(N, alpha - g) <= B], by the incomplete beta function, also for B that are not whole;
     with tests, their noises stay within share N/2, and B = G + (3/2) share N.
 
     Args:
@@ -110,7 +110,7 @@ def descent(
     InputError if no N is enough: (3/2) share must be below alpha.
     Reference: our own (docs/proofs/proper-descent.md); compare Yan 2025, Claims 1 to 5.
     """
-    from scipy.special import bdtr, gammainccinv  # a slow import, deferred
+    from scipy.special import betainc, gammainccinv  # a slow import, deferred
 
     checks.epsilon(walk_epsilon, "walk_epsilon")
     checks.integer("rounds", rounds, 1)
@@ -129,7 +129,9 @@ def descent(
     def enough(n: int) -> bool:
         wrong = max(1, min(children - 1, n + 2))
         lost = 2 / walk_epsilon * (rounds * log(wrong) + tail) + extra * (n + 2)  # n + 2: two rows more are enough too
-        missed = bdtr(lost, n, alpha - rest) / rest
-        return noise <= share * n / 2 and bool(missed.min() <= part)
+        if lost >= n or noise > share * n / 2:
+            return False
+        missed = betainc(n - lost, lost + 1, 1 - (alpha - rest)) / rest  # P[Bin <= B] for whole B, and no jumps
+        return bool(missed.min() <= part)
 
     return smallest(enough)

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
+from scipy.stats import binom
 
 from dpjax.concepts import Domain, Finite, Points, Thresholds
 from dpjax.core import wide
@@ -168,6 +169,17 @@ def test_the_plan_is_all_of_epsilon_rounded_down(relation):
         assert whole.bounded_range is not None
     louder = replace(plan, epsilon=2 * plan.epsilon)
     assert learner.guarantee(louder).epsilon == 2 * float(plan.epsilon)  # what runs is what is promised
+
+
+@pytest.mark.parametrize(("alpha", "epsilon", "beta"), [(0.05, 0.01, 1e-6), (0.9, 0.01, 1e-9)])
+def test_the_theorem_is_about_the_rate_that_runs(alpha, epsilon, beta):
+    """All 2^64 - 1 other thresholds err on one element of mass alpha: the failure, exactly, is at most beta."""
+    learner = KLN(Thresholds(Domain(2**64)))
+    n = learner.sample_size(Privacy(epsilon, 0.0), Accuracy(alpha, beta))
+    rate = float(learner.plan(Privacy(epsilon, 0.0), Accuracy(alpha, beta)).epsilon) / 2 * (1 - LESS)
+    errors = np.arange(n + 1)
+    failure = np.exp(binom.logpmf(errors, n, alpha)) @ expit(64 * np.log(2) - rate * errors)
+    assert 0.9 * beta < failure <= beta
 
 
 def test_one_concept_needs_one_row():

@@ -129,6 +129,22 @@ def test_exact_tails_ask_for_no_more_rows():
     assert sizes.hierarchy_exact(9.0, (0.1,), 8.0, 0.2, BETA) == math.inf
 
 
+def test_the_hierarchy_has_rows_for_tiny_beta_and_huge_epsilon():
+    """Where sums end in rounding Chernoff's bound counts; noise of a tiny scale is rounded away."""
+    rows = [Hierarchy(32).sample_size(PRIVACY, Accuracy(0.1, beta)) for beta in (1e-9, 1e-11, 1e-13, 1e-20)]
+    assert rows == sorted(rows) and rows[-1] < 2 * rows[0]
+    rows = [Hierarchy(32).sample_size(Privacy(epsilon, 0.0), Accuracy(0.1, BETA)) for epsilon in (10.0, 1e3, 1e5)]
+    assert rows == sorted(rows, reverse=True) and rows[-1] >= 1
+
+
+def test_unseen_points_have_no_jumps_in_n():
+    """The bound moves evenly with the rows, so that more of them are enough where some are."""
+    for rate, margin, kept in ((8.0, 13.0, 5), (0.5, 13.0, 3), (2.0, 3.0, 1)):
+        found = np.array([sizes.unseen_points(rate, margin, kept, n, 0.01) for n in range(100, 400)])
+        turn = np.abs(np.diff(found, 2))
+        assert np.all(found <= np.arange(100, 400)) and np.all(turn[found[2:] < np.arange(102, 400)] < 0.1)
+
+
 @pytest.mark.parametrize("kind", [
     RankBlocks, Slices, Hierarchy, IndependentQuantiles, RecursiveQuantiles, JointQuantiles,
 ])  # fmt: skip

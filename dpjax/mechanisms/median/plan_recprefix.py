@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import gammaln, lambertw
 
 from dpjax.core.plans import down, whole
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.recprefix import PrefixStep, RecPrefixPlan
 
@@ -185,7 +186,8 @@ def _rounded(
 def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
     """The plan with its records and failure recomputed; ``count`` is the best value for the proof."""
     need, steps = 2 * plan.base_gap - 1, []
-    failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
+    ran = effective_epsilon(plan.epsilon)  # of exponential mechanisms
+    failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * ran * plan.base_gap)
     for step in reversed(plan.steps):
         records = 2 * (need + step.margin - 1)
         choose = 0.5 * step.prefix * plan.epsilon
@@ -203,7 +205,7 @@ def _settled(plan: RecPrefixDesign) -> RecPrefixDesign:
                 best, count = found
             else:
                 stride //= 2
-        failure += best + S.chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
+        failure += best + S.chosen(math.log(2) - 0.5 * step.final * ran * step.gap)
         steps.append(replace(step, count=count))
         need = records + 2 * (step.gap - 1)
     return replace(plan, steps=tuple(reversed(steps)), interior=need, failure=min(1.0, failure))

@@ -9,6 +9,7 @@ from scipy.special import betainc, gammaincinv
 
 from dpjax.accounting.slices import slices_rate
 from dpjax.core.plans import down, up, whole
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.treelog import unstable_from
 from dpjax.mechanisms.median.treelog_rsc import RscPlan, RscStep, lengths_of, two_laplace_tail
@@ -158,7 +159,7 @@ def _settle(plan: RscDesign, failures, round_up, sharpness):
 
 def _proved(plan: RscDesign) -> RscDesign:
     """The plan with its thresholds, records and failure recomputed from its fields."""
-    failure = S.chosen(math.log(plan.base_size) - plan.whole * plan.base_gap)
+    failure = S.chosen(math.log(plan.base_size) - effective_epsilon(plan.whole) * plan.base_gap)
     failure += float(betainc(plan.spare + 1, 3 * plan.levels, math.exp(-plan.rate)))  # P[the lengths' sum > spare]
     records, steps = 2 * plan.base_gap - 1 + plan.spare, []
     null, unit = S.gate(plan.whole, plan.whole_delta), 2 / plan.test
@@ -169,7 +170,7 @@ def _proved(plan: RscDesign) -> RscDesign:
         missed = 1 / (1 + np.exp(np.minimum(plan.whole * (least - null), 700.0)))
         failure += float(np.max(failed * missed)) if threshold >= 0 else 1.0
         failure += S.chosen(-plan.rate * (step.deepest - S.gate(plan.rate, plan.part_delta)))
-        failure += S.chosen(math.log(2) - plan.rate * step.gap)
+        failure += S.chosen(math.log(2) - effective_epsilon(plan.rate) * step.gap)
         records += step.deepest + 2 * step.gap
         steps.append(replace(step, threshold=threshold))
     return replace(plan, steps=tuple(steps), interior=records, failure=min(1.0, failure))

@@ -49,8 +49,8 @@ class MedianDesign(ABC):
       beta: the requested failure probability, or None.
       slack: the slack of an empirical plan, or None.
       interior: records for which an interior point is proved (by the plan's formulas, for an empirical plan).
-      failure: the proved bound on the probability of failure with at least that many records, at most 1; rounding of
-        the plan changes it by a relative 1e-5.
+      failure: the proved bound on the probability of failure with at least that many records, at most 1;
+        exponential mechanisms count at `effective_epsilon`; rounding of other numbers changes it by a relative 1e-5.
       spends: what the plan satisfies at every budget.
     """
 

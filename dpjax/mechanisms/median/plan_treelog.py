@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.core.plans import down, up, whole
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median import plan_search as S
 from dpjax.mechanisms.median.treelog import TreeLogPlan, TreeStep, unstable_from
 
@@ -171,11 +172,12 @@ def _least_threshold(step: TreeStepDesign, passed: float, allowed: float, epsilo
 def _proved(plan: TreeLogDesign) -> TreeLogDesign:
     """The plan with its records and failure recomputed from its fields."""
     records = 2 * plan.base_gap - 1
-    failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * plan.epsilon * plan.base_gap)
+    ran = effective_epsilon(plan.epsilon)  # of exponential mechanisms
+    failure = S.chosen(math.log(plan.base_size) - 0.5 * plan.base * ran * plan.base_gap)
     for step in reversed(plan.steps):
         rate = 0.5 * step.prefix * plan.epsilon
         failure += S.chosen(-rate * (step.deepest - S.gate(rate, step.prefix_delta * plan.delta)))
-        failure += S.chosen(math.log(2) - 0.5 * step.final * plan.epsilon * step.gap)
+        failure += S.chosen(math.log(2) - 0.5 * step.final * ran * step.gap)
         failure = _either_branch(step, min(1.0, failure), plan.epsilon, plan.delta)
         if stability_threshold(step.deepest, step.test * plan.epsilon, step.test_delta * plan.delta) < 0:
             failure = 1.0  # a test that hardly ever passes: rejected, T must be >= 0

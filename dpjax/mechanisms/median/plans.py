@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends, down
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.median.exponential import ExponentialPlan
 from dpjax.mechanisms.median.plan_recprefix import plan_recprefix
 from dpjax.mechanisms.median.plan_rsc import plan_rsc
@@ -63,8 +64,9 @@ def plan_exponential(
         raise InputError("size", f"at most 2**{bits}", repr(size), "give more bits")
     log_size = bits * math.log(2) if size is None else math.log(size)
     wanted = -math.log(beta) if beta is not None else slack or 0.0
-    interior = max(1, math.ceil(4 / epsilon * (log_size + wanted)))
-    failure = chosen(log_size - 0.5 * epsilon * math.ceil(interior / 2))
+    ran = effective_epsilon(epsilon)
+    interior = max(1, math.ceil(4 / ran * (log_size + wanted)))
+    failure = chosen(log_size - 0.5 * ran * math.ceil(interior / 2))
     return ExponentialDesign(bits, float(epsilon), 0.0, beta, slack, interior, failure, size)
 
 
