@@ -205,11 +205,15 @@ def adversarial_points(domain: Domain, alpha: float) -> Distribution:
     return heavy(domain, max(1, min(int((1 - Fraction(1, 1000)) / share), domain.size - 1)), float(share))
 
 
-def adversarial_thresholds(domain: Domain, alpha: float) -> Distribution:
-    """Two adjacent atoms in the middle, each just above alpha, the rest at the two ends: one threshold is accurate."""
+def adversarial_thresholds(domain: Domain, alpha: float, middle: int | None = None) -> Distribution:
+    """Two adjacent atoms, each just above alpha, the rest at the two ends: one threshold is accurate.
+
+    middle: the second atom, in 2..size - 2; by default size / 2.
+    """
     checks.integer("domain size", require(domain).size, 4)
+    middle = domain.size // 2 if middle is None else checks.integer("middle", middle, 2, domain.size - 2)
     share = min(_decimal("alpha", alpha) * Fraction(101, 100), Fraction(49, 100))
-    middle, unit = domain.size // 2, 2**32
+    unit = 2**32
     inner = -(-share * unit // 1)
     outer = (unit - 2 * int(inner)) // 2 + 1
     return from_weights(domain, [0, middle - 1, middle, domain.size - 1], [outer, inner, inner, outer])

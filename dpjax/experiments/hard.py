@@ -63,6 +63,12 @@ def hard_thresholds(concepts: Thresholds, alpha: float, noise: float = 0.0) -> T
     return Task(concepts, law, [concepts.domain.size // 2 - 1], noise)
 
 
+def low_thresholds(concepts: Thresholds, alpha: float) -> Task:
+    """As `hard_thresholds`, a third of the way up: against learners that answer the middle when they know nothing."""
+    place = max(2, concepts.domain.size // 3)
+    return Task(concepts, distributions.adversarial_thresholds(concepts.domain, alpha, place), [place - 1])
+
+
 def gapped_thresholds(concepts: Thresholds, alpha: float, steps: int = 1024) -> Task:
     """Thresholds of which ``steps`` adjacent ones from size / 2 on are good, and no row is near them on either side.
 

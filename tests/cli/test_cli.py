@@ -109,7 +109,14 @@ def test_list_names_everything_with_its_guarantee(capsys):
     assert all(entry["what"] for entry in entries)
     tasks = {entry["name"] for entry in entries if entry["kind"] == "task"}
     named = "hard_bits hard_elements hard_label hard_literals hard_point_sets hard_points hard_threshold_bits"
-    assert tasks == {*named.split(), "hard_thresholds", "gapped_thresholds", "hard_chain", "hard_tree"}
+    assert tasks == {
+        *named.split(),
+        "hard_thresholds",
+        "gapped_thresholds",
+        "low_thresholds",
+        "hard_chain",
+        "hard_tree",
+    }
     assert not {"Learner", "Sanitizer", "database"} & names
 
 

@@ -204,6 +204,9 @@ def test_adversarial_thresholds_leave_one_good_threshold(size, alpha):
     middle = size // 2
     assert all(share(distribution, e) > Fraction(str(alpha)) for e in (middle - 1, middle))
     assert sum(share(distribution, e) for e in {0, middle - 1, middle, size - 1}) == 1
+    for other in {2, size - 2}:
+        distribution = make.adversarial_thresholds(domain, alpha, other)
+        assert all(share(distribution, e) > Fraction(str(alpha)) for e in (other - 1, other))
 
 
 def test_adversarial_finite_leaves_one_good_concept():
@@ -258,6 +261,8 @@ def test_another_distribution_of_the_same_shape_compiles_nothing(key):
     lambda: make.adversarial_points(Domain(10), 0.0),
     lambda: make.adversarial_thresholds(Domain(3), 0.1),
     lambda: make.adversarial_thresholds(Domain(10), 1.0),
+    lambda: make.adversarial_thresholds(Domain(10), 0.1, 1),
+    lambda: make.adversarial_thresholds(Domain(10), 0.1, 9),
     lambda: make.empirical(Domain(10), [10]),
     lambda: make.empirical(Domain(10), []),
 ])  # fmt: skip

@@ -175,7 +175,7 @@ def test_code_that_raises_is_told_and_the_others_compete(monkeypatch):
 
 def test_the_tasks_of_a_class_are_found_by_annotations():
     line, tree = dp.Thresholds(dp.Domain(2**16)), trees.prefixes(2, 3)
-    assert {*hard_tasks(line, 0.1)} == {"hard_thresholds", "gapped_thresholds"}
+    assert {*hard_tasks(line, 0.1)} == {"hard_thresholds", "low_thresholds", "gapped_thresholds"}
     assert {*hard_tasks(tree, 0.2)} == {"hard_elements", "hard_tree"}
     assert {*hard_tasks(dp.Conjunctions(40), 0.1)} == {"hard_literals"} and not hard_tasks(dp.Conjunctions(40), 0.3)
     assert {*hard_tasks(POINTS, 0.2)} == {"hard_points"} and not hard_tasks(dp.Parities(5), 0.2)

@@ -19,6 +19,7 @@ from dpjax.experiments.hard import (
     hard_threshold_bits,
     hard_thresholds,
     hard_tree,
+    low_thresholds,
     wrong_children,
 )
 from dpjax.experiments.members import judged
@@ -82,6 +83,16 @@ def test_a_hard_chain_is_as_long_as_the_mass_allows():
     for other in (tree_generators.star(5), tree_generators.prefixes(2, 3), tree_generators.caterpillar(12, 9, 1.0)):
         with pytest.raises(InputError, match="improper nodes"):
             hard_chain(other, 0.1)
+
+
+@pytest.mark.parametrize("size", [4, 7, 2**10, 2**64])
+def test_low_thresholds_have_one_good_threshold_away_from_the_middle(size):
+    """Its neighbors err on an atom above alpha; the atoms are exact."""
+    task = low_thresholds(Thresholds(Domain(size)), 0.1)
+    target, starts = int(wide.decode(task.targets)[0]), [int(e) for e in wide.decode(task.distribution.start)]
+    assert target == max(2, size // 3) - 1 and {target, target + 1} <= {*starts}
+    weights = dict(zip(starts, map(int, wide.decode(task.distribution.weight)), strict=True))
+    assert min(weights[target], weights[target + 1]) * 10 > sum(weights.values())
 
 
 @pytest.mark.parametrize("method", ["exponential", "recprefix", "treelog"])
