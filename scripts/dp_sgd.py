@@ -204,8 +204,9 @@ def _verdict(of: Results, workload: Workload, rows: Sequence[int]) -> str:
         [n for n in rows if middles[n][2] < 0], [n for n in rows if middles[n][1] > 0])]  # fmt: skip
     return (
         f"- {workload.name}: the set cover has the smaller median at {len(ahead)} of {len(rows)}"
-        f" n{': ' + ', '.join(map(str, ahead)) if ahead else ''}. The interval of the difference is below 0 at {clear[0]},"
-        f" above 0 at {clear[1]}. Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more: {'; '.join(words)}."
+        f" n{': ' + ', '.join(map(str, ahead)) if ahead else ''}. The interval of the difference is below 0 at "
+        f"{clear[0]}, above 0 at {clear[1]}. Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more: "
+        f"{'; '.join(words)}."
     )
 
 
