@@ -4,6 +4,7 @@ Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of
 """
 
 from .family import Family as Family
+from .family import Following as Following
 from .literals import Literals as Literals
 from .plan import CoverPlan as CoverPlan
 from .plan import cover_guarantee as cover_guarantee

@@ -8,7 +8,7 @@ from jax import Array
 
 from dpjax.core import keys
 from dpjax.mechanisms.cover.counts import NoisyCount
-from dpjax.mechanisms.cover.family import Family, Prepared
+from dpjax.mechanisms.cover.family import Family, Following, Prepared
 from dpjax.mechanisms.cover.plan import CoverPlan
 from dpjax.mechanisms.cover.score import Score
 
@@ -40,7 +40,8 @@ def set_cover(
     Returns: (the functions in the order of the rounds, each leaf with a leading axis of rounds; the noisy counts
       ``int32[rounds]``, or None without noise: exact counts must not be published).
 
-    Privacy: `cover_guarantee` of the plan, for every database, for the functions together with the noisy counts.
+    Privacy: `cover_guarantee` of the plan, for every database, for the functions together with the noisy counts;
+      also for a family that is `Following`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts",
       Section 3 (SetCoverLearner).
     """
@@ -50,13 +51,21 @@ def set_cover(
         coefficient, scale, offset = (jnp.asarray(number).astype(jnp.float64) for number in numbers)
         rows = family.prepare(x) if isinstance(family, Prepared) else x
 
-        def one(alive: Array, own: Array) -> tuple[Array, tuple[Any, Array | None]]:
+        start = family.start(plan.rounds) if isinstance(family, Following) else None
+
+        def one(carry: tuple[Array, Any], own: Array) -> tuple[tuple[Array, Any], tuple[Any, Array | None]]:
+            alive, state = carry
             of_count, of_choice = keys.streams(own, "count", "choice")
             left = jnp.sum(alive & target, dtype=jnp.int32)
             count = NoisyCount(left, scale).sample(of_count) if plan.noisy else left
             budget = count.astype(jnp.float64) - offset
             by = plan.scoring.of(budget, coefficient) if score is None else score.of(budget, plan.k, coefficient)
-            h = family.select(of_choice, rows, alive & target, alive & other, by)
-            return alive & ~family.hits(h, rows), (h, count if plan.noisy else None)
+            left_rows = of_choice, rows, alive & target, alive & other, by
+            if isinstance(family, Following) and state is not None:
+                h = family.select(*left_rows, state)
+                state = family.followed(state, h)
+            else:
+                h = family.select(*left_rows)
+            return (alive & ~family.hits(h, rows), state), (h, count if plan.noisy else None)
 
-        return jax.lax.scan(one, target | other, keys.per_index(key, plan.rounds))[1]
+        return jax.lax.scan(one, (target | other, start), keys.per_index(key, plan.rounds))[1]
