@@ -147,7 +147,7 @@ def test_rows_that_the_theorem_needs():
         replace(LEARNER, measure=Net()).sample_size(BUDGET, ACCURACY)
     with pytest.raises(InputError, match="rounds"):
         LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
-    planned = PolygonLearner(CONCEPTS, neighboring=ADD)
+    planned = PolygonLearner(CONCEPTS, k=4, neighboring=ADD)
     plan = planned.plan(BUDGET, ACCURACY)
     assert plan.rounds == rounds_for(4, 0.1) and planned.sample_size(BUDGET, ACCURACY) > 1600
     whole = planned.guarantee(plan)
@@ -188,7 +188,7 @@ def test_a_family_from_outside_is_learned_and_predicted(key):
     """A rectangle of a grid of 17 by 17, all of whose sides the family has."""
     concepts, x = ConvexPolygons(16, 4), jnp.asarray(np.stack(np.mgrid[:17, :17], -1).reshape(-1, 2), jnp.uint32)
     label = np.all((np.asarray(x) >= [3, 5]) & (np.asarray(x) < [11, 14]), axis=1)
-    learner = PolygonLearner(concepts, 12, neighboring=ADD, family=Sides(16))
+    learner = PolygonLearner(concepts, 12, 4, ADD, family=Sides(16))
     plan, rows = learner.plan(Privacy(1e3, 1e-6), ACCURACY), Sample(x, label[:, None], np.ones(289, bool))
     found = learned(learner)(key, rows, plan)
     np.testing.assert_array_equal(np.asarray(predicted(learner)(found, x))[:, 0], label)

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from dpjax.core.integers import clip, sort
+from dpjax.core.integers import clip, constant, sort
 from dpjax.mechanisms.cover.lines.cuts import affine
 
 _EDGES = 4
@@ -44,8 +44,9 @@ class Favored:
 
     def marks(self, cuts: Any, chart: Array, theta: Any) -> tuple[Any, Any]:
         """`reach`, clipped to the values that a row may have and one beyond."""
-        low, high = self.reach(chart, theta)
-        return tuple(clip(end, cuts.first - 1, cuts.last + 1) for end in (low, high))
+        ends = self.reach(chart, theta)
+        first, last = (constant(end, ends[0]) for end in (cuts.first - 1, cuts.last + 1))
+        return clip(ends[0], first, last), clip(ends[1], first, last)
 
 
 def log_favored(width: Any, inside: Any, extra: Array) -> Array:
