@@ -79,7 +79,7 @@ class Case:
 
 
 UNION = UnionLearner(Unions(D, 7), neighboring=RELATION, **UnionLearner.usual)
-POLYGON = PolygonLearner(ConvexPolygons(D, 4), neighboring=RELATION, **PolygonLearner.usual)
+POLYGON = PolygonLearner(ConvexPolygons(D, 4), 14, 4, RELATION)
 CASES = (
     Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
     Case("NV", "Nevada", (-121.9, 34.7, -112.2, 42.3), POLYGON, SIZES, "boundary-convex"),

@@ -1,106 +1,67 @@
 """Writes docs/dp-sgd.md: convex polygons by DP-SGD with a small network and by a private set cover, at one budget.
 
-Run: python scripts/dp_sgd.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
+Run: python scripts/dp_sgd.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER [--finished]]
 """
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import groupby, product
 from pathlib import Path
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from dp_sgd_runs import (
+    ACCURACY,
+    ALPHA,
+    BETA,
+    BUDGET,
+    DELTA,
+    EPSILON,
+    WORKLOADS,
+    Case,
+    Choice,
+    Measured,
+    Workload,
+    free_choices,
+    learner,
+    private_choices,
+)
+from scipy.stats import binom
 
-from dpjax.baselines.dp_sgd import DPSGD, Numbers, batch_for, noise_multiplier
-from dpjax.concepts import ConvexPolygons, UniformPlane
-from dpjax.core import keys
 from dpjax.core.intervals import clopper_pearson
-from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.reports import about, figure_path, options, table, write_page
-from dpjax.experiments.task import Task
-from dpjax.experiments.tiles import capacity
-from dpjax.learners import PolygonLearner
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.plots.words import number
 
-EPSILON, DELTA, ALPHA, BETA, D, EDGES, ROUNDS, TARGETS = 1.0, 1e-6, 0.1, 0.1, 2**10, 4, 14, 64
 ROWS = (400, 800, 1600, 3200, 6400, 12_800)
-CONCEPTS, UNIFORM = ConvexPolygons(D, EDGES), UniformPlane(D)
-OURS = PolygonLearner(CONCEPTS, ROUNDS, neighboring=Neighboring.ADD_OR_REMOVE_ONE)
-BUDGET, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
-CHUNK, BLOCK = 16, 8  # runs of one call, and those at once, whose gradients stay in a core's cache
-CHOICE = ("method", "n", "optimizer", "layers", "steps", "batch", "noise multiplier", "learning rate", "clip", "spread",
-          "averaged")  # fmt: skip
+CONFIDENCE = 0.95
+CHOICE = ("workload", "method", "n", "optimizer", "layers", "steps", "batch", "noise multiplier", "learning rate",
+          "clip", "spread", "averaged")  # fmt: skip
 NAMES = {"dp-sgd": "DP-SGD", "free": "DP-SGD without noise", "cover": "private set cover"}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One configuration of DP-SGD: what makes a program, then what is traced."""
-
-    optimizer: str
-    widths: tuple[int, ...]
-    steps: int
-    expected: int
-    learning_rate: float
-    clip: float
-    spread: float
-    average: float
-
-    def network(self) -> DPSGD:
-        """The program."""
-        room = batch_for(self.expected, self.steps, EPSILON, DELTA)
-        return DPSGD(D, self.widths, self.steps, self.expected, room, self.optimizer)
-
-    def rate(self, n: int) -> float:
-        """Of a row to be in a batch."""
-        return min(1.0, self.expected / n)
-
-    def multiplier(self, n: int, private: bool) -> float:
-        """Of the noise."""
-        return noise_multiplier(EPSILON, DELTA, self.rate(n), self.steps) if private else 0.0
-
-
-RATES = {"adam": (0.05, 0.1, 0.2, 0.4), "momentum": (1.0, 3.0, 10.0)}
-CLIPS = {"adam": (0.1, 1.0), "momentum": (1.0,)}  # for momentum another clip is much like another learning rate
-SHAPES = (((16,), 100, 256), ((16, 16), 100, 256), ((16,), 300, 256), ((32,), 300, 256), ((16,), 300, 1024),
-          ((16,), 600, 256))  # fmt: skip
-SPREADS = {"adam": (4.0, 8.0, 16.0), "momentum": (1.0, 4.0)}
-PRIVATE = tuple(
-    Choice(optimizer, *shape, *numbers)
-    for optimizer, shapes in (("adam", SHAPES), ("momentum", SHAPES[:3]))
-    for shape in shapes
-    for numbers in product(RATES[optimizer], CLIPS[optimizer], SPREADS[optimizer], (0.5,))
-)
-FREE = tuple(
-    Choice("adam", *shape, *numbers)
-    for shape in SHAPES[:3]
-    for numbers in product((0.03, 0.1, 0.3), (1.0,), (1.0,), (0.0, 0.5))
-)
 HEAD = f"""# Convex polygons by DP-SGD
 
-Written by `scripts/dp_sgd.py`: random polygons of {EDGES} edges on {{{{0, ..., {D}}}}}^2, uniform examples, epsilon =
-{EPSILON:g}, delta = {DELTA:g}, add-or-remove-one. Errors are fractions of 2^14 probes, in {{trials}} runs; targets and
-examples are the same for all three.
+Written by `scripts/dp_sgd.py`: random convex polygons, epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, on
+these workloads:
+
+{{workloads}}
+
+Errors are fractions of 2^14 probes, in {{trials}} runs a point; targets and examples are the same for all methods, so
+runs are paired.
 
 DP-SGD trains a small network (tanh, log-loss) with optax: gradients of the rows of a Poisson batch, clipped and noised;
-the noise multiplier is dp-accounting's, by privacy-loss distributions. It is tuned for each n on separate random
-polygons,
-**without a privacy cost**: all of {{private}} configurations in {{first}} runs each, then the best {{kept}} in
-{{second}} more; the least mean error is selected. It gets n, which sets the sampling rate, although n is not public
-under
-add-or-remove-one. Without noise: the same, of {{free}} configurations. The set cover is
-`PolygonLearner` with {ROUNDS} rounds, the kinematic measure and exact counts; it gets the number of edges, not n,
-and is not tuned.
-
+the noise multiplier is dp-accounting's, by privacy-loss distributions. It is tuned for each workload and each n on
+separate random polygons, **without a privacy cost**: all of {{private}} configurations in {{first}} runs each, then the
+best {{kept}} in {{second}} more; the least mean error is selected. It gets n, which sets the sampling rate, although n
+is not public under add-or-remove-one. Without noise: the same, of {{free}} configurations. The set cover is
+`PolygonLearner` as it is by default ({{ours}}): it gets the number of edges, not n, and has one configuration for all
+workloads and all n.
+"""
+ABOUT = """
+Share ahead: of the runs in which one of the two errs less, those in which it is the set cover, with the exact interval
+of the sign test. Difference: the median over runs of the set cover's error minus DP-SGD's, with the interval of order
+statistics. Both intervals have {confidence:.0%} confidence each and assume nothing about the errors.
 """
 SECONDS = """
-Seconds of one run in a large batch, without compilation, and of tuning for that n, with compilation; all networks
-train in a buffer for the largest n:
+Seconds of one run in a large batch, without drawing its data or compilation, and of tuning for that n, with
+compilation; all networks train in a buffer for the largest n:
 
 """
 CHOSEN = """
@@ -114,201 +75,157 @@ TAIL = """
 
 Notes: DP-SGD is tuned separately for every n on polygons of the same kind as those of the test, which costs privacy if
 only one private table is available; more steps and other networks were not tried. Its hypothesis is a network without
-a bound on its error. The set cover's numbers depend on the budget and the edges only; it returns a polygon, with a
-bound on its error for larger n on every distribution.
+a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only.
 """
 
-
-@dataclass(frozen=True)
-class Measured:
-    """What one method did at one n: ``errors`` of runs that nothing was chosen by, and the seconds of one."""
-
-    name: str
-    n: int
-    choice: Choice | None
-    tuning: float
-    errors: np.ndarray
-    seconds: float
-
-    def summary(self) -> tuple[float, float, str]:
-        """Median, 90% quantile, and how many errors are at most alpha."""
-        median, high = np.quantile(self.errors, (0.5, 0.9))
-        return float(median), float(high), f"{self.good} of {len(self.errors)}"
-
-    @property
-    def good(self) -> int:
-        """Runs of error at most alpha."""
-        return int(np.sum(self.errors <= ALPHA))
-
-
-Results = dict[tuple[str, int], Measured]
+Results = dict[tuple[str, str, int], Measured]
 
 
 def main(
-    out: Path, seed: int, trials: int, rows: Sequence[int] = ROWS, private: Sequence[Choice] = PRIVATE,
-    free: Sequence[Choice] = FREE, stages: tuple[int, int, int] = (3, 6, 24),
+    out: Path, seed: int, trials: int, store: Path | None = None, workloads: Sequence[Workload] = WORKLOADS,
+    rows: Sequence[int] = ROWS, private: Callable[[Workload], tuple[Choice, ...]] = private_choices,
+    free: Callable[[Workload], tuple[Choice, ...]] = free_choices, stages: tuple[int, int, int] = (3, 6, 24),
+    finished: bool = False,
 ) -> None:  # fmt: skip
-    """Tunes, measures, writes. stages: runs of all configurations, how many are kept, runs of these."""
-    room = capacity(max(rows))  # one buffer, so that there are few programs
-    found = [_measured(*case, room, seed, trials, stages)
-             for n in rows for case in (("dp-sgd", n, private), ("free", n, free), ("cover", n, ()))]  # fmt: skip
-    write(out, seed, rows, {(one.name, one.n): one for one in found}, (len(private), len(free)), stages)
+    """Tunes, measures, writes. stages: runs of all configurations, how many are kept, runs of these.
+
+    store: a folder that keeps every finished point, so that a stopped run goes on. finished: measure nothing, and
+      leave out what is not in the store.
+    """
+    of: Results = {}
+    for workload in workloads:
+        for n in rows:
+            for method, choices in (("dp-sgd", private(workload)), ("free", free(workload)), ("cover", ())):
+                case = Case(workload, method, n, max(rows), seed, trials, choices, stages)
+                if finished and (store is None or not case.path(store).exists()):
+                    continue
+                found = of[workload.name, method, n] = case.result(store)
+                print(workload.name, method, n, found.median, f"{found.good} of {trials}", found.choice, flush=True)
+    counts = [sorted({len(make(workload)) for workload in workloads}) for make in (private, free)]
+    write(out, seed, workloads, rows, of, counts, stages)
 
 
 def write(
-    out: Path, seed: int, rows: Sequence[int], of: Results, configurations: tuple[int, int],
-    stages: tuple[int, int, int],
+    out: Path, seed: int, workloads: Sequence[Workload], rows: Sequence[int], of: Results,
+    configurations: Sequence[Sequence[int]], stages: tuple[int, int, int],
 ) -> None:  # fmt: skip
-    """Page and figure."""
-    trials, (private, free) = len(of["cover", rows[0]].errors), configurations
-    page = HEAD.format(trials=trials, private=private, free=free, first=stages[0], kept=stages[1],
-                       second=stages[2])  # fmt: skip
+    """Page and figure, of the points of which all methods have a result."""
+    has = {w.name: [n for n in rows if all((w.name, method, n) in of for method in NAMES)] for w in workloads}
+    workloads = [workload for workload in workloads if has[workload.name]]
+    trials = len(of[workloads[0].name, "cover", has[workloads[0].name][0]].errors)
+    private, free = (" or ".join(map(str, counts)) for counts in configurations)
+    page = HEAD.format(trials=trials, private=private, free=free, first=stages[0], kept=stages[1], second=stages[2],
+                       workloads="\n".join(map(_described, workloads)), ours=_ours(workloads))  # fmt: skip
+    page += ABOUT.format(confidence=CONFIDENCE)
     head = ("n", *(f"{name}: {what}" for name in NAMES.values() for what in ("median", "90%", f"<= {ALPHA:g}")),
-            "runs in which the set cover errs less than DP-SGD")  # fmt: skip
-    page += table(head, [(n, *(cell for name in NAMES for cell in of[name, n].summary()), _ahead(of, n)) for n in rows])
-    page += SECONDS + table(
-        ("n", *NAMES.values(), "tuning of DP-SGD"),
-        [(n, *(of[name, n].seconds for name in NAMES), of["dp-sgd", n].tuning) for n in rows],
-    )
-    page += CHOSEN + table(CHOICE, [_shown(of[name, n]) for name in ("dp-sgd", "free") for n in rows])
-    write_page(out / "dp-sgd.md", page + TAIL.format(verdict=_verdict(of, rows)))
-    config = {"script": "dp_sgd", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "d": D, "edges": EDGES,
-              "rounds": ROUNDS, "rows": list(rows), "trials": trials, "stages": list(stages),
-              "configurations": list(configurations)}  # fmt: skip
-    lines = [[_line(which, [of[name, n] for n in rows]) for name in NAMES] for which in (_error, _share)]
-    panels = [Panel("error: median, 10% to 90% of runs", "rows $n$", "error", lines[0], ticks=rows),
-              Panel(f"runs with error at most {ALPHA:g}, with 95% intervals", "rows $n$", "share of runs", lines[1],
-                    log="x", ticks=rows)]  # fmt: skip
+            "share ahead", "difference")  # fmt: skip
+    for workload in workloads:
+        cells = [(n, *(cell for method in NAMES for cell in _summary(of[workload.name, method, n])),
+                  *_paired(of, workload, n)) for n in has[workload.name]]  # fmt: skip
+        page += f"\n## {workload.name.capitalize()}\n\n" + table(head, cells)
+        if missing := [str(n) for n in rows if n not in has[workload.name]]:
+            page += f"\nNot measured: n = {', '.join(missing)}.\n"
+    page += "\n## Details\n" + SECONDS + table(
+        ("workload", "n", *NAMES.values(), "tuning of DP-SGD"),
+        [(w.name, n, *(of[w.name, method, n].seconds for method in NAMES), of[w.name, "dp-sgd", n].tuning)
+         for w in workloads for n in has[w.name]],
+    )  # fmt: skip
+    tuned = [(w, method, n) for method in ("dp-sgd", "free") for w in workloads for n in has[w.name]]
+    page += CHOSEN + table(CHOICE, [_shown(of[w.name, method, n], w, method, n) for w, method, n in tuned])
+    verdict = "\n".join(_verdict(of, workload, has[workload.name]) for workload in workloads)
+    write_page(out / "dp-sgd.md", page + TAIL.format(verdict=verdict))
+    config = {"script": "dp_sgd", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "rows": list(rows),
+              "workloads": [workload.name for workload in workloads], "trials": trials, "stages": list(stages),
+              "configurations": [list(counts) for counts in configurations]}  # fmt: skip
+    panels = []
+    for w in workloads:
+        lines = [_line(of, w, method, has[w.name]) for method in NAMES]
+        panels.append(Panel(w.name, "rows $n$", "error", lines, ticks=rows))
     plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed),
-               rf"Polygons of {EDGES} edges, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$")  # fmt: skip
+               rf"Convex polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: median, 10% to 90% of runs")  # fmt: skip
 
 
-def _measured(
-    name: str, n: int, choices: Sequence[Choice], room: int, seed: int, trials: int, stages: tuple[int, int, int]
-) -> Measured:  # fmt: skip
-    private, start = name == "dp-sgd", time.perf_counter()
-    best = _tuned(choices, n, private, room, seed, stages) if choices else None
-    tuning = time.perf_counter() - start
-    targets, own = CONCEPTS.targets(TARGETS, seed), keys.per_index(keys.stream(keys.root(seed), "reported"), trials)
-    numbers = _numbers([best] if best else [], n, private, trials)
-    network, room = (best.network(), room) if best else (None, capacity(n))
-    errors, seconds = _errors(network, room, n, targets, own, numbers)
-    result = Measured(name, n, best, tuning, errors, seconds)
-    print(name, n, *result.summary(), f"{seconds:.3g} s, tuning {tuning:.3g} s", best, flush=True)
-    return result
+def paired(first: np.ndarray, second: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The share of runs in which ``first`` is smaller, and the median of first - second, each with an interval.
 
-
-def _tuned(
-    choices: Sequence[Choice], n: int, private: bool, room: int, seed: int, stages: tuple[int, int, int]
-) -> Choice:  # fmt: skip
-    """The least mean error in the second stage; its runs are of other keys than the first one's."""
-    first, kept, second = stages
-    targets = CONCEPTS.targets(TARGETS, (seed + 1) % 2**32)
-    left = list(choices)
-    for stage, runs, most in (("first", first, kept), ("second", second, 1)):
-        own = keys.per_index(keys.stream(keys.root(seed), stage), runs)
-        found: dict[Choice, float] = {}
-        for network, group in groupby(sorted(left, key=repr), Choice.network):
-            same = list(group)
-            repeated, numbers = jnp.concatenate([own] * len(same)), _numbers(same, n, private, runs)
-            errors, _ = _errors(network, room, n, targets, repeated, numbers)
-            found |= dict(zip(same, errors.reshape(len(same), runs).mean(axis=1), strict=True))
-        left = sorted(found, key=found.__getitem__)[:most]
-    return left[0]
-
-
-def _numbers(choices: Sequence[Choice], n: int, private: bool, runs: int) -> Numbers | None:
-    """Those of all choices, each ``runs`` times."""
-    rows = [(c.rate(n), c.multiplier(n, private), c.learning_rate, c.clip, c.spread, c.average) for c in choices]
-    return Numbers(*np.repeat(np.array(rows, np.float32), runs, axis=0).T) if rows else None
-
-
-def _errors(
-    network: DPSGD | None, room: int, n: int, targets: Array, own: Array, numbers: Numbers | None
-) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The error of each run, ``float64[t]``, and the seconds of one; compiling does not count."""
-    program, found = _program(network, room), []
-    start = time.perf_counter()
-    for first in range(0, len(own), CHUNK):
-        index = np.arange(first, first + CHUNK) % len(own)
-        found.append(program(targets, own[index], jnp.int32(n), jax.tree.map(lambda part: part[index], numbers)))  # noqa: B023
-    wrong = np.concatenate(found)
-    return wrong[: len(own)] / UNIFORM.total, (time.perf_counter() - start) / len(wrong)
-
-
-@lru_cache(maxsize=64)
-def _program(network: DPSGD | None, room: int) -> Callable:
-    """(targets, keys, n, numbers) -> probes in error ``int32[CHUNK]``, of a network, or of the set cover without one.
-
-    room: of the buffer that the n rows are in.
+    Equal errors do not count for the share; 1/2 in [0, 1] if all are. The interval of the median ends at the order
+    statistics that leave at most (1 - CONFIDENCE) / 2 of a fair coin's law on each side; the whole line if none do.
     """
-    probes = jnp.asarray(UNIFORM.points())
-
-    def trial(targets: Array, key: Array, n: Array, numbers: Numbers | None) -> Array:
-        of_data, of_learn = keys.streams(key, "data", "learner")
-        sample, target = Task(CONCEPTS, UNIFORM, targets).draw(of_data, n, capacity=room)
-        if network is None or numbers is None:
-            predicted = OURS.predict(OURS.learn(of_learn, sample, OURS.plan(BUDGET, ACCURACY)), probes)
-        else:
-            predicted = network.predict(network.fit(of_learn, sample, numbers), probes)
-        return jnp.sum(predicted != CONCEPTS.predict(target, probes), dtype=jnp.int32)
-
-    def run(targets: Array, own: Array, n: Array, numbers: Numbers | None) -> Array:
-        return jax.lax.map(lambda each: trial(targets, each[0], n, each[1]), (own, numbers),
-                           batch_size=1 if network is None else BLOCK)  # fmt: skip
-
-    like = jax.ShapeDtypeStruct((CHUNK,), jnp.float32)
-    own = keys.per_index(keys.root(0), CHUNK)
-    numbers = None if network is None else Numbers(*[like] * 6)
-    return jax.jit(run).lower(CONCEPTS.targets(TARGETS), own, jnp.int32(0), numbers).compile()
+    difference = np.sort(first - second)
+    ahead, unequal = int(np.sum(difference < 0)), int(np.sum(difference != 0))
+    ends = clopper_pearson(ahead, unequal, CONFIDENCE)
+    outside = int(binom.ppf((1 - CONFIDENCE) / 2, len(difference), 0.5))  # the rank below which the tail is small
+    low, high = (difference[outside - 1], difference[-outside]) if outside else (-np.inf, np.inf)
+    share = (ahead / unequal if unequal else 0.5, *map(float, ends))
+    return share, (float(np.median(difference)), float(low), float(high))
 
 
-def _shown(one: Measured) -> tuple:
-    choice, private = one.choice, one.name == "dp-sgd"
+def _summary(one: Measured) -> tuple[float, float, str]:
+    median, high = np.quantile(one.errors, (0.5, 0.9))
+    return float(median), float(high), f"{one.good} of {len(one.errors)}"
+
+
+def _paired(of: Results, workload: Workload, n: int) -> tuple[str, str]:
+    share, middle = paired(*(of[workload.name, method, n].errors for method in ("cover", "dp-sgd")))
+    return (f"{share[0]:.2f} [{share[1]:.2f}, {share[2]:.2f}]",
+            f"{middle[0]:+.4f} [{middle[1]:+.4f}, {middle[2]:+.4f}]")  # fmt: skip
+
+
+def _described(one: Workload) -> str:
+    place = f"uniform examples of {{0, ..., {one.d}}}^2"
+    if one.side < one.d:
+        place = (f"in a square of side {one.side} at a random place of {{0, ..., {one.d}}}^2, which no method is told; "
+                 "uniform examples of that square")  # fmt: skip
+    return f"- {one.name}: {one.edges} edges, {place}."
+
+
+def _ours(workloads: Sequence[Workload]) -> str:
+    """What its plan is."""
+    plans = {w.edges: learner(w).plan(BUDGET, ACCURACY) for w in workloads}
+    return ", ".join(f"{plan.rounds} rounds at {edges} edges" for edges, plan in sorted(plans.items()))
+
+
+def _shown(one: Measured, workload: Workload, method: str, n: int) -> tuple[Any, ...]:
+    choice = one.choice
     assert choice is not None
     widths = " x ".join(str(width) for width in choice.widths)
-    return (NAMES[one.name], one.n, choice.optimizer, widths, choice.steps, choice.expected,
-            choice.multiplier(one.n, private), choice.learning_rate, choice.clip, choice.spread,
+    return (workload.name, NAMES[method], n, choice.optimizer, widths, choice.steps, choice.expected,
+            choice.multiplier(n, method == "dp-sgd"), choice.learning_rate, choice.clip, choice.spread,
             choice.average)  # fmt: skip
 
 
-def _line(which: Callable, row: Sequence[Measured]) -> Line:
-    low, middle, high = zip(*(which(one) for one in row), strict=True)
-    name = row[0].name
-    return Line(NAMES[name], name, [one.n for one in row], middle, low, high)
+def _line(of: Results, workload: Workload, method: str, rows: Sequence[int]) -> Line:
+    points = [np.quantile(of[workload.name, method, n].errors, (0.1, 0.5, 0.9)) for n in rows]
+    low, middle, high = zip(*(map(float, one) for one in points), strict=True)
+    return Line(NAMES[method], method, rows, middle, low, high)
 
 
-def _error(one: Measured) -> tuple[float, float, float]:
-    low, middle, high = (float(value) for value in np.quantile(one.errors, (0.1, 0.5, 0.9)))
-    return low, middle, high
-
-
-def _share(one: Measured) -> tuple[float, float, float]:
-    low, high = clopper_pearson(one.good, len(one.errors))
-    return float(low), one.good / len(one.errors), float(high)
-
-
-def _ahead(of: Results, n: int) -> str:
-    """Runs of equal target and sample."""
-    return f"{np.sum(of['cover', n].errors < of['dp-sgd', n].errors)} of {len(of['cover', n].errors)}"
-
-
-def _verdict(of: Results, rows: Sequence[int]) -> str:
-    """Who needs how many rows, and where the one's median is below the other's."""
+def _verdict(of: Results, workload: Workload, rows: Sequence[int]) -> str:
+    """Where the one's median is below the other's and the interval is on one side, and who needs how many rows."""
     words = []
-    for name, text in NAMES.items():
-        enough = [n for n in rows if of[name, n].good >= (1 - BETA) * len(of[name, n].errors)]
+    for method, text in NAMES.items():
+        found = [of[workload.name, method, n] for n in rows]
+        enough = [n for n, one in zip(rows, found, strict=True) if one.good >= (1 - BETA) * len(one.errors)]
         words.append(f"{text} from {enough[0]} rows on" if enough else f"{text} at none of these n")
-    ahead = [str(n) for n in rows if of["cover", n].summary()[0] < of["dp-sgd", n].summary()[0]]
-    behind = [str(n) for n in rows if str(n) not in ahead]
-    both = (("the set cover", ahead), ("DP-SGD", behind))
-    medians = (f"{name} at n = {', '.join(where)}" for name, where in both if where)
-    return (
-        f"Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more: {'; '.join(words)}.\n"
-        f"The smaller median has {', and '.join(medians)}."
+    medians = {n: [of[workload.name, method, n].median for method in ("cover", "dp-sgd")] for n in rows}
+    ahead = [n for n in rows if medians[n][0] < medians[n][1]]
+    middles = {n: paired(*(of[workload.name, method, n].errors for method in ("cover", "dp-sgd")))[1] for n in rows}
+    below, above = [n for n in rows if middles[n][2] < 0], [n for n in rows if middles[n][1] > 0]
+    text = (
+        f"- {workload.name}: the set cover has the smaller median at {len(ahead)} of {len(rows)} n"
+        f"{': ' + ', '.join(map(str, ahead)) if ahead else ''}. The interval of the difference is below 0"
+        f" {_at(below)}, above 0 {_at(above)}. Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more:"
+        f" {'; '.join(words)}."
     )
+    if of[workload.name, "free", rows[-1]].median > ALPHA:
+        text += " The network errs without noise too: its coordinates are those of the whole grid."
+    return text
+
+
+def _at(rows: Sequence[int]) -> str:
+    return f"at n = {', '.join(map(str, rows))}" if rows else "nowhere"
 
 
 if __name__ == "__main__":
-    given = options(__doc__, seed=0, trials=80)
-    main(given.out, given.seed, given.trials)
+    given = options(__doc__, seed=0, trials=80, flags=("finished",))
+    main(given.out, given.seed, given.trials, given.store, finished=given.finished)

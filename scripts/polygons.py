@@ -83,7 +83,7 @@ class ByRule(PolygonLearner):
     def of(case: Case) -> "ByRule":
         """The learner of a case."""
         concepts = ConvexPolygons(case.d, case.edges)
-        return ByRule(concepts, case.rounds, None, RELATION, measure=case.measure, variant=case.variant)
+        return ByRule(concepts, case.rounds, case.edges, RELATION, measure=case.measure, variant=case.variant)
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
         """What is taken off noisy counts is what they hardly exceed for the paper's constants, else half a scale."""

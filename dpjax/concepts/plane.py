@@ -101,6 +101,35 @@ class UniformPlane:
         return wide.encode(np.stack([x, y], axis=-1), plane.limbs // 2).reshape(-1, plane.limbs)
 
 
+@register_dataclass
+@dataclass(frozen=True, kw_only=True)
+class UniformSquare(UniformPlane):
+    """The uniform distribution over the square low + {0, ..., side}^2 of the grid; probes and units are of the square.
+
+    side: static, at most d < 2**32. low: its corner, ``uint32[2]``, traced; the square must lie in the grid.
+    """
+
+    side: int = field(metadata={"static": True})
+    low: Any
+
+    def __post_init__(self):
+        super().__post_init__()
+        checks.integer("side", self.side, 1, checks.integer("d", self.d, 1, 2**32 - 1))
+
+    @property
+    def whole(self) -> UniformPlane:
+        """The same with the square as the grid."""
+        return UniformPlane(self.side, self.probes)
+
+    def draw(self, key: Array, count: int) -> Array:
+        """``uint32[count, 2]``."""
+        return self.low + self.whole.draw(key, count)
+
+    def points(self) -> Any:
+        """The probes, ``uint32[probes, 2]``."""
+        return self.low + self.whole.points()
+
+
 class OnPlane:
     """Base class over {0, ..., d}^2; a subclass has ``d`` and ``predict``."""
 

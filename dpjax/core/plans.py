@@ -8,7 +8,7 @@ spending: jit would silently round float64 leaves to the nearest float32.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, Literal, TypeVar, dataclass_transform
 
@@ -34,8 +34,8 @@ def plan_type(kind: type[_Plan]) -> type[_Plan]:
     """Makes a class a plan: a frozen dataclass and a pytree.
 
     Compare plans with `same_plan`, not ``==``: arrays have no truth value. Static fields are int, str, bool, None,
-    enums and tuples of these. Floats and arrays are an InputError when the plan is created, because each budget would
-    then compile its own program.
+    enums, tuples of these, and frozen dataclasses of these and of floats, for choices that depend on no budget. Floats
+    and arrays are an InputError when the plan is created, because each budget would then compile its own program.
     """
     check = vars(kind).get("__post_init__")
 
@@ -56,6 +56,9 @@ def plan_type(kind: type[_Plan]) -> type[_Plan]:
 def _structural(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(_structural(part) for part in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, field.name) for field in fields(value)]
+        return all(isinstance(part, float) or _structural(part) for part in parts)
     return value is None or isinstance(value, int | str | Enum)
 
 

@@ -1,40 +1,47 @@
 """Learning a convex polygon by a private set cover of its complement."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 from dpjax.concepts.polygons import ConvexPolygons
-from dpjax.core.types import Neighboring
+from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import Performance
+from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
+from dpjax.mechanisms.cover.score import Gain, Saturating, Scoring
 
-_KINEMATIC, _PERFORMANCE = Kinematic(), Performance()
+_KINEMATIC, _PERFORMANCE, _GAIN = Kinematic(), Performance(), Gain()
+_SPARE_ROUNDS, _FOLLOW = 2, 0.9
 
 
 @dataclass(frozen=True)
 class PolygonLearner(CoveringPlane):
-    """Set cover by halfplanes: each round selects one that excludes many negatives and (nearly) no positives.
+    """Set cover by halfplanes: each round selects one that excludes many negatives and few or no positives.
 
     The excluded rows are removed; the polygon is the set that no halfplane excludes, with at most ``rounds`` edges.
+    There are two kinds of plans, of the same privacy. By default the score is `Gain`, with edges + 2 rounds and a
+    measure that follows the polygon: these numbers err least in measurements (docs/dp-sgd.md), and **no theorem says
+    from how many rows on**. With ``k`` the score, the rounds and the measure are those of the theorem.
 
     Args:
-      rounds, noisy: see `Covering`.
-      concepts: convex polygons; their number of edges is only the default of k.
-      k: the largest number of edges of a target that the theorem covers; None for that of ``concepts``.
+      rounds, noisy: see `Covering`; noisy counts need a score that uses them.
+      concepts: convex polygons; their number of edges is only the default of the rounds.
+      k: the largest number of edges of a target that the theorem covers; None for no theorem.
       measure: the base measure on lines.
       family: the base family of halfplanes on the concepts' lattice. None for all halfplanes under ``measure``.
       performance: of the sampler of the default family; affects time only.
+      score: None for `Gain`, or `Saturating` with this k if there is one.
+      follow: of the default family, see `HalfPlanes`; None for 0.9, or 0 if there is a k or the measure has no mass.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
-    Utility: `theory.set_cover.realizable` for targets of at most k edges, at the cost `HalfPlanes.size`.
+    Utility: with ``k``, `theory.set_cover.realizable` for targets of at most k edges, at the cost `HalfPlanes.size`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4,
-      with the accounting corrected.
+      with the accounting corrected; the default score and measure are derived here.
     """
 
     concepts: ConvexPolygons
@@ -45,13 +52,20 @@ class PolygonLearner(CoveringPlane):
     measure: LineMeasure = _KINEMATIC
     family: Family | None = None
     performance: Performance = _PERFORMANCE
+    score: Scoring | None = None
+    follow: float | None = None
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
-    usual: ClassVar[Mapping[str, int]] = MappingProxyType({"rounds": 14, "k": 4})
-    """Arguments that do well in measurements, beside the theorem's; see `dpjax learn` and scripts/boundary.py."""
 
     def __post_init__(self):
-        usual = (self.measure, self.performance) == (_KINEMATIC, _PERFORMANCE)
-        self.check(ConvexPolygons, 1, usual, "measure or performance")
+        usual = (self.measure, self.performance, self.follow) == (_KINEMATIC, _PERFORMANCE, None)
+        self.check(ConvexPolygons, 1, usual, "measure, performance or follow")
+        if self.noisy and not self.scoring.counts:
+            raise InputError("noisy", "False for a score without counts", "True", "give k, the edges of a target")
+
+    @property
+    def scoring(self) -> Scoring:
+        """The score of the rounds."""
+        return self.score or (_GAIN if self.k is None else Saturating(self.k))
 
     @property
     def members(self) -> int:
@@ -63,14 +77,44 @@ class PolygonLearner(CoveringPlane):
         """The base family of halfplanes."""
         if self.family is not None:
             return self.family
-        sizes = self.performance
+        sizes, follow = self.performance, self.follow
+        if follow is None:
+            follow = _FOLLOW if self.k is None and hasattr(self.measure, "mass") else 0.0
         walls = min(sizes.walls, sizes.bins)
-        return HalfPlanes(self.concepts.d, self.measure, sizes.slabs, sizes.bins, sizes.spare, walls)
+        own = sizes.slabs, sizes.bins, sizes.spare, walls
+        return HalfPlanes(self.concepts.d, self.measure, *own, follow=follow)
+
+    @property
+    def likely_rounds(self) -> int:
+        """The number of rounds, or the planner's for alpha = 0.1."""
+        if self.rounds is None and self.k is None:
+            return self.concepts.edges + _SPARE_ROUNDS
+        return super().likely_rounds
 
     @property
     def passes(self) -> int:
         """Approximate number of passes over the rows, most of them for the bounds of a round."""
         return 32 * self.likely_rounds
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> CoverPlan:
+        """The largest coefficient that the budget allows, for edges + 2 rounds, or with k those of `Covering.plan`.
+
+        Rounds given are kept. n is not used.
+        """
+        if self.k is not None and self.scoring == Saturating(self.k):
+            return super().plan(privacy, accuracy, n)
+        variant = "noisy" if self.noisy else "noise_free"
+        offset = self.offset(self.likely_rounds, accuracy)
+        return cover_plan(privacy, self.likely_rounds, self.members, self.neighboring, variant, offset, self.scoring)
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`Covering.sample_size`; NoTheoremError without ``k``, or for another score than `Saturating` with this k."""
+        if self.k is None or self.scoring != Saturating(self.k):
+            given = "None" if self.k is None else repr(self.scoring)
+            name = "k" if self.k is None else "score"
+            advice = f"give k={self.concepts.edges}, and no score, for the theorem's plan; or search for n"
+            raise NoTheoremError(name, "the k of the theorem, with its score", given, advice)
+        return super().sample_size(privacy, accuracy)
 
     def log_sizes(self, rounds: int) -> tuple[float, float]:
         """``size`` of the family, for halfplanes the cost of a line, and ln of the number of ways to cut the grid."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dpjax.accounting.cover.effects import Difference
 from dpjax.accounting.cover.game import game_deltas
 from dpjax.accounting.cover.states import Row
 from dpjax.accounting.numeric.profile import hockey_stick
@@ -24,7 +25,8 @@ def run_law(counts, hits, log_mu, coefficient, rounds, k, scale, top):
 
     def choice(alive, budget):
         covered, wrong = (hits * alive) @ counts[TARGET], (hits * alive) @ counts[OTHER]
-        log_weight = log_mu + coefficient * np.minimum(covered - budget / k, -wrong)
+        quality = covered / k.lam - wrong if isinstance(k, Difference) else np.minimum(covered - budget / k, -wrong)
+        log_weight = log_mu + coefficient * quality
         return np.exp(log_weight - np.logaddexp.reduce(log_weight))
 
     def rest(alive, left):
@@ -84,7 +86,7 @@ class Instance:
         for world, label, place in zip(worlds, self.kind, places, strict=True):
             if label is not None:
                 world[label, place] += 1
-        top = max(1, k * max(int(world.sum()) for world in worlds))
+        top = max(1, k * max(int(world.sum()) for world in worlds)) if scale else 1
         with np.errstate(divide="ignore"):
             return [np.log(run_law(world, hits, log_mu, coefficient, rounds, k, scale, top)) for world in worlds]
 
@@ -107,6 +109,8 @@ CASES = [  # rounds, k, scale, coefficient, epsilon as a share of rounds * coeff
     (3, 2, 0.0, 0.5, 0.3),
     (4, 3, 0.0, 0.3, 0.4),
     (1, 2, 1.0, 0.7, 0.8),
+    (3, Difference(2.5), 0.0, 0.5, 0.4),
+    (2, Difference(0.5), 0.0, 0.3, 0.5),
 ]
 KINDS = [(ADD, (None, label)) for label in (TARGET, OTHER)] + [(ADD, (label, None)) for label in (TARGET, OTHER)]
 KINDS += [(REPLACE, kind) for kind in REPLACED]

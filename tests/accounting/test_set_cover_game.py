@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import group_delta
+from dpjax.accounting.cover.effects import Difference, Minimum
 from dpjax.accounting.cover.game import enough_cells, game_delta, game_deltas
-from dpjax.accounting.cover.states import Row, interval, largest_loss, starts, states
+from dpjax.accounting.cover.guarantee import set_cover_delta
+from dpjax.accounting.cover.instance import instance_delta
+from dpjax.accounting.cover.states import Row, largest_loss, score_range, starts, states
+from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 
 ADD, REPLACE = Neighboring.ADD_OR_REMOVE_ONE, Neighboring.REPLACE_ONE
@@ -32,7 +36,7 @@ def test_score_differences_stay_in_their_intervals_and_reach_the_ends(k):
     """All small databases: common rows hit and missed, then the rows that differ."""
     cells = 10
     for _, alive, hit in pairs():
-        low, high = interval(alive, hit, k, cells)
+        low, high = Minimum(k).interval(alive, hit, cells)
         found = set()
         for covered, wrong, missed in itertools.product(range(4), range(4), range(8)):
             scores = []
@@ -46,6 +50,46 @@ def test_score_differences_stay_in_their_intervals_and_reach_the_ends(k):
             found.add(round(cells * (scores[1] - scores[0]), 9))
         assert low <= min(found) and max(found) <= high
         assert low == min(found) and high == max(found)
+
+
+@pytest.mark.parametrize("lam", [0.5, 1.0, 2.5, 2.3])
+def test_differences_without_a_count_are_known_exactly(lam):
+    """T / lam - O of all small databases: one value for each set of rows that is hit, in every common part."""
+    effect = Difference(lam)
+    for cells in (effect.unit, 10):
+        for _, alive, hit in pairs():
+            low, high = effect.interval(alive, hit, cells)
+            for covered, wrong in itertools.product(range(3), repeat=2):
+                scores = [
+                    (covered + sum(row.target for row in own)) / lam - wrong - sum(not row.target for row in own)
+                    for own in ([row for row in hit if row.side == side] for side in (-1, 1))
+                ]
+                assert low - 1e-9 <= cells * (scores[1] - scores[0]) <= high + 1e-9
+            assert high - low <= 1 and (lam == 2.3 or cells != effect.unit or low == high)
+    for wrong in (0.0, -1.0, np.nan, 1e9):
+        with pytest.raises(InputError):
+            Difference(wrong)
+
+
+@pytest.mark.parametrize("lam", [1.0, 2.5])
+def test_another_row_that_becomes_a_target_moves_the_score_by_both(lam):
+    """Both are hit: 1 + 1 / lam. A bound for rows that move scores by at most 1, as with a published count, is false.
+
+    The laws of `instance_laws` at a coefficient times 1 + 1 / lam are those of this pair of neighbors.
+    """
+    pair, effect, coefficient, rounds = (Row(-1, False), Row(1, True)), Difference(lam), 0.3, 3
+    assert effect.interval(pair, pair, 10) == (round(10 + 10 / lam),) * 2
+    assert score_range(REPLACE, effect) == pytest.approx(max(2, 2 / lam)) and score_range(ADD, effect) == 1
+    false = []
+    for epsilon in (0.1, 0.3, 0.6):
+        truth = instance_delta(epsilon, coefficient * (1 + 1 / lam), rounds)
+        assert 0 < truth <= game_deltas(epsilon, coefficient, rounds, 0.0, effect, REPLACE)[pair]
+        false.append(truth > 1.05 * game_delta(epsilon, coefficient, rounds, 0.0, None, REPLACE))
+    assert any(false)
+    for scale in (0.0, 5.0):  # as a claim, and as a guarantee
+        assert set_cover_delta(0.3, coefficient, rounds, effect, REPLACE, scale) >= instance_delta(
+            0.3, coefficient * (1 + 1 / lam), rounds
+        )
 
 
 def test_states():

@@ -103,8 +103,8 @@ def test_a_union_as_a_person_reads_it(flood, capsys):
         ("UnionLearner(6)", {"rounds": 6, "k": 4, "directions": 8}),
         ("UnionLearner(6, 2, directions=9)", {"rounds": 6, "k": 2, "directions": 9}),
         ("UnionLearner(rounds=None, k=None)", {"rounds": None, "k": None, "directions": 8}),
-        ("PolygonLearner", {"rounds": 14, "k": 4}),
-        ("PolygonLearner(k=2)", {"rounds": 14, "k": 2}),
+        ("PolygonLearner", {"rounds": None, "k": None}),
+        ("PolygonLearner(k=2)", {"rounds": None, "k": 2}),
     ],
 )
 def test_numbers_that_are_left_out_are_those_of_the_page(flood, written, expected):

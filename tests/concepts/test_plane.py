@@ -6,7 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from dpjax.concepts.plane import Plane, UniformPlane
+from dpjax.concepts import ConvexPolygons, Hypothesis
+from dpjax.concepts.plane import Plane, UniformPlane, UniformSquare
 from dpjax.core.checks import InputError
 
 
@@ -64,3 +65,30 @@ def test_probes_measure_areas(d):
         exact = area(clipped(square(1.0), [normal], [offset]))
         off.append(abs(np.mean(scaled @ normal <= offset) - exact))
     assert max(off) < 3e-3 and np.median(off) < 5e-4
+
+
+def test_a_square_at_any_place_is_one_program(key):
+    """Draws, probes and errors of the grid of the square's side, moved; another place compiles nothing new."""
+    traces = []
+
+    @jax.jit
+    def run(law, key, words):
+        traces.append(1)
+        found = Hypothesis.of(words[None])
+        with jax.enable_x64(True):
+            return law.draw(key, 50), concepts.error(law, found, Hypothesis.of(words[None] ^ np.uint32(2)))
+
+    concepts, whole = ConvexPolygons(1000, 3), UniformPlane(100, 512)
+    words = concepts.of_lines([(1.0, 0.0)], [520.0])  # x <= 520
+    for low in ((500, 30), (900, 900)):
+        law = UniformSquare(1000, 512, side=100, low=np.array(low, np.uint32))
+        drawn, wrong = run(law, key, words)
+        np.testing.assert_array_equal(drawn, np.asarray(whole.draw(key, 50)) + np.array(low, np.uint32))
+        np.testing.assert_array_equal(law.points(), whole.points() + np.array(low, np.uint32))
+        assert law.total == 512 and wrong.shape == (1,)
+    assert len(traces) == 1
+    for wrong_side in (0, 1001):
+        with pytest.raises(InputError, match="side"):
+            UniformSquare(1000, side=wrong_side, low=np.zeros(2, np.uint32))
+    with pytest.raises(InputError, match="d: "):
+        UniformSquare(2**32, side=5, low=np.zeros(2, np.uint32))

@@ -163,7 +163,7 @@ INSTANCES = {
     StablePoints: [Case(StablePoints(HUGE), 3)],
     PolygonLearner: [
         Case(PolygonLearner(ConvexPolygons(2**20, 3), rounds=3, performance=Performance(16, 16)), 1,
-             PolygonLearner(ConvexPolygons(2**20, 3)), numbered=False),
+             PolygonLearner(ConvexPolygons(2**20, 3), k=3), numbered=False),
     ],
     ProperVC1: [
         Case(ProperVC1(RANDOM_TREE, "exponential", 4, 0.05, 3, 0.6), 1, ProperVC1(RANDOM_TREE, "exponential"),

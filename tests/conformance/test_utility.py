@@ -92,7 +92,7 @@ HARD = [
     (RepresentationLearner(Whole(Thresholds(Domain(2**20)))), 1, 1.0, 0.0, 0.1, 0.1),
     alone(ConjunctionLearner(Conjunctions(20), 2)),
     alone(ConjunctionLearner(Disjunctions(64), 3), epsilon=8.0),
-    alone(PolygonLearner(ConvexPolygons(2**10, 3)), epsilon=64.0, alpha=0.2),
+    alone(PolygonLearner(ConvexPolygons(2**10, 3), k=3), epsilon=64.0, alpha=0.2),
     alone(UnionLearner(Unions(2**10, 3)), epsilon=8.0, alpha=0.2),
     alone(SparseAggregate(GloballyStable(Finite.of([[0, 0], [0, 1], [1, 1]]))), epsilon=8.0, alpha=0.4),
     alone(ParityLearner(Parities(40)), epsilon=8.0),

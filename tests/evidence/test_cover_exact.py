@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpjax.accounting import set_cover_delta
+from dpjax.accounting.cover.effects import Difference
 from dpjax.accounting.numeric.profile import hockey_stick
 from dpjax.audit.databases import samples
 from dpjax.concepts.plane import Plane
@@ -46,12 +47,15 @@ def counts_of(universe):
 
 
 def law(counts, cells, rounds, k, coefficient):
-    """Log-probabilities of the lists of functions, ``float64[databases, functions**rounds]``; exact counts."""
+    """Log-probabilities of the lists of functions, ``float64[databases, functions**rounds]``; exact counts, or none."""
     log_mass, hit = cells
 
     def choose(alive):
         target, other = (alive @ hit.T.astype(int)).transpose(1, 0, 2)
-        quality = np.minimum(target - alive[:, 0].sum(axis=1)[:, None] / k, -other)
+        if isinstance(k, Difference):
+            quality = target / k.lam - other
+        else:
+            quality = np.minimum(target - alive[:, 0].sum(axis=1)[:, None] / k, -other)
         weight = log_mass + coefficient * quality
         return weight - np.logaddexp.reduce(weight, axis=1, keepdims=True)
 
@@ -66,7 +70,9 @@ def law(counts, cells, rounds, k, coefficient):
 
 
 @pytest.mark.parametrize("neighboring", list(Neighboring))
-@pytest.mark.parametrize(("rounds", "k", "rows"), [(1, 1, 6), (1, 3, 6), (2, 2, 5)])
+@pytest.mark.parametrize(
+    ("rounds", "k", "rows"), [(1, 1, 6), (1, 3, 6), (2, 2, 5), (1, Difference(2.5), 6), (2, Difference(2.5), 5)]
+)
 def test_no_sample_exceeds_the_claim_and_a_larger_coefficient_does(cells, neighboring, rounds, k, rows):
     universe = samples(Plane(1), 1, rows, neighboring, ordered=False)
     one, other = universe.pairs.T

@@ -7,7 +7,9 @@ from functools import lru_cache
 
 from dpjax.accounting.cover import closed as closed
 from dpjax.accounting.cover.cache import kept
+from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.accounting.cover.game import enough_cells, game_delta
+from dpjax.accounting.cover.guarantee import checked_effect
 from dpjax.accounting.cover.states import largest_loss
 from dpjax.accounting.numeric.bisection import MARGIN, largest
 from dpjax.accounting.numeric.secant import crossing
@@ -42,7 +44,7 @@ class CoverCalibration:
     epsilon: float
     delta: float
     rounds: int
-    k: int
+    k: int | Effect
     neighboring: Neighboring
     variant: str
 
@@ -52,7 +54,7 @@ def calibrate_set_cover(
     epsilon: float,
     delta: float,
     rounds: int,
-    k: int,
+    k: int | Effect,
     neighboring: Neighboring,
     variant: str = "noise_free",
     share: float = 0.2,
@@ -68,7 +70,7 @@ def calibrate_set_cover(
       epsilon: > 0.
       delta: in [0, 1); 0 for the two games only, which are then pure.
       rounds: m >= 1.
-      k: >= 1, of the quality function.
+      k: >= 1, of the quality function, or the effect of another score, for "noise_free" only.
       neighboring: the relation; the paper's variants hold under ADD_OR_REMOVE_ONE only.
       variant: one of ``VARIANTS``.
       share: in (0, 1), the fraction of epsilon (of rho for "zcdp") for the counts; the paper's variants have their own.
@@ -80,7 +82,9 @@ def calibrate_set_cover(
     checks.epsilon(epsilon)
     checks.delta(delta)
     checks.integer("rounds", rounds, 1)
-    checks.integer("k", k, 1)
+    effect = checked_effect(k, variant != "noise_free")
+    if variant != "noise_free" and k is effect:
+        raise InputError("variant", "'noise_free' for another score than min{T - b / k, -O}", repr(variant), "give k")
     if variant != "noise_free" and not 0 < checks.number("share", share) < 1:
         raise InputError("share", "a number in (0, 1)", repr(share), "for example 0.2; or use variant='noise_free'")
     if variant.startswith("paper") and neighboring is not Neighboring.ADD_OR_REMOVE_ONE:
@@ -89,10 +93,10 @@ def calibrate_set_cover(
         )
     scale = 0.0 if variant == "noise_free" else rounds / (share * epsilon)
     if variant == "noise_free":
-        coefficient = by_game(epsilon, delta, rounds, k, neighboring, 0.0)[0]
+        coefficient = by_game(epsilon, delta, rounds, effect, neighboring, 0.0)[0]
     elif variant == "noisy":
         scale = float(up(scale))
-        coefficient = by_game(epsilon, delta, rounds, None, neighboring, scale)[0]
+        coefficient = by_game(epsilon, delta, rounds, effect, neighboring, scale)[0]
     elif variant == "closed_form":
         coefficient = closed.closed_coefficient(epsilon, delta, rounds, neighboring, share)
     elif variant == "advanced":
@@ -109,27 +113,27 @@ def calibrate_set_cover(
 
 @lru_cache(maxsize=4096)
 def by_game(
-    epsilon: float, delta: float, rounds: int, k: int | None, neighboring: Neighboring, scale: float
+    epsilon: float, delta: float, rounds: int, effect: int | Effect | None, neighboring: Neighboring, scale: float
 ) -> tuple[float, ...]:
-    """The largest float32 coefficient that the game allows, and `game_delta` at it; k is None for noisy counts."""
-    given = (epsilon, delta, rounds, k, neighboring, scale, enough_cells(rounds))
+    """The largest float32 coefficient that the game allows, and `game_delta` at it, for exact counts or scale > 0."""
+    given = (epsilon, delta, rounds, effect_of(effect), neighboring, scale, enough_cells(rounds))
     return kept("set-cover", given, lambda: _searched(*given))
 
 
 def _searched(
-    epsilon: float, delta: float, rounds: int, k: int | None, neighboring: Neighboring, scale: float, cells: int
+    epsilon: float, delta: float, rounds: int, effect: Effect, neighboring: Neighboring, scale: float, cells: int
 ) -> tuple[float, float]:
-    rate = 1 / scale if k is None else 0.0
+    rate = 1 / scale if scale else 0.0
     share = rounds * rate / epsilon
 
     def curve(cells: int) -> Callable[[float], float]:
-        return lambda coefficient: game_delta(epsilon, coefficient, rounds, rate, k, neighboring, cells)
+        return lambda coefficient: game_delta(epsilon, coefficient, rounds, rate, effect, neighboring, cells)
 
     within, coarse = curve(cells), curve(cells // 3)
-    pure = found = closed.pure_coefficient(epsilon, rounds, neighboring, k, share)
+    pure = found = closed.pure_coefficient(epsilon, rounds, neighboring, effect, share)
     if delta > 0 and pure <= _LARGE:
-        found = max(pure, 0.95 * closed.zcdp_coefficient(epsilon, delta, rounds, neighboring, share))
-        if k is None:
+        found = max(pure, 0.95 * closed.zcdp_coefficient(epsilon, delta, rounds, neighboring, share, effect))
+        if scale:
             found = max(found, closed.closed_coefficient(epsilon, delta, rounds, neighboring, share))
         while coarse(found) > delta and found > pure:
             found = max(pure, 0.9 * found)
@@ -137,8 +141,10 @@ def _searched(
         while within(found) > delta:
             found *= 1 - _COARSE
         found = crossing(within, delta, found, 1 + _COARSE, _FINE)
-    elif k is None:  # the worst path for the functions may differ from that for the counts
-        found = largest(lambda c: largest_loss(neighboring, k, rounds, c, rate) * (1 + 2 * MARGIN) <= epsilon, pure)
+    elif scale:  # the worst path for the functions may differ from that for the counts
+        found = largest(
+            lambda c: largest_loss(neighboring, effect, rounds, c, rate) * (1 + 2 * MARGIN) <= epsilon, pure
+        )
     found = float(down(found))
     while (certified := within(found)) > delta:  # the bound is not exactly monotone, and float32 is coarse
         found = float(down(found * (1 - _STEP)))

@@ -6,8 +6,8 @@ so that all counts together are (share epsilon, 0)-private. `calibrate_set_cover
 
 import math
 
-from dpjax.accounting.cover.guarantee import score_range
-from dpjax.accounting.cover.states import largest_loss
+from dpjax.accounting.cover.effects import Effect
+from dpjax.accounting.cover.states import largest_loss, score_range
 from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.accounting.numeric.ranges import positive
 from dpjax.accounting.zcdp import zcdp_rho
@@ -19,7 +19,7 @@ _LEAST_TAIL = math.e - 1
 
 
 def pure_coefficient(
-    epsilon: float, rounds: int, neighboring: Neighboring, k: int | None = None, share: float = 0.0
+    epsilon: float, rounds: int, neighboring: Neighboring, effect: int | Effect | None = None, share: float = 0.0
 ) -> float:
     """The largest coefficient for which the rounds are (epsilon, 0)-private: (1 - share) epsilon / `largest_loss`.
 
@@ -27,11 +27,11 @@ def pure_coefficient(
       epsilon: > 0.
       rounds: m >= 1.
       neighboring: the relation.
-      k: of the quality function for exact counts (share 0), None for noisy ones.
+      effect: of the score: k for exact counts (share 0), None for noisy ones, or another of `effects`.
       share: in [0, 1), the fraction of epsilon for the counts.
     """
     _check(epsilon, rounds, share)
-    return (1 - share) * epsilon / largest_loss(neighboring, k, rounds) * (1 - 3 * MARGIN)
+    return (1 - share) * epsilon / largest_loss(neighboring, effect, rounds) * (1 - 3 * MARGIN)
 
 
 def closed_coefficient(
@@ -84,14 +84,17 @@ def gamma_tail(delta: float) -> float:
     return above * (1 + 1e-14)
 
 
-def zcdp_coefficient(epsilon: float, delta: float, rounds: int, neighboring: Neighboring, share: float = 0.2) -> float:
+def zcdp_coefficient(
+    epsilon: float, delta: float, rounds: int, neighboring: Neighboring, share: float = 0.2,
+    effect: int | Effect | None = None,
+) -> float:  # fmt: skip
     """sqrt(8 (1 - share) rho / m) over `score_range`, rho = zcdp_rho(epsilon, delta). **``share`` is a part of rho.**
 
     The counts' scale is then sqrt(m / (2 share rho)); with share 0 they are exact and not published.
     """
     _check(epsilon, rounds, share)
     rho = (1 - share) * zcdp_rho(epsilon, delta)
-    return math.sqrt(8 * rho / rounds) / score_range(neighboring) * (1 - MARGIN)
+    return math.sqrt(8 * rho / rounds) / score_range(neighboring, effect) * (1 - MARGIN)
 
 
 def advanced_coefficient(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.accounting.cover.states import Alive, State, largest_loss, starts, states
 from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.core.types import Neighboring
@@ -17,8 +18,8 @@ _WIDEST = 0.05
 """The widest cell, in units of log-ratio."""
 _REACH = 6
 """How far the grid extends beyond the losses between 0 and epsilon, in coefficients; counts may extend it further."""
-_MOST_K = 128
-"""Larger k are replaced by this value."""
+_MOST_UNIT = 128
+"""Cells are multiples of an effect's unit up to this one; differences of a finer one are rounded outwards."""
 _MOST, _MOST_DRIFT = 100.0, 20.0
 """For larger coefficients the answer is 1; the grid ends after this many units of noise."""
 _NODES, _MOST_NODES = 200_000, 2_000_000
@@ -36,7 +37,7 @@ def game_deltas(
     coefficient: float,
     rounds: int,
     rate: float,
-    k: int | None,
+    effect: int | Effect | None,
     neighboring: Neighboring,
     cells: int | None = None,
 ) -> dict[Alive, float]:
@@ -49,27 +50,28 @@ def game_deltas(
       epsilon: >= 0.
       coefficient: > 0, h has density proportional to exp(coefficient q(h)).
       rounds: m >= 1.
-      rate: >= 0, 1 / scale of the counts' discrete Laplace noise; 0 if ``k`` is given.
-      k: of the quality function if the count in it is exact and not published, None if the count is published.
+      rate: >= 0, 1 / scale of the counts' discrete Laplace noise; 0 if no count is published.
+      effect: of the score, see `effects`. k stands for min{T - b / k, -O} with an exact count b that is not published,
+        None for the same with a published one.
       neighboring: the relation.
       cells: the minimum number of grid cells per coefficient; None for `enough_cells`.
     """
-    k = None if k is None else min(k, _MOST_K)
-    if epsilon >= largest_loss(neighboring, k, rounds, coefficient, rate) * (1 + MARGIN):
+    effect = effect_of(effect).limited()
+    if epsilon >= largest_loss(neighboring, effect, rounds, coefficient, rate) * (1 + MARGIN):
         return dict.fromkeys(starts(neighboring), 0.0)
     drift = min(rounds * rate, 8 * rate * math.sqrt(rounds), _MOST_DRIFT)
     low = min(max(-_REACH * coefficient - drift, epsilon - rounds * (2 * coefficient + rate)), 0.0)
     cells = max(min(cells or enough_cells(rounds), int(_NODES * coefficient / (epsilon - low + drift))), 1)
     cells = max(cells, math.ceil(coefficient / _WIDEST))
-    if k is not None:
-        cells = k * math.ceil(cells / k)
+    if effect.unit <= _MOST_UNIT:
+        cells = effect.unit * math.ceil(cells / effect.unit)
     step = coefficient / cells
     if coefficient > _MOST or (epsilon - low + drift) / step > _MOST_NODES:
         return dict.fromkeys(starts(neighboring), 1.0)
     first = math.floor((low - epsilon) / step) - 1
     ladder = np.arange(first, _REACH * cells + math.ceil(drift / step) + 1)
     end = -np.expm1(-step * np.maximum(ladder, 0))
-    table = states(neighboring, k, cells)
+    table = states(neighboring, effect, cells)
     values = dict.fromkeys(table, end) | {(): end}
     for _ in range(rounds):
         values = {(): end} | {

@@ -3,8 +3,9 @@
 A hit row is removed, so its loss comes from the round that removes it and from the probabilities of removal before.
 """
 
+from dpjax.accounting.cover.effects import Effect, Minimum, effect_of
 from dpjax.accounting.cover.game import game_delta
-from dpjax.accounting.cover.states import largest_loss
+from dpjax.accounting.cover.states import largest_loss, score_range
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.numeric.bisection import MARGIN
 from dpjax.accounting.numeric.ranges import non_negative
@@ -18,7 +19,7 @@ _TOLERANCE = 1e-6
 
 
 def set_cover_delta(
-    epsilon: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
+    epsilon: float, coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float = 0.0
 ) -> float:
     """A delta for which m rounds of set cover are (epsilon, delta)-private: `game_delta`; proof at `game_deltas`.
 
@@ -32,7 +33,8 @@ def set_cover_delta(
       epsilon: >= 0.
       coefficient: > 0.
       rounds: m >= 1; time is linear in it.
-      k: >= 1, of the quality function; the noisy version does not depend on it.
+      k: >= 1, of the quality function; the noisy version does not depend on it. An effect of `effects` stands for
+        another score.
       neighboring: the relation.
       scale: >= 0.
 
@@ -46,7 +48,7 @@ def set_cover_delta(
 
 
 def set_cover_epsilon(
-    delta: float, coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0
+    delta: float, coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float = 0.0
 ) -> float:
     """The smallest epsilon, up to a relative 1e-6, with ``set_cover_delta(epsilon, ...) <= delta``.
 
@@ -70,26 +72,24 @@ def set_cover_epsilon(
     return crossing(curve, delta, start if curve(start) <= delta else worst, 0.8, _TOLERANCE)
 
 
-def set_cover_rho(coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float = 0.0) -> float:
+def set_cover_rho(
+    coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float = 0.0
+) -> float:
     """The zCDP parameter of all rounds: a selection is bounded-range, the noise on a count is pure.
 
-    Given a fixed or the exact count, q changes by D in an interval of length 1 (added row) or 2 (replaced row).
+    Given a fixed or the exact count, q changes by D in an interval of length `score_range`, for q = min{T - b / k, -O}
+    1 (added row) or 2 (replaced row).
     Reference: Rogers, Steinke, "A better privacy analysis of the exponential mechanism"; see `zcdp`.
     """
-    coefficient, rounds, rate, _, neighboring = _checked(coefficient, rounds, k, neighboring, scale)
-    return rounds * (bounded_range_rho(score_range(neighboring) * coefficient) + pure_rho(rate))
-
-
-def score_range(neighboring: Neighboring) -> int:
-    """The length of the interval of quality differences between neighbors, for any functions."""
-    return 1 if neighboring is Neighboring.ADD_OR_REMOVE_ONE else 2
+    coefficient, rounds, rate, effect, neighboring = _checked(coefficient, rounds, k, neighboring, scale)
+    return rounds * (bounded_range_rho(score_range(neighboring, effect) * coefficient) + pure_rho(rate))
 
 
 def set_cover_guarantee(
     coefficient: float,
     rounds: int,
     delta: float,
-    k: int,
+    k: int | Effect,
     neighboring: Neighboring,
     scale: float = 0.0,
     what: str = "private set cover",
@@ -111,7 +111,7 @@ def set_cover_guarantee(
     numbers = _checked(coefficient, rounds, k, neighboring, scale)
     if claim is None or game_delta(non_negative("epsilon", claim), *numbers, cells) > delta:
         claim = set_cover_epsilon(delta, coefficient, rounds, k, neighboring, scale)
-    span = score_range(neighboring) * coefficient
+    span = score_range(neighboring, numbers[3]) * coefficient
     parts = [
         Guarantee(span, 0.0, neighboring, "selection of a function", rho=bounded_range_rho(span), bounded_range=span)
     ]
@@ -124,13 +124,21 @@ def set_cover_guarantee(
     )  # fmt: skip
 
 
+def checked_effect(k: int | Effect, noisy: bool) -> Effect:
+    """That of min{T - b / k, -O} for whole numbers k >= 1, with exact or with noisy counts; another effect as it is."""
+    if hasattr(k, "interval"):
+        return effect_of(k)
+    checks.integer("k", k, 1)
+    return Minimum(None if noisy else k)
+
+
 def _checked(
-    coefficient: float, rounds: int, k: int, neighboring: Neighboring, scale: float
-) -> tuple[float, int, float, int | None, Neighboring]:
-    """(coefficient, rounds, rate, k if the count is exact, neighboring)."""
+    coefficient: float, rounds: int, k: int | Effect, neighboring: Neighboring, scale: float
+) -> tuple[float, int, float, Effect, Neighboring]:
+    """(coefficient, rounds, rate, effect, neighboring)."""
     checks.epsilon(coefficient, "coefficient")
     checks.integer("rounds", rounds, 1)
-    checks.integer("k", k, 1)
     non_negative("scale", scale)
+    effect = checked_effect(k, scale > 0)
     require_relation(neighboring)
-    return coefficient, rounds, 1 / scale if scale else 0.0, None if scale else k, neighboring
+    return coefficient, rounds, 1 / scale if scale else 0.0, effect, neighboring

@@ -10,6 +10,7 @@ import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dpjax.accounting.cover.effects import Effect, effect_of
 from dpjax.core.types import Neighboring
 
 
@@ -49,65 +50,60 @@ def starts(neighboring: Neighboring) -> tuple[Alive, ...]:
     return tuple((Row(-1, first), Row(1, second)) for first in (True, False) for second in (True, False))
 
 
-def interval(alive: Alive, hit: Alive, k: int | None, cells: int) -> tuple[int, int]:
-    """Bounds on cells * (q2(h) - q1(h)), rounded outwards, for a hypothesis that hits ``hit`` among ``alive``.
-
-    q = min{T - b / k, -O}: the first argument changes by the target rows that are hit, less 1 / k for each live target
-    row if b is the exact count (``k`` given; None: b was published and is the same); the second by the other rows
-    that are hit. The change of a minimum lies between the changes of its two arguments.
-    """
-    above = sum(row.side for row in hit if row.target)
-    counted = 0 if k is None else sum(row.side for row in alive if row.target)
-    spared = -cells * sum(row.side for row in hit if not row.target)
-    unit = k or 1
-    covered = cells * (unit * above - counted)
-    return min(covered // unit, spared), max(-(-covered // unit), spared)
-
-
 @lru_cache(maxsize=64)
-def states(neighboring: Neighboring, k: int | None, cells: int) -> dict[Alive, State]:
+def states(neighboring: Neighboring, effect: int | Effect | None, cells: int) -> dict[Alive, State]:
     """All states that the pairs of ``starts`` can reach, fewer live rows first, without the empty state (the end).
 
     Args:
       neighboring: the relation.
-      k: of the quality function if it uses the exact count, None if it uses a published one.
+      effect: of the score, see `effects.effect_of`.
       cells: shifts are in units of 1 / cells.
     """
+    effect = effect_of(effect)
     found = {part for rows in starts(neighboring) for count in (1, 2) for part in itertools.combinations(rows, count)}
-    return {alive: _state(alive, k, cells) for alive in sorted(found, key=lambda rows: (len(rows), rows))}
+    return {alive: _state(alive, effect, cells) for alive in sorted(found, key=lambda rows: (len(rows), rows))}
 
 
-def _state(alive: Alive, k: int | None, cells: int) -> State:
+def _state(alive: Alive, effect: Effect, cells: int) -> State:
     moves: dict[int, set[Alive]] = {}
     for count in range(len(alive) + 1):
         for hit in itertools.combinations(alive, count):
             left = tuple(row for row in alive if row not in hit)
-            for shift in interval(alive, hit, k, cells):
+            for shift in effect.interval(alive, hit, cells):
                 moves.setdefault(shift, set()).add(left)
     ordered = tuple((shift, tuple(sorted(left))) for shift, left in sorted(moves.items()))
     return State(ordered, sum(row.side for row in alive if row.target) != 0)
 
 
 def largest_loss(
-    neighboring: Neighboring, k: int | None, rounds: int, coefficient: float = 1.0, rate: float = 0.0
+    neighboring: Neighboring, effect: int | Effect | None, rounds: int, coefficient: float = 1.0, rate: float = 0.0
 ) -> float:
     """The largest possible log-ratio of the probabilities of one transcript under two neighbors.
 
     With shifts D in [low, high] a round multiplies the ratio by at most exp(coefficient (high - D)); a count adds
-    ``rate``. In units of the coefficient (rate 0): m under ADD_OR_REMOVE_ONE, m + 1 under REPLACE_ONE, for which exact
-    counts can increase it to m (1 + 1 / k).
+    ``rate``. In units of the coefficient (rate 0), for `effects.Minimum`: m under ADD_OR_REMOVE_ONE, m + 1 under
+    REPLACE_ONE, for which exact counts can increase it to m (1 + 1 / k).
 
     Args:
-      neighboring, k: see ``states``.
+      neighboring, effect: see ``states``.
       rounds: m >= 1.
       coefficient, rate: >= 0.
     """
-    unit = 1 if k is None else k
-    table = states(neighboring, k, unit)
+    effect = effect_of(effect)
+    unit = effect.unit
+    table = states(neighboring, effect, unit)
     worst: dict[Alive, float] = dict.fromkeys(table, 0.0) | {(): 0.0}
     for _ in range(rounds):
         worst = {(): 0.0} | {alive: _worst(state, worst, coefficient / unit, rate) for alive, state in table.items()}
     return max(worst[alive] for alive in starts(neighboring))
+
+
+def score_range(neighboring: Neighboring, effect: int | Effect | None = None) -> float:
+    """The length of the interval of score differences between neighbors, for any functions of one round."""
+    effect = effect_of(effect)
+    unit = effect.unit
+    table = states(neighboring, effect, unit)
+    return max(state.moves[-1][0] - state.moves[0][0] for state in table.values()) / unit
 
 
 def _worst(state: State, following: dict[Alive, float], step: float, rate: float) -> float:

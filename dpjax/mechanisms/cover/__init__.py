@@ -4,9 +4,13 @@ Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of
 """
 
 from .family import Family as Family
+from .family import Following as Following
 from .literals import Literals as Literals
 from .plan import CoverPlan as CoverPlan
 from .plan import cover_guarantee as cover_guarantee
 from .plan import cover_plan as cover_plan
 from .rounds import set_cover as set_cover
+from .score import Gain as Gain
+from .score import Saturating as Saturating
 from .score import Score as Score
+from .score import Scoring as Scoring

@@ -32,6 +32,24 @@ class Family(Protocol):
 
 
 @runtime_checkable
+class Following(Protocol):
+    """A family whose base measure follows the functions selected so far.
+
+    Privacy: they are published, so this is adaptive composition; the stopping game bounds any measure of a round that
+    is a function of them. A state must be such a function, and the same bits in every program.
+    """
+
+    def start(self, rounds: int) -> Any:
+        """The state before the first of ``rounds`` rounds, a pytree of arrays; None: the measure stays the same."""
+
+    def followed(self, state: Any, h: Any) -> Any:
+        """The state after h, of the same shapes and dtypes."""
+
+    def select(self, key: Array, x: Any, target: Array, other: Array, score: Score, favored: Any = None) -> Any:
+        """`Family.select` under the measure of the state ``favored``."""
+
+
+@runtime_checkable
 class Prepared(Protocol):
     """A family that preprocesses the rows once, before the first round."""
 

@@ -10,6 +10,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Claim, Number, down, plan_type, up
 from dpjax.core.types import Neighboring, Privacy
+from dpjax.mechanisms.cover.score import Saturating, Scoring
 
 
 @plan_type
@@ -19,7 +20,8 @@ class CoverPlan:
     coefficient: of the score in the exponent. scale: of the noise of the counts; 0 if ``noisy`` is False.
     offset: subtracted from every noisy count; privacy does not depend on it. claim: the budget of the calibration.
     rounds, k: >= 1; k is that of the score. noisy: whether noisy counts are published. cells: the resolution of the
-    stopping game at which the claim was verified.
+    stopping game at which the claim was verified. score: None for `Saturating` with this k; another one has its own
+    numbers, and k does not matter.
     """
 
     coefficient: Number
@@ -30,6 +32,12 @@ class CoverPlan:
     k: int = field(metadata=STATIC)
     noisy: bool = field(metadata=STATIC)
     cells: int = field(metadata=STATIC)
+    score: Scoring | None = field(default=None, metadata=STATIC)
+
+    @property
+    def scoring(self) -> Scoring:
+        """The score of the rounds."""
+        return self.score or Saturating(self.k)
 
     def __post_init__(self) -> None:
         checks.integer("rounds", self.rounds, 1)
@@ -38,8 +46,9 @@ class CoverPlan:
 
 
 def cover_plan(
-    privacy: Privacy, rounds: int, k: int, neighboring: Neighboring, variant: str = "noise_free", offset: float = 0.5
-) -> CoverPlan:
+    privacy: Privacy, rounds: int, k: int, neighboring: Neighboring, variant: str = "noise_free", offset: float = 0.5,
+    score: Scoring | None = None,
+) -> CoverPlan:  # fmt: skip
     """The largest coefficient for a budget, on the host.
 
     Args:
@@ -47,13 +56,17 @@ def cover_plan(
       rounds, k: >= 1. neighboring: the relation.
       variant: "noise_free", "noisy" (a fifth of epsilon for the counts) or another of `calibrate_set_cover`.
       offset: in scales of the noise.
+      score: None for `Saturating` with this k. A score without counts has "noise_free" rounds only.
     """
+    if score is not None and not score.counts and variant != "noise_free":
+        raise InputError("variant", "'noise_free' for a score without counts", repr(variant), "use Saturating(k)")
     claim = Claim(down(checks.epsilon(float(privacy.epsilon))), down(checks.delta(float(privacy.delta))))
-    found = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, k, neighboring, variant)
+    effect = k if score is None or score == Saturating(k) else score.effect(variant != "noise_free")
+    found = calibrate_set_cover(float(claim.epsilon), float(claim.delta), rounds, effect, neighboring, variant)
     scale = up(found.scale)
     return CoverPlan(
         down(found.coefficient), scale, up(checks.number("offset", offset) * float(scale)), claim, rounds, k,
-        found.scale > 0, enough_cells(rounds),
+        found.scale > 0, enough_cells(rounds), score,
     )  # fmt: skip
 
 
@@ -67,6 +80,6 @@ def cover_guarantee(plan: CoverPlan, neighboring: Neighboring, what: str = "priv
     if plan.noisy and not scale > 0:
         raise InputError("scale", "a positive number for noisy counts", repr(scale), "use the numbers of a plan")
     return set_cover_guarantee(
-        coefficient, plan.rounds, float(plan.claim.delta), plan.k, neighboring, scale, what,
+        coefficient, plan.rounds, float(plan.claim.delta), plan.scoring.effect(plan.noisy), neighboring, scale, what,
         float(plan.claim.epsilon), plan.cells,
     )  # fmt: skip

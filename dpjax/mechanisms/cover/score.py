@@ -1,12 +1,15 @@
-"""The score that a round of a set cover maximizes, and its sensitivity."""
+"""The score that a round of a set cover maximizes: what a plan says of it, and its values in a round."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
+
+from dpjax.accounting.cover.effects import Difference, Effect, Minimum
+from dpjax.core import checks
 
 _MOST, _WIDEST = 1e100, 1e12
 
@@ -26,7 +29,7 @@ class Score:
     coefficient: Array
     share: Array
 
-    sensitivity: ClassVar[int] = 1
+    sensitivity: ClassVar[Any] = 1
     """The largest change of a score when one row is added, removed or replaced."""
 
     @classmethod
@@ -41,7 +44,7 @@ class Score:
     def capped(self, most: float) -> "Score":
         """The score with its coefficient clipped to ``most``."""
         with jax.enable_x64(True):
-            return type(self)(jnp.minimum(self.coefficient, most), self.share)
+            return replace(self, coefficient=jnp.minimum(self.coefficient, most))
 
     def quality(self, hit: Array, wrong: Array) -> Array:
         """q <= 0, ``float64[...]``, from counts of targets and of others; 64-bit types enabled."""
@@ -50,3 +53,82 @@ class Score:
     def log_weight(self, hit: Array, wrong: Array) -> Array:
         """Coefficient times q."""
         return self.coefficient * self.quality(hit, wrong)
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class Gained(Score):
+    """The score q = share T - O of one round; lam, static: share is 1 / lam."""
+
+    lam: float = field(default=1.0, metadata={"static": True})
+
+    @property
+    def sensitivity(self) -> float:
+        """1 + 1 / lam: another row that is hit is replaced by a target that is hit."""
+        return 1 + 1 / self.lam
+
+    def quality(self, hit: Array, wrong: Array) -> Array:
+        """q, of any sign, ``float64[...]``."""
+        return self.share * hit.astype(jnp.float64) - wrong.astype(jnp.float64)
+
+
+class Scoring(Protocol):
+    """What a plan says of the score of all rounds: a frozen dataclass, static, equal by value.
+
+    A score of another kind states its effect on neighbors, from which its rounds are accounted for.
+    """
+
+    @property
+    def counts(self) -> bool:
+        """Whether the score depends on the number of targets left, so that noisy counts are of use."""
+
+    def of(self, budget: Array, coefficient: Array) -> Score:
+        """The score of one round. budget: ``float64[]``, the number of targets left minus the plan's offset."""
+
+    def effect(self, noisy: bool) -> Effect:
+        """How far two runs' scores differ, with noisy published counts or with exact ones."""
+
+
+@dataclass(frozen=True)
+class Saturating:
+    """q = min{T - b / k, -O}: at most 0 for a function that hits all that one of k members must hit, and no other row.
+
+    The theorem of `theory.set_cover` is about this score.
+    """
+
+    k: int
+    counts: ClassVar[bool] = True
+
+    def __post_init__(self):
+        checks.integer("k", self.k, 1)
+
+    def of(self, budget: Array, coefficient: Array) -> Score:
+        """See `Score`."""
+        return Score.of(budget, self.k, coefficient)
+
+    def effect(self, noisy: bool) -> Effect:
+        """The minimum's."""
+        return Minimum(None if noisy else self.k)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """q = T / lam - O: lam targets are worth one other row. It has no count and does not saturate.
+
+    lam: in [2**-10, 2**10]. No theorem covers it; in measurements it errs less, see docs/dp-sgd.md.
+    """
+
+    lam: float = 2.5
+    counts: ClassVar[bool] = False
+
+    def __post_init__(self):
+        Difference(self.lam)
+
+    def of(self, budget: Array, coefficient: Array) -> Score:
+        """See `Gained`; the budget does not matter."""
+        plain = Score.of(jnp.float64(1 / self.lam), 1, coefficient)
+        return Gained(plain.coefficient, plain.share, self.lam)
+
+    def effect(self, noisy: bool) -> Effect:
+        """The difference's."""
+        return Difference(self.lam)

@@ -10,8 +10,8 @@ from dpjax.mechanisms.cover.lines.rejection import select_cut
 from dpjax.mechanisms.cover.score import Score
 
 
-def gaps(values, low, high, weight, target, other, share, coefficient):
-    """Law over hit patterns (bits): values ``[G, n]``, ends ``[G]`` and weights ``[G]`` of theta; multiplicities."""
+def masses(values, low, high, weight):
+    """Of hit patterns (bits), both signs: values ``[G, n]``, ends ``[G]`` and weights ``[G]`` of theta."""
     n = values.shape[1]
     order = np.argsort(values, axis=1)
     ends = np.clip(np.take_along_axis(values, order, 1), low[:, None], high[:, None])
@@ -19,7 +19,17 @@ def gaps(values, low, high, weight, target, other, share, coefficient):
     lengths = np.diff(ends, axis=1) * weight[:, None]
     bits = np.concatenate([np.zeros((len(values), 1), int), np.cumsum(1 << order, axis=1)], axis=1)  # below the gap
     under = np.bincount(bits.reshape(-1), lengths.reshape(-1), 2**n)
-    masses = under + under[::-1]  # both signs: a pattern and its complement
+    return under + under[::-1]  # both signs: a pattern and its complement
+
+
+def gaps(values, low, high, weight, target, other, share, coefficient):
+    """Law over hit patterns; multiplicities."""
+    return law(masses(values, low, high, weight), target, other, share, coefficient)
+
+
+def law(masses, target, other, share, coefficient):
+    """Law over hit patterns of these masses."""
+    n = len(masses).bit_length() - 1
     hit = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
     q = np.minimum(hit @ target - share, -(hit @ other))
     weights = np.where(masses > 0, masses * np.exp(coefficient * (q - q.max())), 0)

@@ -13,7 +13,7 @@ from dpjax.accounting.cover import calibration
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Claim, down, same_plan, widened
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.mechanisms.cover import cover_guarantee, cover_plan
+from dpjax.mechanisms.cover import Gain, Saturating, cover_guarantee, cover_plan
 
 VARIANTS = ("noise_free", "noisy")
 
@@ -80,3 +80,25 @@ def test_a_cache_that_is_wrong_is_found_out(tmp_path, monkeypatch):
     calibration.calibrate_set_cover.cache_clear()
     assert float(plan.coefficient) == 2 * float(sound.coefficient)
     assert cover_guarantee(plan, Neighboring.REPLACE_ONE).epsilon > 0.61
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring))
+def test_a_score_of_its_own_is_accounted_for_by_its_effect(neighboring):
+    """The budget is spent, and a plan whose score is edited gets the guarantee of the score that runs."""
+    plan = cover_plan(Privacy(1.0, 1e-6), 4, 1, neighboring, score=Gain(2.5))
+    effect = plan.scoring.effect(False)
+    assert cover_guarantee(plan, neighboring).epsilon == 1
+    assert 0.999 <= set_cover_epsilon(float(plan.claim.delta), float(plan.coefficient), 4, effect, neighboring) <= 1
+    steeper = cover_guarantee(replace(plan, score=Gain(0.5)), neighboring)
+    assert steeper.epsilon > 1.2 and steeper.rho > cover_guarantee(plan, neighboring).rho
+    same = [cover_plan(Privacy(1.0, 1e-6), 4, 3, neighboring, score=score) for score in (None, Saturating(3))]
+    assert cover_guarantee(same[0], neighboring).to_dict() == cover_guarantee(same[1], neighboring).to_dict()
+    assert same[0].coefficient == same[1].coefficient and not same_plan(plan, same[0])
+    with pytest.raises(InputError, match="noise_free"):
+        cover_plan(Privacy(1.0, 1e-6), 4, 1, neighboring, "noisy", score=Gain(2.5))
+
+
+@pytest.mark.parametrize("wrong", [lambda: Gain(0.0), lambda: Gain(math.nan), lambda: Saturating(0)])
+def test_scores_that_make_no_sense(wrong):
+    with pytest.raises(InputError):
+        wrong()

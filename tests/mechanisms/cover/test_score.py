@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.accounting.cover.guarantee import score_range
-from dpjax.accounting.cover.states import Row, interval
+from dpjax.accounting.cover.effects import Minimum
+from dpjax.accounting.cover.states import Row, score_range
 from dpjax.core.types import Neighboring
-from dpjax.mechanisms.cover import Score
+from dpjax.mechanisms.cover import Gain, Saturating, Score
 
 
 def moves_of(k):
@@ -75,9 +75,34 @@ def test_accounting_has_the_same_moves(k):
     for target, kinds in ((True, moves[:2]), (False, moves[2:])):
         row = Row(1, target)
         for hit, expected in zip(((row,), ()), kinds, strict=True):
-            np.testing.assert_allclose(interval((row,), hit, k, cells), np.array(expected) * cells, atol=1e-12)
+            np.testing.assert_allclose(Minimum(k).interval((row,), hit, cells), np.array(expected) * cells, atol=1e-12)
         added.append(max(high for _, high in kinds) - min(low for low, _ in kinds))
     assert max(added) == pytest.approx(score_range(Neighboring.ADD_OR_REMOVE_ONE))
     assert 2 * max(added) == pytest.approx(score_range(Neighboring.REPLACE_ONE)), (
         "the new row's moves less the old one's"
     )
+
+
+@pytest.mark.parametrize("lam", [1.0, 2.5])
+def test_gains_move_as_accounting_says(lam):
+    """All small counts and pairs of neighbors: the values that a round computes, the effect, and the sensitivity."""
+    cells, most = 10, 0.0
+    with jax.enable_x64(True):
+        score = Gain(lam).of(jnp.float64(99), jnp.float32(0.5))
+        table = np.asarray(score.quality(*map(jnp.asarray, np.mgrid[:5, :5])))
+        assert float(score.capped(0.25).coefficient) == 0.25
+    np.testing.assert_allclose(table, np.arange(5)[:, None] / lam - np.arange(5)[None], atol=1e-12)
+    for hit, wrong, first, second in itertools.product(range(3), range(3), (None, True, False), (None, True, False)):
+        rows = tuple(Row(side, kind) for side, kind in ((-1, first), (1, second)) if kind is not None)
+        scores = [table[hit + (kind is True), wrong + (kind is False)] for kind in (first, second)]
+        low, high = Gain(lam).effect(False).interval(rows, rows, cells)
+        assert low - 1e-9 <= cells * (scores[1] - scores[0]) <= high + 1e-9
+        most = max(most, abs(scores[1] - scores[0]))
+    assert most == pytest.approx(score.sensitivity) == pytest.approx(1 + 1 / lam)
+
+
+def test_scorings_are_the_scores_of_a_round():
+    with jax.enable_x64(True):
+        one, other = Saturating(3).of(jnp.float64(7), 0.5), Score.of(jnp.float64(7), 3, 0.5)
+    assert type(one) is type(other) and jax.tree.leaves(one) == jax.tree.leaves(other)
+    assert Gain(2.5) == Gain() and hash(Gain(2.5)) == hash(Gain()) and Gain(2.0) != Gain()

@@ -18,7 +18,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.integers import Integers, constant, decoded, encoded, where
 
-_LANES = 32
+_LANES, _MARKS = 32, 2
 
 
 @register_dataclass
@@ -132,25 +132,32 @@ def affine(offset: Any, slope: Array, theta: Any) -> Any:
 @register_dataclass
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one selection: features, and a code that is 1 for a target, 2 for another row, 0 for neither."""
+    """The rows of one selection: features, and a code that is 1 for a target, 2 for another row, 0 for neither.
+
+    favored: None, or a `region.Favored`: which cuts have more weight than the base measure gives them.
+    """
 
     offset: Any  # integers[charts, n]
     slope: Array  # int64 or uint64[charts, n, D]
     code: Array  # int64[n]
+    favored: Any = None
 
     @staticmethod
-    def of(cuts: Cuts, x: Array, target: Array, other: Array) -> "Rows":
-        """Rows in both masks have code 3; rows in neither become zeros, and at least one such row is present.
+    def of(cuts: Cuts, x: Array, target: Array, other: Array, favored: Any = None) -> "Rows":
+        """Rows in both masks have code 3; rows in neither become zeros, and at least one such row is present, at least
+        three beside ``favored`` (`sweep` puts its two ends in their place).
 
         The number of rows is padded to a multiple of 32, which makes XLA's CPU code for sums ten times faster.
         """
         spare = _LANES - x.shape[0] % _LANES
+        if favored is not None and spare <= _MARKS:
+            spare += _LANES
         code = jnp.pad(target.astype(jnp.int64) + 2 * other.astype(jnp.int64), (0, spare))
         real = code > 0
         offset, slope = cuts.features(x)
         offset = jax.tree.map(lambda part: jnp.where(real[None], jnp.pad(part, ((0, 0), (0, spare))), 0), offset)
         slope = jnp.where(real[None, :, None], jnp.pad(slope, ((0, 0), (0, spare), (0, 0))), 0)
-        return Rows(offset, slope, code)
+        return Rows(offset, slope, code, favored)
 
     def values(self, chart: Array, theta: Any) -> Any:
         """value(theta, x), ``integers[n]``."""

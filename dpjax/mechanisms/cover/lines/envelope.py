@@ -14,6 +14,7 @@ from jax import Array
 
 from dpjax.core.integers import clip, integers, words_of
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
+from dpjax.mechanisms.cover.lines.region import log_favored
 from dpjax.mechanisms.cover.lines.sweep import log_lengths, tail_weights
 from dpjax.mechanisms.cover.score import Score
 
@@ -55,15 +56,20 @@ def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: A
     width = ends[1:] - ends[:-1]
     weights = [score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)]
     tails = tail_weights(reach.below, reach.above, total, score)
-    return cuts.log_peak(chart, low, high) + log_upper(width, jnp.stack(weights), tails)
+    lengths = None
+    if rows.favored is not None:
+        near = clip(ends, *(end >> cuts.step for end in rows.favored.reach(chart, low, high - 1)))
+        lengths = log_favored(width, near[1:] - near[:-1], rows.favored.extra)
+    return cuts.log_peak(chart, low, high) + log_upper(width, jnp.stack(weights), tails, lengths)
 
 
-def log_upper(width: Any, weights: Array, tails: Array) -> Array:
+def log_upper(width: Any, weights: Array, tails: Array, lengths: Array | None = None) -> Array:
     """At least log(sum of width exp(weights) + sum of exp(tails)), ``float64[]``, from sums of integers.
 
     width: ``integers[m]``. weights: ``float64[2, m]``, the same widths for both signs. tails: ``float64[4]``.
+    lengths: ``float64[m]``, in place of the logarithms of the widths.
     """
-    terms = weights + log_lengths(width)[None]
+    terms = weights + (log_lengths(width) if lengths is None else lengths)[None]
     terms = jax.lax.optimization_barrier(terms)  # keeps XLA from computing the slow logarithms twice
     top = jnp.maximum(jnp.max(terms), jnp.max(tails))
     units = [jnp.floor(jnp.exp(part - top) * _UNITS).astype(jnp.int64) + 1 for part in (terms, tails)]

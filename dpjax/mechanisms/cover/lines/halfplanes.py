@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -11,11 +12,14 @@ from jax import Array
 from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.integers import clip, constant, on_host, widened
-from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, check_sizes, grid_points
+from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, affine, check_sizes, grid_points
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
+from dpjax.mechanisms.cover.lines.region import Favored, around, clipped, square
 from dpjax.mechanisms.cover.lines.rejection import CutFamily
+from dpjax.mechanisms.cover.score import Score
 
 _KINEMATIC = Kinematic()
+_BESIDE = 8.0  # lines within one unit of a polygon have at most its perimeter + 2 pi, and the lattice a little more
 _MOST_NATS = 700  # its exponential is a float
 
 
@@ -48,6 +52,10 @@ class HalfPlanes(CutFamily):
     s and t are multiples of 2**-bits, bits = 64 words - 4 - ceil(log2 d). words: 64-bit words of an integer, 1 to 4;
     None for the fewest with which every way to cut the grid has its share of lines, `Grid.fine`. Time grows with the
     words. With fewer there is no `size`.
+
+    follow: in a set cover, a share of the base measure of each round, in [0, 1), that is for the lines that meet the
+    polygon that the functions so far leave (`region`); 0 for the same measure in all rounds. It needs a measure with
+    ``mass(d)``, that of all lines with one sign, such as `Kinematic`.
     Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is derived here.
     """
 
@@ -58,6 +66,7 @@ class HalfPlanes(CutFamily):
     spare: int = 2048
     walls: int = 64
     words: int | None = None
+    follow: float = 0.0
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**64 - 1)
@@ -65,6 +74,11 @@ class HalfPlanes(CutFamily):
         if self.words == 1 and self.d > 2**30:
             raise InputError("words", "2 or more for d above 2**30", "1", "use None")
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
+        if not 0 <= checks.number("follow", self.follow) < 1:
+            raise InputError("follow", "a number in [0, 1)", repr(self.follow), "for example 0.9")
+        if self.follow and not hasattr(self.measure, "mass"):
+            advice = "use Kinematic(), give the measure its mass, or follow=0"
+            raise InputError("follow", "0 for a measure without mass(d)", repr(self.follow), advice)
 
     @property
     def planes(self) -> "HalfPlanes":
@@ -80,6 +94,8 @@ class HalfPlanes(CutFamily):
     def size(self) -> float:
         """mu(H) / mu(C) at most, see `LineMeasure.log_cost`: what counts as the number of functions in theorems.
 
+        Lines that are not favored keep a share 1 - follow of the measure.
+
         InputError if the lattice is too coarse for it, or the measure has no bound.
         """
         if not self.grid.exact:
@@ -90,7 +106,7 @@ class HalfPlanes(CutFamily):
         cost = self.measure.log_cost(self.d)
         if not 0 <= cost < _MOST_NATS:
             raise InputError("measure", f"a log_cost in [0, {_MOST_NATS})", repr(cost), "return a proved bound in nats")
-        return exp(cost)
+        return exp(cost) / (1 - self.follow)
 
     @property
     def grid(self) -> Grid:
@@ -112,9 +128,41 @@ class HalfPlanes(CutFamily):
         """t is a multiple of 2**step."""
         return self.measure.step(self.grid)
 
+    def select(
+        self, key: Array, x: Array, target: Array, other: Array, score: Score, favored: Any = None
+    ) -> Cut:  # fmt: skip
+        """See `CutFamily.select`. favored: a state of `start` and `followed`, or None."""
+        if favored is not None:
+            favored = self.favored(favored)
+        return super().select(key, x, target, other, score, favored)
+
+    def start(self, rounds: int) -> Array | None:
+        """The corners of the grid, see `region.square`; None without ``follow``."""
+        with jax.enable_x64(True):
+            return square(self.d, rounds) if self.follow else None
+
+    def followed(self, state: Array, h: Cut) -> Array:
+        """The polygon ``state`` without what h hits; as it is if h hits all of it. Of the whole numbers of h alone."""
+        with jax.enable_x64(True):
+            theta, t = h.whole()
+            offset, slope = self._affine(state)
+            values = affine(offset[h.chart], slope[h.chart], theta)
+            return clipped(state, (values >= t) == h.above, t - values, self.d)
+
+    def favored(self, state: Array) -> Favored:
+        """The lines within one unit of the polygon ``state`` have about a share ``follow`` of the measure."""
+        measure: Any = self.measure
+        share = self.follow / (1 - self.follow) * measure.mass(self.d)
+        with jax.enable_x64(True):
+            return Favored(*self._affine(state), share / (around(state) + _BESIDE), 1 << self.grid.bits)
+
     def features(self, x: Array) -> tuple[Any, Array]:
         """Chart 0: y against x; chart 1: x against y."""
-        points = self._points(x).T
+        return self._affine(self._points(x))
+
+    def _affine(self, points: Array) -> tuple[Any, Array]:
+        """`features` of ``uint64[n, 2]``."""
+        points = points.T
         slope = points.astype(jnp.int64) if self.grid.words == 1 else points
         return widened(points[::-1], self.grid.words) << self.grid.bits, slope[..., None]
 

@@ -125,6 +125,10 @@ class Kinematic:
         """
         return log(126.5 * (3 + 2 * self.margin)) + 4 * log(checks.integer("d", d, 1))
 
+    def mass(self, d: int) -> float:
+        """Of all lines with one sign, 2 sqrt(2) (3 + 2 margin) d; those that meet a polygon have its perimeter."""
+        return 2 * sqrt(2) * (3 + 2 * self.margin) * d
+
     def step(self, grid: Grid) -> int:
         """All t of the lattice are used."""
         return 0

@@ -14,9 +14,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core.integers import clip, concatenate, constant, maximum, sort, stack
+from dpjax.core.integers import clip, concatenate, constant, maximum, minimum, sort, stack
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
 from dpjax.mechanisms.cover.lines.envelope import log_upper
+from dpjax.mechanisms.cover.lines.region import log_favored
 from dpjax.mechanisms.cover.lines.sweep import Sweep, log_lengths, tail_weights
 from dpjax.mechanisms.cover.score import Score
 
@@ -42,7 +43,15 @@ class Walls:
         order = sort(values, jnp.arange(values.shape[0], dtype=jnp.int32))[1]
         real = jnp.sum(rows.code > 0, dtype=jnp.int32)
         share = jnp.exp(law.log_weights[4:].reshape(-1, 2) - jnp.max(law.log_weights)) * _SHARES
-        return Walls(order, real, _mixed(jnp.sum(jnp.floor(share).astype(jnp.int64), axis=1), real))
+        share = jnp.sum(jnp.floor(share).astype(jnp.int64), axis=1)
+        if rows.favored is not None:  # the law has two gaps more, which end at marks
+            marks, sorted_values = rows.favored.marks(cuts, chart, theta), values[order]
+            place = jnp.arange(order.shape[0], dtype=jnp.int32)
+            for mark in marks:
+                place = place + (mark <= sorted_values).astype(jnp.int32)
+            reached = jnp.cumsum(share)[jnp.minimum(place, order.shape[0] - 1)]
+            share = reached - jnp.concatenate([jnp.zeros(1, jnp.int64), reached[:-1]])
+        return Walls(order, real, _mixed(share, real))
 
     def ranks(self, density: Array, count: int) -> Array:
         """``int32[count]`` (one fewer if odd), ascending: at each rank one wall before its row and one on it."""
@@ -124,12 +133,28 @@ def bound_between(
     width = (reduce(maximum, [apart[:, i] for i in range(len(corners))]) + 1) >> (1 + cuts.step)
     whole = (reach.high >> cuts.step) - ((reach.low - 1) >> cuts.step)
     width = clip(width + int(cuts.step > 0), constant(0, whole), whole)
+    lengths = log_lengths(width)
+    if rows.favored is not None:
+        lengths = log_favored(width, _near(cuts, rows, chart, corners, doubled, width), rows.favored.extra)
     weights = jnp.stack([score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)])
     tails = tail_weights(reach.below, reach.above, total[0], score)
-    bound = log_upper(width, weights, tails)
-    heavier = jnp.max(weights, axis=0) + log_lengths(width)
+    bound = log_upper(width, weights, tails, lengths)
+    heavier = jnp.max(weights, axis=0) + lengths
     share = jnp.where(width > 0, jnp.floor(jnp.exp(jnp.minimum(heavier - bound, 0.0)) * _SHARES), 0.0)
     return cuts.log_peak(chart, low, high) + bound, share.astype(jnp.int64)
+
+
+def _near(cuts: Cuts, rows: Rows, chart: Array, corners: list[Any], doubled: Any, width: Any) -> Any:
+    """At least the number of favored t between two consecutive walls, ``integers[W + 1]``, at every theta of a cell.
+
+    Between the later of the first wall and the low end, and the earlier of the second wall and the high end: the low
+    end is concave in theta and the high one convex, so the differences are largest at corners of the cell.
+    """
+    ends = [rows.favored.reach(chart, corner) for corner in corners]
+    from_low = reduce(maximum, [doubled[1:, i] - (ends[i][0] << 1) for i in range(len(corners))])
+    to_high = reduce(maximum, [(ends[i][1] << 1) - doubled[:-1, i] for i in range(len(corners))])
+    near = (minimum(from_low, to_high) + 1) >> (1 + cuts.step)
+    return clip(near + int(cuts.step > 0), constant(0, width), width)
 
 
 def _corners(low: Any, high: Any) -> list[Any]:

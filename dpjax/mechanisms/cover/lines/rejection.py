@@ -54,9 +54,11 @@ class CutFamily:
     spare: int
     walls: int
 
-    def select(self: Any, key: Array, x: Array, target: Array, other: Array, score: Score) -> Cut:
+    def select(
+        self: Any, key: Array, x: Array, target: Array, other: Array, score: Score, favored: Any = None
+    ) -> Cut:  # fmt: skip
         """One cut with density proportional to mu(h) exp(coefficient q(h)); see `select_cut`."""
-        return CutLaw(x, target, other, score, self, self.bins, self.spare, self.walls).sample(key)
+        return CutLaw(x, target, other, score, self, self.bins, self.spare, self.walls, favored).sample(key)
 
     def hits(self: Any, h: Cut, x: Array) -> Array:
         """Which rows h hits, ``bool[n]``, by integer arithmetic."""
@@ -83,20 +85,26 @@ class CutLaw:
     bins: int = field(metadata={"static": True})
     spare: int = field(metadata={"static": True})
     walls: int = field(metadata={"static": True})
+    favored: Any = None
 
     @drawn
     def sample(self, key: Array) -> Cut:
         """One cut."""
-        sizes = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
-        return select_cut(self.cuts, key, self.x, self.target, self.other, self.score, **sizes)[0]
+        sizes: dict[str, Any] = {"bins": self.bins, "spare": self.spare, "walls": self.walls}
+        rows = self.x, self.target, self.other
+        return select_cut(self.cuts, key, *rows, self.score, favored=self.favored, **sizes)[0]
 
     def log_weight(self, outcome: Cut) -> Array:
         """log of mu(h) exp(coefficient q(h)), ``float64[]``, of a lattice cut outside the tails of the measure."""
         with jax.enable_x64(True):
-            theta, _ = outcome.whole()
+            theta, t = outcome.whole()
             hit = cut_hits(self.cuts, outcome, self.x)
             counts = (jnp.sum(hit & rows).astype(jnp.float64) for rows in (self.target, self.other))
-            return self.cuts.log_density(outcome.chart, theta) + self.score.capped(LARGEST).log_weight(*counts)
+            weight = self.cuts.log_density(outcome.chart, theta) + self.score.capped(LARGEST).log_weight(*counts)
+            if self.favored is not None:
+                low, high = self.favored.reach(outcome.chart, theta)
+                weight = weight + jnp.where((t > low) & (t <= high), jnp.log1p(self.favored.extra), 0.0)
+            return weight
 
     def log_prob(self, outcome: Cut) -> Array:
         """InputError: the normalizing constant is a sum over the lattice. `log_weight` is the unnormalized value."""
@@ -133,7 +141,8 @@ class _State(NamedTuple):
 
 
 def select_cut(
-    cuts: Cuts, key: Array, x: Array, target: Array, other: Array, score: Score, *, bins: int, spare: int, walls: int
+    cuts: Cuts, key: Array, x: Array, target: Array, other: Array, score: Score, *, bins: int, spare: int, walls: int,
+    favored: Any = None,
 ) -> tuple[Cut, Array]:  # fmt: skip
     """One cut with density proportional to mu(h) exp(coefficient q(h)), and the number of proposals, ``int32[]``.
 
@@ -145,12 +154,13 @@ def select_cut(
       bins: static; bins of t in the first bounds. spare: static; the number of cells that may be added. When they are
         used up, the loop continues with the existing cells. walls: static; the number of bin boundaries of a refined
         cell, which move with the rows.
+      favored: None, or a `region.Favored`: mu has 1 + extra times its weight on the cuts that it favors.
 
     The law is exact on the lattice, with log-weights in float64: the relative error of a probability is about
     1e-15 (1 + coefficient |q|). Rows in neither mask are ignored.
     """
     with jax.enable_x64(True):
-        rows = Rows.of(cuts, x, target, other)
+        rows = Rows.of(cuts, x, target, other, favored)
         score = score.capped(LARGEST)
         law_key, key = jax.random.split(key)
 

@@ -79,6 +79,10 @@ def sweep(cuts: Cuts, rows: Rows, chart: Array, theta: Any, score: Score) -> Swe
     reach = cuts.support(chart, theta, theta + 1)
     middle = (cuts.first + cuts.last + 1) // 2  # values about it leave two bits for the code
     values = rows.ordered(cuts, chart, theta)
+    if rows.favored is not None:  # its ends take the places of two ignored rows
+        place, marks = jnp.arange(rows.code.shape[0]), rows.favored.marks(cuts, chart, theta)
+        for i, mark in enumerate(marks):
+            values = where(place == rows.code.shape[0] - 1 - i, mark, values)
     packed = sort(((values - middle) << 2) + widened(rows.code.astype(jnp.uint64), words_of(values)))
     code = packed.astype(jnp.int64) & 3
     ends = clip((packed >> 2) + middle, reach.low - 1, reach.high) >> cuts.step
@@ -88,6 +92,9 @@ def sweep(cuts: Cuts, rows: Rows, chart: Array, theta: Any, score: Score) -> Swe
     total = jnp.sum(weight)
     before = jnp.cumsum(weight) - weight
     lengths = log_lengths(width)
+    if rows.favored is not None:
+        low, high = (clip(mark, reach.low - 1, reach.high) >> cuts.step for mark in marks)
+        lengths = lengths + jnp.where((ends > low) & (ends <= high), jnp.log1p(rows.favored.extra), 0.0)
     signs = [score.log_weight(*halves(part)) + lengths for part in (total - before, before)]
     tails = tail_weights(reach.below, reach.above, total, score)
     return Sweep(start, width, jnp.concatenate([tails, jnp.stack(signs, axis=-1).reshape(-1)]))
