@@ -40,16 +40,17 @@ fraction of the box (`concepts.areas.area_error`). The error of a constant is th
 {{states}}
 All boxes are approximately square. Texas and Minnesota are the least convex (area over that of the hull) of
 the states that fill two fifths of such a box; Florida is the least convex of the contiguous states; Nevada is nearly
-convex, and not an axis-parallel rectangle. The learners' arguments are those of the tests on random stars and polygons.
+convex, and not an axis-parallel rectangle. The learner of unions is the default of the command line.
 
 Errors of {{trials}} runs each, with new locations in each run; seconds are medians, on two cores under other load:
 
 """
 TAIL = """
-The unions' errors at the larger epsilon are mostly approximation errors, not a cost of privacy: more locations hardly
-lower them, since ten triangles with eight directions of edges do not represent a state exactly. The pictures show the
+A union has one triangle or rectangle per round; their edges have 8 and 16 directions. The number of rounds grows with
+epsilon n up to the theorem's: more pieces fit a state better, but each of them is chosen with more noise. Parts of a
+union that are too small to be distinguished from noise are removed (`UnionLearner`). The pictures show the
 first run from {most} locations,
-of which 3000 are drawn; dashed lines are the triangles and halfplanes of the rounds.
+of which 3000 are drawn; dashed lines are the pieces and halfplanes of the rounds.
 
 ![Texas](figures/boundary.png)
 
@@ -58,7 +59,7 @@ of which 3000 are drawn; dashed lines are the triangles and halfplanes of the ro
 ![Florida](figures/boundary-hard.png)
 
 From your own table: `dpjax learn points.csv --learner UnionLearner --box X0 Y0 X1 Y1 --out FOLDER`,
-with the same numbers of rounds, triangles and directions.
+with the same learner. Its numbers of rounds and of pieces were chosen on other shapes than these.
 
 Outlines: U.S. Census Bureau, TIGER/Line Shapefiles, simplified, as the package bokeh_sampledata brings them (its
 license is BSD-3-Clause). The Census Bureau's files are not copyrighted and free to use, with acknowledgement of the
@@ -78,7 +79,7 @@ class Case:
     figure: str
 
 
-UNION = UnionLearner(Unions(D, 7), neighboring=RELATION, **UnionLearner.usual)
+UNION = UnionLearner(Unions(D, 7), neighboring=RELATION)
 POLYGON = PolygonLearner(ConvexPolygons(D, 4), 14, 4, RELATION)
 CASES = (
     Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
@@ -112,7 +113,7 @@ class Run:
 def runs(case: Case, truth: Geometry, n: int, privacy: Privacy, seed: int, trials: int) -> list[Run]:
     """Independent ones: uniform locations of the box, labeled by the true outline."""
     contains, own = shapely_module().contains_xy, keys.root(seed)
-    plan, found = case.learner.plan(privacy, ACCURACY), []
+    plan, found = case.learner.plan(privacy, ACCURACY, n), []
     for trial in range(trials):
         of_sample, of_learn = keys.streams(keys.of_trial(own, np.uint32(trial)), "sample", "learn")
         x = UniformPlane(D).draw(of_sample, n)
@@ -153,10 +154,11 @@ def main(out: Path, seed: int, trials: int, cases: Sequence[Case] = CASES) -> No
 def _shape(case: Case, truth: Geometry) -> tuple:
     learner = case.learner
     what = "PolygonLearner" if isinstance(learner, PolygonLearner) else "UnionLearner"
-    return (
-        case.name, f"{truth.area / D**2:.3f}", f"{truth.area / truth.convex_hull.area:.3f}",
-        f"{what}, {learner.rounds} rounds, k = {learner.members}",
-    )  # fmt: skip
+    plans = [learner.plan(PRIVACY, ACCURACY, n) for n in case.rows]
+    rounds = sorted({plan.rounds for plan in plans})
+    numbers = f"{rounds[0]} rounds" if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]} rounds by n"
+    own = f"{truth.area / D**2:.3f}", f"{truth.area / truth.convex_hull.area:.3f}"
+    return case.name, *own, f"{what}, {numbers} at epsilon {PRIVACY.epsilon:g}"
 
 
 def _row(case: Case, n: int, privacy: Privacy, found: Sequence[Run]) -> tuple:
@@ -168,14 +170,16 @@ def _row(case: Case, n: int, privacy: Privacy, found: Sequence[Run]) -> tuple:
 
 def _picture(case: Case, truth: Geometry, run: Run, out: Path, seed: int) -> None:
     """The first run."""
+    plan = case.learner.plan(PRIVACY, ACCURACY, len(run.sample.y))
     config = {
         "script": "boundary", "state": case.code, "box": list(case.box), "rows": len(run.sample.y), "d": D,
-        "rounds": case.learner.rounds, "k": case.learner.members, "relation": RELATION.value,
+        "rounds": plan.rounds, "k": plan.k, "relation": RELATION.value,
         "epsilon": PRIVACY.epsilon, "delta": PRIVACY.delta, "trial": 0,
     }  # fmt: skip
     caption = rf"{len(run.sample.y)} locations, $\varepsilon = {PRIVACY.epsilon:g}$: error {run.error:.3f}"
     plot_polygon(
-        (case.learner.concepts, run.found), run.sample, figure_path(out, case.figure), about(config, seed),
+        (case.learner.concepts, case.learner.concepts.trimmed(run.found)), run.sample,
+        figure_path(out, case.figure), about(config, seed),
         f"{case.name}, learned from labeled locations", caption, truth=truth, box=case.box,
     )  # fmt: skip
 

@@ -142,7 +142,7 @@ def write(
         lines = [_line(of, w, method, has[w.name]) for method in NAMES]
         panels.append(Panel(w.name, "rows $n$", "error", lines, ticks=rows))
     plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed),
-               rf"Convex polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: median, 10% to 90% of runs")  # fmt: skip
+               rf"Polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: median, 10% to 90%")  # fmt: skip
 
 
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:

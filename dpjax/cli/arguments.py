@@ -139,8 +139,8 @@ class LearnCommand(_Reading):
 
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Locations outside --box
-    are moved to its nearest edge. Errors are compared with those of the same learner at epsilon 10. Default arguments
-    of the learner are those of docs/boundary.md.
+    are moved to its nearest edge. Errors are compared with those of the same learner at epsilon 10. The default learner
+    is that of docs/boundary.md.
 
     Example: dpjax learn configs/breast-cancer.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
     Example: dpjax learn configs/breast-cancer.csv configs/breast-cancer.toml --epsilon 0.5

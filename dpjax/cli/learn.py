@@ -134,7 +134,7 @@ def _asked(command: LearnCommand) -> _Asked:
     if rows < 2:
         raise InputError("table", "at least two rows, one to hold out", str(rows), "check the file")
     within = within.knowing(concepts=concepts, k=k)
-    learner = _learner(command, found, within, k)
+    learner = _learner(command, within, k)
     if data.own_points:
         columns.require_own_points(learner)
     if command.out is not None:
@@ -144,12 +144,11 @@ def _asked(command: LearnCommand) -> _Asked:
     return _Asked(data, placing, learner, privacy, accuracy, trials, test_rows, command.seed)
 
 
-def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
+def _learner(command: LearnCommand, within: Builder, k: int) -> Any:
     """The learner of k concepts; if rows may be left out, one that is private although their number is not public."""
 
     def made(known: Builder) -> Any:
-        written = _with_usual(command.learner, found, known)
-        return for_concepts(known.build("learner", written, LEARNERS), k)
+        return for_concepts(known.build("learner", command.learner, LEARNERS), k)
 
     if not command.drop_missing:
         return made(within)
@@ -165,15 +164,6 @@ def _learner(command: LearnCommand, found: Any, within: Builder, k: int) -> Any:
             "fill missing values in, or choose another learner, such as KLN: how many rows are left out is private",
         )  # fmt: skip
     return learner
-
-
-def _with_usual(text: str, learner: Any, builder: Builder) -> dict[str, Any]:
-    """The learner as written, with its ``usual`` values for missing arguments."""
-    written, usual = call("learner", text), getattr(learner, "usual", {})
-    if not usual:
-        return written
-    named = builder.free(learner)[: len(written.get("arguments", ()))]
-    return {**{name: value for name, value in usual.items() if name not in named}, **written}
 
 
 def _on_lines(command: LearnCommand, form: Form) -> tuple[grids.Placing, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Unions of triangles on a grid: polygons of any shape, and several of them."""
+"""Unions of convex pieces on a grid: polygons of any shape, and several of them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts import islands
 from dpjax.concepts.clipping import meets
 from dpjax.concepts.hypothesis import Hypothesis, sentences
 from dpjax.concepts.plane import OnPlane, Plane
@@ -29,18 +30,23 @@ _TWO = (0.34, 0.36, 0.34), (0.71, 0.7, 0.29)
 class Unions(OnPlane):
     """Unions of at most ``triangles`` triangles on {0, ..., d}^2; a simple polygon of c corners is one of c - 2.
 
-    A concept is the list of its triangles, ``uint32[k, limbs]``, each as in `ConvexPolygons` with three edges;
-    this holds for targets and for a learner's output after m rounds. Predictions use integers only.
+    A concept is the list of its pieces, ``uint32[k, limbs]``, each as in `ConvexPolygons` with ``edges`` edges, of
+    which a triangle repeats some; this holds for targets and for a learner's output after m rounds. Predictions use
+    integers only.
+
+    edges: 3 to 64, of one piece: 3 for hypotheses of triangles only, 4 for rectangles, too.
     """
 
     d: int
     triangles: int = 7
+    edges: int = 4
     label: ClassVar[bool] = True
     """The label that a single triangle determines."""
 
     def __post_init__(self):
         Plane(self.d)
         checks.integer("triangles", self.triangles, 1, 1 << 14)
+        checks.integer("edges", self.edges, 3, 64)
 
     @property
     def size(self) -> int:
@@ -54,41 +60,62 @@ class Unions(OnPlane):
 
     @property
     def words(self) -> int:
-        """Words of a triangle, 15 up to d = 2**18."""
-        return 3 * self.parts.words
+        """Words of a piece, 5 for each edge up to d = 2**18."""
+        return self.edges * self.parts.words
 
     @property
     def parts(self) -> ConvexPolygons:
-        """The class of one triangle."""
-        return ConvexPolygons(self.d, 3)
+        """The class of one piece."""
+        return ConvexPolygons(self.d, self.edges)
 
     def of_cuts(self, inside: Cut) -> Array:
-        """Triples of halfplanes, each a triangle, leaves ``[m, 3, ...]`` -> words ``uint32[words m]``."""
+        """Pieces, each of e <= edges halfplanes, leaves ``[m, e, ...]`` -> words ``uint32[words m]``."""
         outside = Cut(inside.chart, inside.theta, inside.t, ~inside.above)
-        return self.parts.of_cuts(jax.tree.map(lambda part: part.reshape(-1, *part.shape[2:]), outside))
+        place = np.minimum(np.arange(self.edges), inside.chart.shape[1] - 1)  # the last one is repeated
+        return self.parts.of_cuts(jax.tree.map(lambda part: part[:, place].reshape(-1, *part.shape[2:]), outside))
 
     def halfplanes(self, words: Array) -> np.ndarray:
-        """Host: (a, b, c) of the halfplanes a x + b y <= c of the triangles in the union, ``float64[m, 3, 3]``."""
-        return self.parts.halfplanes(words).reshape(-1, 3, 3)
+        """Host: (a, b, c) of the halfplanes a x + b y <= c of the pieces of the union, ``float64[m, edges, 3]``."""
+        return self.parts.halfplanes(words).reshape(-1, self.edges, 3)
 
     def trimmed(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Host: one concept without the triangles that contain no element of the grid; its labels are the same.
+        """Host: one concept without the pieces that contain no element of the grid; its labels are the same.
 
         Privacy: a function of the hypothesis alone.
         """
         words = np.asarray(hypothesis.concept)[0].reshape(-1, self.words)
         keep = np.array([meets(self.d, lines) for lines in self.halfplanes(words.reshape(-1))])
         zero = hypothesis.zero | (not keep.any())
-        keep[0] |= not keep.any()  # a concept has at least one triangle
-        return replace(hypothesis, concept=jnp.asarray(words[keep].reshape(1, -1)), zero=zero)
+        keep[0] |= not keep.any()  # a concept has at least one piece
+        kept = words[keep]
+        first = np.sort(np.unique(kept, axis=0, return_index=True)[1])  # each piece once
+        return replace(hypothesis, concept=jnp.asarray(kept[first].reshape(1, -1)), zero=zero)
+
+    def without_islands(self, hypothesis: Hypothesis, least: Array) -> Hypothesis:
+        """Every concept without its small connected parts, see `islands.mainland`; a kept piece takes their place.
+
+        least: ``float32[]``, the smallest fraction of the square that is kept. Traced, for the same number of words.
+
+        Privacy: a function of the hypothesis alone.
+        """
+        places = jnp.asarray(self.domain.encode(islands.probes(self.d).tolist()))
+
+        def one(words: Array) -> Array:
+            outside = jax.lax.map(lambda cut: self.parts.family.hits(cut, places), self.parts.cuts(words))
+            keep = islands.mainland(~jnp.any(outside.reshape(-1, self.edges, places.shape[0]), axis=1), least)
+            pieces = words.reshape(-1, self.words)
+            place = jnp.where(keep, jnp.arange(pieces.shape[0], dtype=jnp.int32), jax.lax.argmax(keep, 0, jnp.int32))
+            return pieces[place].reshape(-1)
+
+        return replace(hypothesis, concept=jax.vmap(one)(hypothesis.concept))
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        return sentences(hypothesis, lambda words: f"1 iff in one of {len(words) // self.words} triangles")
+        return sentences(hypothesis, lambda words: f"1 iff in one of {len(words) // self.words} pieces")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""
-        return self.parts.in_any(hypothesis, x, hypothesis.concept.shape[1] // self.words, 3)
+        return self.parts.in_any(hypothesis, x, hypothesis.concept.shape[1] // self.words, self.edges)
 
     def of_polygons(self, polygons: Sequence[Sequence[Any]]) -> np.ndarray:
         """Host: the union of simple polygons, lists of corners in {0, ..., d}^2 -> words ``uint32[limbs]``.

@@ -1,39 +1,66 @@
 """Learning a union of polygons by a private set cover of its inside."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import comb, log
-from types import MappingProxyType
+from dataclasses import dataclass, fields
+from math import ceil, comb, log
 from typing import Any, ClassVar
 
+import numpy as np
+from jax import Array
+
+from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.unions import Unions
-from dpjax.core.types import Neighboring
+from dpjax.core import checks
+from dpjax.core.checks import NoTheoremError
+from dpjax.core.plans import Number, plan_type
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
+from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
+from dpjax.theory import set_cover as theory
 
-_DIRECTIONS, _BINS = 12, 16
+_DIRECTIONS, _BINS = 8, 16
+_ROWS = 110.0
+"""epsilon n for the square of a number of rounds: measured on other shapes than those of docs/boundary.md."""
+_NATS, _LARGEST_ISLAND = 15.0, 0.05
+"""An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
+
+
+@plan_type
+class UnionPlan(CoverPlan):
+    """A `CoverPlan` with ``islands``: connected parts of the union that are a smaller fraction of the square go."""
+
+    islands: Number = np.float32(0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
 
 
 @dataclass(frozen=True)
 class UnionLearner(CoveringPlane):
-    """Set cover by triangles: each round selects one that contains many positives and (nearly) no negatives.
+    """Set cover by triangles and rectangles: each round selects one with many positives and (nearly) no negatives.
 
-    The covered rows are removed; the union of all triangles is returned, one per round.
+    The covered rows are removed; the union of all pieces is returned, one per round. There are two kinds of plans, of
+    the same privacy. With a number of rows below `sample_size` the rounds and the score's k are `measured`, and small
+    parts of the union that are not connected to the rest are removed: these numbers err least in measurements
+    (docs/boundary.md). Otherwise they are those of the theorem, and all pieces are kept.
 
     Args:
       rounds, noisy: see `Covering`.
       concepts: unions of triangles; their number is only the default of k.
-      k: the largest number of triangles of a target that the theorem covers; None for that of ``concepts``.
-      directions, bins: the finite set of lines, see `Triangles`. A triangle costs
-        ln(C(directions, 3) (2 bins)^3) nats; edges are off by at most one strip and one direction.
-      family: the base family of triangles on the concepts' lattice. None for those of ``directions`` and ``bins``.
+      k: the largest number of pieces of a target that the theorem covers; None for that of ``concepts``.
+      directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
+      family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges.
+      estimate: of the number of rows that is public, for plans without one, such as under ADD_OR_REMOVE_ONE;
+        privacy does not depend on it.
+      islands: False keeps small parts of the union in all plans.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
-    Utility: `theory.set_cover.realizable` for unions of at most k triangles of the family. For other targets no bound
+    Utility: `theory.set_cover.realizable` for unions of at most k pieces of the family. For other targets no bound
       holds for all distributions.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
-      with the accounting corrected and a finite family.
+      with the accounting corrected and a finite family; rectangles, measured rounds and islands are ours.
     """
 
     concepts: Unions
@@ -44,32 +71,111 @@ class UnionLearner(CoveringPlane):
     directions: int = _DIRECTIONS
     bins: int = _BINS
     family: Family | None = None
-    what: ClassVar[str] = "triangles on a grid of side {0.d}"
-    usual: ClassVar[Mapping[str, int]] = MappingProxyType({"rounds": 10, "k": 4, "directions": 8})
-    """Arguments that do well in measurements, beside the theorem's; see `dpjax learn` and scripts/boundary.py."""
+    estimate: int | None = None
+    islands: bool = True
+    what: ClassVar[str] = "pieces on a grid of side {0.d}"
 
     def __post_init__(self):
         usual = (self.directions, self.bins) == (_DIRECTIONS, _BINS)
-        self.check(Unions, 3, usual, "directions or bins")
+        most, own = getattr(self.concepts, "edges", 4), getattr(self.family, "edges", 0)
+        self.check(Unions, own if 3 <= own <= most else most, usual, "directions or bins")
+        checks.whole_or_none("estimate", self.estimate, 1)
 
     @property
     def members(self) -> int:
-        """The number of triangles of a target, k."""
+        """The number of pieces of a target, k."""
         return self.k or self.concepts.triangles
 
     @property
     def functions(self) -> Any:
-        """The base family of triangles."""
+        """The base family of pieces."""
         if self.family is not None:
             return self.family
-        return Triangles(self.concepts.d, self.directions, self.bins)
+        kind = Triangles if self.concepts.edges == 3 else Pieces
+        return kind(self.concepts.d, self.directions, self.bins)
 
     @property
     def passes(self) -> int:
         """Approximate number of passes over the rows: one for each three directions and round."""
         return comb(self.directions, 3) * self.likely_rounds
 
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
+        """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.
+
+        n is used under REPLACE_ONE only, else ``estimate``. Rounds or a k that are given are kept. The measured rounds
+        take few values, so that a sweep over n or epsilon compiles few programs.
+        """
+        rows = n if n is not None and self.neighboring is Neighboring.REPLACE_ONE else self.estimate
+        rounds, k = self._of_theorem(accuracy)
+        fewer = rounds
+        if self.rounds is None and rows is not None:
+            fewer = min(rounds, measured_rounds(float(privacy.epsilon) * rows))
+        short = fewer < rounds
+        if short:
+            rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
+        variant = "noisy" if self.noisy else "noise_free"
+        found = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        least = 0.0
+        if short and self.islands and rows is not None:
+            worth = float(found.coefficient) * rows  # of the whole square, in nats
+            least = min(_NATS / worth, _LARGEST_ISLAND) if worth > 0 else _LARGEST_ISLAND
+        return UnionPlan(**{one.name: getattr(found, one.name) for one in fields(found)}, islands=np.float32(least))
+
+    def learn(self, key: Array, sample: Sample, plan: Any) -> Hypothesis:
+        """One concept, encoded with one piece per round; an empty sample gives random pieces."""
+        return self.concepts.without_islands(super().learn(key, sample, plan), plan.islands)
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`theory.set_cover.realizable` with the theorem's numbers, and so many rows that they are what runs.
+
+        NoTheoremError for an estimate that is too small for these, in case no n is given.
+        """
+        rounds, k = self._of_theorem(accuracy)
+        variant = "noisy" if self.noisy else "noise_free"
+        plan = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        numbers = plan.coefficient, accuracy.alpha, accuracy.beta, plan.scale, plan.offset
+        found = theory.realizable(*self.log_sizes(rounds), k, rounds, *map(float, numbers))
+        if self.rounds is not None:
+            return found
+        least = rows_of_rounds(rounds, float(privacy.epsilon))
+        if self.estimate is not None and self.estimate < least:
+            raise NoTheoremError(
+                "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
+            )
+        return max(found, least)
+
     def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """The cost of a triangle. A given family counts as finite too, with ``size`` functions."""
+        """The cost of a piece. A given family counts as finite too, with ``size`` functions."""
         size = float(self.functions.size)
         return size, rounds * log(size)
+
+    def _of_theorem(self, accuracy: Accuracy) -> tuple[int, int]:
+        rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds
+        return rounds, self.members
+
+
+def measured_rounds(size: float) -> int:
+    """The largest of 2, 3, 4, 6, 8, 12, 16, ... that is at most sqrt(size / 110), size = epsilon n; at least 2.
+
+    More rounds fit a shape better, and each is noisier.
+    """
+    rounds = 2
+    while _ROWS * _next(rounds) ** 2 <= size:
+        rounds = _next(rounds)
+    return rounds
+
+
+def rows_of_rounds(rounds: int, epsilon: float) -> int:
+    """A number of rows from which on `measured_rounds` are at least ``rounds``."""
+    reached = 2
+    while reached < rounds:
+        reached = _next(reached)
+    rows = 1 if reached == 2 else ceil(_ROWS * reached**2 / epsilon)
+    while measured_rounds(epsilon * rows) < rounds:  # rounding
+        rows += 1
+    return rows
+
+
+def _next(rounds: int) -> int:
+    """The number after one of 2, 3, 4, 6, 8, 12, ..."""
+    return rounds * 3 // 2 if rounds & (rounds - 1) == 0 else rounds * 4 // 3

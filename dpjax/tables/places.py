@@ -20,7 +20,7 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
     """``pieces``: lists of [a, b, c], the halfplanes a x + b y <= c in the columns' units; empty for other classes.
 
     A row is labeled 1 iff all halfplanes of one of the lists contain the center of its cell. Halfplanes that contain
-    the whole box are left out: an empty list contains the box, and no list is the constant 0.
+    the whole box are left out, and repeated ones: an empty list contains the box, and no list is the constant 0.
     """
     if not hasattr(concepts, "halfplanes"):
         return {}
@@ -30,7 +30,8 @@ def pieces_of(concepts: Any, hypothesis: Hypothesis, grids: tuple[Grid, ...]) ->
     inverse = np.array([concepts.d / (x1 - x0), concepts.d / (y1 - y0)])
     found = []
     for piece in pieces(concepts, hypothesis):
-        own = np.array([line for line in piece if crosses(concepts.d, line)]).reshape(-1, 3)
+        once = dict.fromkeys(tuple(line) for line in piece.tolist())
+        own = np.array([line for line in once if crosses(concepts.d, line)]).reshape(-1, 3)
         normals = own[:, :2] * inverse
         lines = np.column_stack([normals, own[:, 2] + normals @ np.array([x0, y0])])
         found.append((lines / np.hypot(*normals.T)[:, None]).tolist())

@@ -92,17 +92,16 @@ def test_a_union_as_a_person_reads_it(flood, capsys):
     learner = "UnionLearner(3, directions=5)"
     status, out, _ = learn(capsys, flood, "--learner", learner, "--box", *BOX, "--bits", 12, "--epsilon", 20, *flags)
     assert status == 0 and "epsilon 10" in out and "moved to the edge of the box: 2 of 1502 rows" in out
-    assert "1 keyed splits, 451 rows held out" in out and "triangles" in out and "(20, 1e-06)-DP" in out
-    assert "set cover, 3 triangles" in re.sub(r"\s+", " ", out)
+    assert "1 keyed splits, 451 rows held out" in out and "pieces" in out and "(20, 1e-06)-DP" in out
+    assert "set cover, 3 pieces" in re.sub(r"\s+", " ", out)
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("UnionLearner", {"rounds": 10, "k": 4, "directions": 8, "bins": 16}),
-        ("UnionLearner(6)", {"rounds": 6, "k": 4, "directions": 8}),
+        ("UnionLearner", {"rounds": None, "k": None, "directions": 8, "bins": 16}),
+        ("UnionLearner(6)", {"rounds": 6, "k": None, "directions": 8}),
         ("UnionLearner(6, 2, directions=9)", {"rounds": 6, "k": 2, "directions": 9}),
-        ("UnionLearner(rounds=None, k=None)", {"rounds": None, "k": None, "directions": 8}),
         ("PolygonLearner", {"rounds": None, "k": None}),
         ("PolygonLearner(k=2)", {"rounds": None, "k": 2}),
     ],

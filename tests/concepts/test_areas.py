@@ -92,7 +92,7 @@ def test_pieces_are_halfplanes_in_order():
     scaled = found[0] / np.abs(found[0, :, :2]).max(axis=1, keepdims=True)
     np.testing.assert_allclose(scaled, [[1, 0, 600], [0, -1, -200], [0.75, 1, 625]], atol=1e-9)
     concepts, both = union([L_SHAPE], 5)
-    assert pieces(concepts, both).shape == (5, 3, 3)
+    assert pieces(concepts, both).shape == (5, 4, 3)
 
 
 def test_nothing_is_no_area():

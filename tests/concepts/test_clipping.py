@@ -67,7 +67,7 @@ def test_a_trimmed_polygon_has_the_same_labels(d):
 
 def test_a_trimmed_union_has_the_same_labels():
     rng, dropped, nowhere = np.random.default_rng(2), 0, 0
-    concepts, parts = Unions(D, 5), ConvexPolygons(D, 3)
+    concepts, parts = Unions(D, 5, 3), ConvexPolygons(D, 3)
     x = jnp.asarray(GRID)
     for size in (5, 1):
         for _ in range(8):
@@ -89,7 +89,7 @@ def test_a_trimmed_union_has_the_same_labels():
 
 
 def test_what_matters_to_nothing_is_one_edge_or_zero():
-    polygon, union = ConvexPolygons(D, 2), Unions(D, 1)
+    polygon, union = ConvexPolygons(D, 2), Unions(D, 1, 3)
     everywhere = Hypothesis.of(jnp.asarray(polygon.of_lines([(1, 0), (0, 1)], [99, 99]))[None])
     small = polygon.trimmed(everywhere)
     assert small.concept.shape == (1, 5) and polygon.predict(small, jnp.asarray(GRID)).all()

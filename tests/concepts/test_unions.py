@@ -131,7 +131,7 @@ def test_predictions_are_the_polygons(d):
 
 
 def test_a_union_of_one_is_a_convex_polygon_of_three():
-    parts, concepts = ConvexPolygons(2**10, 3), Unions(2**10, 3)
+    parts, concepts = ConvexPolygons(2**10, 3), Unions(2**10, 3, 3)
     words = np.asarray(parts.targets(6))
     x = UniformPlane(2**10, 500).points()
     single = predicted(parts, words, x)
@@ -149,7 +149,7 @@ def test_a_union_of_one_is_a_convex_polygon_of_three():
 def test_random_targets_have_the_area_that_they_should(triangles):
     concepts, law = Unions(2**16, triangles), UniformPlane(2**16)
     words = concepts.targets(6, seed=triangles)
-    assert words.shape == (6, 15 * triangles) and words.dtype == jnp.uint32
+    assert words.shape == (6, 20 * triangles) and words.dtype == jnp.uint32
     share = predicted(concepts, words, law.points()).mean(axis=0)
     assert (share > 0.1).all() and (share < 0.51).all() and len(set(share.tolist())) == 6
     np.testing.assert_array_equal(words, concepts.targets(6, seed=triangles))
@@ -180,4 +180,4 @@ def test_what_makes_no_sense_is_refused():
     ):  # fmt: skip
         with pytest.raises(InputError, match=says):
             attempt()
-    assert Unions(9, 2).size == 2**960 and Unions(9, 2) == concepts != Unions(9, 3)
+    assert Unions(9, 2).size == 2**1280 and Unions(9, 2) == concepts != Unions(9, 3)

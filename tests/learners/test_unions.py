@@ -12,13 +12,14 @@ from dpjax.audit import exact
 from dpjax.concepts import Domain, Hypothesis, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.unions import Unions
-from dpjax.core.checks import InputError
-from dpjax.core.plans import down
+from dpjax.core.checks import InputError, NoTheoremError
+from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.evidence import learner_target
 from dpjax.experiments.task import Task
-from dpjax.learners.unions import UnionLearner
+from dpjax.learners.unions import UnionLearner, measured_rounds, rows_of_rounds
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from tests.trials import successes
 
@@ -101,13 +102,13 @@ def test_every_database_has_an_answer(n, key):
     for same in (rows, Sample(np.full_like(rows.x, 7), rows.y, rows.mask)):
         for epsilon, delta in ((1.0, 1e-6), (1e-9, 0.0), (1e6, 1e-12)):
             found = learned(SMALL)(key, same, SMALL.plan(Privacy(epsilon, delta), ACCURACY))
-            assert found.concept.shape == (1, 15 * 3) and found.concept.dtype == jnp.uint32
+            assert found.concept.shape == (1, 20 * 3) and found.concept.dtype == jnp.uint32
     assert jax.jit(SMALL.predict)(found, same.x).shape == (100, 1)
 
 
 def test_without_privacy_the_triangle_is_found(key):
     """epsilon = 1e6 and a triangle of the family as target: what is chosen covers all positives and no negative."""
-    family, rows = SMALL.functions, sample(100, 100)
+    family, rows = Triangles(D, SMALL.directions, SMALL.bins), sample(100, 100)
 
     @jax.jit
     def inside(x):
@@ -138,7 +139,7 @@ def test_rows_that_the_theorem_needs():
         for directions, bins in ((3, 4), (8, 12), (32, 48))
     ]
     assert sizes[0] < sizes[1] < sizes[2] < 4 * sizes[0]
-    own = UnionLearner(STARS, 10, 4, ADD, family=Triangles(D, 8, 12))
+    own = UnionLearner(STARS, 10, 4, ADD, family=Pieces(D, 8, 12))
     assert own.sample_size(BUDGET, accuracy) == sizes[1]
     with pytest.raises(InputError, match="rounds"):
         LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
@@ -147,6 +148,43 @@ def test_rows_that_the_theorem_needs():
     assert planned.sample_size(BUDGET, ACCURACY) > 6000
     whole = planned.guarantee(plan)
     assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, float(down(1e-6)), ADD)
+    triangles = replace(planned, concepts=replace(STARS, edges=3))
+    assert triangles.functions == Triangles(D, 8, 16)
+    assert triangles.sample_size(BUDGET, ACCURACY) < planned.sample_size(BUDGET, ACCURACY)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0, 100.0])
+def test_from_the_theorems_rows_on_its_plan_runs(epsilon):
+    """For fewer rows the rounds are fewer and islands are removed; the theorem's are those of a plan without n."""
+    learner, budget = UnionLearner(STARS), Privacy(epsilon, 1e-6)
+    n, theorems = learner.sample_size(budget, ACCURACY), learner.plan(budget, ACCURACY)
+    assert (theorems.rounds, theorems.k, theorems.islands) == (24, 7, 0)
+    for rows in (n, n + 1, 2 * n, 100 * n):
+        assert same_plan(learner.plan(budget, ACCURACY, rows), theorems)
+    fewer = learner.plan(budget, ACCURACY, max(1, round(6000 / epsilon)))
+    assert (fewer.rounds, fewer.k) == (6, 3) and 0 < fewer.islands < 0.05
+    assert replace(learner, islands=False).plan(budget, ACCURACY, max(1, round(6000 / epsilon))).islands == 0
+    assert learner.guarantee(fewer).epsilon == float(down(epsilon))
+
+
+def test_a_number_of_rows_that_is_not_public_is_not_used():
+    """Under ADD_OR_REMOVE_ONE an estimate takes its place."""
+    learner = UnionLearner(STARS, neighboring=ADD)
+    assert same_plan(learner.plan(BUDGET, ACCURACY, 6000), learner.plan(BUDGET, ACCURACY))
+    stated = replace(learner, estimate=6000)
+    assert stated.plan(BUDGET, ACCURACY, 50).rounds == stated.plan(BUDGET, ACCURACY).rounds == 6
+    with pytest.raises(NoTheoremError, match="estimate"):
+        stated.sample_size(BUDGET, ACCURACY)
+
+
+def test_measured_rounds():
+    assert [measured_rounds(size) for size in (0.1, 989, 990, 1760, 6000, 7040, 28_160, 110 * 24**2)] == [
+        2, 2, 3, 4, 6, 8, 16, 24,
+    ]  # fmt: skip
+    for rounds, epsilon in ((1, 1.0), (5, 0.7), (24, 1.0), (24, 3e-7), (25, 1e9)):
+        rows = rows_of_rounds(rounds, epsilon)
+        assert measured_rounds(epsilon * rows) >= rounds
+        assert rows == 1 or measured_rounds(epsilon * (rows - 2)) < rounds
 
 
 @dataclass(frozen=True)
@@ -176,7 +214,7 @@ def test_a_family_from_outside_is_the_same_as_the_same_from_inside(key):
     np.testing.assert_array_equal(*found)
 
 
-@pytest.mark.parametrize("family", [HalfPlanes(D), Triangles(D + 1), None])
+@pytest.mark.parametrize("family", [HalfPlanes(D), Triangles(D + 1), Pieces(D + 1), None])
 def test_families_of_another_hypothesis_are_refused(family):
     with pytest.raises(InputError, match="family"):
         UnionLearner(STARS, family=family or Triangles(D), directions=12 if family else 5)

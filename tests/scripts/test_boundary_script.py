@@ -43,8 +43,7 @@ def test_outlines_are_placed_on_the_grid(script, country):
 
 
 def test_the_page_has_the_numbers_of_the_command_line(script):
-    learner = script.UNION  # the page's polygons have the theorem's k
-    assert {name: getattr(learner, name) for name in learner.usual} == learner.usual
+    assert script.UnionLearner(script.Unions(script.D), neighboring=script.RELATION) == script.UNION
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ def numbers(*values):
 def every(family):
     """All triples in the order of their numbers: (three cuts, each leaf ``[size, 3, ...]``)."""
     sides = np.array(list(itertools.product(range(2 * family.bins), repeat=3)), np.int32)
-    lines = np.repeat(family.triples(), len(sides), axis=0)
+    lines = np.repeat(family.groups(), len(sides), axis=0)
     return jax.jit(jax.vmap(family.cuts))(lines, np.tile(sides, (len(lines) // len(sides), 1)))
 
 

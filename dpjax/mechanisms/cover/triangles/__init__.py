@@ -1,1 +1,1 @@
-"""Triangles with edges in a finite set of lines."""
+"""Triangles and rectangles with edges in a finite set of lines."""

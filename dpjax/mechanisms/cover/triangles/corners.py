@@ -1,4 +1,4 @@
-"""Row counts in every corner of a three-way table, and sums of weights that do not depend on the summation order."""
+"""Row counts in corners and ranges of tables of strips, and sums of weights that do not depend on the order."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -34,6 +34,24 @@ def corner_counts(first: Array, second: Array, third: Array, weight: Array, bins
     sides = jnp.asarray(np.concatenate([np.tril(ones), np.triu(ones)]))  # float64[2 B, B]
     table = table.reshape(bins, bins, bins)
     both = exact_einsum("ia,jb,kc,abc->ijk", sides, sides, sides, table)
+    others = jnp.floor(both / _OTHERS)
+    return both - _OTHERS * others, others
+
+
+def range_counts(
+    first: Array, second: Array, weight: Array, bins: int, low: np.ndarray, high: np.ndarray
+) -> tuple[Array, Array]:
+    """Targets and others in {x : its two bins are in ranges i and j}, ``float64[ranges, ranges]`` each, exact.
+
+    Args:
+      first, second: ``int32[n]`` in {0, ..., bins - 1}. weight: of `packed`. bins: static.
+      low, high: the ends of the ranges, included, ``int32[ranges]`` on the host.
+    """
+    place = first * jnp.int32(bins) + second
+    table = jnp.zeros(bins**2, jnp.float64).at[place].add(weight, mode="promise_in_bounds").reshape(bins, bins)
+    below = jnp.pad(jnp.cumsum(jnp.cumsum(table, axis=0), axis=1), ((1, 0), (1, 0)))
+    rows = below[high + 1] - below[low]
+    both = rows[:, high + 1] - rows[:, low]
     others = jnp.floor(both / _OTHERS)
     return both - _OTHERS * others, others
 
