@@ -141,8 +141,8 @@ def write(
     for w in workloads:
         lines = [_line(of, w, method, has[w.name]) for method in NAMES]
         panels.append(Panel(w.name, "rows $n$", "error", lines, ticks=rows))
-    plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed),
-               rf"Polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: median, 10% to 90%")  # fmt: skip
+    title = rf"Convex polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: median, 10% to 90% of runs"
+    plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed), title)
 
 
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
