@@ -26,9 +26,14 @@ def mainland(inside: Array, least: Array) -> Array:
     near = jnp.pad(inside.reshape(m, SIDE, SIDE), ((0, 0), (1, 1), (1, 1)))
     near = near[:, :-2] | near[:, 1:-1] | near[:, 2:]
     near = (near[:, :, :-2] | near[:, :, 1:-1] | near[:, :, 2:]).reshape(m, -1)
-    linked = jnp.any(near[:, None] & inside[None], axis=2) | jnp.eye(m, dtype=bool)
+    linked = _product(near, inside.T) | jnp.eye(m, dtype=bool)
     linked = linked | linked.T
     for _ in range(max(1, (m - 1).bit_length())):  # paths of 2, 4, ... links
-        linked = jnp.any(linked[:, :, None] & linked[None], axis=1)
-    sizes = jnp.sum(jnp.any(linked[:, :, None] & inside[None], axis=1), axis=1, dtype=jnp.int32)
+        linked = _product(linked, linked)
+    sizes = jnp.sum(_product(linked, inside), axis=1, dtype=jnp.int32)
     return (sizes >= least * jnp.float32(SIDE * SIDE)) | (sizes == jnp.max(sizes)) | (least <= 0)
+
+
+def _product(one: Array, other: Array) -> Array:
+    """The product of two matrices of bits, ``bool[i, j]`` and ``bool[j, k]``, where a sum is an or."""
+    return jnp.matmul(one.astype(jnp.int32), other.astype(jnp.int32)) > 0

@@ -96,8 +96,8 @@ class UnionLearner(CoveringPlane):
 
     @property
     def passes(self) -> int:
-        """Approximate number of passes over the rows: one for each three directions and round."""
-        return comb(self.directions, 3) * self.likely_rounds
+        """Approximate number of passes over the rows: four for each group of directions and round, with its table."""
+        return 4 * (comb(self.directions, 3) + self.directions) * self.likely_rounds
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> UnionPlan:
         """The measured rounds for n rows, while they are fewer than the theorem's, which are those of `Covering.plan`.

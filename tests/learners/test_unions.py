@@ -208,7 +208,8 @@ class Sharp:
 @pytest.mark.slow
 def test_a_family_from_outside_is_the_same_as_the_same_from_inside(key):
     rows = sample(100, 100)
-    ours, theirs = UnionLearner(STARS, 2, directions=3, bins=4), UnionLearner(STARS, 2, family=Sharp(D))
+    triangles = replace(STARS, edges=3)
+    ours, theirs = UnionLearner(triangles, 2, directions=3, bins=4), UnionLearner(triangles, 2, family=Sharp(D))
     plan = ours.plan(Privacy(2.0), ACCURACY)
     found = [learned(learner)(key, rows, plan).concept for learner in (ours, theirs)]
     np.testing.assert_array_equal(*found)
