@@ -1,6 +1,6 @@
 """Writes docs/dp-sgd.md: convex polygons by DP-SGD with a small network and by a private set cover, at one budget.
 
-Run: python scripts/dp_sgd.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER]
+Run: python scripts/dp_sgd.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER [--finished]]
 """
 
 from collections.abc import Callable, Sequence
@@ -75,7 +75,9 @@ TAIL = """
 
 Notes: DP-SGD is tuned separately for every n on polygons of the same kind as those of the test, which costs privacy if
 only one private table is available; more steps and other networks were not tried. Its hypothesis is a network without
-a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only.
+a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only. Its sampler
+has one size for all n: where many rows lie within one of its first cells, as at large n and on small squares, a draw
+splits many cells and takes long.
 """
 
 Results = dict[tuple[str, str, int], Measured]
@@ -85,16 +87,20 @@ def main(
     out: Path, seed: int, trials: int, store: Path | None = None, workloads: Sequence[Workload] = WORKLOADS,
     rows: Sequence[int] = ROWS, private: Callable[[Workload], tuple[Choice, ...]] = private_choices,
     free: Callable[[Workload], tuple[Choice, ...]] = free_choices, stages: tuple[int, int, int] = (3, 6, 24),
+    finished: bool = False,
 ) -> None:  # fmt: skip
     """Tunes, measures, writes. stages: runs of all configurations, how many are kept, runs of these.
 
-    store: a folder that keeps every finished point, so that a stopped run goes on.
+    store: a folder that keeps every finished point, so that a stopped run goes on. finished: measure nothing, and
+      leave out what is not in the store.
     """
     of: Results = {}
     for workload in workloads:
         for n in rows:
             for method, choices in (("dp-sgd", private(workload)), ("free", free(workload)), ("cover", ())):
                 case = Case(workload, method, n, max(rows), seed, trials, choices, stages)
+                if finished and (store is None or not case.path(store).exists()):
+                    continue
                 found = of[workload.name, method, n] = case.result(store)
                 print(workload.name, method, n, found.median, f"{found.good} of {trials}", found.choice, flush=True)
     counts = [sorted({len(make(workload)) for workload in workloads}) for make in (private, free)]
@@ -105,8 +111,10 @@ def write(
     out: Path, seed: int, workloads: Sequence[Workload], rows: Sequence[int], of: Results,
     configurations: Sequence[Sequence[int]], stages: tuple[int, int, int],
 ) -> None:  # fmt: skip
-    """Page and figure."""
-    trials = len(of[workloads[0].name, "cover", rows[0]].errors)
+    """Page and figure, of the points of which all methods have a result."""
+    has = {w.name: [n for n in rows if all((w.name, method, n) in of for method in NAMES)] for w in workloads}
+    workloads = [workload for workload in workloads if has[workload.name]]
+    trials = len(of[workloads[0].name, "cover", has[workloads[0].name][0]].errors)
     private, free = (" or ".join(map(str, counts)) for counts in configurations)
     page = HEAD.format(trials=trials, private=private, free=free, first=stages[0], kept=stages[1], second=stages[2],
                        workloads="\n".join(map(_described, workloads)), ours=_ours(workloads))  # fmt: skip
@@ -115,24 +123,28 @@ def write(
             "share ahead", "difference")  # fmt: skip
     for workload in workloads:
         cells = [(n, *(cell for method in NAMES for cell in _summary(of[workload.name, method, n])),
-                  *_paired(of, workload, n)) for n in rows]  # fmt: skip
+                  *_paired(of, workload, n)) for n in has[workload.name]]  # fmt: skip
         page += f"\n## {workload.name.capitalize()}\n\n" + table(head, cells)
+        if missing := [str(n) for n in rows if n not in has[workload.name]]:
+            page += f"\nNot measured: n = {', '.join(missing)}.\n"
     page += "\n## Details\n" + SECONDS + table(
         ("workload", "n", *NAMES.values(), "tuning of DP-SGD"),
         [(w.name, n, *(of[w.name, method, n].seconds for method in NAMES), of[w.name, "dp-sgd", n].tuning)
-         for w in workloads for n in rows],
+         for w in workloads for n in has[w.name]],
     )  # fmt: skip
-    page += CHOSEN + table(CHOICE, [_shown(of[w.name, method, n], w, method, n)
-                                    for method in ("dp-sgd", "free") for w in workloads for n in rows])  # fmt: skip
-    verdict = "\n".join(_verdict(of, workload, rows) for workload in workloads)
+    tuned = [(w, method, n) for method in ("dp-sgd", "free") for w in workloads for n in has[w.name]]
+    page += CHOSEN + table(CHOICE, [_shown(of[w.name, method, n], w, method, n) for w, method, n in tuned])
+    verdict = "\n\n".join(_verdict(of, workload, has[workload.name]) for workload in workloads)
     write_page(out / "dp-sgd.md", page + TAIL.format(verdict=verdict))
     config = {"script": "dp_sgd", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "rows": list(rows),
               "workloads": [workload.name for workload in workloads], "trials": trials, "stages": list(stages),
               "configurations": [list(counts) for counts in configurations]}  # fmt: skip
-    panels = [Panel(f"{w.name}: median, 10% to 90% of runs", "rows $n$", "error",
-                    [_line(of, w, method, rows) for method in NAMES], ticks=rows) for w in workloads]  # fmt: skip
-    plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed),
-               rf"Convex polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$")  # fmt: skip
+    panels = []
+    for w in workloads:
+        lines = [_line(of, w, method, has[w.name]) for method in NAMES]
+        panels.append(Panel(w.name, "rows $n$", "error", lines, ticks=rows))
+    title = rf"Convex polygons, $\varepsilon = {EPSILON:g}$, $\delta = {number(DELTA)}$: median, 10% to 90% of runs"
+    plot_lines(panels, figure_path(out, "dp-sgd"), about(config, seed), title)
 
 
 def paired(first: np.ndarray, second: np.ndarray) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -200,16 +212,22 @@ def _verdict(of: Results, workload: Workload, rows: Sequence[int]) -> str:
     medians = {n: [of[workload.name, method, n].median for method in ("cover", "dp-sgd")] for n in rows}
     ahead = [n for n in rows if medians[n][0] < medians[n][1]]
     middles = {n: paired(*(of[workload.name, method, n].errors for method in ("cover", "dp-sgd")))[1] for n in rows}
-    clear = [f"n = {', '.join(map(str, where)) or 'none'}" for where in (
-        [n for n in rows if middles[n][2] < 0], [n for n in rows if middles[n][1] > 0])]  # fmt: skip
-    return (
-        f"- {workload.name}: the set cover has the smaller median at {len(ahead)} of {len(rows)}"
-        f" n{': ' + ', '.join(map(str, ahead)) if ahead else ''}. The interval of the difference is below 0 at "
-        f"{clear[0]}, above 0 at {clear[1]}. Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more: "
-        f"{'; '.join(words)}."
+    below, above = [n for n in rows if middles[n][2] < 0], [n for n in rows if middles[n][1] > 0]
+    text = (
+        f"{workload.name.capitalize()}: the set cover has the smaller median at {len(ahead)} of {len(rows)} n"
+        f"{': ' + ', '.join(map(str, ahead)) if ahead else ''}. The interval of the difference is below 0"
+        f" {_at(below)}, above 0 {_at(above)}. Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more:"
+        f" {'; '.join(words)}."
     )
+    if of[workload.name, "free", rows[-1]].median > ALPHA:
+        text += " The network errs without noise too: its coordinates are those of the whole grid."
+    return text
+
+
+def _at(rows: Sequence[int]) -> str:
+    return f"at n = {', '.join(map(str, rows))}" if rows else "nowhere"
 
 
 if __name__ == "__main__":
-    given = options(__doc__, seed=0, trials=80)
-    main(given.out, given.seed, given.trials, given.store)
+    given = options(__doc__, seed=0, trials=80, flags=("finished",))
+    main(given.out, given.seed, given.trials, given.store, finished=given.finished)

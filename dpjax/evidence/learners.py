@@ -278,6 +278,10 @@ WORLDS: dict[str, Callable[[], World]] = {
         le.PolygonLearner(c.ConvexPolygons(2, 3), 2, 2, performance=Performance(4, 4, 8)),
         twin=16, sharp=False, unlisted="it draws from too many lines to list",
     ),
+    "polygon-measured": lambda: World(
+        le.PolygonLearner(c.ConvexPolygons(2, 3), 2, performance=Performance(4, 4, 8)),
+        twin=16, sharp=False, unlisted="it draws from too many lines to list",
+    ),
     "kln-labels": lambda: World(le.KLN(_LABELS), rows=2),
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
     "stable": lambda: World(le.SparseAggregate(li.GloballyStable(_TINY_LINE), 2), rows=2, twin=16),

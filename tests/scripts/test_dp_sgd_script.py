@@ -52,6 +52,9 @@ def test_the_page(script, runs, tiny, tmp_path):
     script.main(*given)  # from the store
     assert (tmp_path / "dp-sgd.md").read_text() == page
     assert [file.stat().st_mtime_ns for file in sorted(store.iterdir())] == before
+    next(file for file in files if file.name.startswith("small-quadrilaterals-cover-400")).unlink()
+    script.main(*given, finished=True)
+    assert len([*store.iterdir()]) == 11 and "Not measured: n = 400." in (tmp_path / "dp-sgd.md").read_text()
 
 
 def test_results_are_found_again_by_what_makes_them(runs, tiny, tmp_path, monkeypatch):
