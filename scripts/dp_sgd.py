@@ -75,7 +75,9 @@ TAIL = """
 
 Notes: DP-SGD is tuned separately for every n on polygons of the same kind as those of the test, which costs privacy if
 only one private table is available; more steps and other networks were not tried. Its hypothesis is a network without
-a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only.
+a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only. Its sampler
+has one size for all n: where many rows lie within one of its first cells, as at large n and on small squares, a draw
+splits many cells and takes long.
 """
 
 Results = dict[tuple[str, str, int], Measured]
@@ -132,7 +134,7 @@ def write(
     )  # fmt: skip
     tuned = [(w, method, n) for method in ("dp-sgd", "free") for w in workloads for n in has[w.name]]
     page += CHOSEN + table(CHOICE, [_shown(of[w.name, method, n], w, method, n) for w, method, n in tuned])
-    verdict = "\n".join(_verdict(of, workload, has[workload.name]) for workload in workloads)
+    verdict = "\n\n".join(_verdict(of, workload, has[workload.name]) for workload in workloads)
     write_page(out / "dp-sgd.md", page + TAIL.format(verdict=verdict))
     config = {"script": "dp_sgd", "epsilon": EPSILON, "delta": DELTA, "alpha": ALPHA, "rows": list(rows),
               "workloads": [workload.name for workload in workloads], "trials": trials, "stages": list(stages),
@@ -212,7 +214,7 @@ def _verdict(of: Results, workload: Workload, rows: Sequence[int]) -> str:
     middles = {n: paired(*(of[workload.name, method, n].errors for method in ("cover", "dp-sgd")))[1] for n in rows}
     below, above = [n for n in rows if middles[n][2] < 0], [n for n in rows if middles[n][1] > 0]
     text = (
-        f"- {workload.name}: the set cover has the smaller median at {len(ahead)} of {len(rows)} n"
+        f"{workload.name.capitalize()}: the set cover has the smaller median at {len(ahead)} of {len(rows)} n"
         f"{': ' + ', '.join(map(str, ahead)) if ahead else ''}. The interval of the difference is below 0"
         f" {_at(below)}, above 0 {_at(above)}. Error at most {ALPHA:g} in {1 - BETA:.0%} of the runs or more:"
         f" {'; '.join(words)}."
