@@ -113,5 +113,5 @@ def main(
 
 
 if __name__ == "__main__":
-    given = options(__doc__, seed=0, trials=2000)
+    given = options(__doc__, seed=0, trials=1000)
     main(given.out, given.seed, given.trials, store=given.store)
