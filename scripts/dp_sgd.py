@@ -51,8 +51,8 @@ the noise multiplier is dp-accounting's, by privacy-loss distributions. It is tu
 separate random polygons, **without a privacy cost**: all of {{private}} configurations in {{first}} runs each, then the
 best {{kept}} in {{second}} more; the least mean error is selected. It gets n, which sets the sampling rate, although n
 is not public under add-or-remove-one. Without noise: the same, of {{free}} configurations. The set cover is
-`PolygonLearner` as it is by default ({{ours}}), but for a larger table of its sampler, which changes the time only: it
-gets the number of edges, not n, and has one configuration for all
+`PolygonLearner` as it is by default ({{ours}}), but for a larger table of its sampler on large polygons, which changes
+the time only: it gets the number of edges, not n, and has one configuration for all
 workloads and all n.
 """
 ABOUT = """

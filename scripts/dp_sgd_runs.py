@@ -259,7 +259,8 @@ _LARGE = Performance(slabs=256, bins=1024)
 
 def learner(workload: Workload) -> PolygonLearner:
     """The geometric learner as it is by default: the same numbers for all n."""
-    return PolygonLearner(workload.concepts, neighboring=Neighboring.ADD_OR_REMOVE_ONE, performance=_LARGE)
+    sizes = _LARGE if workload.side == workload.d else Performance()
+    return PolygonLearner(workload.concepts, neighboring=Neighboring.ADD_OR_REMOVE_ONE, performance=sizes)
 
 
 @lru_cache(maxsize=16)
