@@ -18,6 +18,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import down, widened
 from dpjax.core.types import Accuracy, Privacy, Sample
 from dpjax.learners import ThresholdMedian, database
+from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.theory import thresholds as theory
 
 CAPACITY = 10
@@ -145,7 +146,9 @@ def test_the_number_of_records_is_the_theorems_at_the_epsilon_that_runs():
                 privacy, accuracy = Privacy(epsilon), Accuracy(0.3, beta)
                 plan = learner.plan(privacy, accuracy)
                 assert plan.records.dtype == np.int32 and float(plan.epsilon) == float(down(epsilon))
-                assert int(plan.records) == theory.median_records(size, float(plan.epsilon), beta) >= 1
+                assert (
+                    int(plan.records) == theory.median_records(size, effective_epsilon(float(plan.epsilon)), beta) >= 1
+                )
                 n = learner.sample_size(privacy, accuracy)
                 assert n == (1 if size == 1 else theory.interior(int(plan.records), 0.3, beta))
     assert int(learner.plan(Privacy(1e-30), Accuracy(0.1, 0.1)).records) == 2**30
