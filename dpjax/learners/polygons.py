@@ -55,6 +55,7 @@ class PolygonLearner(CoveringPlane):
     score: Scoring | None = None
     follow: float | None = None
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
+    runs: ClassVar[tuple[str, ...]] = (*CoveringPlane.runs, "dpjax.mechanisms.cover.Following")
 
     def __post_init__(self):
         usual = (self.measure, self.performance, self.follow) == (_KINEMATIC, _PERFORMANCE, None)
