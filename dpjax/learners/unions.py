@@ -42,7 +42,7 @@ class UnionLearner(CoveringPlane):
     """Set cover by triangles and rectangles: each round selects one with many positives and (nearly) no negatives.
 
     The covered rows are removed; the union of all pieces is returned, one per round. There are two kinds of plans, of
-    the same privacy. With a number of rows below `sample_size` the rounds and the score's k are `measured`, and small
+    the same privacy. With a number of rows below `sample_size` rounds and k are those of `measured_rounds`, and small
     parts of the union that are not connected to the rest are removed: these numbers err least in measurements
     (docs/boundary.md). Otherwise they are those of the theorem, and all pieces are kept.
 
