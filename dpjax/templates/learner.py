@@ -17,6 +17,7 @@ from dpjax.core import checks, wide
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.learners.base import ConceptClass, OfClass, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
+from dpjax.mechanisms.exponential import effective_epsilon
 
 MOST_CONCEPTS = 1 << 16
 
@@ -71,7 +72,8 @@ class Learner(OfClass):  # OfClass validates arguments and predicts by the class
         alpha n / 2 errors on the sample (Chernoff, from n = 8 L / alpha on); with probability 1 - beta / 2 the selected
         concept has at most 2 L / epsilon.
         """
-        epsilon, alpha, beta = float(privacy.epsilon), float(accuracy.alpha), float(accuracy.beta)
+        epsilon = effective_epsilon(privacy.epsilon)  # of the choice that runs
+        alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         log = math.log(2 * self.concepts.size / beta)
         return math.ceil(max(8 / alpha, 4 / (alpha * epsilon)) * log)
 
