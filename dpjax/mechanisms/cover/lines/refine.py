@@ -22,25 +22,28 @@ from dpjax.mechanisms.cover.score import Score
 
 _SHARES = 2**20
 _EVEN = 8  # this part of the walls is spread evenly over the rows
+_WORTH, _FEWEST = 1.0, 16  # nats of the rows between two places of walls near the top; the least number of places
 
 
 @dataclass(frozen=True)
 class Walls:
     """Rows in the order of their values at one theta, ``order`` ``int32[m]``; the first ``real`` of them count.
 
-    density: ``int64[m]``, the density of walls over the ranks; 0 beyond the real rows.
+    density: ``int64[m]``, the density of walls over the ranks; 0 beyond the real rows. places: ``int64[]``, the number
+    of ranks that are enough for the weight of the law.
     """
 
     order: Array
     real: Array
     density: Array
+    places: Array
 
     @staticmethod
-    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Any, law: Sweep) -> "Walls":
+    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Any, law: Sweep, score: Score) -> "Walls":
         """Walls are dense where the law at theta has its weight, and the rarer the more nats a gap lies below the top.
 
-        Between two walls the bound is above the weight by what their rows are worth. That may be more where the weight
-        is small: so a number of walls that grows like the logarithm of the rows is enough for any number of rows.
+        Between two walls the bound is above the weight by what their rows are worth, which may be more where the weight
+        is small. Their number follows from that, too: it depends on the rows that count, never on the buffer.
         """
         values = rows.ordered(cuts, chart, theta)
         order = sort(values, jnp.arange(values.shape[0], dtype=jnp.int32))[1]
@@ -56,29 +59,34 @@ class Walls:
             share = reached - jnp.concatenate([jnp.zeros(1, jnp.int64), reached[:-1]])
         present = jnp.arange(order.shape[0], dtype=jnp.int32) < real
         share = jnp.where(present, share, 0)
+        places = jnp.ceil(score.coefficient / (_WORTH * _SHARES) * jnp.sum(share).astype(jnp.float64)).astype(jnp.int64)
         even = jnp.sum(share) // (_EVEN * jnp.maximum(real, 1).astype(jnp.int64)) + 1
-        return Walls(order, real, jnp.where(present, share + even, 0))
+        return Walls(order, real, jnp.where(present, share + even, 0), jnp.maximum(places, _FEWEST))
 
-    def ranks(self, count: int) -> Array:
-        """``int32[count]`` (one fewer if odd), ascending: at each rank one wall before its row and one on it."""
-        reached = jnp.cumsum(self.density)
-        reached = reached * (count // 2) // jnp.maximum(reached[-1], 1)
-        ranks = jnp.searchsorted(reached, jnp.arange(count // 2, dtype=jnp.int64), side="right").astype(jnp.int32)
-        return jnp.repeat(jnp.clip(ranks, 0, jnp.maximum(self.real - 1, 0)), 2)
+    def ranks(self, count: int) -> tuple[Array, Array]:
+        """``int32[count]`` (one fewer if odd), ascending, and how many differ: at each rank two walls, see `pairs`."""
+        places, reached = jnp.minimum(self.places, count // 2), jnp.cumsum(self.density)
+        reached = reached * places // jnp.maximum(reached[-1], 1)
+        place = jnp.minimum(jnp.arange(count // 2, dtype=jnp.int64), places - 1)
+        ranks = jnp.searchsorted(reached, place, side="right").astype(jnp.int32)
+        return jnp.repeat(jnp.clip(ranks, 0, jnp.maximum(self.real - 1, 0)), 2), 2 * places.astype(jnp.int32)
 
     def pairs(self, ranks: Array) -> Array:
-        """The two rows whose midpoint is the wall, ``int32[W, 2]``."""
+        """The two rows whose midpoint is the wall, ``int32[W, 2]``: one wall before the row of a rank and one on it."""
         before = jnp.arange(ranks.shape[0], dtype=jnp.int32) % 2 == 0
         return jnp.stack([self.order[jnp.maximum(ranks - before.astype(jnp.int32), 0)], self.order[ranks]], axis=1)
 
 
 def moving_bound(cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Any, Any]) -> Array:
-    """An upper bound of log_density + log_total over a cell of theta, ``float64[]``, by ``count`` walls."""
-    return bound_between(cuts, rows, score, walls.pairs(walls.ranks(count)), cell)
+    """An upper bound of log_density + log_total over a cell of theta, ``float64[]``, by ``count`` walls at most."""
+    ranks, used = walls.ranks(count)
+    return bound_between(cuts, rows, score, walls.pairs(ranks), cell, used)
 
 
-def bound_between(cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Any, Any]) -> Array:
-    """The bound for walls between pairs of rows, ``int32[W, 2]``. W n steps.
+def bound_between(
+    cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Any, Any], used: Array | None = None
+) -> Array:  # fmt: skip
+    """The bound for walls between pairs of rows, ``int32[W, 2]``; ``used`` of them, ``int32[]``. ``used`` n steps.
 
     Any pairs give a valid bound: the sequence of walls leads from below all t to above all t, so every t lies between
     two consecutive walls, also where walls cross.
@@ -89,7 +97,8 @@ def bound_between(cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tupl
     weight = rows.weight()
     reach = cuts.support(chart, low, high)
 
-    def sides(pair: Array) -> tuple[Array, Array, Any]:
+    def sides(place: Array, found: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        pair = pairs[place]
         some_above = some_below = jnp.zeros(weight.shape, jnp.bool_)
         doubled = []
         for value in values:
@@ -97,9 +106,15 @@ def bound_between(cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tupl
             some_above = some_above | (value > doubled[-1] >> 1)
             some_below = some_below | (value < (doubled[-1] + 1) >> 1)
         above, below = (jnp.sum(jnp.where(some, weight, 0)) for some in (some_above, some_below))
-        return above, below, stack(doubled)
+        return jax.tree.map(lambda column, one: column.at[place].set(one), found, (above, below, stack(doubled)))
 
-    above, below, doubled = jax.lax.map(sides, pairs)
+    size = pairs.shape[0]
+    nothing = jax.tree.map(lambda part: jnp.zeros((size, len(corners)), part.dtype), reach.low)
+    start = jnp.zeros(size, jnp.int64), jnp.zeros(size, jnp.int64), nothing
+    last = jnp.int32(size) if used is None else used
+    found = jax.lax.fori_loop(jnp.int32(0), last, sides, start)
+    place = jnp.minimum(jnp.arange(size, dtype=jnp.int32), last - 1)  # the walls beyond are copies of the last one
+    above, below, doubled = jax.tree.map(lambda column: column[place], found)
     total, none = jnp.sum(weight)[None], jnp.zeros(1, jnp.int64)
     may_above = halves(jnp.concatenate([total, above]))[0]  # per bin: targets that may lie above its lower wall
     may_below = halves(jnp.concatenate([below, total]))[0]
