@@ -17,6 +17,8 @@ from dpjax.mechanisms.cover.lines.rejection import Performance, select_cut
 SIDE, DRAWS = 2**10, 4
 PLAN = cover_plan(Privacy(1.0, 1e-6), 6, 4, Neighboring.ADD_OR_REMOVE_ONE, score=Gain(2.5))
 
+TEMPTED = cover_plan(Privacy(4.0, 1e-6), 13, 4, Neighboring.REPLACE_ONE)
+
 
 def database(d, n):
     """Rows of a square of side 2^10 that begins at two thirds of the grid; the targets lie outside of a kite."""
@@ -35,15 +37,15 @@ def crowded(n):
     return jnp.asarray(x, jnp.int32), ~inside, inside
 
 
-def draws(d, n, spare=0, rows=None):
+def draws(d, rows, spare=0, plan=PLAN):
     """Of the first round: cuts, and the numbers of proposals ``int32[DRAWS]``; with spare rows in the buffer."""
     family, sizes = HalfPlanes(d, follow=0.9), Performance()
-    rows = database(d, n) if rows is None else rows
 
     def one(data, key):
         with jax.enable_x64(True):
-            score = PLAN.scoring.of(jnp.float64(0), jnp.asarray(PLAN.coefficient).astype(jnp.float64))
-        favored = family.favored(family.start(PLAN.rounds))
+            targets = jnp.sum(data[1]).astype(jnp.float64)
+            score = plan.scoring.of(targets, jnp.asarray(plan.coefficient).astype(jnp.float64))
+        favored = family.favored(family.start(plan.rounds))
         return select_cut(
             family, key, *data, score, bins=sizes.bins, spare=sizes.spare, walls=sizes.walls, favored=favored
         )
@@ -54,20 +56,20 @@ def draws(d, n, spare=0, rows=None):
 
 
 def test_a_draw_takes_few_proposals_and_no_bit_of_it_comes_from_the_buffer():
-    found = [draws(2**16, 3_200, spare) for spare in (0, 700)]
+    found = [draws(2**16, database(2**16, 3_200), spare) for spare in (0, 700)]
     jax.tree.map(np.testing.assert_array_equal, *found)
     assert 4 < np.max(found[0][1]) <= 60
 
 
 def test_many_rows_of_one_value_are_no_obstacle():
-    """More than a thousand proposals without places of their own for such gaps; measured 12 to 31."""
-    found = [draws(2**16, 3_000, spare, crowded(3_000)) for spare in (0, 500)]
+    """Measured 12 to 19; up to 276 without places of their own for the gaps beside them."""
+    found = [draws(2**16, crowded(14_000), spare, TEMPTED) for spare in (0, 500)]
     jax.tree.map(np.testing.assert_array_equal, *found)
-    assert np.max(found[0][1]) <= 100
+    assert np.max(found[0][1]) <= 60
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("d", "n", "most"), [(SIDE, 400, 8), (2**16, 400, 8), (2**16, 6_400, 80), (SIDE, 12_800, 160)])
 def test_a_draw_takes_few_proposals(d, n, most):
     """Measured: 1 to 2, 1 to 2, 1 to 25 and 5 to 41."""
-    assert np.all(draws(d, n)[1] <= most)
+    assert np.all(draws(d, database(d, n))[1] <= most)
