@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -180,6 +180,13 @@ class FewRows(SmallImproper):
 
 
 @dataclass(frozen=True)
+class ManyRows(le.ProperVC1):
+    """A `ProperVC1` whose exact audit includes hard rows that are enough to start below the root."""
+
+    hard_rows: ClassVar[int] = _HARD_ROWS
+
+
+@dataclass(frozen=True)
 class SmallInterior(_SmallMedian, le.ThresholdInterior):
     """A `ThresholdInterior` with a median for a few rows."""
 
@@ -246,7 +253,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=8),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=8),
     "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 24), twin=None, unlisted=_LAPLACE),
-    "vc1-proper": lambda: World(le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False),
+    "vc1-proper": lambda: World(ManyRows(_tree(2), "exponential", None, 0.1, 1, 0.5), twin=2, sharp=False),
     "vc1-proper-tests": lambda: World(
         le.ProperVC1(_tree(3), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
     ),
