@@ -201,6 +201,17 @@ class Labels(le.RepresentationLearner):
         return self.predict(le.RepresentationLearner.learn(self, key, sample, plan), elements)
 
 
+@dataclass(frozen=True)
+class Region(le.PolygonLearner):
+    """A `PolygonLearner` that returns the labels of the grid, which few samples tell apart better than its lines."""
+
+    def learn(self, key: Array, sample: Sample, plan: Any) -> Any:
+        """``bool[(d + 1)^2]``."""
+        side = np.arange(self.concepts.d + 1)
+        grid = self.concepts.domain.encode([(i, j) for i in side for j in side])
+        return self.predict(super().learn(key, sample, plan), jnp.asarray(grid))[:, 0]
+
+
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
     "recprefix": lambda bits, privacy: small_recprefix(bits, privacy, gap=1),
     "rsc": small_rsc, "treelog": small_treelog,
@@ -239,8 +250,9 @@ WORLDS: dict[str, Callable[[], World]] = {
     "kln-conjunctions": lambda: World(le.KLN(c.Conjunctions(1))),
     "kln-added": lambda: World(le.KLN(_LINE, _ADDED), twin=4),
     "point": lambda: World(le.PointLearner(c.Points(c.Domain(2))), 2, rows=2, many=8),
-    "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=8),
-    "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), 2, rows=2, many=8),
+    "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), many=7),
+    "stable-points-two": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=4),
+    "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), many=7),
     "median-thresholds": lambda: World(le.ThresholdMedian(_LINE)),
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
     "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),
@@ -286,8 +298,8 @@ WORLDS: dict[str, Callable[[], World]] = {
         twin=16, sharp=False, unlisted="it draws from too many lines to list",
     ),
     "polygon-measured": lambda: World(
-        le.PolygonLearner(c.ConvexPolygons(2, 3), 2, performance=Performance(4, 4, 8)),
-        twin=16, sharp=False, unlisted="it draws from too many lines to list",
+        Region(c.ConvexPolygons(2, 3), 2, performance=Performance(4, 4, 8)),
+        twin=4, sharp=False, unlisted="it draws from too many lines to list",
     ),
     "kln-labels": lambda: World(le.KLN(_LABELS), rows=2),
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),
