@@ -13,6 +13,7 @@ from .multiclass import Multiclass as Multiclass
 from .parities import Parities as Parities
 from .plane import Plane as Plane
 from .plane import UniformPlane as UniformPlane
+from .plane_atoms import PlaneAtoms as PlaneAtoms
 from .point_sets import PointSets as PointSets
 from .points import Points as Points
 from .polygons import ConvexPolygons as ConvexPolygons

@@ -140,10 +140,16 @@ class OnPlane:
         """{0, ..., d}^2."""
         return Plane(self.d)
 
-    def error(self: Any, distribution: UniformPlane, hypothesis: Hypothesis, target: Hypothesis) -> Array:
-        """The number of probes on which the two differ, ``uint64[k]`` (64-bit types enabled)."""
-        if not isinstance(distribution, UniformPlane) or distribution.d != self.d:
-            raise InputError("distribution", f"UniformPlane({self.d})", repr(distribution), "use one with the same d")
-        probes = jnp.asarray(distribution.points())
-        differ = self.predict(hypothesis, probes) != self.predict(target, probes)
+    def error(self: Any, distribution: Any, hypothesis: Hypothesis, target: Hypothesis) -> Array:
+        """The number of points on which the two differ, ``uint64[k]`` (64-bit types enabled), or their weights.
+
+        distribution: with ``points()``, such as the probes of `UniformPlane`, and ``weights()`` if they differ.
+        """
+        checks.members("distribution", distribution, ("points",), f"for example UniformPlane({self.d})")
+        if (why := getattr(distribution, "misfit", lambda domain: None)(self.domain)) is not None:
+            raise InputError("distribution", f"one over {self.domain}", why, "use one with the same d")
+        points = jnp.asarray(distribution.points())
+        differ = self.predict(hypothesis, points) != self.predict(target, points)
+        if hasattr(distribution, "weights"):
+            return jnp.sum(jnp.where(differ, distribution.weights()[:, None], jnp.uint64(0)), axis=0)
         return jnp.sum(differ, axis=0, dtype=jnp.uint64)

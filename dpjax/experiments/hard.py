@@ -12,6 +12,7 @@ from dpjax.concepts import Finite, Multiclass, Points, PointSets, ProductCube, T
 from dpjax.concepts.literals import OfLiterals
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.experiments.hard_polygons import hard_polygon as hard_polygon
 from dpjax.experiments.task import Task
 
 _UNIT = 2**40

@@ -13,7 +13,6 @@ from dpjax.core.types import Accuracy, Neighboring
 from dpjax.learners.base import Pairs, database
 from dpjax.learners.covering import Covering
 from dpjax.mechanisms.cover.literals import Literals
-from dpjax.theory import set_cover as theory
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,6 @@ class ConjunctionLearner(Covering):
     def concept_of(self, chosen: Array) -> Array:
         """The AND or OR of the selected literals."""
         return self.concepts.of_literals(chosen)
-
-    def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """The number of functions, and the logarithm of the number of ANDs or ORs of at most ``rounds`` literals."""
-        return self.functions.size, theory.log_conjunctions(self.concepts.dimension, rounds)
 
     def hard_neighbors(self, rows: int) -> Pairs:
         """Identical rows, one moved or relabeled; and rows that one literal separates, with the last one changed."""

@@ -55,9 +55,10 @@ class Covering(OfClass, ABC):
     def concept_of(self, chosen: Any) -> Array:
         """The encoded concept for the selected functions."""
 
-    @abstractmethod
-    def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """``functions`` and ``log_hypotheses`` of `theory.set_cover.realizable`."""
+    @property
+    def cost(self) -> tuple[float, float]:
+        """``functions`` and ``missed`` of `theory.set_cover.realizable`: without more, for every distribution."""
+        return float(self.functions.size), 0.0
 
     @property
     def likely_rounds(self) -> int:
@@ -95,8 +96,13 @@ class Covering(OfClass, ABC):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the plan's numbers; InputError if there are too few rounds."""
         plan = self.plan(privacy, accuracy)
-        numbers = plan.coefficient, accuracy.alpha, accuracy.beta, plan.scale, plan.offset
-        return theory.realizable(*self.log_sizes(plan.rounds), plan.k, plan.rounds, *map(float, numbers))
+        return self.theorem(plan, accuracy)
+
+    def theorem(self, plan: CoverPlan, accuracy: Accuracy) -> int:
+        """`theory.set_cover.realizable` with the numbers of a plan."""
+        (functions, missed), alpha, beta = self.cost, float(accuracy.alpha), float(accuracy.beta)
+        coefficient, scale, offset = float(plan.coefficient), float(plan.scale), float(plan.offset)
+        return theory.realizable(functions, plan.k, plan.rounds, coefficient, alpha, beta, scale, offset, missed)
 
     def related(self, pairs: Pairs, rows: int) -> Pairs:
         """Pairs that differ in the last of ``rows`` rows; under ADD_OR_REMOVE_ONE that row is removed instead."""

@@ -1,7 +1,7 @@
 """Learning a convex polygon by a private set cover of its complement."""
 
 from dataclasses import dataclass
-from math import ceil, log
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from dpjax.mechanisms.cover.lines.measures import Kinematic, LineMeasure
 from dpjax.mechanisms.cover.lines.rejection import Performance
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_plan
 from dpjax.mechanisms.cover.score import Gain, Saturating, Scoring
+from dpjax.theory.edges import EdgeMargin
 
 _KINEMATIC, _PERFORMANCE, _GAIN = Kinematic(), Performance(), Gain()
 _SPARE_ROUNDS, _FOLLOW = 2, 0.9
@@ -40,9 +41,11 @@ class PolygonLearner(CoveringPlane):
       performance: of the sampler of the default family; affects time only.
       score: None for `Gain`, or `Saturating` with this k if there is one.
       follow: of the default family, see `HalfPlanes`; None for 0.9, or 0 if there is a k or the measure has no mass.
+      margin: of the edges of the targets that the theorem is for; None for all targets and all distributions.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
-    Utility: with ``k``, `theory.set_cover.realizable` for targets of at most k edges, at the cost `HalfPlanes.size`.
+    Utility: with ``k``, `theory.set_cover.realizable` for targets of at most k edges, at the cost `HalfPlanes.size`, or
+      with ``margin`` at that of `EdgeMargin`.
     Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 4,
       with the accounting corrected; the default score and measure are derived here.
     """
@@ -57,6 +60,7 @@ class PolygonLearner(CoveringPlane):
     performance: Performance = _PERFORMANCE
     score: Scoring | None = None
     follow: float | None = None
+    margin: EdgeMargin | None = None
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
     runs: ClassVar[tuple[str, ...]] = (*CoveringPlane.runs, "dpjax.mechanisms.cover.Following")
 
@@ -65,6 +69,14 @@ class PolygonLearner(CoveringPlane):
         self.check(ConvexPolygons, 1, usual, "measure, performance or follow")
         if self.noisy and not self.scoring.counts:
             raise InputError("noisy", "False for a score without counts", "True", "give k, the edges of a target")
+
+        if self.margin is not None and self.k is None:
+            raise InputError("margin", "None without k, since no theorem uses it", repr(self.margin), "give k")
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """See `Covering.cost`; that of the edges' margin, if there is one."""
+        return super().cost if self.margin is None else (self.margin.functions(self.functions), self.margin.missed)
 
     @property
     def scoring(self) -> Scoring:
@@ -133,7 +145,3 @@ class PolygonLearner(CoveringPlane):
     def _worth(self) -> float:
         """The number of targets that are worth one other row."""
         return getattr(self.scoring, "lam", 1.0)
-
-    def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """``size`` of the family, for halfplanes the cost of a line, and ln of the number of ways to cut the grid."""
-        return float(self.functions.size), rounds * log((self.concepts.d + 1.0) ** 4 + 2)

@@ -1,7 +1,7 @@
 """Learning a union of polygons by a private set cover of its inside."""
 
 from dataclasses import dataclass, fields
-from math import ceil, comb, log
+from math import ceil, comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -133,8 +133,7 @@ class UnionLearner(CoveringPlane):
         rounds, k = self._of_theorem(accuracy)
         variant = "noisy" if self.noisy else "noise_free"
         plan = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
-        numbers = plan.coefficient, accuracy.alpha, accuracy.beta, plan.scale, plan.offset
-        found = theory.realizable(*self.log_sizes(rounds), k, rounds, *map(float, numbers))
+        found = self.theorem(plan, accuracy)
         if self.rounds is not None:
             return found
         least = rows_of_rounds(rounds, float(privacy.epsilon))
@@ -143,11 +142,6 @@ class UnionLearner(CoveringPlane):
                 "estimate", f"None, or {least} or more", str(self.estimate), "leave it out for the theorem"
             )
         return max(found, least)
-
-    def log_sizes(self, rounds: int) -> tuple[float, float]:
-        """The cost of a piece. A given family counts as finite too, with ``size`` functions."""
-        size = float(self.functions.size)
-        return size, rounds * log(size)
 
     def _of_theorem(self, accuracy: Accuracy) -> tuple[int, int]:
         rounds = theory.rounds_for(self.members, float(accuracy.alpha)) if self.rounds is None else self.rounds

@@ -1,13 +1,16 @@
 """Sample sizes of the private set cover: plain numbers on the host."""
 
-from math import ceil, exp, log, log1p
+from math import ceil, exp, expm1, log, log1p
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.theory.search import smallest
+from dpjax.theory.search import fewest_rows, least
+
+_TIMES, _EXPONENTS = np.linspace(0.5, 3.0, 26), np.geomspace(2.0**-10, 8.0, 27)
+_PARTS = 0.1, 0.5, 0.9
+"""The grid of `realizable`: t as multiples of the coefficient and as they are, and parts of beta."""
 
 
 def rounds_for(k: int, alpha: float) -> int:
@@ -41,53 +44,89 @@ def sample_errors(
     Reference: Kaplan, Mansour, Matias, Stemmer 2019, Claim 3.1 has max{n (1 - 1/(2 k))^m, 4 k lambda}; constants are
       our own.
     """
-    checks.integer("k", k, 1)
-    checks.integer("rounds", rounds, 1)
+    _check(functions, k, rounds, coefficient, scale)
     checks.probability("beta", beta)
-    for name, value, low in (("functions", functions, 1.0), ("coefficient", coefficient, 0.0), ("scale", scale, 0.0)):
-        if checks.number(name, value) < low or (name == "coefficient" and value == 0):
-            raise InputError(name, f"a number from {low:g} up", repr(value), "use the numbers of a calibration")
-    keep = 1 - 1 / k
-    share = keep**rounds
-    weights = 1 + keep ** np.arange(rounds)[::-1]
+    share, weights = _weights(k, rounds)
     of_choices = beta / 2 if scale else beta
     extra = (weights.sum() * log(functions) + _exponentials(weights, of_choices)) / coefficient
     if scale:
-        most = max(0.0, scale * log(4 * rounds / (beta * (1 + exp(-1 / scale)))))
-        extra += rounds * max(0.0, most - offset) / k + (1 - share) * max(0.0, most + offset)
+        above, below = _noise(rounds, beta / 2, scale, offset)
+        extra += rounds * above / k + (1 - share) * below
     return share, float(extra)
 
 
 def realizable(
-    functions: float, log_hypotheses: float, k: int, rounds: int, coefficient: float, alpha: float, beta: float,
-    scale: float = 0.0, offset: float = 0.0,
+    functions: float, k: int, rounds: int, coefficient: float, alpha: float, beta: float,
+    scale: float = 0.0, offset: float = 0.0, missed: float = 0.0,
 ) -> int:  # fmt: skip
-    """Rows n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover.
+    """Rows n of an (alpha, beta)-PAC learner by ``rounds`` rounds of a set cover; every larger n is enough, too.
 
-    Half of beta is for `sample_errors`, s n + r <= g n. The other half is for hypotheses of error above alpha with at
-    most g n < alpha n errors on the sample: exp(log_hypotheses - n kl(g, alpha)) <= beta / 2 by Chernoff's bound,
-    kl the divergence of Bernoulli variables.
+    The functions that a run may return are not counted: given the sample their law has a density of at most
+    functions^m e^(-coefficient (l_1 + ... + l_m)), and functions that do not depend on the sample and have error above
+    alpha err on few of n rows with probability e^(-n psi). Proof: docs/proofs/set-cover-rows.md. The exponent and the
+    parts of beta are the best of a grid.
 
     Args:
-      log_hypotheses: natural logarithm of the number of hypotheses that a run may return. Others: `sample_errors`.
+      functions: mu(H) / mu(G_i) for each of k sets of good functions, as in `sample_errors`.
+      missed: the mass, at most, of targets that none of the k sets hits as a whole. Others: `sample_errors`.
 
     InputError if the rounds are too few for alpha at any n.
     """
     checks.accuracy(alpha, beta)
-    share, extra = sample_errors(functions, k, rounds, coefficient, beta / 2, scale, offset)
+    _check(functions, k, rounds, coefficient, scale)
+    if not 0 <= checks.number("missed", missed) < 1:
+        raise InputError("missed", "a mass in [0, 1)", repr(missed), "0 if every edge has lines that cut like it")
+    share, weights = _weights(k, rounds)
     if share >= alpha:
         wanted = f"enough that (1 - 1/{k})^rounds < alpha = {alpha:g}"
         raise InputError("rounds", wanted, str(rounds), f"take {rounds_for(k, alpha)} rounds")
-    needed = log_hypotheses + log(2 / beta)
-    return smallest(lambda n: share + extra / n < alpha and n * _divergence(share + extra / n, alpha) >= needed)
+    of_noise, of_missed = (beta / 2 if scale else 0.0), (beta / 20 if missed else 0.0)
+    left = beta - of_noise - of_missed
+    above, below = _noise(rounds, of_noise, scale, offset) if scale else (0.0, 0.0)
+    parts = []
+    for t in (*(coefficient * _TIMES), *_EXPONENTS):
+        grown = np.maximum(1.0, t / coefficient * weights)  # by how much a nat of each round counts
+        gain, over = -log1p(alpha * expm1(-t)) - t * share, grown[grown > 1] - 1
+        noise = np.maximum(t, coefficient - t * (weights - 1)).sum() * above / k + t * (1 - share) * below
+        for part in _PARTS:
+            needed = grown.sum() * log(functions) + noise - log(left * (1 - part))
+            needed += _exponentials(over, left * part) if over.size else 0.0
+            rate = grown.sum() * coefficient / k if missed else 0.0
+            if gain > rate * missed:
+                parts.append((gain, rate, needed))
+    if not parts:
+        raise InputError("missed", f"far less than alpha = {alpha:g}", repr(missed), "assume less, or add rounds")
+
+    def enough(which: int, n: int) -> bool:
+        gain, rate, needed = parts[which]
+        return n * (gain - (rate * _most(missed, n, of_missed) if rate else 0.0)) >= needed
+
+    return fewest_rows(range(len(parts)), enough)[0]
 
 
-def log_conjunctions(dimension: int, most: int) -> float:
-    """ln of the number of ANDs of at most ``most`` literals over d coordinates, including the constant 0."""
-    checks.integer("dimension", dimension, 1)
-    i = np.arange(min(checks.integer("most", most, 0), dimension) + 1)
-    log_count = gammaln(dimension + 1) - gammaln(i + 1) - gammaln(dimension - i + 1) + i * log(2)
-    return float(np.logaddexp(logsumexp(log_count), 0.0))
+def _check(functions: float, k: int, rounds: int, coefficient: float, scale: float) -> None:
+    checks.integer("k", k, 1)
+    checks.integer("rounds", rounds, 1)
+    for name, value, low in (("functions", functions, 1.0), ("coefficient", coefficient, 0.0), ("scale", scale, 0.0)):
+        if checks.number(name, value) < low or (name == "coefficient" and value == 0):
+            raise InputError(name, f"a number from {low:g} up", repr(value), "use the numbers of a calibration")
+
+
+def _weights(k: int, rounds: int) -> tuple[float, np.ndarray]:
+    """s = (1 - 1/k)^m, and 1 + (1 - 1/k)^(m - j) for each round j."""
+    keep = 1 - 1 / k
+    return keep**rounds, 1 + keep ** np.arange(rounds)[::-1]
+
+
+def _noise(rounds: int, beta: float, scale: float, offset: float) -> tuple[float, float]:
+    """max(0, D - offset) and max(0, D + offset), D as in `sample_errors`."""
+    most = max(0.0, scale * log(2 * rounds / (beta * (1 + exp(-1 / scale)))))
+    return max(0.0, most - offset), max(0.0, most + offset)
+
+
+def _most(mass: float, n: int, beta: float) -> float:
+    """A share of n draws that an event of this mass exceeds with probability at most beta, by Chernoff's bound."""
+    return least(lambda share: n * _divergence(1 - share, 1 - mass) >= -log(beta), mass, 1.0)
 
 
 def _exponentials(weights: np.ndarray, beta: float) -> float:

@@ -116,6 +116,7 @@ def test_list_names_everything_with_its_guarantee(capsys):
         "low_thresholds",
         "hard_chain",
         "hard_tree",
+        "hard_polygon",
     }
     assert not {"Learner", "Sanitizer", "database"} & names
 

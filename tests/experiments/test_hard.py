@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.baselines import ERM
-from dpjax.concepts import Domain, Thresholds, tree_generators
+from dpjax.concepts import ConvexPolygons, Domain, Hypothesis, Plane, Thresholds, tree_generators
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
@@ -16,6 +16,7 @@ from dpjax.experiments.hard import (
     hard_bits,
     hard_chain,
     hard_label,
+    hard_polygon,
     hard_threshold_bits,
     hard_thresholds,
     hard_tree,
@@ -27,6 +28,7 @@ from dpjax.experiments.n_star import bracket, cells_in, guess, rate
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
 from dpjax.learners import ImproperVC1
+from dpjax.theory.set_cover import rounds_for
 from scripts.vc1_height import NAMES, planned_rows, subsampled_rows
 
 
@@ -189,3 +191,35 @@ def test_hard_threshold_bits_are_bad_from_some_wrong_ones(bits, wrong, elements)
 def test_hard_bits_that_do_not_fit(attempt):
     with pytest.raises(InputError):
         attempt()
+
+
+@pytest.mark.parametrize(("edges", "alpha", "d"), [(4, 0.1, 2**16), (2, 0.1, 2**12), (7, 0.2, 2**40)])
+def test_each_round_is_tempted_on_a_hard_polygon(edges, alpha, d):
+    """Labels and masses as said; lines along an edge separate all groups of negatives from all positives."""
+    concepts = ConvexPolygons(d, edges)
+    task, rounds, width = hard_polygon(concepts, alpha), rounds_for(edges, alpha), max(1, d >> 12)
+    law = task.distribution
+    x, y = np.asarray(Plane(d).decode(law.points())).astype(object).T
+    inside = np.asarray(concepts.predict(Hypothesis.of(task.targets), law.points()))[:, 0]
+    mass = np.asarray(law.weights()) / law.total
+    baits, groups = inside & (mass < 0.04), mass[~inside]
+    assert len(groups) == rounds + 1 and baits.sum() == rounds + 3
+    left = groups.sum()
+    for one in sorted(groups, reverse=True)[: rounds - 2 * edges]:  # the last ones are smaller than the rest
+        assert one == pytest.approx(left / edges)
+        left -= one
+    share = (1 - 1 / edges) ** rounds
+    assert alpha < mass[baits][0] * rounds + share < 1.06 * alpha and np.ptp(mass[baits]) < 1e-9
+    low = width + 2
+    assert set(y[baits]) == {low, d - low} and set(y[~inside]) == {1, d - 1}
+    for a, b in ((0, width), (width, 0), (width // 2, width // 2)):  # heights of a good line at the ends of an edge
+        depth = a + (b - a) * x / d + 0.5
+        assert np.array_equal(y < low - depth, ~inside & (y == 1))
+
+
+def test_hard_polygons_need_room():
+    for d, edges, alpha in ((16, 4, 0.1), (2**16, 1, 0.1), (2**16, 4, 0.9)):
+        with pytest.raises(InputError, match="concepts"):
+            hard_polygon(ConvexPolygons(d, edges), alpha)
+    with pytest.raises(InputError, match="width"):
+        hard_polygon(ConvexPolygons(2**16, 4), 0.1, 2**14)

@@ -12,8 +12,9 @@ from dpjax.concepts import Domain, Points
 from dpjax.concepts.plane import UniformPlane
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError, NoTheoremError
-from dpjax.core.plans import down
+from dpjax.core.plans import down, same_plan
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.experiments.hard import hard_polygon
 from dpjax.experiments.task import Task
 from dpjax.learners.polygons import PolygonLearner
 from dpjax.mechanisms.cover import Gain, Literals, Saturating, cover_plan
@@ -22,6 +23,7 @@ from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.mechanisms.exponential import scaled
+from dpjax.theory.edges import EdgeMargin
 from dpjax.theory.set_cover import rounds_for
 from tests.mechanisms.cover.discs import Discs
 from tests.trials import successes
@@ -154,6 +156,42 @@ def test_rows_that_the_theorem_needs():
     assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, float(down(1e-6)), ADD)
 
 
+def test_a_margin_of_the_edges_saves_rows_and_changes_nothing_that_runs():
+    planned = PolygonLearner(CONCEPTS, k=4)
+    every = planned.sample_size(BUDGET, ACCURACY)
+    sizes = [replace(planned, margin=EdgeMargin(width, D)).sample_size(BUDGET, ACCURACY) for width in (1, 4, 32)]
+    assert every > sizes[0] > sizes[1] > sizes[2] > every / 4
+    assert replace(planned, margin=EdgeMargin(4, D, 1e-3)).sample_size(BUDGET, ACCURACY) > sizes[1]
+    assert replace(planned, margin=EdgeMargin(4, D / 8)).sample_size(BUDGET, ACCURACY) < sizes[1]
+    plans = planned.plan(BUDGET, ACCURACY), replace(planned, margin=EdgeMargin(4, D)).plan(BUDGET, ACCURACY)
+    assert same_plan(*plans)
+    with pytest.raises(InputError, match="k"):
+        PolygonLearner(CONCEPTS, margin=EdgeMargin(4, D))
+    with pytest.raises(NoTheoremError, match="log_cost_along"):
+        replace(planned, measure=Box(), margin=EdgeMargin(4, D)).sample_size(BUDGET, ACCURACY)
+    for margin in (EdgeMargin(D / 4, D), EdgeMargin(0.5, D)):
+        with pytest.raises(InputError, match="width"):
+            replace(planned, margin=margin).sample_size(BUDGET, ACCURACY)
+    with pytest.raises(InputError, match="missed"):
+        replace(planned, margin=EdgeMargin(4, D, 0.09)).sample_size(BUDGET, ACCURACY)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+def test_success_at_the_size_of_the_theorem_where_it_is_hardest(stats):
+    """A short version of docs/slack.md: at the theorem's rows nine of ten succeed, with a fifth of them hardly any."""
+    concepts = ConvexPolygons(2**16, 2)
+    learner = PolygonLearner(concepts, k=2, margin=EdgeMargin(16, 2**16))
+    budget, task = Privacy(4.0, 1e-6), hard_polygon(concepts, 0.1)
+    plan, n = learner.plan(budget, ACCURACY), learner.sample_size(budget, ACCURACY)
+
+    def good(rows):
+        return successes(learner, task, rows, plan, ACCURACY.alpha, 40, largest=n, seed=4, batch=1)
+
+    stats.mostly(good(n), 40, 0.1)
+    assert good(n // 5) < 20
+
+
 @pytest.mark.parametrize("relation", list(Neighboring))
 def test_without_k_the_plan_is_the_measured_one_and_no_theorem_is_claimed(relation):
     measured, proved = (PolygonLearner(CONCEPTS, k=k, neighboring=relation) for k in (None, 4))
@@ -228,8 +266,9 @@ def test_a_family_from_outside_is_learned_and_predicted(key):
 
 def test_a_measure_from_outside_has_its_own_cost():
     learner = replace(LEARNER, measure=Even())
-    functions, hypotheses = learner.log_sizes(14)
-    assert functions == pytest.approx(537.0 * D**4) and hypotheses == LEARNER.log_sizes(14)[1]
+    assert learner.cost == (pytest.approx(537.0 * D**4), 0.0)
+    with pytest.raises(NoTheoremError, match="log_cost_along"):
+        replace(learner, margin=EdgeMargin(8, D)).sample_size(BUDGET, ACCURACY)
     assert learner.sample_size(BUDGET, ACCURACY) > LEARNER.sample_size(BUDGET, ACCURACY)
 
 

@@ -150,7 +150,7 @@ def test_rows_that_the_theorem_needs():
     assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, float(down(1e-6)), ADD)
     triangles = replace(planned, concepts=replace(STARS, edges=3))
     assert triangles.functions == Triangles(D, 8, 16)
-    assert triangles.sample_size(BUDGET, ACCURACY) < planned.sample_size(BUDGET, ACCURACY)
+    assert triangles.theorem(plan, ACCURACY) < planned.theorem(plan, ACCURACY) <= planned.sample_size(BUDGET, ACCURACY)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 8.0, 100.0])

@@ -125,6 +125,20 @@ class Kinematic:
         """
         return log(126.5 * (3 + 2 * self.margin)) + 4 * log(checks.integer("d", d, 1))
 
+    def log_cost_along(self, d: int, width: float, length: float) -> float:
+        """ln of the mass of all lines, with both signs, over that of the lines, with one, along a rectangle.
+
+        They cross both of its sides of length ``width``, ``length`` apart. By Crofton's formula they have mass
+        2 (sqrt(length^2 + width^2) - length), and on the lattice at least 1 - 2^-10 times that for a width of one unit
+        or more. The rectangle meets the square, and its width is at most half of the margin.
+        """
+        checks.integer("d", d, 1)
+        if not 1 <= width <= self.margin * d / 2:
+            expected = f"a width from 1 to {self.margin * d / 2:g}, half of the margin of lines"
+            raise InputError("width", expected, repr(width), "take a wider margin of lines, or a narrower rectangle")
+        along = 2 * width**2 / (sqrt(length**2 + width**2) + length)
+        return log(2 * self.mass(d) / (along * (1 - 2.0**-10)))
+
     def mass(self, d: int) -> float:
         """Of all lines with one sign, 2 sqrt(2) (3 + 2 margin) d; those that meet a polygon have its perimeter."""
         return 2 * sqrt(2) * (3 + 2 * self.margin) * d

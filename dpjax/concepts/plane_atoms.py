@@ -1,0 +1,63 @@
+"""Distributions over finitely many points of the grid in the plane."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from dpjax.concepts.distributions import Distribution, from_weights
+from dpjax.concepts.domain import Domain
+from dpjax.concepts.plane import Plane
+from dpjax.core.checks import InputError
+
+
+@register_dataclass
+@dataclass(frozen=True)
+class PlaneAtoms:
+    """Points of {0, ..., d}^2 with whole weights; build it with `of`. Errors are exact sums of weights.
+
+    d: static. elements: ``uint32[m, limbs]``. law: of their numbers 0, ..., m - 1. Traced: other points or weights of
+    the same number do not recompile.
+    """
+
+    d: int = field(metadata={"static": True})
+    elements: Array
+    law: Distribution
+
+    @classmethod
+    def of(cls, d: int, points: Sequence[tuple[int, int]], weights: Sequence[int]) -> "PlaneAtoms":
+        """Host: distinct points, and as many weights, whole numbers >= 1 with a sum of at most 2**64."""
+        if len(points) != len(weights) or len({tuple(map(int, point)) for point in points}) != len(points):
+            given = f"{len(points)} points, {len(weights)} weights"
+            raise InputError("points", "distinct points, and as many weights", given, "merge equal points")
+        if any(weight < 1 for weight in weights):
+            raise InputError("weight", "whole numbers from 1 up", repr(min(weights)), "leave the point out")
+        law = from_weights(Domain(max(2, len(points))), range(len(points)), weights)
+        return cls(d, jnp.asarray(Plane(d).encode(points)), law)
+
+    @property
+    def total(self) -> int:
+        """Total mass in units, on the host."""
+        return self.law.total
+
+    def misfit(self, domain: Any) -> str | None:
+        """None, or the reason why the distribution is not over the domain."""
+        return None if domain == Plane(self.d) else f"one over {Plane(self.d)}"
+
+    def draw(self, key: Array, count: int) -> Array:
+        """``uint32[count, limbs]`` independent points; point i does not depend on ``count``."""
+        return self.elements[self.law.draw(key, count)[:, 0]]
+
+    def points(self) -> Array:
+        """All points."""
+        return self.elements
+
+    def weights(self) -> Array:
+        """``uint64[m]``; 64-bit types enabled."""
+        with jax.enable_x64(True):
+            return self.law.mass_at(jnp.asarray(np.arange(self.elements.shape[0]), jnp.uint64))
