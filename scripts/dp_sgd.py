@@ -51,8 +51,7 @@ the noise multiplier is dp-accounting's, by privacy-loss distributions. It is tu
 separate random polygons, **without a privacy cost**: all of {{private}} configurations in {{first}} runs each, then the
 best {{kept}} in {{second}} more; the least mean error is selected. It gets n, which sets the sampling rate, although n
 is not public under add-or-remove-one. Without noise: the same, of {{free}} configurations. The set cover is
-`PolygonLearner` as it is by default ({{ours}}), but for a larger table of its sampler on large polygons, which changes
-the time only: it gets the number of edges, not n, and has one configuration for all
+`PolygonLearner` as it is by default ({{ours}}): it gets the number of edges, not n, and has one configuration for all
 workloads and all n.
 """
 ABOUT = """
@@ -76,9 +75,7 @@ TAIL = """
 
 Notes: DP-SGD is tuned separately for every n on polygons of the same kind as those of the test, which costs privacy if
 only one private table is available; more steps and other networks were not tried. Its hypothesis is a network without
-a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only. Its sampler
-has one size for all n: where many rows lie within one of its first cells, as on small squares, a draw splits many cells
-and takes long.
+a bound on its error. The set cover returns a polygon; its numbers depend on the budget and the edges only.
 """
 
 Results = dict[tuple[str, str, int], Measured]

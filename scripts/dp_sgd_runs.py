@@ -27,7 +27,6 @@ from dpjax.experiments.store import versions
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import capacity
 from dpjax.learners import PolygonLearner
-from dpjax.mechanisms.cover.lines.rejection import Performance
 
 EPSILON, DELTA, ALPHA, BETA, TARGETS = 1.0, 1e-6, 0.1, 0.1, 64
 BUDGET, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
@@ -253,14 +252,9 @@ class Case:
         return Numbers(*np.repeat(np.array(rows, np.float32), runs, axis=0).T)
 
 
-_LARGE = Performance(slabs=256, bins=1024)
-"""For 12800 rows; it changes the time only. With the default some of their draws take minutes."""
-
-
 def learner(workload: Workload) -> PolygonLearner:
     """The geometric learner as it is by default: the same numbers for all n."""
-    sizes = _LARGE if workload.side == workload.d else Performance()
-    return PolygonLearner(workload.concepts, neighboring=Neighboring.ADD_OR_REMOVE_ONE, performance=sizes)
+    return PolygonLearner(workload.concepts, neighboring=Neighboring.ADD_OR_REMOVE_ONE)
 
 
 @lru_cache(maxsize=16)

@@ -28,7 +28,7 @@ class Discs(CutFamily):
     slabs: int = 24
     bins: int = 256
     spare: int = 2048
-    walls: int = 64
+    walls: int = 256
 
     def __post_init__(self):
         checks.integer("d", self.d, 1, 2**28)

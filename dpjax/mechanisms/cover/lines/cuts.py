@@ -5,6 +5,7 @@ integer arithmetic decides whether a cut hits a row: the same bits in every prog
 `core.integers.Integers`, which are ``int64`` arrays for W = 1 and written ``integers`` in shapes below.
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from jax.tree_util import register_dataclass
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
-from dpjax.core.integers import Integers, constant, decoded, encoded, where
+from dpjax.core.integers import Integers, constant, decoded, encoded, stack, where
 
 _LANES, _MARKS = 32, 2
 
@@ -184,6 +185,12 @@ def cut_hits(cuts: Cuts, h: Cut, x: Array) -> Array:
         theta, t = h.whole()
         offset, slope = cuts.features(x)
         return (affine(offset[h.chart], slope[h.chart], theta) >= t) == h.above
+
+
+def corners_of(low: Any, high: Any) -> list[Any]:
+    """The corners of a cell, 2^D lattice points ``integers[D]``."""
+    sides = [(low[i], high[i] - 1) for i in range(low.shape[0])]
+    return [stack(corner) for corner in itertools.product(*sides)]
 
 
 LARGEST = 64.0

@@ -3,64 +3,103 @@
 The values of a row over a cell fill an interval. A cut with t in a bin may or may not hit a row whose interval meets
 the bin: the bound counts the row if it is a target and ignores it if not. Both counts, for all bins of a cell, are
 running sums of two histograms, of the lower and of the upper ends of the intervals.
+
+Values are relative to those of a point in the middle of the rows, and the bins divide the range that the rows reach:
+rows that are close together are told apart wherever they are.
 """
 
+from functools import reduce
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from dpjax.core.integers import clip, integers, words_of
-from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
+from dpjax.core.integers import clip, concatenate, constant, integers, maximum, minimum, widened, words_of
+from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, affine, corners_of, halves
 from dpjax.mechanisms.cover.lines.region import log_favored
 from dpjax.mechanisms.cover.lines.sweep import log_lengths, tail_weights
 from dpjax.mechanisms.cover.score import Score
 
 _UNITS = 2.0**40
 _SLACK = 1e-9  # bounds the rounding error of a logarithm in float64; 1e-13 of its size is added
+_BITS, _HALF = 58, 1 << 62  # of a relative value, and more than its size
 
 
 def envelope(cuts: Cuts, rows: Rows, score: Score, bins: int) -> Array:
     """Bounds of log_density + log_total for the cells of ``cuts.cells()``, ``float64[C]``.
 
-    bins: static; the range of t is divided into this many to twice as many bins. O(C n + C bins) steps, cell by cell.
+    bins: static, for the range of the rows: at least half of them are used. O(C n + C bins) steps, cell by cell.
     """
     cells = cuts.cells()
+    middle = _middle(rows)
 
     def one(cell: tuple[Array, Any, Any]) -> Array:
-        return _bound(cuts, rows, score, bins, *cell)
+        return _bound(cuts, rows, score, bins, middle, *cell)
 
     low, high = (integers(part, cells.words) for part in (cells.low, cells.high))
     return jax.lax.map(one, (jnp.asarray(cells.chart), low, high))
 
 
-def _bound(cuts: Cuts, rows: Rows, score: Score, bins: int, chart: Array, low: Any, high: Any) -> Array:
-    shift = (cuts.last + 1 - cuts.first).bit_length() - 1 - (bins - 1).bit_length()
-    count = ((cuts.last + 1 - cuts.first) >> shift) + 1
+def _middle(rows: Rows) -> Array:
+    """The middle of the slopes of all rows that count, ``[charts, D]``."""
+    real = (rows.code > 0)[None, :, None]
+    most = jnp.max(jnp.where(real, rows.slope, 0), axis=1)
+    return most - ((most - jnp.min(jnp.where(real, rows.slope, most[:, None]), axis=1)) >> 1)
+
+
+def _bound(
+    cuts: Cuts, rows: Rows, score: Score, bins: int, middle: Array, chart: Array, low: Any, high: Any
+) -> Array:  # fmt: skip
+    bits = (bins - 1).bit_length()
+    unit = max(cuts.step, (cuts.last + 1 - cuts.first).bit_length() - _BITS, 0)  # a bin is a multiple of 2**unit
+    corners, nothing = corners_of(low, high), constant(0, low)
+    frame = [affine(nothing, middle[chart], corner) for corner in corners]
+    inside = [((rows.values(chart, corner) - own) >> unit).astype(jnp.int64)
+              for corner, own in zip(corners, frame, strict=True)]  # fmt: skip
+    least, most = reduce(jnp.minimum, inside), reduce(jnp.maximum, inside)
+    real = rows.code > 0
+    first, last = jnp.min(jnp.where(real, least, _HALF)), jnp.max(jnp.where(real, most, -_HALF))
+    first, extent = jnp.minimum(first, last), jnp.maximum(last - first, 0)
+    shift = jnp.maximum(64 - jax.lax.clz(extent) - bits, 0)
     weight = rows.weight()
 
-    def histogram(values: Any) -> Array:
-        place = ((values - cuts.first) >> shift).astype(jnp.int32)
-        return jnp.cumsum(jnp.zeros(count, jnp.int64).at[place].add(weight, mode="promise_in_bounds"))
+    def histogram(values: Array) -> Array:
+        place = jnp.clip((values - first) >> shift, 0, (1 << bits) - 1)
+        return jnp.cumsum(jnp.zeros(1 << bits, jnp.int64).at[place].add(weight, mode="promise_in_bounds"))
 
-    least, most = histogram(rows.values(chart, high - 1)), histogram(rows.values(chart, low))
-    total = jnp.sum(weight)
-    reached = jnp.concatenate([jnp.zeros(1, jnp.int64), most[:-1]])  # rows that certainly lie below the bin
-    may_above, may_below = halves(total - reached)[0], halves(least)[0]
-    must_above, must_below = halves(total - least)[1], halves(reached)[1]
-    reach = cuts.support(chart, low, high)
-    edges = cuts.first + (np.arange(count + 1, dtype=object) << shift) - 1
-    ends = clip(integers(edges, words_of(reach.low)), reach.low - 1, reach.high) >> cuts.step
-    width = ends[1:] - ends[:-1]
+    none, total = jnp.zeros(1, jnp.int64), jnp.sum(weight)
+    begun = jnp.concatenate([none, histogram(least), total[None]])  # rows that may lie below the end of a bin
+    reached = jnp.concatenate([none, none, histogram(most)])  # rows that certainly lie below a bin
+    may_above, may_below = halves(total - reached)[0], halves(begun)[0]
+    must_above, must_below = halves(total - begun)[1], halves(reached)[1]
     weights = [score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)]
+    reach = cuts.support(chart, low, high)
     tails = tail_weights(reach.below, reach.above, total, score)
+    steps = jnp.minimum(jnp.arange((1 << bits) + 1, dtype=jnp.int64) << shift, extent + 1) + (first - 1)
+    ends = (widened((steps + _HALF).astype(jnp.uint64), words_of(low)) - _HALF) << unit
+    whole = ((reach.high >> cuts.step) - ((reach.low - 1) >> cuts.step))[None]
+    inner = concatenate([whole, (ends[1:] - ends[:-1]) >> cuts.step, whole])
+    width = _within(inner, ends, frame, [(reach.low - 1, reach.high)] * len(corners), cuts.step)
     lengths = None
     if rows.favored is not None:
-        near = clip(ends, *(end >> cuts.step for end in rows.favored.reach(chart, low, high - 1)))
-        lengths = log_favored(width, near[1:] - near[:-1], rows.favored.extra)
+        near = _within(width, ends, frame, [rows.favored.reach(chart, corner) for corner in corners], cuts.step)
+        lengths = log_favored(width, near, rows.favored.extra)
     return cuts.log_peak(chart, low, high) + log_upper(width, jnp.stack(weights), tails, lengths)
+
+
+def _within(width: Any, ends: Any, frame: list[Any], ranges: list[tuple[Any, Any]], step: int) -> Any:
+    """At least the number of t of each bin that lie in a range, ``integers[bins + 2]``, at every theta of a cell.
+
+    width: at least the number of all its t. ends: ``integers[bins + 1]``, relative. frame, ranges: at the corners of
+    the cell. A low end is concave in theta, a high one convex, and the frame affine: differences are largest there.
+    """
+    places = [own + ends for own in frame]
+    up = reduce(maximum, [place - low for place, (low, _) in zip(places, ranges, strict=True)])
+    down = reduce(maximum, [high - place for place, (_, high) in zip(places, ranges, strict=True)])
+    up, down = ((part >> step) + int(step > 0) for part in (up, down))
+    most = minimum(concatenate([up, width[-1:]]), concatenate([width[:1], down]))
+    return clip(most, constant(0, width), width)
 
 
 def log_upper(width: Any, weights: Array, tails: Array, lengths: Array | None = None) -> Array:

@@ -45,9 +45,8 @@ class HalfPlanes(CutFamily):
 
     d: 1 to 2**64 - 1; rows are whole numbers ``[n, 2]`` or, for d >= 2**32, ``uint32[n, 4]``, upper words first: the
     elements of `concepts.Plane`. Coordinates are clipped to {0, ..., d}.
-    measure: the base measure, see `measures`. slabs: cells of s per chart, and bins: of t, before refinement; they
-    affect the time of a draw, never its law; good values grow like coefficient n / 8. spare, walls: see
-    `rejection.select_cut`.
+    measure: the base measure, see `measures`. slabs: cells of s per chart, and bins: of the t that the rows reach,
+    before refinement; they affect the time of a draw, never its law. spare, walls: see `rejection.select_cut`.
 
     s and t are multiples of 2**-bits, bits = 64 words - 4 - ceil(log2 d). words: 64-bit words of an integer, 1 to 4;
     None for the fewest with which every way to cut the grid has its share of lines, `Grid.fine`. Time grows with the
@@ -64,7 +63,7 @@ class HalfPlanes(CutFamily):
     slabs: int = 128
     bins: int = 256
     spare: int = 2048
-    walls: int = 64
+    walls: int = 256
     words: int | None = None
     follow: float = 0.0
 

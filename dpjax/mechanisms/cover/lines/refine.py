@@ -5,7 +5,6 @@ the boundaries of the bins, the walls, are rows and midpoints of two rows that a
 with them. Values and walls are affine in theta, so an inequality that holds at the corners of a cell holds in it.
 """
 
-import itertools
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -15,35 +14,42 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core.integers import clip, concatenate, constant, maximum, minimum, sort, stack
-from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, halves
+from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, corners_of, halves
 from dpjax.mechanisms.cover.lines.envelope import log_upper
 from dpjax.mechanisms.cover.lines.region import log_favored
 from dpjax.mechanisms.cover.lines.sweep import Sweep, log_lengths, tail_weights
 from dpjax.mechanisms.cover.score import Score
 
 _SHARES = 2**20
-_PASSES = 3
+_EVEN = 8  # this part of the walls is spread evenly over the rows
+_WORTH, _FEWEST = 1.0, 16  # nats of the rows between two places of walls near the top; the least number of places
 
 
 @dataclass(frozen=True)
 class Walls:
     """Rows in the order of their values at one theta, ``order`` ``int32[m]``; the first ``real`` of them count.
 
-    density: ``int64[m]``, the density of initial walls over the ranks; 0 beyond the real rows.
+    density: ``int64[m]``, the density of walls over the ranks; 0 beyond the real rows. places: ``int64[]``, the number
+    of ranks that are enough for the weight of the law.
     """
 
     order: Array
     real: Array
     density: Array
+    places: Array
 
     @staticmethod
-    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Any, law: Sweep) -> "Walls":
-        """Half of the walls by rank, half by the weight of the law at theta."""
+    def at(cuts: Cuts, rows: Rows, chart: Array, theta: Any, law: Sweep, score: Score) -> "Walls":
+        """Walls are dense where the law at theta has its weight, and the rarer the more nats a gap lies below the top.
+
+        Between two walls the bound is above the weight by what their rows are worth, which may be more where the weight
+        is small. Their number follows from that, too: it depends on the rows that count, never on the buffer.
+        """
         values = rows.ordered(cuts, chart, theta)
         order = sort(values, jnp.arange(values.shape[0], dtype=jnp.int32))[1]
         real = jnp.sum(rows.code > 0, dtype=jnp.int32)
-        share = jnp.exp(law.log_weights[4:].reshape(-1, 2) - jnp.max(law.log_weights)) * _SHARES
-        share = jnp.sum(jnp.floor(share).astype(jnp.int64), axis=1)
+        below_top = jnp.max(law.log_weights) - jnp.max(law.log_weights[4:].reshape(-1, 2), axis=1)
+        share = jnp.floor(_SHARES / (1.0 + below_top)).astype(jnp.int64)
         if rows.favored is not None:  # the law has two gaps more, which end at marks
             marks, sorted_values = rows.favored.marks(cuts, chart, theta), values[order]
             place = jnp.arange(order.shape[0], dtype=jnp.int32)
@@ -51,67 +57,48 @@ class Walls:
                 place = place + (mark <= sorted_values).astype(jnp.int32)
             reached = jnp.cumsum(share)[jnp.minimum(place, order.shape[0] - 1)]
             share = reached - jnp.concatenate([jnp.zeros(1, jnp.int64), reached[:-1]])
-        return Walls(order, real, _mixed(share, real))
+        present = jnp.arange(order.shape[0], dtype=jnp.int32) < real
+        share = jnp.where(present, share, 0)
+        places = jnp.ceil(score.coefficient / (_WORTH * _SHARES) * jnp.sum(share).astype(jnp.float64)).astype(jnp.int64)
+        even = jnp.sum(share) // (_EVEN * jnp.maximum(real, 1).astype(jnp.int64)) + 1
+        return Walls(order, real, jnp.where(present, share + even, 0), jnp.maximum(places, _FEWEST))
 
-    def ranks(self, density: Array, count: int) -> Array:
-        """``int32[count]`` (one fewer if odd), ascending: at each rank one wall before its row and one on it."""
-        reached = jnp.cumsum(density)
-        reached = reached * (count // 2) // jnp.maximum(reached[-1], 1)
-        ranks = jnp.searchsorted(reached, jnp.arange(count // 2, dtype=jnp.int64), side="right").astype(jnp.int32)
-        return jnp.repeat(jnp.clip(ranks, 0, jnp.maximum(self.real - 1, 0)), 2)
+    def ranks(self, count: int) -> tuple[Array, Array]:
+        """``int32[count]`` (one fewer if odd), ascending, and how many differ: at each rank two walls, see `pairs`."""
+        places, reached = jnp.minimum(self.places, count // 2), jnp.cumsum(self.density)
+        reached = reached * places // jnp.maximum(reached[-1], 1)
+        place = jnp.minimum(jnp.arange(count // 2, dtype=jnp.int64), places - 1)
+        ranks = jnp.searchsorted(reached, place, side="right").astype(jnp.int32)
+        return jnp.repeat(jnp.clip(ranks, 0, jnp.maximum(self.real - 1, 0)), 2), 2 * places.astype(jnp.int32)
 
     def pairs(self, ranks: Array) -> Array:
-        """The two rows whose midpoint is the wall, ``int32[W, 2]``."""
+        """The two rows whose midpoint is the wall, ``int32[W, 2]``: one wall before the row of a rank and one on it."""
         before = jnp.arange(ranks.shape[0], dtype=jnp.int32) % 2 == 0
         return jnp.stack([self.order[jnp.maximum(ranks - before.astype(jnp.int32), 0)], self.order[ranks]], axis=1)
 
-    def shared(self, ranks: Array, share: Array) -> Array:
-        """The density that spreads each bin's weight, ``int64[W + 1]``, over the bin's ranks."""
-        ends = jnp.concatenate([jnp.zeros(1, jnp.int32), ranks, self.real[None]])
-        each = share * 1024 // jnp.maximum(ends[1:] - ends[:-1], 1).astype(jnp.int64)
-        place = jnp.arange(self.order.shape[0], dtype=jnp.int32)
-        return _mixed(each[jnp.searchsorted(ranks, place, side="right")], self.real)
-
-
-def _mixed(density: Array, real: Array) -> Array:
-    """A density over ranks plus the same total spread evenly over the real ones."""
-    place = jnp.arange(density.shape[0], dtype=jnp.int32)
-    density = jnp.where(place < real, density, 0)
-    even = jnp.sum(density) // jnp.maximum(real, 1).astype(jnp.int64) + 1
-    return jnp.where(place < real, density + even, 0)
-
 
 def moving_bound(cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Any, Any]) -> Array:
-    """An upper bound of log_density + log_total over a cell of theta, ``float64[]``: the best of a few sets of walls.
-
-    Each set has more walls where the previous set's bound had its weight. ``count`` n steps per set.
-    """
-
-    def choose(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        density, best = state
-        ranks = walls.ranks(density, count)
-        bound, share = bound_between(cuts, rows, score, walls.pairs(ranks), cell)
-        return (walls.shared(ranks, share), jnp.minimum(best, bound)), None
-
-    start = (walls.density, jnp.float64(jnp.inf))
-    return jax.lax.scan(choose, start, None, length=_PASSES)[0][1]
+    """An upper bound of log_density + log_total over a cell of theta, ``float64[]``, by ``count`` walls at most."""
+    ranks, used = walls.ranks(count)
+    return bound_between(cuts, rows, score, walls.pairs(ranks), cell, used)
 
 
 def bound_between(
-    cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Any, Any]
-) -> tuple[Array, Array]:
-    """The bound for walls between pairs of rows, ``int32[W, 2]``, and the weight of each bin, ``int64[W + 1]``.
+    cuts: Cuts, rows: Rows, score: Score, pairs: Array, cell: tuple[Array, Any, Any], used: Array | None = None
+) -> Array:  # fmt: skip
+    """The bound for walls between pairs of rows, ``int32[W, 2]``; ``used`` of them, ``int32[]``. ``used`` n steps.
 
     Any pairs give a valid bound: the sequence of walls leads from below all t to above all t, so every t lies between
     two consecutive walls, also where walls cross.
     """
     chart, low, high = cell
-    corners = _corners(low, high)
+    corners = corners_of(low, high)
     values = [rows.values(chart, corner) for corner in corners]
     weight = rows.weight()
     reach = cuts.support(chart, low, high)
 
-    def sides(pair: Array) -> tuple[Array, Array, Any]:
+    def sides(place: Array, found: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        pair = pairs[place]
         some_above = some_below = jnp.zeros(weight.shape, jnp.bool_)
         doubled = []
         for value in values:
@@ -119,9 +106,15 @@ def bound_between(
             some_above = some_above | (value > doubled[-1] >> 1)
             some_below = some_below | (value < (doubled[-1] + 1) >> 1)
         above, below = (jnp.sum(jnp.where(some, weight, 0)) for some in (some_above, some_below))
-        return above, below, stack(doubled)
+        return jax.tree.map(lambda column, one: column.at[place].set(one), found, (above, below, stack(doubled)))
 
-    above, below, doubled = jax.lax.map(sides, pairs)
+    size = pairs.shape[0]
+    nothing = jax.tree.map(lambda part: jnp.zeros((size, len(corners)), part.dtype), reach.low)
+    start = jnp.zeros(size, jnp.int64), jnp.zeros(size, jnp.int64), nothing
+    last = jnp.int32(size) if used is None else used
+    found = jax.lax.fori_loop(jnp.int32(0), last, sides, start)
+    place = jnp.minimum(jnp.arange(size, dtype=jnp.int32), last - 1)  # the walls beyond are copies of the last one
+    above, below, doubled = jax.tree.map(lambda column: column[place], found)
     total, none = jnp.sum(weight)[None], jnp.zeros(1, jnp.int64)
     may_above = halves(jnp.concatenate([total, above]))[0]  # per bin: targets that may lie above its lower wall
     may_below = halves(jnp.concatenate([below, total]))[0]
@@ -138,10 +131,7 @@ def bound_between(
         lengths = log_favored(width, _near(cuts, rows, chart, corners, doubled, width), rows.favored.extra)
     weights = jnp.stack([score.log_weight(may_above, must_above), score.log_weight(may_below, must_below)])
     tails = tail_weights(reach.below, reach.above, total[0], score)
-    bound = log_upper(width, weights, tails, lengths)
-    heavier = jnp.max(weights, axis=0) + lengths
-    share = jnp.where(width > 0, jnp.floor(jnp.exp(jnp.minimum(heavier - bound, 0.0)) * _SHARES), 0.0)
-    return cuts.log_peak(chart, low, high) + bound, share.astype(jnp.int64)
+    return cuts.log_peak(chart, low, high) + log_upper(width, weights, tails, lengths)
 
 
 def _near(cuts: Cuts, rows: Rows, chart: Array, corners: list[Any], doubled: Any, width: Any) -> Any:
@@ -155,9 +145,3 @@ def _near(cuts: Cuts, rows: Rows, chart: Array, corners: list[Any], doubled: Any
     to_high = reduce(maximum, [(ends[i][1] << 1) - doubled[:-1, i] for i in range(len(corners))])
     near = (minimum(from_low, to_high) + 1) >> (1 + cuts.step)
     return clip(near + int(cuts.step > 0), constant(0, width), width)
-
-
-def _corners(low: Any, high: Any) -> list[Any]:
-    """The corners of a cell, 2^D lattice points ``integers[D]``."""
-    sides = [(low[i], high[i] - 1) for i in range(low.shape[0])]
-    return [stack(corner) for corner in itertools.product(*sides)]

@@ -35,13 +35,13 @@ from dpjax.mechanisms.cover.score import Score
 class Performance:
     """Sizes of the sampler, see `HalfPlanes` and `select_cut`: they change the time of a draw, never its law.
 
-    walls: at most the number of bins.
+    One table is enough for all numbers of rows: bins and walls follow the rows. walls: at most the number of bins.
     """
 
     slabs: int = 128
     bins: int = 256
     spare: int = 2048
-    walls: int = 64
+    walls: int = 256
 
     def __post_init__(self):
         check_sizes(self.slabs, self.bins, self.spare, self.walls)
@@ -151,9 +151,9 @@ def select_cut(
     Args:
       cuts: static. key: consumed. x: the rows, as ``cuts.features`` reads them.
       score: its coefficient is clipped to [0, 64].
-      bins: static; bins of t in the first bounds. spare: static; the number of cells that may be added. When they are
-        used up, the loop continues with the existing cells. walls: static; the number of bin boundaries of a refined
-        cell, which move with the rows.
+      bins: static; bins of t in the first bounds, over the range of the rows. spare: static; the number of cells that
+        may be added. When they are used up, the loop continues with the existing cells. walls: static; the largest
+        number of bin boundaries of a refined cell, which move with the rows; the rows decide how many are used.
       favored: None, or a `region.Favored`: mu has 1 + extra times its weight on the cuts that it favors.
 
     The law is exact on the lattice, with log-weights in float64: the relative error of a probability is about
@@ -179,7 +179,7 @@ def select_cut(
         def refined(given: tuple[Rows, Score], state: _State) -> _State:
             rows, score = given
             chart = state.table.chart[state.cell]
-            order = Walls.at(cuts, rows, chart, state.theta, state.law)
+            order = Walls.at(cuts, rows, chart, state.theta, state.law, score)
 
             def bound(low: Any, high: Any) -> Array:
                 return moving_bound(cuts, rows, score, order, walls, (chart, low, high))
