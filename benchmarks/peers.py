@@ -8,10 +8,15 @@ import numpy as np
 from jax import Array
 
 from benchmarks.clock import Work
+from dpjax.mechanisms.cover.score import Score
+from dpjax.mechanisms.cover.triangles.pieces import Pieces
 
 RATE = 0.05  # factor of the scores in the exponent
 EPSILON, ROWS, THRESHOLDS = 1.0, 200, 1024
 _CHUNK = 64  # trials that NumPy code does at once, the fastest of 4, 16, 64
+
+Choose = Callable[[], np.ndarray]
+"""A new choice: the rows that it hits."""
 
 
 def generator() -> np.random.Generator:
@@ -278,3 +283,52 @@ def eliminated(left: np.ndarray, right: np.ndarray, unknowns: int) -> tuple[np.n
         next_row += 1
     solution[pivots] = matrix[:next_row, words:]
     return solution, not matrix[next_row:, words:].any()
+
+
+def numpy_pieces(family: Pieces, x: np.ndarray, target: np.ndarray, other: np.ndarray, score: Score) -> Choose:
+    """One of all triangles and rectangles, by tables of running sums and an inverse CDF.
+
+    Returns: the rows that a new choice hits, ``bool[n]``. The strips of the rows are prepared beforehand.
+    """
+    draws, coefficient, share = generator(), float(score.coefficient), float(score.share)
+    low, high = np.triu_indices(family.families()[1].bins)
+    prepared = [np.asarray(part.bins) for part in family.prepare(jnp.asarray(x)).parts]
+    groups = [
+        (own.bins, strips[group], float(np.log(own.size)))
+        for own, strips in zip(family.families(), prepared, strict=True) for group in own.groups()
+    ]  # fmt: skip
+
+    def counts(place: np.ndarray, bins: int, axes: int) -> np.ndarray:
+        table = np.bincount(place, minlength=bins**axes).reshape((bins,) * axes)
+        if axes == 2:
+            below = np.pad(table.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+            rows = below[high + 1] - below[low]
+            return rows[:, high + 1] - rows[:, low]
+        for axis in range(axes):
+            down = np.flip(np.flip(table, axis).cumsum(axis=axis), axis)
+            table = np.concatenate([table.cumsum(axis=axis), down], axis=axis)
+        return table
+
+    def weights(bins: int, strips: np.ndarray, log_size: float) -> np.ndarray:
+        place = np.ravel_multi_index(tuple(strips), (bins,) * len(strips))
+        hit, wrong = (counts(place[part], bins, len(strips)) for part in (target, other))
+        return (coefficient * np.minimum(hit - share, -wrong) - log_size).ravel()
+
+    def choose() -> np.ndarray:
+        logs = [weights(*group) for group in groups]
+        whole = np.concatenate(logs)
+        running = np.exp(whole - whole.max()).cumsum()
+        number = int(running.searchsorted(draws.random() * running[-1], "right"))
+        firsts = np.cumsum([0, *map(len, logs)])
+        chosen = int(firsts.searchsorted(number, "right")) - 1
+        bins, strips, _ = groups[chosen]
+        number -= firsts[chosen]
+        if len(strips) == 2:
+            ranges = np.unravel_index(number, (len(low), len(low)))
+            inside = [(low[i] <= own) & (own <= high[i]) for own, i in zip(strips, ranges, strict=True)]
+        else:
+            sides = np.unravel_index(number, (2 * bins,) * 3)
+            inside = [own <= i if i < bins else own >= i - bins for own, i in zip(strips, sides, strict=True)]
+        return np.logical_and.reduce(inside)
+
+    return choose

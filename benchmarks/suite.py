@@ -15,13 +15,14 @@ from benchmarks import (
     noise,
     parity,
     selection,
+    unions,
     vc1,
 )
 from benchmarks.row import Row
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
-_PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, audits, codes, devices, memory)
+_PARTS = (selection, noise, learner, vc1, parity, conjunctions, halfplanes, unions, audits, codes, devices, memory)
 ROWS: dict[str, Row] = {row.name: row for part in _PARTS for row in part.ROWS}
 
 

@@ -40,7 +40,7 @@ fraction of the box (`concepts.areas.area_error`). The error of a constant is th
 {{states}}
 All boxes are approximately square. Texas and Minnesota are the least convex (area over that of the hull) of
 the states that fill two fifths of such a box; Florida is the least convex of the contiguous states; Nevada is nearly
-convex, and not an axis-parallel rectangle. The learner of unions is the default of the command line.
+convex, and not an axis-parallel rectangle. Both learners are the defaults of the command line.
 
 Errors of {{trials}} runs each, with new locations in each run; seconds are medians, on two cores under other load:
 
@@ -80,7 +80,7 @@ class Case:
 
 
 UNION = UnionLearner(Unions(D, 7), neighboring=RELATION)
-POLYGON = PolygonLearner(ConvexPolygons(D, 4), 14, 4, RELATION)
+POLYGON = PolygonLearner(ConvexPolygons(D), neighboring=RELATION)
 CASES = (
     Case("TX", "Texas", (-107.1, 25.2, -93.1, 37.2), UNION, SIZES, "boundary"),
     Case("NV", "Nevada", (-121.9, 34.7, -112.2, 42.3), POLYGON, SIZES, "boundary-convex"),

@@ -64,8 +64,8 @@ REASONS: dict[str, tuple[str, str]] = {
     "mechanisms/noise.py": ("needed", "quantiles of noise, as `mechanisms/choosing.py`"),
     "mechanisms/median/treelog": ("needed", "noise that is compared, as `mechanisms/choosing.py`"),
     "mechanisms/median/": ("two float32", "logarithms of numbers of elements up to 2^64"),
-    "mechanisms/cover/lines/cuts.py": ("needed as integers", "cross products of coordinates up to 2^20 have 42 bits; "
-                                       "pairs of uint32 would need a product of their own"),
+    "mechanisms/cover/lines/cuts.py": ("needed as integers", "cross products of coordinates up to 2^20 have 42 bits, "
+                                       "larger ones several words; pairs of uint32 would need a product of their own"),
     "mechanisms/cover/": ("partly needed", "cross products, as `lines/cuts.py`, and log-weights, which two float32 "
                           "could hold"),
     "mechanisms/": ("partly needed", "numbers of elements up to 2^64, and log-weights"),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -180,6 +180,13 @@ class FewRows(SmallImproper):
 
 
 @dataclass(frozen=True)
+class ManyRows(le.ProperVC1):
+    """A `ProperVC1` whose exact audit includes hard rows that are enough to start below the root."""
+
+    hard_rows: ClassVar[int] = _HARD_ROWS
+
+
+@dataclass(frozen=True)
 class SmallInterior(_SmallMedian, le.ThresholdInterior):
     """A `ThresholdInterior` with a median for a few rows."""
 
@@ -192,6 +199,17 @@ class Labels(le.RepresentationLearner):
         """``bool[|X|, columns]``."""
         elements = jnp.arange(self.concepts.domain.size, dtype=jnp.uint32)[:, None]
         return self.predict(le.RepresentationLearner.learn(self, key, sample, plan), elements)
+
+
+@dataclass(frozen=True)
+class Region(le.PolygonLearner):
+    """A `PolygonLearner` that returns the labels of the grid, which few samples tell apart better than its lines."""
+
+    def learn(self, key: Array, sample: Sample, plan: Any) -> Any:
+        """``bool[(d + 1)^2]``."""
+        side = np.arange(self.concepts.d + 1)
+        grid = self.concepts.domain.encode([(i, j) for i in side for j in side])
+        return self.predict(super().learn(key, sample, plan), jnp.asarray(grid))[:, 0]
 
 
 _SMALL_MEDIANS: dict[str, Callable[[int, Privacy], MedianPlan]] = {
@@ -232,8 +250,9 @@ WORLDS: dict[str, Callable[[], World]] = {
     "kln-conjunctions": lambda: World(le.KLN(c.Conjunctions(1))),
     "kln-added": lambda: World(le.KLN(_LINE, _ADDED), twin=4),
     "point": lambda: World(le.PointLearner(c.Points(c.Domain(2))), 2, rows=2, many=8),
-    "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=8),
-    "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), 2, rows=2, many=8),
+    "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), many=7),
+    "stable-points-two": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=4),
+    "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), many=7),
     "median-thresholds": lambda: World(le.ThresholdMedian(_LINE)),
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
     "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),
@@ -246,7 +265,7 @@ WORLDS: dict[str, Callable[[], World]] = {
     "vc1-recprefix": lambda: World(SmallImproper(_LINE, "recprefix", 2), twin=8),
     "vc1-treelog": lambda: World(SmallImproper(_LINE, "treelog", 2), twin=8),
     "vc1-rsc": lambda: World(SmallImproper(_LINE, "rsc", 24), twin=None, unlisted=_LAPLACE),
-    "vc1-proper": lambda: World(le.ProperVC1(_tree(2), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False),
+    "vc1-proper": lambda: World(ManyRows(_tree(2), "exponential", None, 0.1, 1, 0.5), twin=2, sharp=False),
     "vc1-proper-tests": lambda: World(
         le.ProperVC1(_tree(3), "exponential", 12, 0.1, 1, 0.5), twin=16, sharp=False, unlisted=_LAPLACE
     ),
@@ -279,8 +298,8 @@ WORLDS: dict[str, Callable[[], World]] = {
         twin=16, sharp=False, unlisted="it draws from too many lines to list",
     ),
     "polygon-measured": lambda: World(
-        le.PolygonLearner(c.ConvexPolygons(2, 3), 2, performance=Performance(4, 4, 8)),
-        twin=16, sharp=False, unlisted="it draws from too many lines to list",
+        Region(c.ConvexPolygons(2, 3), 2, performance=Performance(4, 4, 8)),
+        twin=4, sharp=False, unlisted="it draws from too many lines to list",
     ),
     "kln-labels": lambda: World(le.KLN(_LABELS), rows=2),
     "bits": lambda: World(le.BitReduction(_LABELS), rows=2),

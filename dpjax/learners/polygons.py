@@ -1,11 +1,15 @@
 """Learning a convex polygon by a private set cover of its complement."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, ClassVar
+
+import numpy as np
 
 from dpjax.concepts.polygons import ConvexPolygons
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.learners.base import Pairs, database
 from dpjax.learners.covering import CoveringPlane
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
@@ -127,3 +131,17 @@ class PolygonLearner(CoveringPlane):
             advice = f"give k={self.concepts.edges}, and no score, for the theorem's plan; or search for n"
             raise NoTheoremError(name, "the k of the theorem, with its score", given, advice)
         return super().sample_size(privacy, accuracy)
+
+    def hard_neighbors(self, rows: int) -> Pairs:
+        """Those of all learners of shapes; and rows in one place, which are just worth excluding, one relabeled."""
+        pairs = super().hard_neighbors(rows)
+        targets = ceil((rows - 1) * self._worth / (1 + self._worth))
+        places, labels = [(0, 0)] * rows, [self.concepts.label ^ (i >= targets) for i in range(rows - 1)]
+        domain, own = self.concepts.domain, self.concepts.label
+        near = [database(domain, places, np.array([*labels, last])) for last in (own, not own)]
+        return [*pairs, *self.related([(near[0], near[1])], rows)]
+
+    @property
+    def _worth(self) -> float:
+        """The number of targets that are worth one other row."""
+        return getattr(self.scoring, "lam", 1.0)

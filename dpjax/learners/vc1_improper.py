@@ -199,13 +199,16 @@ class ImproperVC1(OfClass):
         return theory.improper(t, float(accuracy.alpha), float(accuracy.beta))
 
     def hard_neighbors(self, rows: int) -> Pairs:
-        """Identical rows, one moved or relabeled (inconsistently); or a half or a third of them on another path."""
+        """Identical rows, one moved or relabeled (inconsistently); or on two paths.
+
+        A half or a third of the rows are on the other path, or all but one or two, of which the deepest rows tell.
+        """
         pairs = super().hard_neighbors(rows)
         deep = _two_paths(self.concepts)
         if deep and rows > 1:
             one, other = deep
-            for share in (2, 3):
-                most = [(one, 1) if i % share else (other, 1) for i in range(rows - 1)]
+            shares = [[(one, 1) if i % share else (other, 1) for i in range(rows - 1)] for share in (2, 3)]
+            for most in (*shares, [(one, 1), *[(other, 1)] * (rows - 2)]):
                 samples = [sample_at(self.concepts, [*most, (last, 1)]) for last in (one, other)]
                 pairs.append((samples[0], samples[1]))
         return pairs

@@ -37,7 +37,7 @@ def reports(found, budgets):
 
 
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=pytest.mark.slow) if name == "vc1-proper" else name  # Laplace noise, as in vc1-rsc
+    pytest.param(name, marks=pytest.mark.slow) if name == "vc1-proper-tests" else name  # as in vc1-rsc
     for name in evidence.learner_names() if evidence.learner_world(name).unlisted
 ])  # fmt: skip
 def test_a_world_that_says_that_it_cannot_be_listed_cannot(name):

@@ -377,10 +377,11 @@ def test_trees_equal_by_value_make_equal_learners():
 
 @pytest.mark.slow
 @pytest.mark.statistical
-def test_hard_neighbors_do_not_refute_the_improper_learner():
+@pytest.mark.parametrize("t", [24, None])
+def test_hard_neighbors_do_not_refute_the_improper_learner(t):
     """One path against another with a vote for each row, at 1 - 1e-6; 16 times the budget is caught."""
-    found = evidence.learner_target(improper(TREES["recursive"], 24), "recursive", 1)
-    two_paths = replace(found, pairs=lambda: found.pairs()[-1:])
+    found = evidence.learner_target(improper(TREES["recursive"], t), "recursive", 1)
+    two_paths = replace(found, pairs=lambda: found.pairs()[-3:])
     louder = replace(two_paths, plan=lambda p: two_paths.plan(Privacy(16 * p.epsilon, p.delta)))
     for target, violated in ((two_paths, False), (louder, True)):
         report = audit.statistical(target, Privacy(4.0, 0.1), trials=5000, confidence=1 - 1e-6)

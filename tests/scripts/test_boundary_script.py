@@ -44,6 +44,7 @@ def test_outlines_are_placed_on_the_grid(script, country):
 
 def test_the_page_has_the_numbers_of_the_command_line(script):
     assert script.UnionLearner(script.Unions(script.D), neighboring=script.RELATION) == script.UNION
+    assert script.PolygonLearner(script.ConvexPolygons(script.D), neighboring=script.RELATION) == script.POLYGON
 
 
 @pytest.mark.slow
