@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpjax.concepts import clipping
+from dpjax.concepts.plane import Plane
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.mechanisms.cover import Following, Gain, Literals, cover_plan, set_cover
@@ -123,6 +124,45 @@ def test_no_weight_exceeds_its_bounds(words):
         assert np.all(np.isfinite(found))
         worst.append(found.max())
     assert max(worst) < 0
+
+
+def test_bounds_of_rows_that_are_closer_than_a_unit_of_the_bins():
+    """The largest grid: all others, the favored lines and all targets have values in two units; others come first."""
+    family, ys = HalfPlanes(2**64 - 1, slabs=2, follow=0.9), (0, 400, 511)
+    points = [(5, ys[0])] * 40 + [(5, ys[2])] * 40
+    x, target = jnp.asarray(Plane(family.d).encode(points)), jnp.asarray(np.arange(80) >= 40)
+
+    @jax.jit
+    def excess():
+        score, favored = Score.of(jnp.float32(80), 2, 20.0).capped(LARGEST), corners_of([(5, ys[1])] * 4)
+        rows = Rows.of(family, x, target, ~target, family.favored(favored))
+        cells = family.cells()
+        bound = envelope(family, rows, score, 8)
+        law = lambda one: family.log_density(*one) + sweep.sweep(family, rows, *one, score).log_total()  # noqa: E731
+        low = sweep.integers(cells.low, family.grid.words)
+        return jax.lax.map(law, (jnp.asarray(cells.chart), low)) - bound
+
+    with jax.enable_x64(True):
+        assert np.max(np.asarray(excess())) < 0
+
+
+@pytest.mark.parametrize("pairs", [[[0, 0]], [[40, 40]], [[0, 0], [40, 40]], [[40, 40], [0, 0]]], ids=str)
+def test_bounds_at_the_steepest_slopes_of_the_smallest_grid(pairs):
+    """Twice an end of the favored lines does not fit into a word there. Equal up to rounding where walls are rows."""
+    family = HalfPlanes(1, slabs=2, follow=0.9)
+    points, target = jnp.asarray([(1, 1)] * 40 + [(0, 0)] * 40, jnp.int32), jnp.asarray(np.arange(80) >= 40)
+
+    @jax.jit
+    def excess(chart, low):
+        score = Score.of(jnp.float32(80), 2, 1.0).capped(LARGEST)
+        rows = Rows.of(family, points, target, ~target, family.favored(family.start(2)))
+        law = family.log_density(chart, low) + sweep.sweep(family, rows, chart, low, score).log_total()
+        return law - bound_between(family, rows, score, jnp.asarray(pairs, jnp.int32), (chart, low, low + 1))
+
+    with jax.enable_x64(True):
+        for slope in (-(2**60), 2**60 - 1):
+            for chart in (0, 1):
+                assert excess(jnp.int32(chart), jnp.full(1, slope, jnp.int64)) < 0
 
 
 @pytest.mark.slow

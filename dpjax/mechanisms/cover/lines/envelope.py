@@ -55,9 +55,9 @@ def _bound(
     unit = max(cuts.step, (cuts.last + 1 - cuts.first).bit_length() - _BITS, 0)  # a bin is a multiple of 2**unit
     corners, nothing = corners_of(low, high), constant(0, low)
     frame = [affine(nothing, middle[chart], corner) for corner in corners]
-    inside = [((rows.values(chart, corner) - own) >> unit).astype(jnp.int64)
-              for corner, own in zip(corners, frame, strict=True)]  # fmt: skip
-    least, most = reduce(jnp.minimum, inside), reduce(jnp.maximum, inside)
+    inside = [rows.values(chart, corner) - own for corner, own in zip(corners, frame, strict=True)]
+    least = reduce(jnp.minimum, [(value >> unit).astype(jnp.int64) for value in inside])  # rounded outwards
+    most = reduce(jnp.maximum, [-((-value) >> unit).astype(jnp.int64) for value in inside])
     real = rows.code > 0
     first, last = jnp.min(jnp.where(real, least, _HALF)), jnp.max(jnp.where(real, most, -_HALF))
     first, extent = jnp.minimum(first, last), jnp.maximum(last - first, 0)

@@ -152,10 +152,11 @@ def _near(cuts: Cuts, rows: Rows, chart: Array, corners: list[Any], doubled: Any
     """At least the number of favored t between two consecutive walls, ``integers[W + 1]``, at every theta of a cell.
 
     Between the later of the first wall and the low end, and the earlier of the second wall and the high end: the low
-    end is concave in theta and the high one convex, so the differences are largest at corners of the cell.
+    end is concave in theta and the high one convex, so the differences are largest at corners of the cell. The walls
+    are rounded down, which is exact for whole t: twice an end may have one bit too many at d = 1.
     """
-    ends = [rows.favored.reach(chart, corner) for corner in corners]
-    from_low = reduce(maximum, [doubled[1:, i] - (ends[i][0] << 1) for i in range(len(corners))])
-    to_high = reduce(maximum, [(ends[i][1] << 1) - doubled[:-1, i] for i in range(len(corners))])
-    near = (minimum(from_low, to_high) + 1) >> (1 + cuts.step)
+    ends, places = [rows.favored.reach(chart, corner) for corner in corners], doubled >> 1
+    from_low = reduce(maximum, [places[1:, i] - ends[i][0] for i in range(len(corners))])
+    to_high = reduce(maximum, [ends[i][1] - places[:-1, i] for i in range(len(corners))])
+    near = minimum(from_low, to_high) >> cuts.step
     return clip(near + int(cuts.step > 0), constant(0, width), width)
