@@ -1,7 +1,7 @@
 """The grid in the plane as a domain, and the uniform distribution over it."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import jax.numpy as jnp
@@ -47,7 +47,8 @@ class Plane:
         side = self.d + 1
         pairs = [divmod(int(v), side) if isinstance(v, Integral) else tuple(v) for v in values]
         for pair in pairs:
-            if len(pair) != 2 or not all(0 <= c <= self.d and int(c) == c for c in pair):
+            known = len(pair) == 2 and all(isinstance(c, Real) for c in pair)
+            if not known or not all(0 <= c <= self.d and int(c) == c for c in pair):
                 raise InputError(
                     "element", f"two whole numbers in [0, {self.d}]", repr(pair), "scale and round the coordinates"
                 )  # fmt: skip

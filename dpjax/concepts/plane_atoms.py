@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from jax.tree_util import register_dataclass
 from dpjax.concepts.distributions import Distribution, from_weights
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.plane import Plane
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 
@@ -31,14 +33,16 @@ class PlaneAtoms:
 
     @classmethod
     def of(cls, d: int, points: Sequence[tuple[int, int]], weights: Sequence[int]) -> "PlaneAtoms":
-        """Host: distinct points, and as many weights, whole numbers >= 1 with a sum of at most 2**64."""
-        if len(points) != len(weights) or len({tuple(map(int, point)) for point in points}) != len(points):
+        """Host: distinct points, and as many weights, whole numbers >= 1 with a sum below 2**64, as errors wrap there."""
+        elements = Plane(d).encode(points)
+        if len(points) != len(weights) or len(np.unique(elements, axis=0)) != len(points):
             given = f"{len(points)} points, {len(weights)} weights"
             raise InputError("points", "distinct points, and as many weights", given, "merge equal points")
-        if any(weight < 1 for weight in weights):
-            raise InputError("weight", "whole numbers from 1 up", repr(min(weights)), "leave the point out")
-        law = from_weights(Domain(max(2, len(points))), range(len(points)), weights)
-        return cls(d, jnp.asarray(Plane(d).encode(points)), law)
+        whole = [checks.integer("weight", int(weight) if _whole(weight) else weight, 1) for weight in weights]
+        if not 1 <= sum(whole) < 1 << 64:
+            raise InputError("weights", "a sum from 1 to 2**64 - 1", repr(sum(whole)), "use smaller whole numbers")
+        law = from_weights(Domain(max(2, len(points))), range(len(points)), whole)
+        return cls(d, jnp.asarray(elements), law)
 
     @property
     def total(self) -> int:
@@ -61,3 +65,7 @@ class PlaneAtoms:
         """``uint64[m]``; 64-bit types enabled."""
         with jax.enable_x64(True):
             return self.law.mass_at(jnp.asarray(np.arange(self.elements.shape[0]), jnp.uint64))
+
+
+def _whole(weight: Any) -> bool:
+    return isinstance(weight, Integral) and not isinstance(weight, bool)

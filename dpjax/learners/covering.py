@@ -1,6 +1,7 @@
 """Base classes of the learners by private set cover: rounds, plans, guarantees and pairs of neighbors."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
 from dpjax.learners.base import OfClass, Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
+from dpjax.mechanisms.cover.lines.cuts import LARGEST
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
 from dpjax.mechanisms.cover.lines.measures import Grid
 from dpjax.mechanisms.cover.plan import CoverPlan, cover_guarantee, cover_plan
@@ -117,6 +119,11 @@ class CoveringPlane(Covering):
 
     k: int | None
     family: Family | None
+
+    def theorem(self, plan: CoverPlan, accuracy: Accuracy) -> int:
+        """`Covering.theorem` at the coefficient that runs: families of cuts clip it."""
+        runs = min(plan.coefficient, np.float32(LARGEST))
+        return super().theorem(replace(plan, coefficient=runs), accuracy)
 
     def check(self, kind: type, edges: int, usual: bool, names: str) -> None:
         """Validates the concepts, the positive integers, and a given family: ``edges`` cuts, no other sizes."""

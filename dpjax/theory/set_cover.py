@@ -11,6 +11,7 @@ from dpjax.theory.search import fewest_rows, least
 _TIMES, _EXPONENTS = np.linspace(0.5, 3.0, 26), np.geomspace(2.0**-10, 8.0, 27)
 _PARTS = 0.1, 0.5, 0.9
 """The grid of `realizable`: t as multiples of the coefficient and as they are, and parts of beta."""
+_LEAST = 1e-300  # of beta
 
 
 def rounds_for(k: int, alpha: float) -> int:
@@ -45,6 +46,7 @@ def sample_errors(
       our own.
     """
     _check(functions, k, rounds, coefficient, scale)
+    checks.number("offset", offset)
     checks.probability("beta", beta)
     share, weights = _weights(k, rounds)
     of_choices = beta / 2 if scale else beta
@@ -74,6 +76,9 @@ def realizable(
     """
     checks.accuracy(alpha, beta)
     _check(functions, k, rounds, coefficient, scale)
+    checks.number("offset", offset)
+    if beta < _LEAST:
+        raise InputError("beta", f"a probability from {_LEAST:g} up", repr(beta), "parts of it are no numbers")
     if not 0 <= checks.number("missed", missed) < 1:
         raise InputError("missed", "a mass in [0, 1)", repr(missed), "0 if every edge has lines that cut like it")
     share, weights = _weights(k, rounds)
@@ -126,7 +131,15 @@ def _noise(rounds: int, beta: float, scale: float, offset: float) -> tuple[float
 
 def _most(mass: float, n: int, beta: float) -> float:
     """A share of n draws that an event of this mass exceeds with probability at most beta, by Chernoff's bound."""
-    return least(lambda share: n * _divergence(1 - share, 1 - mass) >= -log(beta), mass, 1.0)
+    return least(lambda share: n * _excess(share, mass) >= -log(beta), mass, 1.0)
+
+
+def _excess(share: float, mass: float) -> float:
+    """kl(share, mass) >= 0 of Bernoulli variables, for 0 < mass <= share; precise for small masses."""
+    if share <= mass:
+        return 0.0
+    rest = (1 - share) * (log1p(-share) - log1p(-mass)) if share < 1 else 0.0
+    return share * (log(share) - log(mass)) + rest
 
 
 def _exponentials(weights: np.ndarray, beta: float) -> float:

@@ -38,6 +38,14 @@ def test_what_does_not_fit_is_refused():
     for points, weights in ((POINTS, [1]), ([(1, 1), (1, 1)], [1, 1]), ([(1, 1), (2, 2)], [1, 0]), ([(101, 1)], [1])):
         with pytest.raises(InputError):
             PlaneAtoms.of(100, points, weights)
+    for weight in (1.5, np.nan, "1", True, 1 << 64):
+        with pytest.raises(InputError, match="weight"):
+            PlaneAtoms.of(100, [(1, 1)], [weight])
+    with pytest.raises(InputError, match="weights"):  # where all labels differ the error would be 0
+        PlaneAtoms.of(100, [(1, 1), (2, 2)], [1 << 63, 1 << 63])
+    for points in ([(1, "a")], [(1, 0.5)]):
+        with pytest.raises(InputError, match="element"):
+            PlaneAtoms.of(100, points, [1])
     for law in (PlaneAtoms.of(50, [(1, 2)], [1]), UniformPlane(50)):
         with pytest.raises(InputError, match="distribution"):
             Task(ConvexPolygons(100, 2), law)

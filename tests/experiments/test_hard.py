@@ -193,7 +193,9 @@ def test_hard_bits_that_do_not_fit(attempt):
         attempt()
 
 
-@pytest.mark.parametrize(("edges", "alpha", "d"), [(4, 0.1, 2**16), (2, 0.1, 2**12), (7, 0.2, 2**40)])
+@pytest.mark.parametrize(
+    ("edges", "alpha", "d"), [(4, 0.1, 2**16), (2, 0.1, 2**12), (7, 0.2, 2**40), (3, 0.1, 2**64 - 1)]
+)
 def test_each_round_is_tempted_on_a_hard_polygon(edges, alpha, d):
     """Labels and masses as said; lines along an edge separate all groups of negatives from all positives."""
     concepts = ConvexPolygons(d, edges)
@@ -218,8 +220,10 @@ def test_each_round_is_tempted_on_a_hard_polygon(edges, alpha, d):
 
 
 def test_hard_polygons_need_room():
-    for d, edges, alpha in ((16, 4, 0.1), (2**16, 1, 0.1), (2**16, 4, 0.9)):
+    for d, edges, alpha in ((16, 4, 0.1), (2**16, 1, 0.1), (2**16, 4, 0.9), (2**16, 2, 1e-13)):
         with pytest.raises(InputError, match="concepts"):
             hard_polygon(ConvexPolygons(d, edges), alpha)
     with pytest.raises(InputError, match="width"):
         hard_polygon(ConvexPolygons(2**16, 4), 0.1, 2**14)
+    with pytest.raises(InputError, match="concepts"):
+        hard_polygon(Plane(2**16), 0.1)

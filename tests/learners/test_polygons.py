@@ -18,13 +18,13 @@ from dpjax.experiments.hard import hard_polygon
 from dpjax.experiments.task import Task
 from dpjax.learners.polygons import PolygonLearner
 from dpjax.mechanisms.cover import Gain, Literals, Saturating, cover_plan
-from dpjax.mechanisms.cover.lines.cuts import Cut
+from dpjax.mechanisms.cover.lines.cuts import LARGEST, Cut
 from dpjax.mechanisms.cover.lines.halfplanes import HalfPlanes
 from dpjax.mechanisms.cover.lines.measures import Box, Kinematic, Net
 from dpjax.mechanisms.cover.triangles.triangles import Triangles
 from dpjax.mechanisms.exponential import scaled
 from dpjax.theory.edges import EdgeMargin
-from dpjax.theory.set_cover import rounds_for
+from dpjax.theory.set_cover import realizable, rounds_for
 from tests.mechanisms.cover.discs import Discs
 from tests.trials import successes
 
@@ -154,6 +154,18 @@ def test_rows_that_the_theorem_needs():
     assert plan.rounds == rounds_for(4, 0.1) and planned.sample_size(BUDGET, ACCURACY) > 1600
     whole = planned.guarantee(plan)
     assert (whole.epsilon, whole.delta, whole.neighboring) == (1.0, float(down(1e-6)), ADD)
+
+
+def test_the_theorem_is_at_the_coefficient_that_runs():
+    """Families of cuts clip it, and what noise of the counts may cost grows with it."""
+    planned = PolygonLearner(CONCEPTS, k=4, noisy=True)
+    large = Privacy(1e5, 1e-6)
+    plan = planned.plan(large, ACCURACY)
+    assert plan.coefficient > LARGEST
+    numbers = float(plan.scale), float(plan.offset)
+    expected = realizable(planned.functions.size, 4, plan.rounds, LARGEST, 0.1, 0.1, *numbers)
+    assert planned.sample_size(large, ACCURACY) == expected
+    assert realizable(planned.functions.size, 4, plan.rounds, float(plan.coefficient), 0.1, 0.1, *numbers) != expected
 
 
 def test_a_margin_of_the_edges_saves_rows_and_changes_nothing_that_runs():

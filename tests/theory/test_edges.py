@@ -74,3 +74,9 @@ def test_costs_fall_with_the_width_down_from_that_of_every_distribution():
 def test_what_makes_no_sense_is_refused(given):
     with pytest.raises(InputError):
         EdgeMargin(*given)
+
+
+@pytest.mark.parametrize("given", [(8, 2.0**24), (8, 0.0), (8, float("nan")), (0.5, 10), (D, D)])
+def test_rectangles_without_enough_lines_are_refused(given):
+    with pytest.raises(InputError):
+        Kinematic().log_cost_along(D, *given)

@@ -80,6 +80,12 @@ def test_the_share_of_an_event_is_rarely_exceeded(mass, n):
     assert theory._most(mass, 2 * n, 0.01) <= share
 
 
+def test_a_tiny_missed_mass_costs_nearly_nothing():
+    base = theory.realizable(130, 4, 13, 0.1, 0.1, 0.1)
+    rows = [theory.realizable(130, 4, 13, 0.1, 0.1, 0.1, 0.0, 0.0, mass) for mass in (1e-300, 1e-18, 1e-16, 1e-12)]
+    assert base < rows[0] <= rows[1] <= rows[2] <= rows[3] < 1.01 * base
+
+
 @pytest.mark.parametrize("attempt", [
     lambda: theory.realizable(10, 4, 3, 0.1, 0.1, 0.1), lambda: theory.sample_errors(0.5, 4, 3, 0.1, 0.1),
     lambda: theory.sample_errors(10, 4, 3, 0.0, 0.1), lambda: theory.sample_errors(10, 0, 3, 0.1, 0.1),
@@ -87,6 +93,9 @@ def test_the_share_of_an_event_is_rarely_exceeded(mass, n):
     lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 1.0), lambda: theory.realizable(10, 4, 30, 0.0, 0.1, 0.1),
     lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 0.0, 0.0, 0.2),
     lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 0.0, 0.0, -0.1),
+    lambda: theory.realizable(10, 4, 30, 0.1, 0.1, 0.1, 9.0, math.nan),
+    lambda: theory.sample_errors(10, 4, 30, 0.1, 0.1, 9.0, math.nan),
+    lambda: theory.realizable(10, 4, 30, 1, 0.1, 5e-324),
 ])  # fmt: skip
 def test_what_makes_no_sense_is_refused(attempt):
     with pytest.raises(InputError):

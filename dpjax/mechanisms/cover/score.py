@@ -33,7 +33,7 @@ class Score:
     """The largest change of a score when one row is added, removed or replaced."""
 
     @classmethod
-    def of(cls, budget: Array, k: int, coefficient: Array) -> "Score":
+    def of(cls, budget: Array | float, k: int, coefficient: Array) -> "Score":
         """share = budget / k, of any floats. A coefficient that is not a positive number becomes 0."""
         with jax.enable_x64(True):
             known = jnp.asarray(coefficient, jnp.float64)
@@ -126,7 +126,7 @@ class Gain:
 
     def of(self, budget: Array, coefficient: Array) -> Score:
         """See `Gained`; the budget does not matter."""
-        plain = Score.of(jnp.float64(1 / self.lam), 1, coefficient)
+        plain = Score.of(1 / self.lam, 1, coefficient)
         return Gained(plain.coefficient, plain.share, self.lam)
 
     def effect(self, noisy: bool) -> Effect:

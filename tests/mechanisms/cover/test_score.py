@@ -105,4 +105,6 @@ def test_scorings_are_the_scores_of_a_round():
     with jax.enable_x64(True):
         one, other = Saturating(3).of(jnp.float64(7), 0.5), Score.of(jnp.float64(7), 3, 0.5)
     assert type(one) is type(other) and jax.tree.leaves(one) == jax.tree.leaves(other)
+    outside = Gain(2.5).of(jnp.float32(0), jnp.float32(0.5))  # of 64-bit types
+    assert float(outside.share) == 0.4
     assert Gain(2.5) == Gain() and hash(Gain(2.5)) == hash(Gain()) and Gain(2.0) != Gain()

@@ -255,3 +255,10 @@ def test_the_finest_family_abstractly():
     h = jax.eval_shape(lambda key: family.select(key, *arrays, Score.of(budget, 3, coefficient)), jax.random.key(0))
     assert h.t.shape == (3, 4) and h.theta.shape == (3, 1, 4) and h.above.shape == (3,)
     assert family.size == 41664 * 128**3
+
+
+def test_the_law_has_the_coefficient_that_select_clips():
+    family = Triangles(8, 3, 2)
+    rows = np.array([[0, 0], [8, 8]], np.int32), np.array([True, False]), np.array([False, True])
+    laws = [family.law(*rows, Score.of(1, 2, coefficient)).log_probs() for coefficient in (64.0, 1e4)]
+    np.testing.assert_array_equal(*laws)

@@ -130,9 +130,11 @@ class Kinematic:
 
         They cross both of its sides of length ``width``, ``length`` apart. By Crofton's formula they have mass
         2 (sqrt(length^2 + width^2) - length), and on the lattice at least 1 - 2^-10 times that for a width of one unit
-        or more. The rectangle meets the square, and its width is at most half of the margin.
+        or more, and 2^-20 of the length. The rectangle meets the square, and its width is at most half of the margin.
         """
         checks.integer("d", d, 1)
+        if not 0 < checks.number("length", length) <= checks.number("width", width) * 2.0**20:
+            raise InputError("length", "more than 0, at most width 2**20", repr(length), "take a wider rectangle")
         if not 1 <= width <= self.margin * d / 2:
             expected = f"a width from 1 to {self.margin * d / 2:g}, half of the margin of lines"
             raise InputError("width", expected, repr(width), "take a wider margin of lines, or a narrower rectangle")

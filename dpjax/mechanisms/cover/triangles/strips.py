@@ -129,6 +129,7 @@ class Strips(ABC):
         """The law of the piece that `select` draws, as one table of ``size`` entries: for small families."""
         with jax.enable_x64(True):
             rows, weight = self.prepare(x), packed(target, other)
+            score = score.capped(LARGEST)
             counts = jax.lax.map(lambda group: self.counts(rows, weight, group), jnp.asarray(self.groups()))
             scores = score.quality(*counts).reshape(-1)
             return scaled(asked(scores, "set_cover", score.sensitivity), score.coefficient)
