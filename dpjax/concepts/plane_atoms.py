@@ -33,7 +33,7 @@ class PlaneAtoms:
 
     @classmethod
     def of(cls, d: int, points: Sequence[tuple[int, int]], weights: Sequence[int]) -> "PlaneAtoms":
-        """Host: distinct points, and as many weights, whole numbers >= 1 with a sum below 2**64, as errors wrap there."""
+        """Host: distinct points, and as many weights, whole numbers >= 1 with a sum below 2**64: errors wrap there."""
         elements = Plane(d).encode(points)
         if len(points) != len(weights) or len(np.unique(elements, axis=0)) != len(points):
             given = f"{len(points)} points, {len(weights)} weights"
