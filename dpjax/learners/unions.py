@@ -23,6 +23,7 @@ from dpjax.theory import set_cover as theory
 _DIRECTIONS, _BINS = 8, 16
 _ROWS = 110.0
 """epsilon n for the square of a number of rounds: measured on other shapes than those of docs/boundary.md."""
+_LARGEST_SIZE = 1e30  # of epsilon n
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
 
@@ -153,7 +154,7 @@ def measured_rounds(size: float) -> int:
 
     More rounds fit a shape better, and each is noisier.
     """
-    rounds = 2
+    rounds, size = 2, min(size, _LARGEST_SIZE)
     while _ROWS * _next(rounds) ** 2 <= size:
         rounds = _next(rounds)
     return rounds
@@ -165,8 +166,8 @@ def rows_of_rounds(rounds: int, epsilon: float) -> int:
     while reached < rounds:
         reached = _next(reached)
     rows = 1 if reached == 2 else ceil(_ROWS * reached**2 / epsilon)
-    while measured_rounds(epsilon * rows) < rounds:  # rounding
-        rows += 1
+    while measured_rounds(epsilon * rows) < rounds:  # rounding, by a unit in the last place of a float
+        rows += max(1, rows >> 53)
     return rows
 
 

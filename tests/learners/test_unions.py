@@ -177,6 +177,14 @@ def test_a_number_of_rows_that_is_not_public_is_not_used():
         stated.sample_size(BUDGET, ACCURACY)
 
 
+def test_measured_rounds_of_extreme_budgets():
+    """A row more than 2**53 rows is no other float; the product of a budget and a number of rows may be infinite."""
+    for epsilon in (1e-18, 3e-19, 1e-25, 7e-30):
+        rows = rows_of_rounds(24, epsilon)
+        assert measured_rounds(epsilon * rows) >= 24 and rows <= 110 * 24**2 / epsilon * (1 + 1e-12)
+    assert measured_rounds(float("inf")) == measured_rounds(1e30) > 10**13
+
+
 def test_measured_rounds():
     assert [measured_rounds(size) for size in (0.1, 989, 990, 1760, 6000, 7040, 28_160, 110 * 24**2)] == [
         2, 2, 3, 4, 6, 8, 16, 24,
