@@ -14,11 +14,28 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.concepts import Domain, Points, Thresholds, Tree, distributions, tree_generators
+from dpjax.concepts import (
+    ConvexPolygons,
+    Domain,
+    Points,
+    Thresholds,
+    Tree,
+    UniformPlane,
+    distributions,
+    tree_generators,
+)
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
-from dpjax.experiments.hard import gapped_thresholds, hard_chain, hard_points, hard_splits, hard_thresholds, hard_tree
+from dpjax.experiments.hard import (
+    gapped_thresholds,
+    hard_chain,
+    hard_points,
+    hard_polygon,
+    hard_splits,
+    hard_thresholds,
+    hard_tree,
+)
 from dpjax.experiments.lower_bounds import lower_bound
 from dpjax.experiments.n_star import bracket, cells_in, guess
 from dpjax.experiments.n_star import rate as success_rate
@@ -31,12 +48,14 @@ from dpjax.learners import (
     HashedPoints,
     ImproperVC1,
     PointLearner,
+    PolygonLearner,
     ProperVC1,
     StablePoints,
     ThresholdMedian,
 )
 from dpjax.mechanisms.median import bits
 from dpjax.sanitizers import Hierarchy, PointCounts, Sanitizer, worst_gap
+from dpjax.theory.edges import EdgeMargin
 
 BETA, GAMMA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 0.05, 2 ** (1 / 8), 4, 128
 POINTS = Points(Domain(2**32))
@@ -253,6 +272,21 @@ def _hierarchy() -> Iterator[Entry]:
     yield from _rows("Hierarchy, 32 bits", works, _goal(1, 1.0, 0.0, 0.1), 2.0)
 
 
+def _polygons() -> Iterator[Entry]:
+    """Edges with a margin of 2^-12 of the side: where each round is tempted, and uniform examples."""
+    concepts, goal = ConvexPolygons(2**16, 4), _goal(1, 4.0, 1e-6, 0.1)
+    width, side = 2**4, 2**16
+
+    def subject(task: Task, missed: float) -> Learned:
+        return Learned(PolygonLearner(concepts, k=4, margin=EdgeMargin(width, side, missed)), task)
+
+    works = {
+        "each round is tempted": lambda: subject(hard_polygon(concepts, 0.1, width), 0.0),
+        "random quadrilaterals": lambda: subject(Task(concepts, UniformPlane(concepts.d)), 1e-3),
+    }
+    yield from _rows("PolygonLearner, 4 edges with a margin", works, goal, 4.0)
+
+
 def _counted(k: int) -> GenericLearner:
     return GenericLearner(POINTS, k, PointCounts(POINTS.domain), "zcdp")
 
@@ -273,6 +307,7 @@ def entries() -> list[Entry]:
         *_points("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 2.0),
         *_noisy("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 5.0),
         *_hierarchy(),
+        *_polygons(),
     ]
 
 

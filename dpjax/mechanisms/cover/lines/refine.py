@@ -23,6 +23,7 @@ from dpjax.mechanisms.cover.score import Score
 _SHARES = 2**20
 _EVEN = 8  # this part of the walls is spread evenly over the rows
 _WORTH, _FEWEST = 1.0, 16  # nats of the rows between two places of walls near the top; the least number of places
+_JUMP = 4.0  # nats of rows of one value
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,17 @@ class Walls:
         """Walls are dense where the law at theta has its weight, and the rarer the more nats a gap lies below the top.
 
         Between two walls the bound is above the weight by what their rows are worth, which may be more where the weight
-        is small. Their number follows from that, too: it depends on the rows that count, never on the buffer.
+        is small. A gap beside rows of one value that are worth a jump counts for all of them, up to one place. The
+        number of walls follows from that, too: it depends on the rows that count, never on the buffer.
         """
         values = rows.ordered(cuts, chart, theta)
         order = sort(values, jnp.arange(values.shape[0], dtype=jnp.int32))[1]
         real = jnp.sum(rows.code > 0, dtype=jnp.int32)
         below_top = jnp.max(law.log_weights) - jnp.max(law.log_weights[4:].reshape(-1, 2), axis=1)
-        share = jnp.floor(_SHARES / (1.0 + below_top)).astype(jnp.int64)
+        every = real if rows.favored is None else real + 2
+        beside = _beside(jnp.isfinite(below_top), every)
+        worth = jnp.where(score.coefficient * beside > _JUMP, beside, 1.0) / (1.0 + below_top)
+        share = jnp.floor(_SHARES * jnp.minimum(worth, jnp.ceil(_WORTH / score.coefficient))).astype(jnp.int64)
         if rows.favored is not None:  # the law has two gaps more, which end at marks
             marks, sorted_values = rows.favored.marks(cuts, chart, theta), values[order]
             place = jnp.arange(order.shape[0], dtype=jnp.int32)
@@ -75,6 +80,15 @@ class Walls:
         """The two rows whose midpoint is the wall, ``int32[W, 2]``: one wall before the row of a rank and one on it."""
         before = jnp.arange(ranks.shape[0], dtype=jnp.int32) % 2 == 0
         return jnp.stack([self.order[jnp.maximum(ranks - before.astype(jnp.int32), 0)], self.order[ranks]], axis=1)
+
+
+def _beside(wide: Array, most: Array) -> Array:
+    """The number of rows of one value before or after each gap that has a width, the larger one, ``float64[m]``."""
+    place = jnp.arange(wide.shape[0], dtype=jnp.int32)
+    past, ahead = jnp.where(wide, place, -1), jnp.where(wide, place, jnp.int32(wide.shape[0]))
+    before = jnp.concatenate([jnp.full(1, -1, jnp.int32), jax.lax.cummax(past)[:-1]])
+    after = jnp.concatenate([jax.lax.cummin(ahead, reverse=True)[1:], most[None]])
+    return jnp.maximum(place - before, jnp.minimum(after, most) - place).astype(jnp.float64)
 
 
 def moving_bound(cuts: Cuts, rows: Rows, score: Score, walls: Walls, count: int, cell: tuple[Array, Any, Any]) -> Array:
