@@ -60,6 +60,7 @@ from dpjax.theory.edges import EdgeMargin
 BETA, GAMMA, ERROR, RATIO, LEAST, GUESSES = 0.1, 0.05, 0.05, 2 ** (1 / 8), 4, 128
 POINTS = Points(Domain(2**32))
 HEIGHTS = (4, 16, 48, 64)  # bits of the height of a path
+STABLE = ((1.0, 0.2), (4.0, 0.2), (1.0, 0.1))  # epsilon, alpha
 _BLOCK = 100  # trials of a sanitizer in one call
 HEAD = f"""# Theorems beside measurements
 
@@ -69,7 +70,9 @@ learner's `sample_size` proves to suffice for every distribution; (low, high] is
 workload that is not the hardest a large slack says little
 about the proof; of each learner and class the first workload is the hardest that we know (each tree is a class).
 Success at the theorem's n is that of {{trials}} trials. No private learner of the class has fewer rows than "below"
-(`dpjax plan` says by which argument). `ImproperVC1` at more heights: [vc1-height.md](vc1-height.md).
+(`dpjax plan` says by which argument). A theorem without a page of proof is the paper's, or a textbook's. The margin of
+the edges of polygons is 2^-12 of the square's side, see `EdgeMargin` there; without it `PolygonLearner` asks for
+{{every}} rows. `ImproperVC1` at more heights: [vc1-height.md](vc1-height.md).
 
 """
 
@@ -169,7 +172,7 @@ def _gaps(sanitizer: Any, own: Array, x: Array, plan: Any) -> tuple[Array, Array
 class Entry:
     """A subject and its workload in words, and as made; the goal.
 
-    most: the largest slack that is promised, a test of the page; None for no promise.
+    most: the largest slack that is promised, a test of the page; None for no promise. proof: a page of docs/proofs.
     """
 
     learner: str
@@ -177,6 +180,7 @@ class Entry:
     make: Callable[[], Subject]
     goal: Goal
     most: float | None = None
+    proof: str | None = None
 
 
 def _goal(k: int, epsilon: float, delta: float, alpha: float) -> Goal:
@@ -184,14 +188,17 @@ def _goal(k: int, epsilon: float, delta: float, alpha: float) -> Goal:
 
 
 def _rows(
-    learner: str, works: dict[str, Callable[[], Subject]], goal: Goal, most: float | None = None
-) -> Iterator[Entry]:
+    learner: str, works: dict[str, Callable[[], Subject]], goal: Goal, most: float | None = None,
+    proof: str | None = None,
+) -> Iterator[Entry]:  # fmt: skip
     """One entry a workload; the promise is for the first."""
     for i, (name, make) in enumerate(works.items()):
-        yield Entry(learner, name, make, goal, None if i else most)
+        yield Entry(learner, name, make, goal, None if i else most, proof)
 
 
-def _points(learner: str, make: Callable[[int], Any], goal: Goal, most: float | None = None) -> Iterator[Entry]:
+def _points(
+    learner: str, make: Callable[[int], Any], goal: Goal, most: float | None = None, proof: str | None = None
+) -> Iterator[Entry]:
     """On as many points of mass just above alpha as there can be, and on Zipf's law."""
     alpha = float(goal.accuracy.alpha)
     atoms = round(1 / alpha) - 1
@@ -201,7 +208,16 @@ def _points(learner: str, make: Callable[[int], Any], goal: Goal, most: float | 
         "as many points above alpha as fit": lambda: Learned(make(goal.k), Task(POINTS, heavy, spread)),
         "Zipf, 64 points": lambda: Learned(make(goal.k), Task(POINTS, distributions.zipf(POINTS.domain, 64, 1.0))),
     }
-    yield from _rows(learner, works, goal, most)
+    yield from _rows(learner, works, goal, most, proof)
+
+
+def _stable(epsilon: float, alpha: float) -> Iterator[Entry]:
+    goal = _goal(16, epsilon, 1e-6, alpha)
+    return _points("StablePoints", lambda k: StablePoints(POINTS), goal, 2.0, "stable-points")
+
+
+def _improper(log_size: int, goal: Goal) -> Iterator[Entry]:
+    return _thresholds("ImproperVC1", ImproperVC1, log_size, goal, "gapped", 2.0, "deepest-rows")
 
 
 def _hashed() -> Iterator[Entry]:
@@ -211,10 +227,12 @@ def _hashed() -> Iterator[Entry]:
         "one point above alpha": lambda: Learned(HashedPoints(POINTS, 1), hard_points(POINTS, 0.2)),
         "one point above alpha, 20 others": lambda: Learned(HashedPoints(POINTS, 1), Task(POINTS, crowd, [1])),
     }
-    yield from _rows("HashedPoints", works, _goal(1, 1.0, 0.0, 0.2), 2.0)
+    yield from _rows("HashedPoints", works, _goal(1, 1.0, 0.0, 0.2), 2.0, "hashed-points")
 
 
-def _noisy(learner: str, make: Callable[[int], Any], goal: Goal, most: float | None = None) -> Iterator[Entry]:
+def _noisy(
+    learner: str, make: Callable[[int], Any], goal: Goal, most: float | None = None, proof: str | None = None
+) -> Iterator[Entry]:
     """On noisy labels of one point, the loss of which is just above alpha = .2."""
 
     def task(mass: float, noise: float) -> Task:
@@ -225,12 +243,12 @@ def _noisy(learner: str, make: Callable[[int], Any], goal: Goal, most: float | N
         f"mass {mass}, noise {noise}": partial(lambda *of: Learned(make(goal.k), task(*of), True), mass, noise)
         for mass, noise in ((0.9, 0.38), (0.52, 0.3))
     }
-    yield from _rows(f"{learner}, agnostic", works, goal, most)
+    yield from _rows(f"{learner}, agnostic", works, goal, most, proof)
 
 
 def _thresholds(
     learner: str, make: Callable[[Thresholds], Any], log_size: int, goal: Goal, hardest: str = "one good threshold",
-    most: float | None = None,
+    most: float | None = None, proof: str | None = None,
 ) -> Iterator[Entry]:  # fmt: skip
     """On adjacent good thresholds without rows beside them, and on a single good one."""
     concepts, alpha = Thresholds(Domain(2**log_size)), float(goal.accuracy.alpha)
@@ -239,7 +257,7 @@ def _thresholds(
         "one good threshold": lambda: Learned(make(concepts), hard_thresholds(concepts, alpha)),
     }
     works = {hardest: works.pop(hardest)} | works
-    yield from _rows(f"{learner}, thresholds of 2^{log_size}", works, goal, most)
+    yield from _rows(f"{learner}, thresholds of 2^{log_size}", works, goal, most, proof)
 
 
 def _proper() -> Iterator[Entry]:
@@ -252,7 +270,7 @@ def _proper() -> Iterator[Entry]:
         "prefixes(2, 9), one choice": lambda: subject(tree_generators.prefixes(2, 9), hard_tree),
         "caterpillar(9, 1), eight choices": lambda: subject(tree_generators.caterpillar(9, 1, 1.0), hard_chain),
     }
-    yield from _rows("ProperVC1", works, _goal(1, 4.0, 1e-6, 0.1), 5.0)
+    yield from _rows("ProperVC1", works, _goal(1, 4.0, 1e-6, 0.1), 5.0, "proper-descent")
 
 
 def _hierarchy() -> Iterator[Entry]:
@@ -269,7 +287,7 @@ def _hierarchy() -> Iterator[Entry]:
         "tempting medians": lambda: Database(Hierarchy(32), tempting),
         "two clusters of adjacent values": lambda: Database(Hierarchy(32), clusters),
     }
-    yield from _rows("Hierarchy, 32 bits", works, _goal(1, 1.0, 0.0, 0.1), 2.0)
+    yield from _rows("Hierarchy, 32 bits", works, _goal(1, 1.0, 0.0, 0.1), 2.0, "hierarchy")
 
 
 def _polygons() -> Iterator[Entry]:
@@ -284,7 +302,12 @@ def _polygons() -> Iterator[Entry]:
         "each round is tempted": lambda: subject(hard_polygon(concepts, 0.1, width), 0.0),
         "random quadrilaterals": lambda: subject(Task(concepts, UniformPlane(concepts.d)), 1e-3),
     }
-    yield from _rows("PolygonLearner, 4 edges with a margin", works, goal, 4.0)
+    yield from _rows("PolygonLearner, 4 edges with a margin", works, goal, 4.0, "set-cover-rows")
+
+
+def _every() -> int:
+    goal = _goal(1, 4.0, 1e-6, 0.1)
+    return PolygonLearner(ConvexPolygons(2**16, 4), k=4).sample_size(goal.privacy, goal.accuracy)
 
 
 def _counted(k: int) -> GenericLearner:
@@ -295,17 +318,15 @@ def entries() -> list[Entry]:
     """All rows of the page."""
     paths = _goal(1, 1.0, 1e-6, 0.1)
     return [
-        *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 1.0, 1e-6, 0.2), 2.0),
-        *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 4.0, 1e-6, 0.2), 2.0),
-        *_points("StablePoints", lambda k: StablePoints(POINTS), _goal(16, 1.0, 1e-6, 0.1), 2.0),
+        *(one for epsilon, alpha in STABLE for one in _stable(epsilon, alpha)),
         *_points("PointLearner", lambda k: PointLearner(POINTS), _goal(16, 1.0, 1e-6, 0.2)),
         *_hashed(),
-        *(one for bits in HEIGHTS for one in _thresholds("ImproperVC1", ImproperVC1, bits, paths, "gapped", 2.0)),
+        *(one for bits in HEIGHTS for one in _improper(bits, paths)),
         *_proper(),
         *_thresholds("KLN", KLN, 32, _goal(1, 1.0, 0.0, 0.1)),
         *_thresholds("ThresholdMedian", ThresholdMedian, 32, _goal(1, 1.0, 0.0, 0.1)),
-        *_points("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 2.0),
-        *_noisy("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 5.0),
+        *_points("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 2.0, "generic"),
+        *_noisy("GenericLearner, counted points", _counted, _goal(16, 4.0, 1e-6, 0.2), 5.0, "generic"),
         *_hierarchy(),
         *_polygons(),
     ]
@@ -325,7 +346,8 @@ def row(entry: Entry, found: dict[str, Any]) -> list[Any]:
     slack = f"{found['theorem'] / found['high']:.2f}" if found["high"] else None
     star, goal = f"({found['low'] or 0}, {found['high'] or 'more'}]", entry.goal
     return [entry.learner, entry.workload, goal.k, goal.privacy.epsilon, goal.accuracy.alpha, found["theorem"],
-            f"{found['success']:.4f}", star, slack, found["below"]]  # fmt: skip
+            f"{found['success']:.4f}", star, slack, found["below"],
+            entry.proof and f"[{entry.proof}](proofs/{entry.proof}.md)"]  # fmt: skip
 
 
 def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, store: Path | None = None) -> None:
@@ -335,8 +357,8 @@ def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = Non
         for entry in entries() if chosen is None else chosen:
             rows.append(row(entry, measured(entry, trials, cells)))
             print(*rows[-1], flush=True)
-    head = ("learner", "workload", "k", "epsilon", "alpha", "theorem", "success there", "n*", "slack", "below")
-    write_page(out / "slack.md", HEAD.format(trials=trials) + table(head, rows))
+    head = ("learner", "workload", "k", "epsilon", "alpha", "theorem", "success there", "n*", "slack", "below", "proof")
+    write_page(out / "slack.md", HEAD.format(trials=trials, every=_every()) + table(head, rows))
 
 
 if __name__ == "__main__":
