@@ -24,7 +24,8 @@ high] is the bracket of n*, the least n at which {good:g} of the trials succeed 
 with confidence 0.95 for each learner and resolution 0.05. Learners are measured up to twice the best upper end so far:
 "> n" means that n rows were found to be too few. The choice of the theorems is the best one if its bracket begins below
 the smallest upper end, so that no learner was found to need fewer rows. No private learner of the class has fewer rows
-than "below".
+than "below". In the tables of the problems, "guarantee" is pure where delta is 0 for the plan that runs, whatever delta
+is allowed; `dpjax ask` prints these tables, and sorts them by "provable".
 
 In {best} of {count} problems the choice of the theorems is the best of all learners by measurement.
 

@@ -32,31 +32,37 @@ NAMES = {
 HEAD = f"""# Threshold sanitizers
 
 Written by `scripts/threshold_sanitizers.py`: epsilon = {EPSILON:g}, delta = {DELTA:g}, failure probability {BETA:g},
-replace-one. Rows from which the error over all thresholds is proved to be at most alpha, for every database (recursive
-and joint quantiles: if no value occurs more often than that). `dpjax.sanitizers.default` takes the smallest, in bold,
-except recursive and joint quantiles, which are proved for few equal rows only.
+replace-one. A sanitizer releases a synthetic database; its error is the
+largest difference, over all thresholds, between the fractions of rows in it and in the data. A value has as many bits
+as the first column says. In the columns of the sanitizers: the number of rows from which the error is proved to be at
+most alpha, for every database (recursive and joint quantiles: if no value occurs more than 2^ties times, see
+`RecursiveQuantiles`).
+
+S-basic is `RankBlocks`, S-RSC is `Slices`, S-hier is `Hierarchy`; the others are `IndependentQuantiles`,
+`RecursiveQuantiles` and `JointQuantiles`, all of `dpjax.sanitizers`. Bold: the choice of `dpjax.sanitizers.default`,
+which is the smallest number without recursive and joint quantiles, whose proofs need few equal rows.
 
 | bits | alpha | {" | ".join(NAMES.values())} |
 |---|---|{"---|" * len(NAMES)}
 """
 MIDDLE = f"""
-Smallest n that works: on a grid of ratio 2^(1/4) below the proved number, at most {MOST_FAILURES} of
+"works from": the smallest n, on a grid of ratio 2^(1/4) below the proved number, at which at most {MOST_FAILURES} of
 {DATABASES * RUNS} runs fail in each of 16 families of databases (`experiments.hard.hard_splits`, uniform, constant,
-adjacent values, nested, clusters, ...); the family that failed at the next smaller n, and the time of one run at this n
-(one core, after compilation). At 256 and 1024 bits only the two that compete there.
+adjacent values, nested, clusters, ...); "then fails on": the family that failed at the next smaller n; "ms": the time
+of one run at this n (one core, after compilation). At 256 and 1024 bits only the two that compete there.
 
 | bits | alpha | sanitizer | proved | works from | then fails on | ms |
 |---|---|---|---|---|---|---|
 """
 TAIL = """
-Best sanitizers: the hierarchy, whose cost grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which needs
-no delta; in small domains a handful of independent quantiles, each of all rows, for some alpha; for very large domains
-blocks with RecPrefix medians, since the cost of the others grows with ln |X|, theirs with log* |X| only: from 256 to
-1024 bits their rows grow by a twentieth, those of the hierarchy to more than three times as many. Slices of
-random length have large constants in their theorem and are never the best here. Recursive and joint quantiles need a
-bound on equal rows, or additional bits that distinguish them, which the hierarchy avoids by counting a median's value
-as a leaf. The bound for joint quantiles, by a union over all tuples, is far from their performance: at 32 bits and
-alpha = 0.1 they need the fewest rows of all.
+Best sanitizers: the hierarchy, whose cost grows with log2(1 / alpha) levels instead of 1 / alpha parts, and which
+needs no delta; in small domains a handful of independent quantiles, each of all rows, for some alpha; for very large
+domains and alpha >= 0.1 blocks (S-basic) with RecPrefix medians, since the cost of the others grows with ln |X|,
+theirs with log* |X| only: from 256 to 1024 bits their rows grow by 5 to 6% at alpha >= 0.1, those of the hierarchy to
+2.9 to 3.6 times as many. Slices of random length (S-RSC) have large constants in their theorem and are never the best
+here. Recursive and joint quantiles need a bound on equal rows, or additional bits that distinguish them, which the
+hierarchy avoids by counting a median's value as a leaf. The bound for joint quantiles, by a union over all tuples, is
+far from their performance: at 32 bits and alpha = 0.1 they need the fewest rows of all.
 """
 
 

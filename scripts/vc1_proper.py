@@ -34,7 +34,9 @@ TREES = {
 HEAD = f"""# The proper learner beside the improper one
 
 Written by `scripts/vc1_proper.py`: epsilon = {EPSILON:g}, delta = {DELTA:g},
-beta = {BETA:g}, exponential median. Distribution (`experiments.hard.hard_tree`): an improper node has to be found, and
+beta = {BETA:g}, exponential median. The improper learner (`ImproperVC1`) returns a node of the class's tree, which need
+not be a concept of the class; the proper one (`ProperVC1`) spends a part of its rows on that node and the others on the
+way down to a concept. Distribution (`experiments.hard.hard_tree`): an improper node has to be found, and
 all of its children but one (as many as the mass allows) have error above alpha.
 
 At the planned n, alpha = {ALPHA:g}. Success with its exact interval at confidence 0.95; claimed {1 - BETA:g}. In the
@@ -47,7 +49,8 @@ Long: `caterpillar(c, 1)` of improper nodes, `experiments.hard.hard_chain`, c - 
 them between two children of which one is wrong. Brackets, each right with probability 0.95: success is below
 {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper one.
 
-"No learner below" bounds all private learners of the class, which succeed on every distribution.
+"first part": the fraction of the proper learner's rows that find the improper node. "No learner below" bounds all
+private learners of the class, which succeed on every distribution.
 
 """
 TAIL = """

@@ -134,8 +134,8 @@ class LearnCommand(_Reading):
     Conjunctions) is learned from all features at once, and its coordinates are the 2**bits - 1 edges of each feature's
     grid. Bounds and grid are public: they are arguments and are never read from the data. Prints the hypothesis of one
     run on all rows, the guarantee, and held-out errors over keyed random splits beside those of the non-private learner
-    and of the best constant, with a warning if the constant is better or there are fewer rows than the theorem needs
-    (these errors are for study and are not private). Compressed files (gzip) are decompressed.
+    and of the best constant, with a warning if the constant is better or there are fewer rows than the theorem needs.
+    These errors are for study and are not private. Compressed files (gzip) are decompressed.
 
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Locations outside --box
@@ -194,7 +194,7 @@ class LearnCommand(_Reading):
     out: Path | None = None
     """Folder for learned.json, which `dpjax predict` applies and which the guarantee covers; errors.json, the whole
     answer, not private; and for a shape a picture with the rows and the region's corners (needs the extra dpjax[geo]).
-    None by default."""
+    Nothing is written without it."""
 
 
 @dataclass

@@ -123,7 +123,7 @@ def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:
 
     size = note(one.no_theorem) if one.theorem is None else str(one.theorem)
     if not one.runs:
-        size += f" {note(one.not_measured)}"
+        size += f", does not run {note(one.not_measured).removeprefix('- ')}"
     cells = one.name, "pure" if one.pure else "approximate", size
     if theorems:
         return cells

@@ -16,9 +16,9 @@ class AskCommand(Command):
 
     Names the learner with the smallest provable n and the one with the smallest measured n*, for realizable data, with
     both numbers and the lower bound of all learners. n* is measured on tasks that are hard for the class, and is the
-    largest over them; learners whose n* is more than --within times the best one are not measured any further. Learners
-    that refuse the class, the budget (many need a positive delta) or the relation are listed with the reason by
-    --verbose and --json. Trials are stored in --store: the same question goes on where it was interrupted.
+    largest over them; learners whose n* is more than --within times the best one are not measured any further. With
+    --verbose and --json, learners that refuse the class, the budget (many need a positive delta) or the relation are
+    listed with the reason. Trials are stored in --store: the same question goes on where it was interrupted.
 
     Example: dpjax ask "Points(2**32)" --k 16 --epsilon 1 --delta 1e-6 --alpha 0.2
     Example: dpjax ask "Thresholds(2**64)" --delta 0 --theorems

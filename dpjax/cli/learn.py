@@ -96,11 +96,12 @@ def run(command: LearnCommand) -> Answer:
         released["box"] = list(command.box)
     told = [{**rule, **_spread(errors, j, asked.test_rows)} for j, rule in enumerate(rules)]
     needed = warn.rows_needed(learner, asked.privacy, asked.accuracy)
+    advice = "" if asked.placing.shape else "if large values mean 1, give --flip for the feature"
     answer = {
         **released, "table": str(command.table), "rows": rows, "dropped": data.dropped, "moved": data.moved,
         "k": len(rules), "learner": command.learner, "positive": command.positive, "trials": asked.trials,
         "test_rows": asked.test_rows, "bits": command.bits, "seed": command.seed, "concepts": told,
-        "sample_size": needed.rows, "warnings": [*needed.warnings(rows), *warn.of_errors(told)],
+        "sample_size": needed.rows, "warnings": [*needed.warnings(rows), *warn.of_errors(told, advice)],
     }  # fmt: skip
     if command.out is not None:
         answer["files"] = _kept(command, answer, released, learned, data)

@@ -88,7 +88,7 @@ class ConvexPolygons(OnPlane):
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        return sentences(hypothesis, lambda words: f"1 iff in {len(words) // self.words} halfplanes")
+        return sentences(hypothesis, lambda words: f"1 iff in all of {len(words) // self.words} halfplanes")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""

@@ -111,7 +111,7 @@ class Unions(OnPlane):
 
     def describe(self, hypothesis: Hypothesis) -> list[str]:
         """A sentence for each hypothesis, on the host."""
-        return sentences(hypothesis, lambda words: f"1 iff in one of {len(words) // self.words} pieces")
+        return sentences(hypothesis, lambda words: f"1 iff in at least one of {len(words) // self.words} pieces")
 
     def predict(self, hypothesis: Hypothesis, x: Array) -> Array:
         """``bool[n, k]`` for elements ``uint32[n, limbs]``."""

@@ -29,12 +29,14 @@ class PolygonLearner(CoveringPlane):
 
     The excluded rows are removed; the polygon is the set that no halfplane excludes, with at most ``rounds`` edges.
     There are two kinds of plans, of the same privacy. By default the score is `Gain`, with edges + 2 rounds and a
-    measure that follows the polygon: these numbers err least in measurements (docs/dp-sgd.md), and **no theorem says
-    from how many rows on**. With ``k`` the score, the rounds and the measure are those of the theorem.
+    measure that follows the polygon: these numbers were chosen by measurements and err less than those with ``k``, and
+    **no theorem has a sample size for them**; docs/dp-sgd.md has their errors. With ``k`` the score, the rounds and the
+    measure are those of the theorem.
 
     Args:
       rounds, noisy: see `Covering`; noisy counts need a score that uses them.
-      concepts: convex polygons; their number of edges is only the default of the rounds.
+      concepts: convex polygons; their number of edges decides the rounds without ``k``, and is the least ``k`` that
+        `sample_size` accepts.
       k: the largest number of edges of a target that the theorem covers; None for no theorem.
       measure: the base measure on lines.
       family: the base family of halfplanes on the concepts' lattice. None for all halfplanes under ``measure``.
@@ -124,12 +126,18 @@ class PolygonLearner(CoveringPlane):
         return cover_plan(privacy, self.likely_rounds, self.members, self.neighboring, variant, offset, self.scoring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`Covering.sample_size`; NoTheoremError without ``k``, or for another score than `Saturating` with this k."""
-        if self.k is None or self.scoring != Saturating(self.k):
-            given = "None" if self.k is None else repr(self.scoring)
-            name = "k" if self.k is None else "score"
-            advice = f"give k={self.concepts.edges}, and no score, for the theorem's plan; or search for n"
-            raise NoTheoremError(name, "the k of the theorem, with its score", given, advice)
+        """`Covering.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or
+        for another score than `Saturating` with this k.
+        """
+        edges = self.concepts.edges
+        advice = f"give k={edges} and no score for the plan of the theorem, or measure n*"
+        if self.k is None:
+            raise NoTheoremError("k", "a number of edges: the plan without k has no theorem", "None", advice)
+        if self.k < edges:
+            expected = f"at least {edges}: the theorem is for targets of at most k edges"
+            raise NoTheoremError("k", expected, str(self.k), f"{advice}; or use a class of {self.k} edges")
+        if self.scoring != Saturating(self.k):
+            raise NoTheoremError("score", "None: no theorem is for another score", repr(self.scoring), advice)
         return super().sample_size(privacy, accuracy)
 
     def hard_neighbors(self, rows: int) -> Pairs:

@@ -177,7 +177,11 @@ def _unclear(name: str, distinct: list[str], positive: str | None) -> InputError
             f"target {name!r}", f"labels of which one is {positive!r}", count, "learn this target in another run"
         )
     either = " or ".join(f"--positive {_quoted(value)}" for value in distinct)
-    advice = f"use {either}" if len(distinct) == 2 else "use --positive VALUE: that one is 1, and all others 0"
+    advice = (
+        f"use {either}"
+        if len(distinct) == 2
+        else ("name the column of labels by --target, or use --positive VALUE: that one is 1, and all others 0")
+    )
     return InputError(f"target {name!r}", "labels 0 or 1, or --positive", count, advice)
 
 

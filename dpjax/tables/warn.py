@@ -19,7 +19,7 @@ class Needed:
     def warnings(self, rows: int) -> list[str]:
         """Warnings for a table with this number of rows."""
         if self.rows is None:
-            return [f"no number of rows is proved to be sufficient for {self.asked}: {self.why}"] if self.why else []
+            return [f"no number of rows is proved to be sufficient for {self.asked} ({self.why})"] if self.why else []
         if rows >= self.rows:
             return []
         return [
@@ -40,8 +40,8 @@ def rows_needed(learner: Any, privacy: Privacy, accuracy: Accuracy) -> Needed:
         return Needed(None, asked, str(error))
 
 
-def of_errors(concepts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A warning for each concept whose mean held-out error is not below that of the best constant."""
+def of_errors(concepts: Sequence[Mapping[str, Any]], advice: str = "") -> list[str]:
+    """A warning for each concept whose mean held-out error is not below that of the best constant; with advice."""
     found = []
     for row in concepts:
         mean = {name: spread["mean"] for name, spread in row.items() if name.startswith("error_")}
@@ -50,7 +50,7 @@ def of_errors(concepts: Sequence[Mapping[str, Any]]) -> list[str]:
             others = ", ".join(f"{_words(name)}: {other:.3f}" for name, other in mean.items())
             found.append(
                 f"{row['concept']}: no better than the best constant, which errs on {constant:.3f} of the held-out "
-                f"rows; the learner errs on {mine:.3f} ({others}); if large values mean 1, give --flip for the feature"
+                f"rows; the learner errs on {mine:.3f} ({others}){advice and '; '}{advice}"
             )
     return found
 

@@ -38,9 +38,8 @@ class EdgeMargin:
         if not 0 < length < float("inf"):
             raise InputError("length", "a positive number, of the longest edge", repr(self.length), "in grid units")
         if not length * 2.0**-20 <= width <= length:
-            raise InputError(
-                "width", f"in [length 2**-20, length], length = {length:g}", repr(self.width), "see length"
-            )
+            expected = f"at most length = {length:g}, and at least 2**-20 of it"
+            raise InputError("width", expected, repr(self.width), "choose a width in grid units, smaller than the edge")
         if not 0 <= missed < 1:
             raise InputError("missed", "a mass in [0, 1)", repr(self.missed), "0 if the rectangles are empty")
 

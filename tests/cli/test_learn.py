@@ -196,7 +196,7 @@ def test_a_class_and_a_learner_from_outside(patients, tmp_path, capsys, monkeypa
     assert row["error_private"]["mean"] < 0.05 and row["error_epsilon_10"] == row["error_private"]
     assert answer["guarantee"] is None and answer["sample_size"] is None
     assert answer["warnings"] == [
-        "no number of rows is proved to be sufficient for alpha = 0.1, beta = 0.1: the learner has no sample_size"
+        "no number of rows is proved to be sufficient for alpha = 0.1, beta = 0.1 (the learner has no sample_size)"
     ]
     status, _, err = run(capsys, "predict", tmp_path / "new" / "learned.json", patients)
     assert status == 2 and "--import intervals_of_mine" in err

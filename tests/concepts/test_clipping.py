@@ -58,7 +58,7 @@ def test_a_trimmed_polygon_has_the_same_labels(d):
         np.testing.assert_array_equal(concepts.predict(small, jnp.asarray(x)), concepts.predict(whole, jnp.asarray(x)))
         left = small.concept.shape[1] // concepts.words
         dropped += 6 - left
-        assert concepts.describe(small) == [f"1 iff in {left} halfplanes"]
+        assert concepts.describe(small) == [f"1 iff in all of {left} halfplanes"]
         if d == D:
             assert area_error(concepts, small, whole) < 1e-9
         assert concepts.trimmed(small).concept.shape == small.concept.shape

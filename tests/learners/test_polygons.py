@@ -219,6 +219,9 @@ def test_without_k_the_plan_is_the_measured_one_and_no_theorem_is_claimed(relati
     for unproved in (measured, replace(proved, score=Gain(3.0)), replace(proved, score=Saturating(3))):
         with pytest.raises(NoTheoremError, match="theorem"):
             unproved.sample_size(BUDGET, ACCURACY)
+    with pytest.raises(NoTheoremError, match="at least 4: the theorem is for targets of at most k edges, got 3"):
+        replace(proved, k=3).sample_size(BUDGET, ACCURACY)
+    assert replace(proved, k=5).sample_size(BUDGET, ACCURACY) > proved.sample_size(BUDGET, ACCURACY)
     assert replace(proved, follow=0.9).sample_size(BUDGET, ACCURACY) > proved.sample_size(BUDGET, ACCURACY)
     assert replace(measured, measure=Box()).functions.follow == 0.0
     with pytest.raises(InputError, match="noisy"):

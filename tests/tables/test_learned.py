@@ -87,7 +87,7 @@ def test_shapes_come_back():
     inside = (np.abs(x - 7.5) < 3.5) & (np.abs(y - 7.5) < 3.5)
     np.testing.assert_array_equal(again.predict([x, y])[:, 0], inside)
     (row,) = again.rules()
-    assert len(row["pieces"]) == 1 and row["rule"] == "1 iff in 4 halfplanes"
+    assert len(row["pieces"]) == 1 and row["rule"] == "1 iff in all of 4 halfplanes"
     says = np.all([a * x + b * y <= c for a, b, c in row["pieces"][0]], axis=0)
     np.testing.assert_array_equal(says, inside)
 

@@ -148,7 +148,11 @@ def test_a_positive_value_need_not_be_in_every_column(tmp_path):
         ("benign malignant", None, "2 values: 'benign', 'malignant'; use --positive benign or --positive malignant"),
         ("very_bad good", None, "--positive good or --positive very_bad"),
         ("1 2", None, "--positive 1 or --positive 2"),
-        ("a b c d e f g", None, r"7 values: 'a', 'b', 'c', 'd', 'e', \.\.\.; use --positive VALUE"),
+        (
+            "a b c d e f g",
+            None,
+            r"7 values: 'a', 'b', 'c', 'd', 'e', \.\.\.; name the column of labels by --target, or",
+        ),
         ("yes", None, "1 value: 'yes'"),
         ("benign malignant", "malignnt", "did you mean malignant"),
         (" ".join(map(str, range(3000))), "yes", r"one of [^;]{20,200}, got 'yes'"),

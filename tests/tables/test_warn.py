@@ -33,4 +33,9 @@ def test_no_better_than_the_constant(mine, warned):
     assert len(said) == warned
     if warned:
         assert "q: no better than the best constant" in said[0] and "0.200" in said[0] and f"{mine:.3f}" in said[0]
-        assert "(not private: 0.150)" in said[0]
+        assert said[0].endswith("(not private: 0.150)")
+
+
+def test_advice_ends_the_warning():
+    row = {"concept": "q"} | {f"error_{name}": {"mean": 0.2} for name in ("private", "not_private", "constant")}
+    assert warn.of_errors([row], "give --flip")[0].endswith("(not private: 0.200); give --flip")

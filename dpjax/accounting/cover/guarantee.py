@@ -119,7 +119,7 @@ def set_cover_guarantee(
         parts.append(Guarantee(1 / scale, 0.0, neighboring, "count of the targets left", rho=pure_rho(1 / scale)))
     return Guarantee(
         claim, delta, neighboring, what,
-        f"a row that is hit is gone: the stopping game, {rounds} rounds at coefficient {coefficient:.6g}",
+        f"covered rows are removed: the stopping game, {rounds} rounds at coefficient {coefficient:.6g}",
         tuple(parts), rounds, set_cover_rho(coefficient, rounds, k, neighboring, scale), source=_SOURCE,
     )  # fmt: skip
 
