@@ -8,8 +8,10 @@ Values are relative to those of a point in the middle of the rows, and the bins 
 rows that are close together are told apart wherever they are.
 """
 
+import itertools
+from collections.abc import Callable, Iterable
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,40 +34,93 @@ def envelope(cuts: Cuts, rows: Rows, score: Score, bins: int) -> Array:
     bins: static, for the range of the rows: at least half of them are used. O(C n + C bins) steps, cell by cell.
     """
     cells = cuts.cells()
-    middle = _middle(rows)
+    box = _Box.of(rows)
 
     def one(cell: tuple[Array, Any, Any]) -> Array:
-        return _bound(cuts, rows, score, bins, middle, *cell)
+        return _bound(cuts, rows, score, bins, box, *cell)
 
     low, high = (integers(part, cells.words) for part in (cells.low, cells.high))
     return jax.lax.map(one, (jnp.asarray(cells.chart), low, high))
 
 
-def _middle(rows: Rows) -> Array:
-    """The middle of the slopes of all rows that count, ``[charts, D]``."""
-    real = (rows.code > 0)[None, :, None]
-    most = jnp.max(jnp.where(real, rows.slope, 0), axis=1)
-    return most - ((most - jnp.min(jnp.where(real, rows.slope, most[:, None]), axis=1)) >> 1)
+class _Box(NamedTuple):
+    """The features of all rows that count lie between these: offsets ``integers[charts]``, slopes ``[charts, D]``.
+
+    rows: features of all rows, those that do not count replaced by one that does.
+    """
+
+    low: tuple[Any, Array]
+    high: tuple[Any, Array]
+    rows: tuple[Any, Array]
+
+    @staticmethod
+    def of(rows: Rows) -> "_Box":
+        real = rows.code > 0
+        one = jax.lax.argmax(real, 0, jnp.int32)
+        offset = jax.tree.map(lambda part: jnp.where(real, part, part[:, one][:, None]), rows.offset)
+        slope = jnp.where(real[:, None], rows.slope, rows.slope[:, one][:, None])
+        low, high = _fold(offset, minimum), _fold(offset, maximum)
+        return _Box((low, jnp.min(slope, axis=1)), (high, jnp.max(slope, axis=1)), (offset, slope))
+
+    def middle(self, chart: Array) -> Array:
+        """The middle of the slopes, ``[D]``."""
+        low, high = self.low[1][chart], self.high[1][chart]
+        return high - ((high - low) >> 1)
+
+    def ends(self, chart: Array, theta: Any) -> tuple[Any, Any]:
+        """At most and at least the values of all rows at a theta, ``integers[]``."""
+        slopes = self.low[1][chart], self.high[1][chart]
+        every = [jnp.stack([slopes[i][d] for d, i in enumerate(way)])
+                 for way in itertools.product((0, 1), repeat=slopes[0].shape[0])]  # fmt: skip
+        low, high = ([affine(side[0][chart], slope, theta) for slope in every] for side in (self.low, self.high))
+        return _least(low), _most(high)
+
+
+def _least(values: Iterable[Any]) -> Any:
+    return reduce(minimum, values)
+
+
+def _most(values: Iterable[Any]) -> Any:
+    return reduce(maximum, values)
+
+
+def _fold(values: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """``integers[charts, n]``, n >= 1, combined along the last axis; ``combine`` may meet a value twice."""
+    while (size := jax.tree.leaves(values)[0].shape[1]) > 1:
+        first, second = (
+            jax.tree.map(lambda part, at=at: part[:, at : at + (size + 1) // 2], values) for at in (0, size // 2)
+        )
+        values = combine(first, second)
+    return jax.tree.map(lambda part: part[:, 0], values)
+
+
+def _wide(values: Array, like: Any) -> Any:
+    """``int64[...]`` above -2**62 as integers."""
+    return widened((values + _HALF).astype(jnp.uint64), words_of(like)) - _HALF
 
 
 def _bound(
-    cuts: Cuts, rows: Rows, score: Score, bins: int, middle: Array, chart: Array, low: Any, high: Any
+    cuts: Cuts, rows: Rows, score: Score, bins: int, box: _Box, chart: Array, low: Any, high: Any
 ) -> Array:  # fmt: skip
     bits = (bins - 1).bit_length()
     unit = max(cuts.step, (cuts.last + 1 - cuts.first).bit_length() - _BITS, 0)  # a bin is a multiple of 2**unit
-    corners, nothing = corners_of(low, high), constant(0, low)
-    frame = [affine(nothing, middle[chart], corner) for corner in corners]
-    inside = [rows.values(chart, corner) - own for corner, own in zip(corners, frame, strict=True)]
-    least = reduce(jnp.minimum, [(value >> unit).astype(jnp.int64) for value in inside])  # rounded outwards
-    most = reduce(jnp.maximum, [-((-value) >> unit).astype(jnp.int64) for value in inside])
-    real = rows.code > 0
-    first, last = jnp.min(jnp.where(real, least, _HALF)), jnp.max(jnp.where(real, most, -_HALF))
-    first, extent = jnp.minimum(first, last), jnp.maximum(last - first, 0)
+    corners, nothing, words = corners_of(low, high), constant(0, low), words_of(low)
+    frame = [affine(nothing, box.middle(chart), corner) for corner in corners]
+    offset, slope = (jax.tree.map(lambda part: part[chart], own) for own in box.rows)
+    up = (1 << unit) - 1  # values are rounded outwards to the unit
+    least = _least(affine(offset, slope, corner) - own for corner, own in zip(corners, frame, strict=True))
+    most = _most(affine(offset, slope, corner) - own for corner, own in zip(corners, frame, strict=True)) + up
+    sides = [[end - own for end in box.ends(chart, at)] for at, own in zip(corners, frame, strict=True)]
+    first = (_least(side[0] for side in sides) >> unit).astype(jnp.int64)
+    extent = ((_most(side[1] for side in sides) + up) >> unit).astype(jnp.int64) - first
     shift = jnp.maximum(64 - jax.lax.clz(extent) - bits, 0)
-    weight = rows.weight()
+    start, weight = _wide(first, low) << unit, rows.weight()
 
-    def histogram(values: Array) -> Array:
-        place = jnp.clip((values - first) >> shift, 0, (1 << bits) - 1)
+    def histogram(values: Any) -> Array:
+        above, amount = values - start, shift + unit  # of one word: one shift in place of two
+        if words > 1:
+            above, amount = (above >> unit).astype(jnp.int64), shift
+        place = jax.lax.shift_right_logical(above, jnp.broadcast_to(amount, above.shape)).astype(jnp.int32)
         return jnp.cumsum(jnp.zeros(1 << bits, jnp.int64).at[place].add(weight, mode="promise_in_bounds"))
 
     none, total = jnp.zeros(1, jnp.int64), jnp.sum(weight)
@@ -77,7 +132,7 @@ def _bound(
     reach = cuts.support(chart, low, high)
     tails = tail_weights(reach.below, reach.above, total, score)
     steps = jnp.minimum(jnp.arange((1 << bits) + 1, dtype=jnp.int64) << shift, extent + 1) + (first - 1)
-    ends = (widened((steps + _HALF).astype(jnp.uint64), words_of(low)) - _HALF) << unit
+    ends = _wide(steps, low) << unit
     whole = ((reach.high >> cuts.step) - ((reach.low - 1) >> cuts.step))[None]
     inner = concatenate([whole, (ends[1:] - ends[:-1]) >> cuts.step, whole])
     width = _within(inner, ends, frame, [(reach.low - 1, reach.high)] * len(corners), cuts.step)
@@ -95,8 +150,8 @@ def _within(width: Any, ends: Any, frame: list[Any], ranges: list[tuple[Any, Any
     the cell. A low end is concave in theta, a high one convex, and the frame affine: differences are largest there.
     """
     places = [own + ends for own in frame]
-    up = reduce(maximum, [place - low for place, (low, _) in zip(places, ranges, strict=True)])
-    down = reduce(maximum, [high - place for place, (_, high) in zip(places, ranges, strict=True)])
+    up = _most(place - low for place, (low, _) in zip(places, ranges, strict=True))
+    down = _most(high - place for place, (_, high) in zip(places, ranges, strict=True))
     up, down = ((part >> step) + int(step > 0) for part in (up, down))
     most = minimum(concatenate([up, width[-1:]]), concatenate([width[:1], down]))
     return clip(most, constant(0, width), width)
