@@ -75,7 +75,7 @@ def test_errors_count_probes():
         assert found.dtype == jnp.uint64
     expected = (both != both[:, [1, 1, 0]]).sum(axis=0)
     assert found.tolist() == expected.tolist() and expected[1] == 0 < expected[0]
-    with pytest.raises(InputError, match="UniformPlane"):
+    with pytest.raises(InputError, match="one over Plane"):
         concepts.error(UniformPlane(5), Hypothesis.of(words), Hypothesis.of(words))
 
 
