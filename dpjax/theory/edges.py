@@ -1,7 +1,6 @@
 """An assumption about polygons and distributions under which covers by halfplanes need fewer rows."""
 
 from dataclasses import dataclass
-from math import exp
 from typing import Any
 
 from dpjax.core import checks
@@ -44,10 +43,8 @@ class EdgeMargin:
             raise InputError("missed", "a mass in [0, 1)", repr(self.missed), "0 if the rectangles are empty")
 
     def functions(self, family: Any) -> float:
-        """mu(H) / mu(good lines of an edge) at most, for a `mechanisms.cover.HalfPlanes`; never above its ``size``."""
-        measure: Any = getattr(family, "measure", None)
-        if not hasattr(measure, "log_cost_along"):
-            given = type(measure or family).__name__
-            raise NoTheoremError("margin", "a measure with log_cost_along, such as Kinematic", given, "leave it out")
-        every = float(family.size)  # refuses a lattice that is too coarse
-        return min(every, exp(measure.log_cost_along(family.d, self.width, self.length)) / (1 - family.follow))
+        """mu(H) / mu(good lines of an edge) at most, for a family with ``size_along``, see `HalfPlanes`."""
+        if not hasattr(family, "size_along"):
+            expected, given = "a family with size_along, such as HalfPlanes", type(family).__name__
+            raise NoTheoremError("margin", expected, given, "leave it out")
+        return float(family.size_along(self.width, self.length))

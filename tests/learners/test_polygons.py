@@ -277,6 +277,8 @@ def test_a_family_from_outside_is_learned_and_predicted(key):
     found = learned(learner)(key, rows, plan)
     np.testing.assert_array_equal(np.asarray(predicted(learner)(found, x))[:, 0], label)
     assert learner.sample_size(BUDGET, ACCURACY) < replace(learner, family=None).sample_size(BUDGET, ACCURACY)
+    with pytest.raises(NoTheoremError, match="size_along"):
+        replace(learner, margin=EdgeMargin(2, 16)).sample_size(BUDGET, ACCURACY)
 
 
 def test_a_measure_from_outside_has_its_own_cost():

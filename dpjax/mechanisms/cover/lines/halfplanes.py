@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core import checks, wide
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.integers import clip, constant, on_host, widened
 from dpjax.mechanisms.cover.lines.cuts import Cells, Cut, Support, affine, check_sizes, grid_points
 from dpjax.mechanisms.cover.lines.measures import Grid, Kinematic, LineMeasure
@@ -106,6 +106,17 @@ class HalfPlanes(CutFamily):
         if not 0 <= cost < _MOST_NATS:
             raise InputError("measure", f"a log_cost in [0, {_MOST_NATS})", repr(cost), "return a proved bound in nats")
         return exp(cost) / (1 - self.follow)
+
+    def size_along(self, width: float, length: float) -> float:
+        """mu(H) / mu(the lines along a rectangle), see `Kinematic.log_cost_along`; never above `size`.
+
+        NoTheoremError for a measure without ``log_cost_along``. InputError as `size`, and for other rectangles.
+        """
+        if not hasattr(self.measure, "log_cost_along"):
+            given = type(self.measure).__name__
+            raise NoTheoremError("margin", "a measure with log_cost_along, such as Kinematic", given, "leave it out")
+        measure: Any = self.measure
+        return min(self.size, exp(measure.log_cost_along(self.d, width, length)) / (1 - self.follow))
 
     @property
     def grid(self) -> Grid:
