@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core.integers import clip, concatenate, constant, integers, maximum, minimum, widened, words_of
+from dpjax.core.integers import clip, concatenate, constant, integers, maximum, minimum, where, widened, words_of
 from dpjax.mechanisms.cover.lines.cuts import Cuts, Rows, affine, corners_of, halves
 from dpjax.mechanisms.cover.lines.region import log_favored
 from dpjax.mechanisms.cover.lines.sweep import log_lengths, tail_weights
@@ -46,12 +46,13 @@ def envelope(cuts: Cuts, rows: Rows, score: Score, bins: int) -> Array:
 class _Box(NamedTuple):
     """The features of all rows that count lie between these: offsets ``integers[charts]``, slopes ``[charts, D]``.
 
-    rows: features of all rows, those that do not count replaced by one that does.
+    rows: of all rows, those that do not count replaced by one that does: offsets ``integers[charts, n]``, the distances
+      of their slopes from the middle, >= 0, ``[charts, n, D]``, and which slopes are above it, ``bool[charts, n, D]``.
     """
 
     low: tuple[Any, Array]
     high: tuple[Any, Array]
-    rows: tuple[Any, Array]
+    rows: tuple[Any, Array, Array]
 
     @staticmethod
     def of(rows: Rows) -> "_Box":
@@ -60,12 +61,27 @@ class _Box(NamedTuple):
         offset = jax.tree.map(lambda part: jnp.where(real, part, part[:, one][:, None]), rows.offset)
         slope = jnp.where(real[:, None], rows.slope, rows.slope[:, one][:, None])
         low, high = _fold(offset, minimum), _fold(offset, maximum)
-        return _Box((low, jnp.min(slope, axis=1)), (high, jnp.max(slope, axis=1)), (offset, slope))
+        least, most = jnp.min(slope, axis=1), jnp.max(slope, axis=1)
+        middle = _middle(least, most)[:, None]
+        above = slope > middle
+        return _Box((low, least), (high, most), (offset, jnp.where(above, slope - middle, middle - slope), above))
 
     def middle(self, chart: Array) -> Array:
         """The middle of the slopes, ``[D]``."""
-        low, high = self.low[1][chart], self.high[1][chart]
-        return high - ((high - low) >> 1)
+        return _middle(self.low[1][chart], self.high[1][chart])
+
+    def values(self, chart: Array, low: Any, high: Any) -> tuple[Any, Any]:
+        """The least and the largest value of each row over a cell, ``integers[n]``, less that of the middle slopes.
+
+        They are affine in theta, so each coordinate has its own end, by the sign of the slope.
+        """
+        offset, slope, above = (jax.tree.map(lambda part: part[chart], own) for own in self.rows)
+        last = high - 1
+
+        def at(up: Any, down: Any) -> Any:
+            return affine(offset, slope, where(above.T, up[:, None], -down[:, None]))
+
+        return at(last, low), at(low, last)
 
     def ends(self, chart: Array, theta: Any) -> tuple[Any, Any]:
         """At most and at least the values of all rows at a theta, ``integers[]``."""
@@ -74,6 +90,10 @@ class _Box(NamedTuple):
                  for way in itertools.product((0, 1), repeat=slopes[0].shape[0])]  # fmt: skip
         low, high = ([affine(side[0][chart], slope, theta) for slope in every] for side in (self.low, self.high))
         return _least(low), _most(high)
+
+
+def _middle(low: Array, high: Array) -> Array:
+    return high - ((high - low) >> 1)
 
 
 def _least(values: Iterable[Any]) -> Any:
@@ -106,10 +126,9 @@ def _bound(
     unit = max(cuts.step, (cuts.last + 1 - cuts.first).bit_length() - _BITS, 0)  # a bin is a multiple of 2**unit
     corners, nothing, words = corners_of(low, high), constant(0, low), words_of(low)
     frame = [affine(nothing, box.middle(chart), corner) for corner in corners]
-    offset, slope = (jax.tree.map(lambda part: part[chart], own) for own in box.rows)
+    least, most = box.values(chart, low, high)
     up = (1 << unit) - 1  # values are rounded outwards to the unit
-    least = _least(affine(offset, slope, corner) - own for corner, own in zip(corners, frame, strict=True))
-    most = _most(affine(offset, slope, corner) - own for corner, own in zip(corners, frame, strict=True)) + up
+    most = most + up
     sides = [[end - own for end in box.ends(chart, at)] for at, own in zip(corners, frame, strict=True)]
     first = (_least(side[0] for side in sides) >> unit).astype(jnp.int64)
     extent = ((_most(side[1] for side in sides) + up) >> unit).astype(jnp.int64) - first
