@@ -227,5 +227,5 @@ def _at(rows: Sequence[int]) -> str:
 
 
 if __name__ == "__main__":
-    given = options(__doc__, seed=0, trials=80, flags=("finished",))
+    given = options(__doc__, seed=0, trials=80, flags={"finished": "write the page from what --store holds"})
     main(given.out, given.seed, given.trials, given.store, finished=given.finished)

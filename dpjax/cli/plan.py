@@ -18,7 +18,8 @@ def run(command: PlanCommand) -> Answer:
     for one in what.lines:
         guarantee = one.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        row = {**one.line.labels(), "theorem": one.line.theorem(), "guarantee": tree, "text": str(guarantee)}
+        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem()}
+        row = {**one.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
         if (below := one.line.below()) is not None:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
         rows.append(row | _trials(one))
@@ -38,6 +39,8 @@ def run(command: PlanCommand) -> Answer:
             n = "no theorem for these numbers" if row["theorem"] is None else f"theorem's n = {row['theorem']}"
             title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: {n}"
             out.print(title, style="bold", markup=False)
+            if row["why_no_theorem"]:
+                out.print(row["why_no_theorem"], markup=False, highlight=False, soft_wrap=True)
             out.print(row["text"] if row["guarantee"] is not None else "not private", markup=False, highlight=False)
             if "below" in row:
                 kind = "agnostic " * row["below_agnostic"]

@@ -370,7 +370,11 @@ def public_names(kind: Kind = ANY) -> dict[str, Any]:
 def _public(name: str, path: str, kind: Kind) -> Any:
     names = public_names(kind)
     if path.partition(".")[0] not in names:
-        checks.choice(name, path, names)
+        try:
+            checks.choice(name, path, names)
+        except InputError as error:
+            elsewhere = f"{error.advice} (elsewhere: module:{path})"
+            raise InputError(name, error.expected, error.given, elsewhere) from None
     return _attribute(name, types.SimpleNamespace(**names), path, path)
 
 

@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dpjax.core import checks
@@ -22,11 +23,11 @@ _SIGN = re.compile(r"\s+([-+*>]|#+)(?=\s)")
 
 def options(
     text: str | None, seed: int, trials: int, arguments: Sequence[str] | None = None, files: Sequence[str] = (),
-    flags: Sequence[str] = (),
+    flags: Mapping[str, str] = MappingProxyType({}),
 ) -> argparse.Namespace:  # fmt: skip
     """--out (a folder, by default docs), --seed, --trials and --store of a script with description ``text``.
 
-    files: further options, each a file path, None by default. flags: further options without a value.
+    files: further options, each a file path, None by default. flags: further options without a value, with their help.
     """
     parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
@@ -35,8 +36,8 @@ def options(
     parser.add_argument("--store", type=Path, help="folder where trials are stored and reused by later runs")
     for name in files:
         parser.add_argument(f"--{name}", type=Path)
-    for name in flags:
-        parser.add_argument(f"--{name}", action="store_true")
+    for name, what in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=what)
     given = parser.parse_args(arguments)
     checks.integer("--seed", given.seed, 0, 2**32 - 1)
     checks.integer("--trials", given.trials, 1)

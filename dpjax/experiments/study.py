@@ -67,12 +67,22 @@ class Line:
 
         For a task with noise it is that of the agnostic theorem, None for a learner without one.
         """
+        return self._theorem[0]
+
+    def why_no_theorem(self) -> str:
+        """Why `theorem` is None: what the learner says; empty if there is one."""
+        return self._theorem[1]
+
+    @cached_property
+    def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
         size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
+        if size is None:
+            return None, f"the learner has no {'agnostic ' * noisy}sample size"
         try:
-            return None if size is None else size(*self._goal)
-        except NoTheoremError:
-            return None
+            return size(*self._goal), ""
+        except NoTheoremError as error:
+            return None, str(error)
 
     def guarantee(self) -> Guarantee | None:
         """The guarantee of the learner's plan, for the theorem's n if the plan depends on n; without a theorem for the

@@ -49,8 +49,8 @@ class UnionLearner(CoveringPlane):
 
     Args:
       rounds, noisy: see `Covering`.
-      concepts: unions of triangles; their number is only the default of k.
-      k: the largest number of pieces of a target that the theorem covers; None for that of ``concepts``.
+      concepts: unions of triangles; their number is the default of k.
+      k: the largest number of pieces of a target, None for that of ``concepts``; no theorem is for a smaller k.
       directions, bins: the finite set of lines, see `Pieces`. Edges are off by at most one strip and one direction.
       family: the base family on the concepts' lattice. None for `Pieces`, or `Triangles` if pieces have three edges.
       estimate: of the number of rows that is public, for plans without one, such as under ADD_OR_REMOVE_ONE;
@@ -129,8 +129,14 @@ class UnionLearner(CoveringPlane):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.set_cover.realizable` with the theorem's numbers, and so many rows that they are what runs.
 
-        NoTheoremError for an estimate that is too small for these, in case no n is given.
+        NoTheoremError for a k below the number of pieces of the class, and for an estimate that is too small for these
+        numbers, in case no n is given.
         """
+        pieces = self.concepts.triangles
+        if self.members < pieces:
+            expected = f"at least {pieces}: the theorem is for targets of at most k pieces"
+            advice = f"leave it out for the theorem, or use a class of {self.members} pieces"
+            raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
         variant = "noisy" if self.noisy else "noise_free"
         plan = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))

@@ -233,7 +233,8 @@ def test_names_of_modules_are_read_within_calls(outside):
 
 
 @pytest.mark.parametrize(("binary", "words"), [
-    ("KLM", "did you mean KLN"), ("KLN(Points(4))", "name it alone, such as KLN"), ("a_module_of_mine:nine", "by_bit"),
+    ("KLM", r"did you mean KLN\? \(elsewhere: module:KLM\)"),
+    ("KLN(Points(4))", "name it alone, such as KLN"), ("a_module_of_mine:nine", "by_bit"),
     ("a_module_of_mine:not_callable", "a class or function"), ("3", "a class or function"),
 ])  # fmt: skip
 def test_what_is_no_function_is_named_shortly(binary, words, outside):

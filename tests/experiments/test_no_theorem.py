@@ -1,9 +1,15 @@
 """Learners with numbers that no theorem covers are measured; only the theorem's number is missing."""
 
+from dataclasses import replace
+
+import pytest
+
 import dpjax as dp
 from dpjax.cli import main
-from dpjax.concepts import Finite
+from dpjax.concepts import Finite, Unions
+from dpjax.core.checks import NoTheoremError
 from dpjax.dimensions import families
+from dpjax.learners import UnionLearner
 from dpjax.lists import Irreducibility
 
 FEW = dp.HashedPoints(dp.Points(dp.Domain(64)), 1, 1, 2)
@@ -34,6 +40,20 @@ def test_plan_says_that_there_is_none(capsys):
     assert main(["plan", *flags]) == 0
     said = capsys.readouterr().out
     assert "no theorem for these numbers" in said and "theorem's n = " in said
+    assert "bits: expected" in said
+
+
+def test_plan_says_why_there_is_none_for_noise(capsys):
+    flags = ["--learner", "HashedPoints", "--concepts", "Points(64)", "--n", "50", "--noise", "0.1"]
+    assert main(["plan", *flags]) == 0
+    assert "the learner has no agnostic sample size" in capsys.readouterr().out
+
+
+def test_a_union_of_more_pieces_than_k_has_no_theorem():
+    learner, numbers = UnionLearner(Unions(64, 3), k=2), (dp.Privacy(1.0, 1e-6), dp.Accuracy(0.2, 0.1))
+    with pytest.raises(NoTheoremError, match=r"at least 3.*got 2"):
+        learner.sample_size(*numbers)
+    assert replace(learner, k=3).sample_size(*numbers) > 1000
 
 
 def test_lists_with_smaller_trees_have_no_theorem():

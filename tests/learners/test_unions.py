@@ -133,16 +133,16 @@ def test_no_database_exceeds_the_guarantee_and_more_would():
 
 
 def test_rows_that_the_theorem_needs():
-    accuracy = Accuracy(0.4, 0.1)
+    accuracy, four = Accuracy(0.4, 0.1), replace(LEARNER, concepts=replace(STARS, triangles=4))
     sizes = [
-        replace(LEARNER, directions=directions, bins=bins).sample_size(BUDGET, accuracy)
+        replace(four, directions=directions, bins=bins).sample_size(BUDGET, accuracy)
         for directions, bins in ((3, 4), (8, 12), (32, 48))
     ]
     assert sizes[0] < sizes[1] < sizes[2] < 4 * sizes[0]
-    own = UnionLearner(STARS, 10, 4, ADD, family=Pieces(D, 8, 12))
+    own = UnionLearner(four.concepts, 10, 4, ADD, family=Pieces(D, 8, 12))
     assert own.sample_size(BUDGET, accuracy) == sizes[1]
     with pytest.raises(InputError, match="rounds"):
-        LEARNER.sample_size(BUDGET, Accuracy(0.01, 0.1))
+        four.sample_size(BUDGET, Accuracy(0.01, 0.1))
     planned = UnionLearner(STARS, neighboring=ADD)
     plan = planned.plan(BUDGET, ACCURACY)
     assert planned.sample_size(BUDGET, ACCURACY) > 6000
