@@ -14,6 +14,7 @@ from dpjax.audit.results import Result, of_bet
 from dpjax.core import keys
 
 MAIN = Fraction(3, 4)  # share of the level for the first of two tests
+Limits = list[tuple[int, int]]  # (training runs, fresh runs) that count on each database
 Marks = tuple[np.ndarray, np.ndarray]  # of the events of a question on both databases, ``uint8[t]``
 
 
@@ -65,7 +66,7 @@ class Sizes:
         """A fair coin chooses the database of each trial, so that guesses of it can be counted."""
         return Sizes(trained, _coins(keys.stream(key, "training"), trained), _coins(keys.stream(key, "fresh"), fresh))
 
-    def limits(self, stated: bool) -> list[tuple[int, int]]:
+    def limits(self, stated: bool) -> Limits:
         """(training runs, fresh runs) that count on each database: fresh ones alone, or all trials if ``stated``."""
         if not stated:
             return [(0, fresh) for fresh in self.fresh]
@@ -81,15 +82,15 @@ def _coins(key: jax.Array, trials: int) -> tuple[int, int]:
 
 
 def answered(
-    asked: Sequence[Asked], sizes: Sizes, trained: Marks | None, tiles: Iterator[list[Marks]], tile: int,
+    asked: Sequence[Asked], limits: Sequence[Limits], trained: Marks | None, tiles: Iterator[list[Marks]], tile: int,
     claim: Guarantee, level: float,
 ) -> list[tuple[Result, int]]:  # fmt: skip
     """The results of questions on one pair, and the number of their trials a side.
 
-    trained: marks of the training runs for the stated question. tiles: marks of fresh runs, ``tile`` of them a side.
+    limits: of each question. trained: marks of the training runs for the stated question. tiles: marks of fresh runs,
+    ``tile`` of them a side.
     """
     counts = [np.zeros((2, 4), np.int64) for _ in asked]
-    limits = [sizes.limits(one.stated) for one in asked]
     for count, limit, one in zip(counts, limits, asked, strict=True):
         if one.stated and trained is not None:
             count += [tally(marks[:most]) for marks, (most, _) in zip(trained, limit, strict=True)]

@@ -41,8 +41,10 @@ def statistical(
     at 3/4 of the level, and the questions chosen in training share the last quarter. So a correct claim is refuted, and
     the bound exceeds the true epsilon, with probability at most 1 - confidence, and a wrong law costs only power.
 
-    If guesses are counted, a fair coin chooses the database of each trial, so that the two have about equally many. If
-    all trials have one outcome the audit tests nothing and the verdict is "vacuous".
+    Where guesses are counted, a fair coin chooses the database of each trial, so that the two have about equally many.
+    If all trials have one outcome the audit tests nothing and the verdict is "vacuous".
+
+    Proof: docs/proofs/statistical-audit.md.
 
     Args:
       trials: per database, 1000 to 2**32 in all.
@@ -96,15 +98,16 @@ def statistical(
     of_question = {id(question): (question, number) for question, number in picked}
     chosen = [of_question[id(question)] for question in asked(picked[0][0], picked[1][0], fresh)]
     tests = allotted(stated, chosen)
-    sizes = Sizes.equal(training, fresh)
-    if any(test.question.coins for test in tests):
-        sizes = Sizes.coined(keys.stream(machine.root, "coins"), training, fresh)
+    # the design of a question depends on the question alone, so training runs may answer a stated one
+    coined = Sizes.coined(keys.stream(machine.root, "coins"), training, fresh)
+    sizes = {False: Sizes.equal(training, fresh), True: coined}
     groups = [[test for test in tests if test.pair == number] for number in sorted({test.pair for test in tests})]
     work.more(2 * fresh * (len(groups) - 1))
     results = []
     for group_ in groups:
         pair, questions = pairs[group_[0].pair], [test.question for test in group_]
-        needed = [max(limit[side][1] for limit in (sizes.limits(test.stated) for test in group_)) for side in (0, 1)]
+        limits = [sizes[test.question.coins].limits(test.stated) for test in group_]
+        needed = [max(limit[side][1] for limit in limits) for side in (0, 1)]
         tiles = machine.count(questions, pair, (needed[0], needed[1]))
         if sequential:
             copies = itertools.tee(tiles, len(group_))
@@ -114,7 +117,7 @@ def statistical(
                 if results[-1][0].refutes:
                     break
         else:
-            found = answered(group_, sizes, trained, tiles, machine.tile, claim, level)
+            found = answered(group_, limits, trained, tiles, machine.tile, claim, level)
             results += [(*result, test) for result, test in zip(found, group_, strict=True)]
     work.end()
     result, count, test = min(results, key=lambda entry: entry[0].rank)
@@ -123,12 +126,15 @@ def statistical(
     evidence += f", and one stated in advance on all {training + fresh}" * (stated is not None)
     evidence += f"; {target.caveat}" * bool(target.caveat)
     silent = len(outcomes) == 1 and all(one.counts == (0, 0) for one, _, _ in results)  # includes fresh trials
+    others = [f"{two.question.words(machine.numbers)}: epsilon {one.epsilon:.4g} at {two.share} of the level"
+              for one, _, two in results if two is not test]  # fmt: skip
     details = {
         "event": question.words(machine.numbers), "trials": count, "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),
         "p_value": min(1.0, *(one.p_value / float(other.share) for one, _, other in results)),
         "direction": question.direction,
         "corrections": corrections(tests) + ", by a bet, valid at any time" * sequential,
+        **({"also": "; ".join(others)} if others else {}),
         "tests": [
             {"event": other.question.words(machine.numbers), "direction": other.question.direction, "trials": number,
              "successes": list(one.counts), "level": one.level, "p_value": one.p_value, "epsilon": one.epsilon}
