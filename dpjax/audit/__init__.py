@@ -17,6 +17,10 @@ from .exact import table_of as table_of
 from .exact import table_of_run as table_of_run
 from .guesses import delta_of_guesses as delta_of_guesses
 from .guesses import epsilon_of_guesses as epsilon_of_guesses
+from .guesses import p_value_of_guesses as p_value_of_guesses
+from .known import Known as Known
+from .known import KnownEvent as KnownEvent
+from .known import KnownLaw as KnownLaw
 from .neighbors import require_neighbors as require_neighbors
 from .one_run import one_run as one_run
 from .one_run import one_run_of as one_run_of

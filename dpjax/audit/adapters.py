@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -11,12 +12,16 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.events import choose, contains, features
+from dpjax.audit.allotment import MAIN, allotted, corrections
+from dpjax.audit.choices import choose
+from dpjax.audit.events import Features, features, marks
 from dpjax.audit.generators import Generators
+from dpjax.audit.known import Known, KnownEvent
 from dpjax.audit.neighbors import as_database
+from dpjax.audit.questions import asked, tally
 from dpjax.audit.report import Report
-from dpjax.audit.statistical import tested
 from dpjax.audit.target import Pair, Target
+from dpjax.audit.thresholds import Aim
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
@@ -28,7 +33,7 @@ _WIDE = 64  # largest database that a report shows in full, in numbers
 
 def from_function(
     function: HostFunction, claim: Guarantee, pairs: Sequence[tuple[Any, Any]], *,
-    name: str = "host function", repeatable: bool = True, randomness: str = "seed",
+    name: str = "host function", repeatable: bool = True, randomness: str = "seed", known: Known | None = None,
 ) -> Target:  # fmt: skip
     """A Python function as a target of statistical audits.
 
@@ -41,6 +46,7 @@ def from_function(
       repeatable: False for functions with their own source of randomness, whose audits cannot be repeated.
       randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one generator object,
         whose state is set anew for each trial.
+      known: an event, `KnownEvent`, or a law, `KnownLaw`, that is known before any run.
 
     Raises InputError if the function fails on a database or does not return numbers, in any trial.
     """
@@ -64,7 +70,7 @@ def from_function(
 
     return Target(
         name, lambda epsilon, delta: claim, run, list, lambda: found, repeatable=repeatable, host=host,
-        unlisted="it runs on the host",
+        unlisted="it runs on the host", known=known,
     )  # fmt: skip
 
 
@@ -117,43 +123,61 @@ def shown(database: Any) -> Any:
 
 def of_outputs(
     first: ArrayLike, second: ArrayLike, claim: Guarantee, *, confidence: float = 0.95, training: float = 0.2,
-    name: str = "outputs",
+    name: str = "outputs", event: Callable[[Any], Array] | None = None,
 ) -> Report:  # fmt: skip
     """Audits existing outputs of independent runs on two neighbors.
 
-    As `statistical`: a part of them chooses two events, the rest tests each event once at half of 1 - confidence.
+    As `statistical`: a part of them chooses at most two events, the rest tests these. The number of outputs is the same
+    on both sides, so no rule that guesses is considered.
 
     Args:
       first, second: ``[n, ...]`` numbers, n >= 500, in an order independent of the values; whole numbers below 2**31.
       training: fraction that chooses the events; more helps if the event is a set of many outputs.
+      event: output -> ``bool[]``, a set of outputs that was named before they were seen, more likely on the first side;
+        all outputs test it, see `KnownEvent`. Jittable.
     """
     sides = [_array(part) for part in (first, second)]
     if sides[0].shape != sides[1].shape or len(sides[0]) < 500:
         shapes = f"{sides[0].shape} and {sides[1].shape}"
         raise InputError("outputs", "equally many of one shape, at least 500", shapes, "run both sides alike")
-    level, begin = (1 - checks.probability("confidence", confidence)) / 2, time.perf_counter()
+    level, begin = 1 - checks.probability("confidence", confidence), time.perf_counter()
     cut_at = int(checks.probability("training", training) * len(sides[0]))
     if not 100 <= cut_at <= len(sides[0]) - 100:
         raise InputError("training", "at least 100 outputs a side to choose and to test", f"{cut_at}", "take 0.2")
-    read = jax.jit(jax.vmap(features))
-    seen = [jax.tree.map(np.asarray, read(side)) for side in sides]
+    known = None if event is None else KnownEvent(event)
+
+    def read(output: Array) -> Features:
+        score = None if known is None else known.score(output, None, None, None)
+        return replace(features(output), stated=score)
+
+    of_all = jax.jit(jax.vmap(read))
+    seen = [jax.tree.map(np.asarray, of_all(side)) for side in sides]
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
                    for cut in (slice(cut_at), slice(cut_at, None)))  # fmt: skip
     fresh = len(sides[0]) - cut_at
+    aim = Aim.of(claim.epsilon, claim.delta, fresh, 1 - level * float(1 if known is None else 1 - MAIN))
+    picked = choose(learn[0], learn[1], aim, guesses=False)
+    stated = None if known is None else (known.of_event(), 0)
+    tests = allotted(stated, [(question, 0) for question in asked(*picked, fresh)])
     found = []
-    for chosen in choose(learn[0], learn[1], claim.epsilon, claim.delta, fresh, 1 - level):
-        x, y = (int(np.sum(contains(chosen.event, side))) for side in (test[::-1] if chosen.swapped else test))
-        found.append((tested(x, y, fresh, claim, level), chosen))
-    result, chosen = min(found, key=lambda entry: entry[0].rank)
-    words = ["the first outputs", "the second outputs"][:: -1 if chosen.swapped else 1]
-    details = {"event": chosen.event.words(sides[0][0].size), "trials": fresh, "successes": list(result.counts),
+    for one in tests:
+        counts = [tally(np.asarray(marks(one.question.events, side))) for side in (seen if one.stated else test)]
+        found.append(
+            (one.question.tested(counts[0], counts[1], claim, level * float(one.share)), one, int(counts[0].sum()))
+        )
+    result, best, count = min(found, key=lambda entry: entry[0].rank)
+    words = ["the first outputs", "the second outputs"][:: -1 if best.question.swapped else 1]
+    details = {"event": best.question.words(sides[0][0].size), "trials": count, "successes": list(result.counts),
+               "direction": best.question.direction,
                "outcomes": len(np.unique(np.concatenate([side.code for side in seen]))),
-               "corrections": "two events, each tested once at half the level",
-               "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
+               "p_value": min(1.0, *(one.p_value / float(other.share) for one, other, _ in found)),
+               "corrections": corrections(tests), "seconds": round(time.perf_counter() - begin, 2)}  # fmt: skip
+    evidence = f"{fresh} fresh outputs a side, events chosen on {cut_at} others"
+    evidence += f", and one stated in advance on all {len(sides[0])}" * (known is not None)
     return Report(
-        name, "corrected", claim, "statistical", f"{fresh} fresh outputs a side, events chosen on {cut_at} others",
+        name, "corrected", claim, "statistical", evidence,
         result.epsilon, result.delta, confidence, dict(zip(("database", "neighbor"), words, strict=True)),
-        result.p_value <= level, [], details,
+        result.refutes, [], details,
     )  # fmt: skip
 
 

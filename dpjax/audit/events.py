@@ -1,32 +1,29 @@
-"""Events to test: sets of outputs, chosen on a training split, whose probabilities on two databases differ most."""
+"""Events: sets of outputs, as functions of a few features of each output."""
 
-import functools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import Array
 from jax.tree_util import register_dataclass
-from scipy.special import ndtri
-
-from dpjax.audit.thresholds import Threshold, best_threshold, excess, promise
 
 _MOST_NUMBERS = 64  # coordinates of an output that are considered individually
-_MOST_CELLS = 4096  # distinct outputs that are counted individually
-_FIT_STEPS = 200
-_FIT_ROWS = 1 << 16  # rows per database that the classifier is fitted on
 
 
 @register_dataclass
 @dataclass(frozen=True)
 class Features:
-    """Features of outputs: code ``uint32[t]``, equal for equal outputs, and numbers ``float32[t, f]``."""
+    """Features of outputs.
+
+    code: ``uint32[t]``, equal for equal outputs. numbers: ``float32[t, f]``. stated: ``float32[t]``, a score that was
+    fixed before any run, see `known.Known`; None if there is none.
+    """
 
     code: Array
     numbers: Array
+    stated: Array | None = None
 
 
 def features(output: Any, bitwise: bool = False) -> Features:
@@ -66,7 +63,8 @@ def _mixed(word: Array) -> Array:
 class Event:
     """score(output) >= threshold, or its complement.
 
-    kind: static; "cells" (score is a table's entry, 0 for outputs not in it), "coordinate" or "classifier".
+    kind: static; "cells" (score is a table's entry, 0 for outputs not in it), "coordinate", "classifier", or "stated"
+    (score is `Features.stated`).
     codes ``uint32[c]`` ascending with scores ``float32[c]``; weights ``float32[f, 3]`` for 1, x and x^2 of standardized
     numbers, shift and scale ``float32[f]``; threshold ``float32[]``; complement ``bool[]``.
     """
@@ -86,6 +84,9 @@ class Event:
 
     def score(self, seen: Features) -> Array:
         """Scores, ``float32[t]``."""
+        if self.kind == "stated":
+            assert seen.stated is not None
+            return seen.stated
         if self.kind == "cells":
             at = jnp.minimum(jnp.searchsorted(self.codes, seen.code), self.codes.shape[0] - 1)
             return jnp.where(self.codes[at] == seen.code, self.scores[at], jnp.float32(0))
@@ -104,72 +105,13 @@ class Event:
             which = int(np.argmax(np.abs(np.asarray(self.weights)[:, 1])))
             name = "output" if count == 1 else f"number {which} of the output"
             return f"{name} {sign} {float(self.threshold):.9g}"
+        if self.kind == "stated":
+            return f"stated score {sign} {float(self.threshold):.6g}"
         return f"classifier's log-odds {sign} {float(self.threshold):.4g}"
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """An event, the direction in which it is more likely, and the merit by which it was selected."""
-
-    event: Event
-    swapped: bool  # more likely on the second database
-    merit: float
-
-
-def choose(
-    first: Features, second: Features, epsilon: float, delta: float, fresh: int, confidence: float
-) -> tuple[Chosen, Chosen]:
-    """Two events, selected on equally many training trials on both databases.
-
-    The first maximizes the expected lower bound on epsilon, the second the excess over the claim (epsilon, delta) in
-    standard errors. Thresholds of single numbers are selected on all trials. A table of outputs and a classifier are
-    fitted on one half, and their thresholds selected on the other. If all outputs agree, the event is any other output,
-    in both directions.
-    """
-    sides = [jax.tree.map(np.asarray, part) for part in (first, second)]
-    numbers: Any = [np.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence))]
-    half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
-    if len(only := np.unique(np.concatenate([side.code for side in sides]))) == 1:  # the event is any other output
-        known = replace(_linear(np.zeros((count, 3), np.float32), "cells"), codes=jnp.asarray(only))
-        other = replace(known, scores=jnp.ones(1, jnp.float32), threshold=jnp.float32(0.5), complement=jnp.bool_(True))
-        return Chosen(other, False, -np.inf), Chosen(other, True, -np.inf)
-    halves = slice(half), slice(half, None)
-    fitted, held = ([Features(side.code[part], side.numbers[part]) for side in sides] for part in halves)
-    units = np.eye(count, dtype=np.float32)[:, :, None] * np.array([0, 1, 0], np.float32)
-    found = [(_linear(unit, "coordinate"), sides) for unit in units]
-    cells = _fit_cells(fitted)
-    if cells is not None:
-        found.append((cells, held))
-    if count > 1:
-        found.append((_fit_classifier(fitted), held))
-    options = [_best(event, trials, numbers) for event, trials in found]
-    of_bound, of_claim = (max(column, key=lambda chosen: chosen.merit) for column in zip(*options, strict=True))
-    return of_bound, of_claim
-
-
-def _best(event: Event, sides: list[Features], numbers: list[Array]) -> tuple[Chosen, Chosen]:
-    """The best thresholds of an event's score over both tails and both directions."""
-    scores = (_score(event, side) for side in sides)
-    found = []
-    for one in _best_thresholds(*scores, *numbers):
-        chosen = replace(event, threshold=one.value, complement=one.complement)
-        found.append(Chosen(chosen, bool(one.swapped), float(one.merit)))
-    return found[0], found[1]
-
-
-contains, _score = jax.jit(Event.contains), jax.jit(Event.score)
-
-
-@jax.jit
-def _best_thresholds(
-    first: Array, second: Array, epsilon: Array, delta: Array, fresh: Array, deviations: Array
-) -> tuple[Threshold, Threshold]:
-    of_bound = functools.partial(promise, delta=delta, fresh=fresh, deviations=deviations)
-    of_claim = functools.partial(excess, delta=delta, epsilon=epsilon)
-    return best_threshold(first, second, of_bound), best_threshold(first, second, of_claim)
-
-
-def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None) -> Event:
+def by_numbers(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None) -> Event:
+    """An event without a table; weights ``float32[f, 3]``. Its threshold is to be replaced."""
     count = len(weights)
     shift = np.zeros(count, np.float32) if shift is None else shift
     scale = np.ones(count, np.float32) if scale is None else scale
@@ -178,50 +120,11 @@ def _linear(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None
                  kind)  # fmt: skip
 
 
-def _fit_cells(sides: list[Features]) -> Event | None:
-    """Outputs that occurred at least twice, scored by their smoothed log-ratio; None if there are none."""
-    codes, place, seen = np.unique(
-        np.concatenate([side.code for side in sides]), return_inverse=True, return_counts=True
-    )
-    cut = len(sides[0].code)
-    x, y = (np.bincount(part, minlength=len(codes)) for part in (place[:cut], place[cut:]))
-    keep = np.sort(np.argsort(-seen, kind="stable")[:_MOST_CELLS])
-    keep = keep[seen[keep] > 1]
-    if not len(keep):
-        return None
-    codes, x, y = codes[keep], x[keep], y[keep]
-    scores = np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
-    count = sides[0].numbers.shape[-1]
-    blank = _linear(np.zeros((count, 3), np.float32), "cells")
-    return replace(blank, codes=jnp.asarray(codes), scores=jnp.asarray(scores))
-
-
-def _fit_classifier(sides: list[Features]) -> Event:
-    """Logistic regression on the numbers and their squares, by Adam for a fixed number of steps."""
-    x = np.concatenate([side.numbers[:_FIT_ROWS] for side in sides])
-    label = np.repeat(np.array([1, 0], np.float32), len(x) // 2)
-    centre, width = np.median(x, axis=0), np.std(np.clip(x, -1e18, 1e18), axis=0)
-    scale = np.where(width > 0, width, 1).astype(np.float32)
-    start = _linear(np.zeros((x.shape[1], 3), np.float32), "classifier", centre.astype(np.float32), scale)
-    with jax.numpy_dtype_promotion("standard"):  # optax computes a float to the power of an integer counter
-        weights = _logistic(start, jnp.asarray(x), jnp.asarray(label))
-    return replace(start, weights=weights)
+contains, score = jax.jit(Event.contains), jax.jit(Event.score)
 
 
 @jax.jit
-def _logistic(start: Event, x: Array, label: Array) -> Array:
-    optimiser = optax.adam(0.1)
-
-    def loss(weights: Array) -> Array:
-        odds = replace(start, weights=weights).score(
-            Features(jnp.zeros(x.shape[0], jnp.uint32), jnp.clip(x, -1e18, 1e18))
-        )
-        return jnp.mean(optax.sigmoid_binary_cross_entropy(odds, label))
-
-    def step(state: tuple, _: None) -> tuple:
-        weights, memory = state
-        change, memory = optimiser.update(jax.grad(loss)(weights), memory)
-        return (optax.apply_updates(weights, change), memory), None
-
-    state = (start.weights, optimiser.init(start.weights))
-    return jax.lax.scan(step, state, None, length=_FIT_STEPS)[0][0]
+def marks(events: tuple[Event, ...], seen: Features) -> Array:
+    """Which of at most eight events hold, one bit each from the lowest, ``uint8[t]``."""
+    bits = [event.contains(seen).astype(jnp.uint8) << jnp.uint8(place) for place, event in enumerate(events)]
+    return sum(bits[1:], bits[0])

@@ -31,9 +31,8 @@ def epsilon_of_guesses(right: int, wrong: int, trials: int, delta: float, *, sig
     right + wrong <= trials: guesses and independent trials, each with its own fair coin. At least 0.
     """
     _require(right, wrong, trials, significance)
-    free, level = 0, significance
-    if checks.delta(delta) > 0:
-        free, level = int(binom.isf(_FREE * significance, trials, delta)), (1 - _FREE) * significance
+    free = _free(trials, checks.delta(delta), significance)
+    level = (1 - _FREE) * significance if delta > 0 else significance
     if right <= free:
         return 0.0
     chance = float(betainccinv(wrong + 1, right - free, level))  # of a wrong guess: an upper bound
@@ -52,6 +51,24 @@ def delta_of_guesses(right: int, wrong: int, trials: int, epsilon: float, *, sig
     if likely(0):
         return 0.0
     return float(betaincinv(most := smallest(likely), trials - most + 1, _FREE * significance))
+
+
+def p_value_of_guesses(
+    right: int, wrong: int, trials: int, epsilon: float, delta: float, *, significance: float = 0.05
+) -> float:
+    """P-value of (epsilon, delta)-privacy for a test at level ``significance``: at most it iff the bound refutes."""
+    _require(right, wrong, trials, significance)
+    free = _free(trials, checks.delta(delta), significance)
+    if right <= free:
+        return 1.0
+    chance = 1 / (1 + exp(min(checks.number("epsilon", epsilon), _LARGEST)))
+    spare = _FREE * significance if delta > 0 else 0.0
+    return min(1.0, float(betaincc(wrong + 1, right - free, chance)) + spare)
+
+
+def _free(trials: int, delta: float, significance: float) -> int:
+    """The number of right guesses to set aside."""
+    return int(binom.isf(_FREE * significance, trials, delta)) if delta > 0 else 0
 
 
 def _require(right: int, wrong: int, trials: int, significance: float) -> None:

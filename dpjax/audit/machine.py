@@ -1,8 +1,10 @@
 """Runs a target many times on two neighbors: traced, in tiles on all devices, or sequentially on the host."""
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -10,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dpjax.audit.events import Chosen, Features, contains, features
+from dpjax.audit.events import Features, features, marks
+from dpjax.audit.known import Known
+from dpjax.audit.questions import Question
 from dpjax.audit.target import Pair, Target
 from dpjax.audit.watch import Work
 from dpjax.core import keys
@@ -23,25 +27,27 @@ _REPEATED = 10_000  # maximum number of host runs that are repeated to check tha
 _Seen = tuple[Features, Array | np.ndarray]  # of trials, and the number of NaN in each output, ``int32[t]``
 
 
-def _read(output: Any, bitwise: bool) -> tuple[Features, Array]:
-    """Features of one output, and its number of NaN."""
+def _read(output: Any, both: Any, plan: Any, bitwise: bool, known: Known | None) -> tuple[Features, Array]:
+    """Features of one output, and its number of NaN. both: the databases that ``known`` compares."""
     floats = [leaf for leaf in jax.tree.leaves(output) if jnp.issubdtype(leaf.dtype, jnp.floating)]
     bad = sum((jnp.sum(jnp.isnan(leaf), dtype=jnp.int32) for leaf in floats), jnp.int32(0))
-    return features(output, bitwise), bad
+    stated = None if known is None else known.score(output, both[0], both[1], plan)
+    return replace(features(output, bitwise), stated=stated), bad
 
 
 def _traced(
-    key: Array, data: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int
-) -> tuple[Features, Array]:
+    key: Array, data: Any, both: Any, first: Array, plan: Any, *, run: Any, bitwise: bool, batch: int, count: int,
+    known: Known | None,
+) -> tuple[Features, Array]:  # fmt: skip
     """Features of ``count`` trials from index ``first`` on, and the number of NaN in each output."""
 
     def one(trial: Array) -> tuple[Features, Array]:
-        return _read(run(keys.of_trial(key, trial), data, plan), bitwise)
+        return _read(run(keys.of_trial(key, trial), data, plan), both, plan, bitwise, known)
 
     return jax.lax.map(one, first + jnp.arange(count, dtype=jnp.uint32), batch_size=batch)
 
 
-_STATIC = ("run", "bitwise", "batch", "count")
+_STATIC = ("run", "bitwise", "batch", "count", "known")
 _program = jax.jit(_traced, static_argnames=_STATIC)
 
 
@@ -51,14 +57,9 @@ def _words(key: Array, trials: Array) -> Array:
     return jax.vmap(lambda trial: jax.random.key_data(keys.of_trial(key, trial)))(trials)
 
 
-@jax.jit
-def _plain(outputs: Any) -> _Seen:
-    return jax.vmap(lambda output: _read(output, False))(outputs)
-
-
-@jax.jit
-def _with_bits(outputs: Any) -> _Seen:
-    return jax.vmap(lambda output: _read(output, True))(outputs)
+@functools.partial(jax.jit, static_argnames=("bitwise", "known"))
+def _all_read(outputs: Any, both: Any, plan: Any, bitwise: bool, known: Known | None) -> _Seen:
+    return jax.vmap(lambda output: _read(output, both, plan, bitwise, known))(outputs)
 
 
 class Machine:
@@ -75,7 +76,8 @@ class Machine:
         self.tile = -(-trials // -(-trials // _TILE))  # fewest tiles, with few surplus trials
         self.training, batch = training, min(target.at_once, training)
         self.chunk = -(-min(training, _TILE) // batch) * batch  # whole batches: another size would need another program
-        self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk}
+        self.how: dict[str, Any] = {"run": target.run, "bitwise": bitwise, "batch": batch, "count": self.chunk,
+                                    "known": target.known}  # fmt: skip
         self.plan = target.plan(privacy) if target.host else jax.tree.map(jnp.asarray, target.plan(privacy))
         self.numbers, self._slice = 0, _FIRST
 
@@ -83,13 +85,13 @@ class Machine:
         """Training trials on both databases."""
         if not self.target.host:
             self._check(pair)
-        found = []
-        for side, data in enumerate((pair.first, pair.second)):
+        found, both = [], (pair.first, pair.second)
+        for side, data in enumerate(both):
             key = keys.stream(self.root, f"{self.purpose} {number} {side}")
             with jax.default_device(jax.local_devices()[0]):  # as in `count`: the device is part of the cache key
-                seen, bad = self._trained(_program, key, data, self.training)
+                seen, bad = self._trained(_program, key, data, both, self.training)
                 if number == side == 0 and self.target.repeatable:
-                    self._check_repeats(seen, key, data)
+                    self._check_repeats(seen, key, data, both)
             if bad.any():
                 raise InputError(
                     "target", "outputs without NaN",
@@ -102,52 +104,59 @@ class Machine:
             raise _leaky(*(f"{side.numbers.shape[-1]} numbers" for side in found))
         return found[0], found[1]
 
-    def count(self, chosen: Sequence[Chosen], pair: Pair, trials: int) -> Iterator[list[np.ndarray]]:
-        """Per event: the number of fresh trials with (X, Y) = (0,0), (0,1), (1,0), (1,1), ``int64[4]``, tile by tile.
+    def count(
+        self, questions: Sequence[Question], pair: Pair, trials: tuple[int, int]
+    ) -> Iterator[list[tuple[np.ndarray, np.ndarray]]]:
+        """Per question: the marks of its events, ``uint8[t]``, on both databases in fresh trials, tile by tile.
 
-        X: the event on the database on which it is more likely. All events are evaluated on the same trials. A few
-        tiles run concurrently.
+        trials: on each database. All questions are answered by the same trials. A few tiles run concurrently.
         """
-        sides = [(keys.stream(self.root, f"fresh {side}"), data) for side, data in enumerate((pair.first, pair.second))]
+        both = pair.first, pair.second
+        sides = [(keys.stream(self.root, f"fresh {side}"), data, both) for side, data in enumerate(both)]
         devices = itertools.cycle(jax.local_devices()[: 1 if self.target.host else None])
-        waiting: list[tuple[int, list[list[list[Array]]]]] = []
-        for first in range(0, trials, self.tile):
-            stop = min(trials, first + self.tile)
+        waiting: list[tuple[list[int], list[list[list[Array]]]]] = []
+        for first in range(0, max(trials), self.tile):
+            stops = [min(count, first + self.tile) for count in trials]
             with jax.default_device(next(devices)):
-                seen = [[features for features, _ in self._chunks(_program, *side, first, stop)] for side in sides]
-                happened = [[[contains(one.event, part) for part in parts] for parts in seen] for one in chosen]
-            waiting.append((stop - first, happened))
+                seen = [
+                    [features for features, _ in self._chunks(_program, *side, first, stop)]
+                    for side, stop in zip(sides, stops, strict=True)
+                ]
+                found = [[[marks(one.events, part) for part in parts] for parts in seen] for one in questions]
+            waiting.append(([max(0, stop - first) for stop in stops], found))
             if len(waiting) > 2 * len(jax.local_devices()):
-                yield self._joint(chosen, *waiting.pop(0))
+                yield self._marks(*waiting.pop(0))
         for tile in waiting:
-            yield self._joint(chosen, *tile)
+            yield self._marks(*tile)
 
-    def _joint(self, chosen: Sequence[Chosen], trials: int, happened: list[list[list[Array]]]) -> list[np.ndarray]:
-        found = []
-        for one, sides in zip(chosen, happened, strict=True):
-            x, y = (np.concatenate(parts)[:trials] for parts in (sides[::-1] if one.swapped else sides))
-            found.append(np.bincount(2 * x.astype(np.int64) + y, minlength=4))
+    def _marks(self, counts: list[int], found: list[list[list[Array]]]) -> list[tuple[np.ndarray, np.ndarray]]:
+        none = np.zeros(0, np.uint8)
+        tile = [
+            [np.concatenate([none, *parts])[:count] for parts, count in zip(sides, counts, strict=True)]
+            for sides in found
+        ]
         if not self.target.host:
-            self.work.did(2 * trials)
-        return found
+            self.work.did(sum(counts))
+        return [(one, other) for one, other in tile]
 
-    def _chunks(self, program: Any, key: Array, data: Any, first: int, stop: int) -> Iterator[_Seen]:
+    def _chunks(self, program: Any, key: Array, data: Any, both: Any, first: int, stop: int) -> Iterator[_Seen]:
         for at in range(first, stop, self.chunk):
             if self.target.host:
-                yield self._on_host(key, data, at, min(stop, at + self.chunk))
+                yield self._on_host(key, data, both, at, min(stop, at + self.chunk))
             else:
-                yield _call(program, key, data, jnp.uint32(at), self.plan, **self.how)
+                yield _call(program, key, data, both, jnp.uint32(at), self.plan, **self.how)
 
-    def _trained(self, program: Any, key: Array, data: Any, count: int) -> tuple[Features, np.ndarray]:
+    def _trained(self, program: Any, key: Array, data: Any, both: Any, count: int) -> tuple[Features, np.ndarray]:
         found = []
         self.work.did(0)  # excludes earlier work from the time of a chunk
-        for at, chunk in zip(range(0, count, self.chunk), self._chunks(program, key, data, 0, count), strict=True):
+        chunks = self._chunks(program, key, data, both, 0, count)
+        for at, chunk in zip(range(0, count, self.chunk), chunks, strict=True):
             found.append(jax.tree.map(np.asarray, chunk))
             if not self.target.host:
                 self.work.did(min(self.chunk, count - at))
         return jax.tree.map(lambda *parts: np.concatenate(parts)[:count], *found)
 
-    def _on_host(self, key: Array, data: Any, first: int, stop: int) -> _Seen:
+    def _on_host(self, key: Array, data: Any, both: Any, first: int, stop: int) -> _Seen:
         """Runs trials first, ..., stop - 1 in slices; the slicing does not affect the outputs."""
         assert self.target.host is not None
         trials = np.arange(first, first + self.chunk, dtype=np.uint32)
@@ -163,7 +172,7 @@ class Machine:
             outputs = jax.tree.map(lambda *parts: _padded(np.concatenate(parts), self.chunk), *found)
         except ValueError as error:
             raise _leaky("some", "others") from error
-        return (_with_bits if self.how["bitwise"] else _plain)(outputs)
+        return _call(_all_read, outputs, both, self.plan, bitwise=self.how["bitwise"], known=self.target.known)
 
     def _check(self, pair: Pair) -> None:
         """Raises InputError for a target whose output shape depends on the data."""
@@ -175,19 +184,19 @@ class Machine:
         if str(shapes[0]) != str(shapes[1]):
             raise _leaky(*map(str, shapes))
 
-    def _check_repeats(self, seen: Features, key: Array, data: Any) -> None:
+    def _check_repeats(self, seen: Features, key: Array, data: Any, both: Any) -> None:
         """Raises InputError for a target that is not repeatable: reruns it, and retraces it if the program differs."""
         program, count = _program, self.training
         if self.target.host:
             count = min(count, _REPEATED)
         else:
             anew = jax.jit(lambda *given, **how: _traced(*given, **how), static_argnames=_STATIC)
-            given = key, data, jnp.uint32(0), self.plan
+            given = key, data, both, jnp.uint32(0), self.plan
             texts = [one.lower(*given, **self.how).as_text().partition("\n")[2] for one in (_program, anew)]
             same = texts[0] == texts[1] and "callback" not in texts[0]  # the text does not show host code
             program = _program if same else anew
         self.work.more(count)
-        if not np.array_equal(seen.code[:count], self._trained(program, key, data, count)[0].code):
+        if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count)[0].code):
             raise InputError(
                 "target", "a pure function: the same key, the same output", "two different outputs for one key",
                 "draw all randomness from the key",

@@ -21,7 +21,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.ratio_test import Floats, counts_of, epsilon_lower, largest, p_value_of_border
 from dpjax.audit.report import Report
 from dpjax.audit.target import Target
-from dpjax.audit.thresholds import Threshold, best_threshold, promise
+from dpjax.audit.thresholds import Aim, Threshold, best_threshold, promise
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
@@ -53,9 +53,9 @@ def one_run(
     sides = [_scores("inside", inside), _scores("outside", outside)]
     cuts = [max(50, int(_TRAINING * len(side))) for side in sides]
     least, fresh = min(cuts), min(len(side) - cut for side, cut in zip(sides, cuts, strict=True))
-    numbers = [jnp.float32(number) for number in (claim.delta, fresh, ndtri(confidence))]
+    aim = Aim.of(claim.epsilon, claim.delta, fresh, confidence)
     training = (jnp.asarray(side[:least]) for side in sides)
-    chosen = _choose_gaussian(*training) if gaussian else _choose(*training, *numbers)
+    chosen = _choose_gaussian(*training) if gaussian else _choose(*training, aim)
     threshold, complement = float(chosen.value), bool(chosen.complement)
     seen = [(side[cut:] >= threshold) ^ complement for side, cut in zip(sides, cuts, strict=True)]
     (x, n), (y, m) = ((int(part.sum()), len(part)) for part in seen)
@@ -144,11 +144,8 @@ def _choose_gaussian(first: jax.Array, second: jax.Array) -> Threshold:
 
 
 @jax.jit
-def _choose(
-    first: jax.Array, second: jax.Array, delta: jax.Array, fresh: jax.Array, deviations: jax.Array
-) -> Threshold:
-    merit = functools.partial(promise, delta=delta, fresh=fresh, deviations=deviations)
-    return best_threshold(first, second, merit, swaps=(False,))
+def _choose(first: jax.Array, second: jax.Array, aim: Aim) -> Threshold:
+    return best_threshold(first, second, functools.partial(promise, aim=aim), swaps=(False,))
 
 
 def _scores(name: str, scores: ArrayLike) -> np.ndarray:

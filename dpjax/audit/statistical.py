@@ -1,21 +1,21 @@
 """Statistical audits: run the algorithm many times on two neighbors and test its claim at a stated confidence."""
 
 import itertools
-import math
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import jax
 import numpy as np
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.events import choose
+from dpjax.audit.allotment import MAIN, Marks, Sizes, allotted, answered, bet_on, corrections
+from dpjax.audit.choices import choose
+from dpjax.audit.events import marks
 from dpjax.audit.machine import Machine
-from dpjax.audit.ratio_test import delta_lower, epsilon_lower, p_value
+from dpjax.audit.questions import Question, asked
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
+from dpjax.audit.thresholds import Aim
 from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -33,10 +33,18 @@ def statistical(
 ) -> Report:  # fmt: skip
     """Tests the claim of ``target`` at this budget on its ``pairs``.
 
-    A fifth of the trials selects a pair and two events with their directions: the event with the largest expected
-    bound, and the event with the strongest evidence against the claim. The remaining trials, with independent keys for
-    the two databases, test each event once at half of 1 - confidence, so a correct claim is refuted with probability at
-    most 1 - confidence. If all trials have one outcome the audit tests nothing and the verdict is "vacuous".
+    A fifth of the trials selects a pair and what to ask of the others: how often one event occurs on either database
+    (`ratio_test`), or how often a rule guesses the database, by one event for each (`guesses`). The question with the
+    largest expected bound is asked once, at the whole level 1 - confidence. If another question is expected to be
+    closer to a refutation of the claim, it is asked, too, and the two have 3/4 and 1/4 of the level. If the target has
+    a `known` law or event, its question is fixed before any run: all trials answer it, those of the training included,
+    at 3/4 of the level, and the questions chosen in training share the last quarter. So a correct claim is refuted, and
+    the bound exceeds the true epsilon, with probability at most 1 - confidence, and a wrong law costs only power.
+
+    Where guesses are counted, a fair coin chooses the database of each trial, so that the two have about equally many.
+    If all trials have one outcome the audit tests nothing and the verdict is "vacuous".
+
+    Proof: docs/proofs/statistical-audit.md.
 
     Args:
       trials: per database, 1000 to 2**32 in all.
@@ -46,7 +54,6 @@ def statistical(
         bounds need a fixed number of trials.
       bitwise: include the low bits of floats. Every mechanism of contract "ideal" fails this test, since the low bits
         of floating-point noise reveal the value it was added to.
-
       search: this many neighbors drawn from the target's universes compete with its own pairs: a screening with a tenth
         of the trials and separate keys keeps the eight most promising pairs.
       watch: receives the number of finished runs and the total.
@@ -74,47 +81,88 @@ def statistical(
         screen = Machine(target, privacy, seed, rows, rows, bitwise, "screening", work)
         pairs = _screened(screen, pairs, rows, claim)
     machine = Machine(target, privacy, seed, fresh, training, bitwise, "training", work)
+    aim = Aim.of(claim.epsilon, claim.delta, training + fresh, 1 - level * float(MAIN))
+    stated = _stated(target, machine, pairs, aim, not sequential)
+    aim = Aim.of(claim.epsilon, claim.delta, fresh, confidence if stated is None else 1 - level * float(1 - MAIN))
     options, outcomes = [], np.zeros(0, np.uint32)
+    trained: Marks | None = None
     for number, pair in enumerate(pairs):
         sides = machine.outputs(pair, number)
         outcomes = np.unique(np.concatenate([outcomes, *(side.code for side in sides)]))
-        options.append((choose(*sides, claim.epsilon, claim.delta, fresh, 1 - level / 2), number))
-    picked = []
-    for which in range(2):  # for the bound, for the claim
-        both, number = max(options, key=lambda option: option[0][which].merit)
-        picked.append((both[which], number))
-    together = picked[0][1] == picked[1][1]  # one pair: both events use the same fresh runs
-    groups = [picked] if together else [picked[:1], picked[1:]]
+        options.append((choose(*sides, aim, guesses=not sequential), number))
+        if stated is not None and stated[1] == number:
+            one, other = (np.asarray(marks(stated[0].events, side)) for side in sides)
+            trained = one, other
+    picked = [max(((both[which], number) for both, number in options), key=lambda option: option[0].merits[which])
+              for which in range(2)]  # fmt: skip
+    of_question = {id(question): (question, number) for question, number in picked}
+    chosen = [of_question[id(question)] for question in asked(picked[0][0], picked[1][0], fresh)]
+    tests = allotted(stated, chosen)
+    # the design of a question depends on the question alone, so training runs may answer a stated one
+    coined = Sizes.coined(keys.stream(machine.root, "coins"), training, fresh)
+    sizes = {False: Sizes.equal(training, fresh), True: coined}
+    groups = [[test for test in tests if test.pair == number] for number in sorted({test.pair for test in tests})]
     work.more(2 * fresh * (len(groups) - 1))
     results = []
     for group_ in groups:
-        pair = pairs[group_[0][1]]
-        tiles = itertools.tee(machine.count([chosen for chosen, _ in group_], pair, fresh), len(group_))
-        for place, (chosen, _) in enumerate(group_):
-            counts = (tile[place] for tile in tiles[place])
-            whole = _bet(counts, claim, level / 2) if sequential else tested(*_counts_of(*counts), claim, level / 2)
-            results.append((whole, chosen, pair))
+        pair, questions = pairs[group_[0].pair], [test.question for test in group_]
+        limits = [sizes[test.question.coins].limits(test.stated) for test in group_]
+        needed = [max(limit[side][1] for limit in limits) for side in (0, 1)]
+        tiles = machine.count(questions, pair, (needed[0], needed[1]))
+        if sequential:
+            copies = itertools.tee(tiles, len(group_))
+            for place, test in enumerate(group_):
+                own = (tile[place] for tile in copies[place])
+                results.append((*bet_on(test, trained, own, claim, level), test))
+                if results[-1][0].refutes:
+                    break
+        else:
+            found = answered(group_, limits, trained, tiles, machine.tile, claim, level)
+            results += [(*result, test) for result, test in zip(found, group_, strict=True)]
     work.end()
-    result, chosen, pair = min(results, key=lambda entry: entry[0].rank)
-    evidence = f"{result.trials} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
+    result, count, test = min(results, key=lambda entry: entry[0].rank)
+    question, pair = test.question, pairs[test.pair]
+    evidence = f"{fresh} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
+    evidence += f", and one stated in advance on all {training + fresh}" * (stated is not None)
     evidence += f"; {target.caveat}" * bool(target.caveat)
-    x, y = result.counts
-    silent = len(outcomes) == 1 and all(whole.counts == (0, 0) for whole, _, _ in results)  # includes fresh trials
+    silent = len(outcomes) == 1 and all(one.counts == (0, 0) for one, _, _ in results)  # includes fresh trials
+    others = [f"{two.question.words(machine.numbers)}: epsilon {one.epsilon:.4g} at {two.share} of the level"
+              for one, _, two in results if two is not test]  # fmt: skip
     details = {
-        "event": chosen.event.words(machine.numbers), "trials": result.trials, "successes": [x, y],
+        "event": question.words(machine.numbers), "trials": count, "successes": list(result.counts),
         "outcomes": 1 if silent else max(2, len(outcomes)),
-        "p_value": min(1.0, 2 * result.p_value),
-        "direction": "second over first" if chosen.swapped else "first over second",
-        "corrections": "two events, each tested once at half the level" + (" by a bet, valid at any time" * sequential),
+        "p_value": min(1.0, *(one.p_value / float(other.share) for one, _, other in results)),
+        "direction": question.direction,
+        "corrections": corrections(tests) + ", by a bet, valid at any time" * sequential,
+        **({"also": "; ".join(others)} if others else {}),
+        "tests": [
+            {"event": other.question.words(machine.numbers), "direction": other.question.direction, "trials": number,
+             "successes": list(one.counts), "level": one.level, "p_value": one.p_value, "epsilon": one.epsilon}
+            for one, number, other in results
+        ],
         "seed": seed if target.repeatable else None, "distance": distance,
         "seconds": round(time.perf_counter() - begin, 2),
     }  # fmt: skip
     method = "statistical" + ", sequential" * sequential + ", bitwise" * bitwise
     return Report(
         target.name, target.calibration, claim, method, evidence,
-        result.epsilon, result.delta, confidence, pair.witness(chosen.swapped), result.p_value <= level / 2,
-        [] if sequential else result.curve(claim), details,
+        result.epsilon, result.delta, confidence, pair.witness(question.swapped), result.refutes,
+        result.curve(claim), details,
     )  # fmt: skip
+
+
+def _stated(
+    target: Target, machine: Machine, pairs: list[Pair], aim: Aim, guesses: bool
+) -> tuple[Question, int] | None:  # fmt: skip
+    """The question that is known in advance, and the index of the pair for which it promises most."""
+    if target.known is None:
+        return None
+    root = keys.stream(machine.root, "known")
+    found = []
+    for number, pair in enumerate(pairs):
+        key, both = keys.stream(root, str(number)), (pair.first, pair.second)
+        found.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
+    return max(found, key=lambda option: option[0].merits[0])
 
 
 def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
@@ -138,76 +186,6 @@ def drawn_pairs(target: Target, count: int, seed: int) -> list[Pair]:
 
 def _screened(machine: Machine, pairs: list[Pair], rows: int, claim: Guarantee) -> list[Pair]:
     """The pairs with the strongest evidence against the claim in a small number of trials."""
-    merits = [
-        choose(*machine.outputs(pair, number), claim.epsilon, claim.delta, rows, 0.5)[1].merit
-        for number, pair in enumerate(pairs)
-    ]
+    aim = Aim.of(claim.epsilon, claim.delta, rows, 0.5)
+    merits = [choose(*machine.outputs(pair, number), aim)[1].merits[1] for number, pair in enumerate(pairs)]
     return [pairs[i] for i in np.argsort(-np.array(merits), kind="stable")[:_KEPT]]
-
-
-@dataclass(frozen=True)
-class Result:
-    """The test of one event: successes on both databases in this many trials, and results at significance ``level``."""
-
-    counts: tuple[int, int]
-    trials: int
-    p_value: float
-    epsilon: float
-    delta: float
-    level: float
-
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """Sort key for selecting one of several tests: one that refutes its claim, else the largest bound."""
-        return self.p_value > self.level, -self.epsilon
-
-    def curve(self, claim: Guarantee) -> list[tuple[float, float]]:
-        """Lower bounds on delta over a grid of epsilons, each at the confidence of the report."""
-        grid = np.linspace(0, 2 * claim.epsilon, 9)
-        (x, y), n = self.counts, self.trials
-        found = delta_lower(x, n, y, n, grid, significance=self.level)
-        return [(float(e), float(d)) for e, d in zip(grid, found, strict=True)]
-
-
-def tested(x: int, y: int, n: int, claim: Guarantee, level: float) -> Result:
-    """The test of a claim by an event that occurred in x and in y of n trials, with n fixed in advance."""
-    value = p_value(x, n, y, n, claim.epsilon, claim.delta, significance=level)
-    epsilon = epsilon_lower(x, n, y, n, claim.delta, significance=level)
-    delta = delta_lower(x, n, y, n, claim.epsilon, significance=level)
-    return Result((x, y), n, float(value), float(epsilon), float(delta), level)
-
-
-def _counts_of(*tiles: np.ndarray) -> tuple[int, int, int]:
-    joint = np.sum(tiles, axis=0)
-    return int(joint[2] + joint[3]), int(joint[1] + joint[3]), int(joint.sum())
-
-
-def _bet(counts: Iterator[np.ndarray], claim: Guarantee, level: float) -> Result:
-    """Tests by the bet prod(1 + lambda (X - e^epsilon Y - delta)), which grows only if the claim is wrong.
-
-    lambda is computed from past tiles.
-    """
-    joint, log_wealth, highest = np.zeros(4, np.int64), 0.0, 0.0
-    scale = math.exp(min(claim.epsilon, 700.0))  # no number of trials refutes a larger epsilon
-    gains = np.array([-claim.delta, -scale - claim.delta, 1 - claim.delta, 1 - scale - claim.delta])
-    for tile in counts:
-        share = _kelly(joint, gains, 0.99 / (scale + claim.delta))
-        log_wealth += float(np.sum(tile * np.log1p(share * gains)))
-        highest = max(highest, log_wealth)
-        joint = joint + tile
-        if log_wealth >= -math.log(level):
-            break
-    x, y, n = _counts_of(joint)
-    refuted = highest >= -math.log(level)
-    # at a data-dependent stopping time only the verdict of the bet is valid
-    epsilon, delta = (claim.epsilon, claim.delta) if refuted else (0.0, 0.0)
-    return Result((x, y), n, min(1.0, math.exp(-highest)), epsilon, delta, level)
-
-
-def _kelly(joint: np.ndarray, gains: np.ndarray, most: float) -> float:
-    """The stake with the largest growth on the past plus one pseudo-trial of each kind; 0 without past trials."""
-    if not joint.sum():
-        return 0.05 * most
-    shares = most * np.linspace(0, 1, 101)[1:]
-    growth = np.sum((joint + 0.25) * np.log1p(shares[:, None] * gains), axis=1)
-    return float(shares[np.argmax(growth)]) if growth.max() > 0 else 0.05 * most

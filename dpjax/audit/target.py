@@ -10,6 +10,7 @@ from jax import Array
 
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
+from dpjax.audit.known import Known
 from dpjax.core.plans import down
 from dpjax.core.types import Neighboring, Privacy
 
@@ -66,6 +67,8 @@ class Target:
         algorithm that runs on the host; statistical audits call it instead of ``run``. words: key data of the trials'
         keys.
       claims: (epsilon, delta, databases) -> [(claim, mask ``bool[m]``)] if ``claim`` is the weakest of several claims.
+      known: a score of outputs that is fixed before any run, `KnownLaw` or `KnownEvent`: statistical audits test it on
+        all trials, besides what they choose in training. None: nothing is known.
       covers: public objects of dpjax whose ``Privacy:`` line this target audits.
     """
 
@@ -85,3 +88,4 @@ class Target:
     unlisted: str = ""
     host: Callable[[np.ndarray, Any, Any], Any] | None = None
     claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None
+    known: Known | None = None

@@ -2,20 +2,42 @@
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from scipy.special import ndtri
+from scipy.stats import binom
 
 from dpjax.audit.ratio_test import epsilon_lower
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 _TRAINING = 0.2
+_FREE = 0.05 * 0.05  # level of the quantile of free guesses, in estimates
 _CALLBACK_CELLS = 32  # of the ratio test inside a program, which computes many bounds at once
+
+
+class Aim(NamedTuple):
+    """What a selection is for: the claim, the fresh trials a side, and the quantile of the level; all ``float32[]``.
+
+    free: the fraction of right guesses that delta allows in this number of trials.
+    """
+
+    epsilon: Array
+    delta: Array
+    fresh: Array
+    deviations: Array
+    free: Array
+
+    @staticmethod
+    def of(epsilon: float, delta: float, fresh: int, confidence: float) -> "Aim":
+        """Of plain numbers."""
+        free = float(binom.isf(_FREE, 2 * fresh, delta)) / (2 * fresh) if delta > 0 else 0.0
+        numbers: Any = [np.float32(x) for x in (epsilon, delta, fresh, ndtri(confidence), free)]
+        return Aim(*numbers)
 
 
 class Threshold(NamedTuple):
@@ -61,22 +83,42 @@ def best_threshold(
     return Threshold(value[at], of_case[0], of_case[1], table.reshape(-1)[best])
 
 
-def promise(p: Array, q: Array, trained: int, *, delta: Array, fresh: Array, deviations: Array) -> Array:
-    """The bound on epsilon expected from ``fresh`` trials: the estimate minus ``deviations`` standard errors.
+def promise(p: Array, q: Array, trained: int, aim: Aim) -> Array:
+    """The bound on epsilon expected from fresh trials: the estimate minus ``aim.deviations`` standard errors.
 
     Also minus sqrt(ln t) standard errors over the t training trials, since the best of many thresholds is biased
     upward.
     """
-    gain = jnp.maximum(p - delta, jnp.float32(1e-30))
+    gain = jnp.maximum(p - aim.delta, jnp.float32(1e-30))
     spread = jnp.sqrt(p * (1 - p) / (gain * gain) + (1 - q) / q)
-    margin = deviations / jnp.sqrt(fresh) + jnp.float32(np.sqrt(np.log(trained + 1) / trained))
-    return jnp.where(p > delta, jnp.log(gain / q) - margin * spread, -jnp.inf)
+    return jnp.where(p > aim.delta, jnp.log(gain / q) - _margin(trained, aim) * spread, -jnp.inf)
 
 
-def excess(p: Array, q: Array, trained: int, *, delta: Array, epsilon: Array) -> Array:
+def excess(p: Array, q: Array, trained: int, aim: Aim) -> Array:
     """The excess of p over e^epsilon q + delta in standard errors of one trial."""
-    scale = jnp.exp(epsilon)
-    return (p - delta - scale * q) / jnp.sqrt(p * (1 - p) + scale * scale * q * (1 - q))
+    scale = jnp.exp(aim.epsilon)
+    return (p - aim.delta - scale * q) / jnp.sqrt(p * (1 - p) + scale * scale * q * (1 - q))
+
+
+def promise_of_guesses(right: Array, wrong: Array, trained: int, aim: Aim) -> Array:
+    """As `promise`, of a rule that guesses; right, wrong: probabilities of its guesses in a trial with a fair coin.
+
+    A test of guesses has 2 ``aim.fresh`` such trials. For one event and probabilities p and q: the promise of the rule
+    whose other guess is its mirror.
+    """
+    gain = jnp.maximum(right - aim.free, jnp.float32(1e-30))
+    spread = jnp.sqrt((1 / gain + 1 / wrong) / 2)
+    return jnp.where(right > aim.free, jnp.log(gain / wrong) - _margin(trained, aim) * spread, -jnp.inf)
+
+
+def excess_of_guesses(right: Array, wrong: Array, trained: int, aim: Aim) -> Array:
+    """As `excess`, of a rule that guesses: in standard errors of two trials, one for each database."""
+    scale = jnp.exp(aim.epsilon)
+    return (right - aim.delta - scale * wrong) * jnp.sqrt(jnp.float32(2)) / jnp.sqrt(right + scale * scale * wrong)
+
+
+def _margin(trained: int, aim: Aim) -> Array:
+    return aim.deviations / jnp.sqrt(aim.fresh) + jnp.float32(np.sqrt(np.log(trained + 1) / trained))
 
 
 def _sortable(score: Array) -> Array:
@@ -113,8 +155,7 @@ def epsilon_of_scores(first: Array, second: Array, *, delta: float = 0.0, confid
     if first.shape != second.shape or n < 50:
         raise InputError("scores", "equally many, at least 50", f"{first.shape} and {second.shape}", "run more trials")
     training = int(_TRAINING * n)
-    numbers = {"delta": jnp.float32(delta), "fresh": jnp.float32(n - training)}
-    merit = functools.partial(promise, **numbers, deviations=jnp.float32(ndtri(confidence)))
+    merit = functools.partial(promise, aim=Aim.of(0.0, delta, n - training, confidence))
     chosen = best_threshold(first[:training], second[:training], merit)
     x, y = (jnp.sum((part[training:] >= chosen.value) ^ chosen.complement, dtype=jnp.int32) for part in (first, second))
     x, y = jnp.where(chosen.swapped, y, x), jnp.where(chosen.swapped, x, y)

@@ -12,6 +12,7 @@ from jax import Array
 from dpjax import mechanisms as m
 from dpjax.audit.databases import Universe, histograms, vectors
 from dpjax.audit.exact import table_of_run
+from dpjax.audit.known import KnownLaw
 from dpjax.audit.target import Target
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -106,6 +107,7 @@ def _permute_and_flip(scores: _Scores) -> Target:
         lambda e, d: m.permute_and_flip_guarantee(e, **scores.how), lambda: [scores.universe((0, 1, 5, 30), 3)],
         scores.hard([3, 0, 0], [2, 1, 1], [3, 1, 0]), ("permute_and_flip_sample",),
         run=lambda key, data, p: m.permute_and_flip_sample(key, data, p.epsilon, **scores.how),
+        known=KnownLaw(lambda data, p: m.permute_and_flip(data, p.epsilon, **scores.how)),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from dpjax import mechanisms as m
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe, vectors
 from dpjax.audit.exact import table_of
+from dpjax.audit.known import KnownLaw
 from dpjax.audit.target import Target
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import chosen, scalars, target_of
@@ -57,6 +58,7 @@ def _laplace(relation: Neighboring) -> Target:
     return target_of(
         "laplace_mechanism", law, lambda e, d: m.laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
         lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], run=_noisy, canaries=_noisy, caveat=_MERGED,
+        known=KnownLaw(lambda data, p: m.laplace_mechanism(data, p.epsilon, sensitivity=1)),
     )  # fmt: skip
 
 
@@ -100,6 +102,7 @@ def _gaussian(relation: Neighboring) -> Target:
         "gaussian_mechanism", law, lambda e, d: Guarantee(e, d, relation, "Gaussian mechanism"),
         lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("gaussian_plan",),
         run=run, canaries=run, caveat=_MERGED, plan=lambda privacy: m.gaussian_plan(privacy, sensitivity=1),
+        known=KnownLaw(lambda data, plan: m.gaussian_mechanism(data, plan, sensitivity=1)),
     )  # fmt: skip
 
 
@@ -125,7 +128,7 @@ def _discrete_laplace(relation: Neighboring) -> Target:
         lambda e, d: m.discrete_laplace_mechanism_guarantee(e, sensitivity=1, neighboring=relation),
         lambda: [scalars((0, 1, 2), (1,), relation)], [(0, 1)], ("discrete_laplace_plan",),
         run=lambda key, data, plan: law(data, plan).sample(key),
-        plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1),
+        plan=lambda privacy: m.discrete_laplace_plan(float(privacy.epsilon), sensitivity=1), known=KnownLaw(law),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe, show_numbers, vectors
 from dpjax.audit.exact import table_of
+from dpjax.audit.known import KnownLaw
 from dpjax.audit.target import Pair, Target
 from dpjax.core.types import Neighboring, Sample
 from dpjax.mechanisms.median import bits as B
@@ -18,9 +19,14 @@ def target_of(
     name: str, law: Callable[[Any, Any], Any] | None, claim: Callable[[float, float], Guarantee],
     universes: Callable[[], list[Universe]], hard: Sequence[tuple[Any, Any]], covers: Sequence[str] = (), **how: Any,
 ) -> Target:  # fmt: skip
-    """A mechanism whose output is one draw from ``law(database, plan)``; without a law, give ``run`` and ``table``."""
+    """A mechanism whose output is one draw from ``law(database, plan)``; without a law, give ``run`` and ``table``.
+
+    With ``run``, the law is one on the columns of the table, and `Target.known` has to be given beside it.
+    """
     if law is not None:
-        how = {"run": lambda key, data, plan: law(data, plan).sample(key), "table": table_of(law), **how}
+        how = {"table": table_of(law), **how}
+        if "run" not in how:
+            how = {"run": lambda key, data, plan: law(data, plan).sample(key), "known": KnownLaw(law), **how}
     pairs = [Pair(np.asarray(one, np.int32), np.asarray(other, np.int32), show_numbers) for one, other in hard]
     covered = tuple(f"dpjax.mechanisms.{x}" for x in (name, *covers))
     return Target(name, claim, universes=universes, pairs=lambda: pairs, covers=covered, **how)

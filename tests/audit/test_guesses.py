@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpjax.audit import delta_of_guesses, epsilon_of_guesses
+from dpjax.audit import delta_of_guesses, epsilon_of_guesses, p_value_of_guesses
 from dpjax.core.checks import InputError
 
 LEVEL = 0.1
@@ -55,6 +55,15 @@ def test_both_bounds_agree():
         epsilon = epsilon_of_guesses(right, wrong, 1000, 1e-3)
         below, above = (delta_of_guesses(right, wrong, 1000, max(0.0, epsilon + step)) for step in (-0.01, 0.01))
         assert above <= 1e-3 and (epsilon == 0 or below > 1e-3)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+def test_the_p_value_is_at_most_the_level_iff_the_bound_refutes(delta):
+    for right, wrong in ((30, 2), (200, 0), (500, 100), (3, 5), (0, 0), (1000, 0)):
+        bound = epsilon_of_guesses(right, wrong, 1000, delta, significance=0.01)
+        for epsilon in (0.0, 0.5, 1.0, 3.0, max(0.0, bound - 1e-6), bound + 1e-6):
+            value = p_value_of_guesses(right, wrong, 1000, epsilon, delta, significance=0.01)
+            assert 0 < value <= 1 and (value <= 0.01) == (bound > epsilon)
 
 
 def test_large_numbers():

@@ -11,8 +11,10 @@ from scipy.stats import binom
 from dpjax import audit, evidence, laws
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
+from dpjax.audit.choices import choose
 from dpjax.audit.databases import show_numbers
-from dpjax.audit.events import choose, contains, features
+from dpjax.audit.events import contains, features
+from dpjax.audit.thresholds import Aim
 from dpjax.core import random
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring, Privacy
@@ -146,7 +148,7 @@ def test_one_outcome_in_training_is_tested_by_any_other():
     """In both directions, and fresh trials with another outcome are no vacuous audit."""
     seen = jax.vmap(features)(jnp.full((200, 2), 7, jnp.int32))
     other = jax.vmap(features)(jnp.array([[7, 8], [7, 7]], jnp.int32))
-    events = choose(seen, seen, 1.0, 0.0, 800, 0.9)
+    events = choose(seen, seen, Aim.of(1.0, 0.0, 800, 0.9))
     assert [chosen.swapped for chosen in events] == [False, True]
     assert [contains(chosen.event, other).tolist() for chosen in events] == [[True, False]] * 2
 

@@ -1,0 +1,100 @@
+"""What is known about outputs before any run: a law that the algorithm states, or an event that a user names.
+
+Such a score does not depend on the tested runs, so all of them test it, those included that train the choice of other
+events. It need not be right: a program that does not follow its stated law is tested no less validly.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dpjax.audit.choices import best, questions
+from dpjax.audit.events import Event, Features, by_numbers
+from dpjax.audit.questions import Question, Ratio
+from dpjax.audit.thresholds import Aim
+from dpjax.core import keys
+from dpjax.laws.base import Law
+
+_DRAWS = 1 << 14  # of the stated law on each database; they select thresholds and are no trials
+_GRID = 4096.0  # scores are rounded to 1 / _GRID, so that equal ratios of densities are equal numbers
+_MOST = 1000.0  # largest score
+
+
+class Known(Protocol):
+    """A score of outputs on two databases, and the question that it leads to. Hashable: it is static in programs."""
+
+    def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
+        """``float32[]``, larger for outputs that are more likely on the first database; jittable, never NaN."""
+        ...
+
+    def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
+        """Events of kind "stated" on the score; it must not depend on runs of the audited program."""
+        ...
+
+
+@dataclass(frozen=True)
+class KnownLaw:
+    """law: (database, plan) -> the law of the output as it is stated; the score is the log-ratio of its densities.
+
+    By the lemma of Neyman and Pearson no other events are better if the law is true. Thresholds are selected on draws
+    of the law itself.
+    """
+
+    law: Callable[[Any, Any], Law]
+
+    def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
+        """See `Known`; 0 where both densities are 0."""
+        one, other = (self.law(data, plan).log_prob(output) for data in (first, second))
+        with jax.enable_x64(True):
+            ratio = jnp.where(one == other, 0.0, one.astype(jnp.float64) - other.astype(jnp.float64))
+            rounded = jnp.rint(jnp.clip(ratio, -_MOST, _MOST) * _GRID) / _GRID
+            return jnp.where(jnp.isnan(rounded), 0.0, rounded).astype(jnp.float32)
+
+    def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
+        """See `Known`."""
+        none = jnp.zeros(_DRAWS, jnp.uint32), jnp.zeros((_DRAWS, 0), jnp.float32)
+        sides = [
+            Features(*none, _scores(keys.stream(key, f"law {side}"), data, first, second, plan, self))
+            for side, data in enumerate((first, second))
+        ]
+        return best(questions(_stated(), sides, aim, guesses))[0]
+
+
+@functools.partial(jax.jit, static_argnames=("known",))
+def _scores(key: Array, data: Any, first: Any, second: Any, plan: Any, known: KnownLaw) -> Array:
+    def one(key: Array) -> Array:
+        return known.score(known.law(data, plan).sample(key), first, second, plan)
+
+    return jax.lax.map(one, keys.per_index(key, _DRAWS), batch_size=1024)
+
+
+@dataclass(frozen=True)
+class KnownEvent:
+    """event: output -> ``bool[]``, a set of outputs that is named in advance, more likely on a pair's first database.
+
+    An audit of several pairs tests it on the first of them.
+    """
+
+    event: Callable[[Any], Array]
+
+    def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
+        """See `Known`: 1 in the event, else 0."""
+        return jnp.asarray(self.event(output)).astype(jnp.float32)
+
+    def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
+        """See `Known`."""
+        return self.of_event()
+
+    def of_event(self) -> Question:
+        """The question how often the event occurs."""
+        return Ratio(replace(_stated(), threshold=jnp.float32(0.5)), False, (0.0, 0.0))
+
+
+def _stated() -> Event:
+    return by_numbers(np.zeros((0, 3), np.float32), "stated")

@@ -1,0 +1,130 @@
+"""Events and laws that are known before any run: tested on all trials, and no cover for a program that departs."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import audit, evidence
+from dpjax import mechanisms as m
+from dpjax.accounting import Guarantee
+from dpjax.audit.databases import show_numbers
+from dpjax.core import random
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.evidence.planted_bugs import BUGS, scale_too_small, skips_its_noise, without_the_half, wrong_sensitivity
+
+REPLACE = Neighboring.REPLACE_ONE
+PRIVACY = Privacy(1.0, 1e-6)
+CLAIM = Guarantee(1.0, 0.0, REPLACE, "known")
+
+
+def target(run, known, pair=(0, 1)):
+    one, other = (np.asarray(part, np.int32) for part in pair)
+    pairs = [audit.Pair(one, other, show_numbers)]
+    return audit.Target("known", lambda e, d: CLAIM, run, list, lambda: pairs, known=known)
+
+
+def laplace(data, p):
+    return m.laplace_mechanism(data, p.epsilon, sensitivity=1)
+
+
+def one_of_two(data, p):
+    return m.exponential(jnp.stack([27 + data, 31 - data]), p.epsilon)
+
+
+def noisy(key, data, p):
+    return laplace(data, p).sample(key)
+
+
+NEVER = audit.KnownEvent(lambda output: jnp.zeros((), bool))
+
+
+@pytest.mark.parametrize(
+    "bug", [pytest.param(bug, marks=[pytest.mark.slow] if i else [], id=bug.what) for i, bug in enumerate(BUGS)]
+)
+def test_planted_bugs_are_caught_beside_a_useless_event(bug):
+    """The worst case: three quarters of the level are lost."""
+    report = audit.statistical(replace(bug.target(), known=NEVER), PRIVACY, trials=bug.trials)
+    assert report.violated, str(report)
+    assert "3/4 of it for the stated event" in report.details["corrections"]
+
+
+DEPARTURES = [
+    (wrong_sensitivity, laplace, 5_000), (scale_too_small, laplace, 10_000), (without_the_half, one_of_two, 5_000),
+    (skips_its_noise, laplace, 200_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("run", "law", "trials"),
+    [pytest.param(*case, marks=[pytest.mark.slow] if i else [], id=case[0].__name__)
+     for i, case in enumerate(DEPARTURES)],
+)  # fmt: skip
+def test_a_program_that_does_not_follow_its_stated_law_is_caught(run, law, trials):
+    """With the trials that suffice without a stated law."""
+    report = audit.statistical(target(run, audit.KnownLaw(law)), PRIVACY, trials=trials)
+    assert report.violated, str(report)
+
+
+def test_a_named_event_is_tested_on_all_trials():
+    known = audit.KnownEvent(lambda output: output <= 0)
+    report = audit.statistical(target(noisy, known), PRIVACY, trials=2000)
+    stated, chosen = report.details["tests"][:2]
+    assert stated["trials"] in (2000, 1999) and chosen["trials"] in (1600, 1599)
+    assert stated["level"] == pytest.approx(0.0375) and "stated in advance on all 2000" in report.evidence
+    wrong = target(lambda key, data, p: random.laplace(key) + 3 * data.astype(jnp.float32), known)
+    assert audit.statistical(wrong, PRIVACY, trials=1000).violated
+    bet = audit.statistical(wrong, PRIVACY, trials=1000, sequential=True)
+    assert bet.violated and bet.details["trials"] == 1000  # training runs come first
+
+
+def test_of_several_pairs_the_law_takes_the_one_that_promises_most():
+    pairs = [audit.Pair(np.int32(0), np.int32(0), show_numbers), audit.Pair(np.int32(0), np.int32(1), show_numbers)]
+    found = replace(target(noisy, audit.KnownLaw(laplace)), pairs=lambda: pairs)
+    report = audit.statistical(found, PRIVACY, trials=2000)
+    assert sorted(report.witness.values()) == [0, 1] and report.epsilon_found > 0.7
+
+
+def test_a_score_is_a_number_and_equal_for_equal_ratios():
+    """Also where both densities are 0, and on the whole of a side where the ratio is constant."""
+    known, plan = audit.KnownLaw(laplace), Privacy(jnp.float32(1.1), jnp.float32(0.0))
+    below = known.score(-jnp.linspace(0, 30, 1000, dtype=jnp.float32), jnp.int32(0), jnp.int32(1), plan)
+    assert below.shape == ()  # entries are independent
+    each = jax.vmap(lambda x: known.score(x, jnp.int32(0), jnp.int32(1), plan))(-jnp.linspace(0, 30, 1000))
+    assert np.ptp(np.asarray(each)) == 0 and float(each[0]) == pytest.approx(1.1, abs=2e-4)
+    release = audit.KnownLaw(lambda data, p: m.stability(data, p.epsilon, p.delta, gap_sensitivity=2))
+    plan = Privacy(jnp.float32(1.0), jnp.float32(0.1))
+    for output in (-1, 0, 1):
+        assert np.isfinite(release.score(jnp.int32(output), jnp.array([9, 0]), jnp.array([8, 1]), plan))
+
+
+@pytest.mark.slow
+def test_every_stated_law_of_a_mechanism_scores_its_outputs():
+    stated = [found for found in evidence.mechanism_configurations() if found.known is not None]
+    assert len(stated) > 20
+    for found in stated:
+        plan = jax.tree.map(jnp.asarray, found.plan(Privacy(1.0, 0.01)))
+        pair = found.pairs()[0]
+        output = found.run(jax.random.key(0), pair.first, plan)
+        assert np.isfinite(found.known.score(output, pair.first, pair.second, plan)), found.name
+
+
+def test_an_event_for_existing_outputs_and_for_a_host_function():
+    generator = np.random.default_rng(0)
+    first, second = -generator.laplace(size=2000), 1 - generator.laplace(size=2000)
+    report = audit.of_outputs(first.astype(np.float32), second.astype(np.float32), CLAIM, event=lambda x: x <= 0)
+    assert report.epsilon_found > 0.7 and report.details["trials"] == 2000
+    assert "stated in advance on all 2000" in report.evidence
+
+    def doubled(data, seed):
+        return np.random.default_rng(seed).laplace() + 2 * data
+
+    known = audit.KnownEvent(lambda output: output <= 0)
+    host = audit.from_function(doubled, CLAIM, [(0, 1)], known=known)
+    assert audit.statistical(host, PRIVACY, trials=1000).violated
+    broken = audit.from_function(doubled, CLAIM, [(0, 1)], known=audit.KnownEvent(lambda output: output["no"]))
+    with pytest.raises(InputError, match="target"):
+        audit.statistical(broken, PRIVACY, trials=1000)
