@@ -33,7 +33,8 @@ _QUERIES, _FAILURE = 0.45, 0.25  # of alpha and of beta, for a sanitizer with ``
 
 @plan_type
 class GenericPlan:
-    """sanitizer: its plan. epsilon: of one choice, ``float32[]``. slack: total delta of the choices, ``float32[]``."""
+    """sanitizer: its plan. epsilon: of one choice, ``float32[]``. slack: total delta of the choices, ``float32[]``;
+    if joint, of everything."""
 
     sanitizer: Any
     epsilon: Number
