@@ -76,7 +76,7 @@ a chain and 66 of a tree, and the quantiles once. So the gap grows with k and wi
 needs fewer rows. `ImproperVC1` spends delta on each concept, so its direct sum has no zCDP, and pays for ln(1/delta) k
 times.
 
-The theorem of KLN is nearly exact here; that of the one sample has a factor of 2 to 9. It counts the rows of the
+The theorem of KLN is nearly exact here; that of the one sample has a factor of 2 to 10. It counts the rows of the
 largest interval, twice on a tree that branches and four times if the tree has improper nodes, which these
 distributions do not reach. So by planned numbers the direct sum is the better choice up to larger k and |C| than by
 measured ones. The budget is split between sample and choices by the theorem, too.

@@ -11,6 +11,7 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.experiments.candidates import candidates
 from dpjax.experiments.hard import hard_elements
 from dpjax.learners import GenericLearner, database
 from dpjax.learners.generic import JOINT
@@ -119,6 +120,15 @@ def test_success_at_the_sample_size(agnostic, stats):
     task, plan = hard_elements(tree, 0.3), made.plan(privacy, accuracy)
     stats.mostly(successes(made, task, n, plan, 0.3, 48, k=4, largest=n, seed=6), 48, 0.1)
     assert successes(made, task, max(2, n // 200), plan, 0.3, 48, k=4, largest=n, seed=6) < 24
+
+
+def test_candidates_of_a_tree_have_the_bits_of_its_line():
+    """Nine nodes for eight elements; what is asked has the joint composition, too."""
+    found = [one.learner for one in candidates(trees.star(8), 2, only=("GenericLearner",)) if one.learner is not None]
+    pure = [one for one in found if isinstance(one.sanitizer, RecursiveQuantiles)]
+    assert {one.sanitizer.bits for one in found} == {4}
+    assert {one.composition for one in pure} == {"basic", "advanced", "optimal", "zcdp", JOINT}
+    assert not any(one.composition == JOINT for one in found if one.sanitizer.spends == "approximate")
 
 
 def test_too_few_levels_are_enough_for_no_number_of_rows():
