@@ -109,6 +109,30 @@ def covers_of(concepts: Any, alpha: float, agnostic: bool) -> Iterable[Cover]:
     return [(Group(max(1, concepts.size - 1), False, 0.0),)]
 
 
+class OnALine(ConceptClass, Protocol):
+    """A class that places its elements on a line of its own, where sanitizers of thresholds meet them: optional.
+
+    Its ``dichotomies`` take points of this line, see `line_of`.
+    """
+
+    @property
+    def line(self) -> Any:
+        """A domain {0, ..., size - 1}."""
+
+    def on_line(self, x: Array) -> Array:
+        """The place of each element, ``uint32[..., limbs]`` of the line."""
+
+
+def line_of(concepts: Any) -> Any:
+    """The line of an `OnALine` class; for others the domain."""
+    return getattr(concepts, "line", concepts.domain)
+
+
+def on_line(concepts: Any, x: Array) -> Array:
+    """The elements as points of `line_of`."""
+    return concepts.on_line(x) if hasattr(concepts, "on_line") else x
+
+
 class Hard(ConceptClass, Protocol):
     """A class that tells on which examples it is hard to learn, for `dpjax ask`; see `dpjax.experiments.workloads`."""
 

@@ -283,6 +283,13 @@ WORLDS: dict[str, Callable[[], World]] = {
     "generic-hierarchy": lambda: World(
         le.GenericLearner(c.Thresholds(c.Domain(2)), 1, s.Hierarchy(1, levels=1, counts=0.5)), rows=2, twin=4
     ),
+    "generic-tree": lambda: World(
+        le.GenericLearner(_tree(2), 1, s.RecursiveQuantiles(3, levels=1, ties=0), share=0.5), rows=2, twin=4
+    ),
+    "generic-joint": lambda: World(
+        le.GenericLearner(c.Thresholds(c.Domain(2)), 2, s.RecursiveQuantiles(1, levels=1, ties=0), "joint", 0.3), 2,
+        rows=2, twin=8,
+    ),
     "conjunction": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2)),
     "conjunction-added": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 2, _ADDED), rows=2),
     "conjunction-rounds": lambda: World(le.ConjunctionLearner(c.Conjunctions(1), 2, 6), rows=2),

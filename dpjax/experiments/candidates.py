@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from dpjax.accounting.splits import COMPOSITIONS
+from dpjax.concepts.base import line_of
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
@@ -71,7 +72,7 @@ def candidates(
 def _given(concepts: Any, k: int) -> dict[str, Any]:
     """Values of parameters by name that the class tells."""
     given = {"concepts": concepts, "domain": concepts.domain, "k": k}
-    if isinstance(size := getattr(concepts.domain, "size", None), int):
+    if isinstance(size := getattr(line_of(concepts), "size", None), int):
         given["bits"] = max(1, (size - 1).bit_length())
     if hasattr(concepts, "xor") and concepts.size <= _MOST_SQUARED:
         given["queries"] = concepts.xor()
@@ -171,7 +172,7 @@ def _of_k(learner: Any, k: int) -> Iterator[Any]:
         yield learner
     elif own is None or (k > 1 and _composes(learner)):
         first = Independent(learner, k) if own is None else own(k)
-        for composition in COMPOSITIONS:
+        for composition in getattr(first, "compositions", COMPOSITIONS):
             try:
                 yield _composed(first, composition)
             except InputError:  # zCDP is not defined for runs that spend delta

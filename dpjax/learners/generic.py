@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from math import inf, sqrt
 from typing import Any, NamedTuple
 
 import jax
@@ -11,8 +11,9 @@ from jax import Array
 
 from dpjax.accounting.composition import basic
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.accounting.splits import composed, require_composition, split
-from dpjax.concepts.base import covers_of
+from dpjax.accounting.splits import COMPOSITIONS, composed, split
+from dpjax.accounting.zcdp import rho_of, zcdp, zcdp_rho
+from dpjax.concepts.base import covers_of, line_of, on_line
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
@@ -24,6 +25,7 @@ from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponen
 from dpjax.sanitizers.base import Sanitizer
 from dpjax.theory import generic as theory
 
+JOINT = "joint"
 _NEEDED = ("domain", "size", "predict", "dichotomies", "growth")
 _SHARES = tuple(i / 20 for i in range(2, 20))
 _QUERIES, _FAILURE = 0.45, 0.25  # of alpha and of beta, for a sanitizer with ``unseen``
@@ -31,7 +33,8 @@ _QUERIES, _FAILURE = 0.45, 0.25  # of alpha and of beta, for a sanitizer with ``
 
 @plan_type
 class GenericPlan:
-    """sanitizer: its plan. epsilon: of one choice, ``float32[]``. slack: total delta of the choices, ``float32[]``."""
+    """sanitizer: its plan. epsilon: of one choice, ``float32[]``. slack: total delta of the choices, ``float32[]``;
+    if joint, of everything."""
 
     sanitizer: Any
     epsilon: Number
@@ -56,12 +59,14 @@ class GenericLearner(OfColumns):
     columns an exponential mechanism over these concepts. Proper and agnostic.
 
     Args:
-      concepts: a class with ``dichotomies`` and ``growth``: points, thresholds, a matrix.
+      concepts: a class with ``dichotomies`` and ``growth``: points, thresholds, a matrix, a tree (of VC dimension 1).
       k: static number of concepts, >= 1.
       sanitizer: of the points. For a matrix class one of counting queries (`BLR`, `MWEM`), which should answer all
-        queries in `Finite.xor`; for thresholds one of thresholds; for points one of points or thresholds. Its free
+        queries in `Finite.xor`; for thresholds and trees one of thresholds, for points one of points or thresholds. The
+        elements of a tree are its nodes: ``bits`` are those of ``concepts.line.size``. Its free
         arguments are planned for a symmetric difference of .45 alpha (alpha / 4 for a sanitizer without ``unseen``).
-      composition: of the k choices, as in `Independent`.
+      composition: of the k choices, as in `Independent`, or "joint" for zCDP of the sanitizer, which has to be pure,
+        and the choices together: for many concepts the sanitizer then costs little.
       share: static; the sanitizer's fraction of epsilon, in (0, 1), by default the one that needs the fewest rows (1/2
         for a sanitizer without ``unseen``, see `sanitizers.base.Sanitizer`).
 
@@ -70,7 +75,11 @@ class GenericLearner(OfColumns):
     Privacy: (epsilon, delta), replace-one, for every sample: the sanitizer and k exponential mechanisms over concepts
       that its output determines.
     Utility: `theory.generic.rows` with the class's ``covers`` (`concepts.base.Covered`), by default all its concepts.
-    Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7; constants are our own.
+      The domain is paid for once, the choices grow with sqrt(k). No private learner is flat in k on a long chain:
+      k thresholds of a known order trace whom they are learned from, so they need about k^(1/3) rows
+      (`attacks.BonehShaw`, docs/one-tree.md). On a star, that is points, `StablePoints` is flat.
+    Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7; trees (docs/proofs/one-tree.md) and constants
+      are our own.
     """
 
     concepts: Any
@@ -82,12 +91,12 @@ class GenericLearner(OfColumns):
 
     def __post_init__(self):
         checks.integer("k", self.k, 1)
-        require_composition(self.composition, "bounded range")
+        checks.choice("composition", self.composition, (*COMPOSITIONS, JOINT))
         if self.share is not None:
             checks.probability("share", self.share)
         if not all(hasattr(self.concepts, name) for name in _NEEDED):
             raise InputError(
-                "concepts", f"a class with {', '.join(_NEEDED)}, as Points, Thresholds and Finite are",
+                "concepts", f"a class with {', '.join(_NEEDED)}, as Points, Thresholds, Tree and Finite are",
                 type(self.concepts).__name__, "use another learner",
             )  # fmt: skip
         needed = ("neighboring", "bits", "parts_of_a_difference")
@@ -96,12 +105,19 @@ class GenericLearner(OfColumns):
             raise InputError(
                 "sanitizer", f"one for {self.neighboring.value}", self.sanitizer.neighboring.value, "take another one"
             )
-        bits = max(1, (self.concepts.domain.size - 1).bit_length())
+        if self.composition == JOINT and self.sanitizer.spends == "approximate":
+            raise InputError("sanitizer", "a pure one", repr(self.sanitizer), 'take composition="zcdp"')
+        bits = max(1, (line_of(self.concepts).size - 1).bit_length())
         if self.sanitizer.bits != bits:
             raise InputError(
                 "sanitizer", f"one of values of {bits} bits", f"{self.sanitizer.bits}", "make it for the domain"
             )
         self.sanitizer.parts_of_a_difference(self.concepts)
+
+    @property
+    def compositions(self) -> tuple[str, ...]:
+        """What ``composition`` can be."""
+        return COMPOSITIONS if self.sanitizer.spends == "approximate" else (*COMPOSITIONS, JOINT)
 
     @property
     def spends(self) -> Spends:
@@ -117,7 +133,7 @@ class GenericLearner(OfColumns):
         """k concepts; an empty sample gives random concepts."""
         self.check_columns(sample)
         of_points, of_columns = keys.streams(key, "sanitize", "columns")
-        synthetic = self.sanitizer.sanitize(of_points, sample.x, sample.mask, plan.sanitizer)
+        synthetic = self.sanitizer.sanitize(of_points, on_line(self.concepts, sample.x), sample.mask, plan.sanitizer)
         number, exists = self.concepts.dichotomies(synthetic.points, synthetic.listed)
         errors = column_errors(self.concepts.predict(Hypothesis.of(number), sample.x), sample)
 
@@ -129,9 +145,13 @@ class GenericLearner(OfColumns):
 
     def guarantee(self, plan: GenericPlan) -> Guarantee:
         """The composition of the sanitizer and the k choices."""
-        part = exponential_guarantee(float(plan.epsilon), "a concept of each column")
-        columns = composed(part, self.k, float(plan.slack), self.composition, f"{self.k} concepts")
-        return basic((self.sanitizer.guarantee(plan.sanitizer), columns), "GenericLearner")
+        part, slack = exponential_guarantee(float(plan.epsilon), "a concept of each column"), float(plan.slack)
+        of_choices = "basic" if self.composition == JOINT else self.composition
+        columns = composed(part, self.k, slack, of_choices, f"{self.k} concepts")
+        parts = self.sanitizer.guarantee(plan.sanitizer), columns
+        if self.composition == JOINT and slack > 0:
+            return zcdp(parts, slack, what="GenericLearner")
+        return basic(parts, "GenericLearner")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.generic.rows`, realizable, for the plan's numbers."""
@@ -156,7 +176,13 @@ class GenericLearner(OfColumns):
         of_sanitizer = self.sanitizer.plan(*self._of_sanitizer(numbers, parts))
         spent = self.sanitizer.guarantee(of_sanitizer)
         left = (epsilon - spent.epsilon) * (1 - 1e-14), max(0.0, delta - spent.delta) * (1 - 1e-14)
-        part = split(left[0], left[1], self.k, self.composition, "bounded range")
+        joint = self.composition == JOINT
+        part = split(left[0], left[1], self.k, "basic" if joint else self.composition, "bounded range")
+        slack = down(delta)
+        if joint and float(slack) > 0:
+            rho = zcdp_rho(epsilon, float(slack)) * (1 - 1e-14) - rho_of(spent)
+            if rho > 0 and (most := sqrt(8 * rho / self.k) * (1 - 1e-14)) > part.epsilon:
+                return GenericPlan(of_sanitizer, down(most), slack)
         return GenericPlan(of_sanitizer, down(part.epsilon), down(part.slack))
 
     def _rows(self, numbers: Numbers, parts: Parts, agnostic: bool) -> int:
@@ -189,7 +215,7 @@ class GenericLearner(OfColumns):
         return _best_split(self, (epsilon, delta, alpha, beta))
 
     def _choices_use_delta(self) -> bool:
-        return self.composition != "basic" and self.k > 1
+        return self.composition == JOINT or (self.composition != "basic" and self.k > 1)
 
 
 @lru_cache(maxsize=1024)

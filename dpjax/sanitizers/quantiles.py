@@ -7,7 +7,7 @@ between quantile i and the next the estimate is (i + 1/2) / (m + 1), the middle 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -186,6 +186,12 @@ class RecursiveQuantiles(OfThresholds):
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         rows = self._rows(effective_epsilon(plan.epsilon), plan.levels, plan.ties, alpha, beta)
         return whole_rows(rows, alpha, f"2**-{plan.levels + 1}", "levels")
+
+    def unseen(self, concepts: Any, plan: RecursionPlan, n: int, beta: float) -> float:
+        """`theory.sanitizers.largest_part` for each interval of a difference: equal rows are within or without."""
+        intervals = self.parts_of_a_difference(concepts) / 2
+        rates = (effective_epsilon(plan.epsilon),) * plan.levels
+        return intervals * sizes.largest_part(log_size(self.bits + plan.ties, None), rates, n, beta)
 
     def _rows(self, epsilon: float, levels: int, ties: int, alpha: float, beta: float) -> float:
         return sizes.recursive(log_size(self.bits + ties, None), epsilon, levels, alpha, beta)

@@ -51,7 +51,7 @@ from dpjax.learners import (
 from dpjax.learners.representations import PointBuckets, PointSetBuckets, Whole
 from dpjax.lists import GloballyStable, Irreducibility
 from dpjax.mechanisms.cover.lines.rejection import Performance
-from dpjax.sanitizers import MWEM, Hierarchy, PointCounts
+from dpjax.sanitizers import MWEM, Hierarchy, PointCounts, RecursiveQuantiles
 
 MATRIX = np.random.default_rng(11).random((24, 30)) < 0.5
 
@@ -140,6 +140,8 @@ INSTANCES = {
              GenericLearner(Thresholds(Domain(2**40)), 2, Hierarchy(40))),
         Case(GenericLearner(ROUNDS, 2, MWEM(ROUNDS.xor(), 8), "zcdp"), 2,
              GenericLearner(ROUNDS, 2, MWEM(ROUNDS.xor()), "zcdp")),
+        Case(GenericLearner(RANDOM_TREE, 2, RecursiveQuantiles(6, levels=3, ties=0), "joint"), 2,
+             GenericLearner(RANDOM_TREE, 2, RecursiveQuantiles(6, levels=8, ties=0), "joint")),
     ],
     HashedPoints: [
         Case(HashedPoints(HUGE, 3, 3, 6, "optimal"), 3, HashedPoints(HUGE, 3, composition="optimal")),

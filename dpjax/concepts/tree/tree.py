@@ -1,15 +1,19 @@
 """A class of VC dimension 1 as a tree: a concept is the path from a node up to the root."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dpjax.concepts.base import Cover, Group
 from dpjax.concepts.distributions import Distribution
 from dpjax.concepts.domain import Domain
 from dpjax.concepts.hypothesis import Hypothesis, sentences
+from dpjax.concepts.tree.candidates import closure, first_concepts
 from dpjax.concepts.tree.layout import LARGEST, preorder, tree_parents
 from dpjax.concepts.tree.nodes import Nodes
 from dpjax.concepts.tree.of_class import class_order
@@ -96,6 +100,53 @@ class Tree(Nodes):
     def domain(self) -> Domain:
         """{0, ..., N-1}."""
         return Domain(len(self.flips))
+
+    @property
+    def all_nodes(self) -> "Tree":
+        """The class of all nodes, proper or not. A learner of it is an improper learner of this class."""
+        return Tree(self.parents, np.ones(self.size, bool).tobytes(), self.places, self.flips)
+
+    @property
+    def line(self) -> Domain:
+        """The node numbers, in preorder, as a line; see `concepts.base.OnALine`."""
+        return Domain(self.size)
+
+    def on_line(self, x: Array) -> Array:
+        """The node of each element, ``uint32[..., 1]`` for ``uint32[..., 1]``."""
+        return self.node_of(x)[..., None].astype(jnp.uint32)
+
+    @property
+    def differences(self) -> Mapping[str, int]:
+        """Thresholds on the line whose errors add up to what a concept and its representative differ on.
+
+        Two for each interval: one or two intervals below a common node, see `tree.candidates.closure`, and on both
+        sides of it if the representative has to be a concept.
+        """
+        children = np.bincount(self.parent[1:], minlength=self.size)
+        intervals = 2 if (children[1:] > 1).any() else 1
+        return MappingProxyType({"thresholds": 2 * intervals * (1 if self.maximum else 2)})
+
+    def dichotomies(self, points: Array, real: Array) -> tuple[Array, Array]:
+        """One concept for each way in which the class cuts the `closure` of a set of nodes: (``uint32[c, 2]``, which of
+        them count).
+
+        points ``uint32[r, 1]``, on the line, real ``bool[r]``.
+        """
+        nodes = jnp.minimum(points[:, 0], jnp.uint32(self.size - 1)).astype(jnp.int32)
+        first = first_concepts(self, closure(self, nodes, real))
+        return _pair(jnp.minimum(first, self.size - 1)), first < self.size
+
+    def growth(self, elements: int) -> int:
+        """An upper bound of the number of concepts among which ``elements`` nodes let choose."""
+        return min(int(np.sum(self.proper)), 2 * max(1, elements))
+
+    def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
+        """See `concepts.base.Covered`: all concepts one by one, or nodes between which intervals have a mass of at most
+        eta, with the concepts below each of them together. Proof in docs/proofs/one-tree.md.
+        """
+        etas = alpha * 2.0 ** -np.arange(2, 12)
+        single = [(Group(max(1, int(np.sum(self.proper)) - 1), False, 0.0),)]
+        return single + [(Group(2 / eta, True, 2 * eta), Group(4 / eta, True, eta)) for eta in etas]
 
     def targets(self, limit: int | None = None) -> np.ndarray:
         """Host: ``uint32[c, 2]``, all concepts, or at most ``limit`` >= 1 of them spread over the proper nodes."""
