@@ -13,7 +13,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.lower_bounds import LowerBound
-from dpjax.experiments.models import SumExponent, fit_sum
+from dpjax.experiments.models import fit_sum, nearest
 from dpjax.experiments.n_star import bracket, guess
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
@@ -26,6 +26,8 @@ PURE, APPROXIMATE = Privacy(16.0, 0.0), Privacy(4.0, 1e-6)
 CONCEPTS = (1, 4, 16, 64, 256, 1024)
 DOMAIN, DIMENSION = 2**32, 8
 ACCURACY = Accuracy(ALPHA, BETA)
+STEP = 2 ** (1 / 8)  # of the grid of n
+ALLOWANCE = STEP**0.5  # of `fit_sum`: about n*(beta) / n*(beta + gamma), in all
 _GUESSES = 64
 _MATRIX = np.array([[i >> j & 1 for j in range(8)] for i in range(256)], bool)  # all functions on 8 elements
 
@@ -137,34 +139,38 @@ def measure(
 ) -> dict[str, Any]:  # fmt: skip
     """The brackets of n* along the axis and the exponent fitted through those with both ends; JSON-ready.
 
-    limit: the largest n. gamma, error: of each search, see `search.search`. say: called with the value at hand.
+    limit: the largest n. gamma: of each search, see `search.search`. error: of all brackets of the row together.
+    say: called with the value at hand.
     """
-    grid, points = geometric_grid(4, limit, 2 ** (1 / 8)), []
+    grid, points = geometric_grid(4, limit, STEP), []
+    share = error / len(row.values)
     for value in row.values:
         say(f"{row.axis} = {value}")
         setting = row.setting(value)
         start = guess(setting, cells, grid, _GUESSES, 1 - BETA)
-        star = bracket(setting, cells, grid, start=start or limit, gamma=gamma, error=error)
+        star = bracket(setting, cells, grid, start=start or limit, gamma=gamma, error=share)
         below = row.below(value)
         points.append({
             "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
             "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
-    fitted = _fit(row, points, error)
-    return {name: getattr(row, name) for name in labels} | {
-        "points": points, "fit": None if fitted is None else asdict(fitted)
-    }  # fmt: skip
+    return {name: getattr(row, name) for name in labels} | {"points": points, "fit": fit(row, points, share)}
 
 
-def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponent | None:
-    """None with fewer than three closed brackets."""
+def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, Any] | None:
+    """`models.SumExponent` of the closed brackets, JSON-ready, with the claimed exponent's nearest curve as "claim".
+
+    points: of `measure`. error: of each bracket. None with fewer than three closed brackets.
+    """
     closed = [one for one in points if one["n_low"] is not None and one["n_high"] is not None]
     if len(closed) < 3:
         return None
     value, low, high = (np.array([one[name] for one in closed], float) for name in ("value", "n_low", "n_high"))
     factor = [row.factor(one["value"]) for one in closed]
-    return fit_sum(value, low, high, factor, error, constant=row.constant)
+    found = fit_sum(value, low, high, factor, error, constant=row.constant, allowance=ALLOWANCE)
+    claim = nearest(row.claimed, value, low, high, factor, constant=row.constant)
+    return asdict(found) | {"exponent": found.exponent, "claim": asdict(claim), "values": list(map(int, value))}
 
 
 def _theorem(setting: Setting) -> int | None:
