@@ -143,12 +143,15 @@ def measure(
     say: called with the value at hand.
     """
     grid, points = geometric_grid(4, limit, STEP), []
+    guesses: list[tuple[int, int]] = []
     share = error / len(row.values)
     for value in row.values:
         say(f"{row.axis} = {value}")
         setting = row.setting(value)
-        start = guess(setting, cells, grid, _GUESSES, 1 - BETA)
-        star = bracket(setting, cells, grid, start=start or limit, gamma=gamma, error=share)
+        near = _near(grid, guesses, value, row.claimed)
+        start = guess(setting, cells, near, _GUESSES, 1 - BETA) or near[-1]
+        guesses.append((value, start))
+        star = bracket(setting, cells, grid, start=start, gamma=gamma, error=share)
         below = row.below(value)
         points.append({
             "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
@@ -156,6 +159,18 @@ def measure(
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
     return {name: getattr(row, name) for name in labels} | {"points": points, "fit": fit(row, points, share)}
+
+
+def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, claimed: float) -> Sequence[int]:
+    """The part of the grid in which to guess n*: a factor 2 around the power law of the last two guesses, or of the
+    claimed exponent. Guesses depend on no trial of a search, so a search may start there."""
+    if not guesses:
+        return grid
+    (last, n), slope = guesses[-1], claimed
+    if len(guesses) > 1:
+        slope = log(n / guesses[-2][1]) / log(last / guesses[-2][0])
+    expected = n * (value / last) ** slope
+    return [one for one in grid if expected / 2 <= one <= 2 * expected] or grid
 
 
 def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.reports import about
+from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.store import Store
 from dpjax.experiments.task import Task
 from dpjax.learners import Independent
@@ -66,6 +67,15 @@ def test_flipped_labels_are_planned_by_the_agnostic_theorem_or_by_none():
     parities = by_title["pure: parities, agnostic, in k"]
     unknown = replace(parities, learner=Independent(ERM(parities.task.concepts), 1))
     assert multi_table._theorem(unknown) is None
+
+
+def test_n_is_guessed_near_the_power_law_of_earlier_guesses():
+    grid = geometric_grid(4, 1 << 12, multi_table.STEP)
+    near = [multi_table._near(grid, found, 16, 1.0) for found in ((), ((4, 100),), ((1, 90), (4, 100)))]
+    assert near[0] == grid and 4 * near[1][0] == pytest.approx(near[1][-1], rel=0.1)
+    middles = [(one[0] * one[-1]) ** 0.5 for one in near[1:]]
+    assert middles == pytest.approx([400, 100 * 100 / 90], rel=0.1)
+    assert multi_table._near(grid, ((4, 4096),), 4096, 1.0) == grid  # nothing of the grid is near
 
 
 @pytest.mark.slow
