@@ -4,7 +4,8 @@ Run: python scripts/bns_multi.py [--table results/table/table.json] [--out FOLDE
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ Each n* is bracketed: all k hypotheses are good with probability below {target:g
 at the upper one. All brackets of a row hold together with probability {confidence:g}.
 
 A claim is an exponent b of curves c + a L x^b, or max(c, a L x^b), with c and a at least 0. L is the proof's logarithm
-(of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. The
+(of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. If the
+planner gives parts of epsilon to a sanitizer and to the choices, which follow k, c and a are divided by them. The
 interval has every b with a curve that misses no bracket by more than a factor {allowance:.3f} at either end, together
 one step of the grid of n. This factor is the same for all rows, for two reasons: the ends of a bracket are about two
 success rates, and from {least:g} to {target:g} n grows by a factor {smallest:.2f} to {largest:.2f} by the union bound;
@@ -92,11 +94,23 @@ def _verdict(answer: Mapping[str, Any]) -> str:
             f" {near} intervals have no exponent farther than {NEAR:g} from the claim, and none has one farther than "
             f'{reach:.3f} ("{title}").'
         )
-    return text + "**\n" + "".join(f"\n{_why(row)}\n" for row in outside)
+    return text + "**\n" + "".join(f"\n{one}\n" for one in (*map(_why, outside), *_without_parts(rows)))
 
 
 def _reach(row: Mapping[str, Any]) -> float:
     return max(row["fit"]["high"] - row["claimed"], row["claimed"] - row["fit"]["low"])
+
+
+def _without_parts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the planner's parts of the budget explain."""
+    by_title = {row.title: row for row in multi_table.rows()}
+    found = []
+    for row in rows:
+        if len({part for _, part in row["fit"]["parts"]}) > 1:
+            whole = replace(by_title[row["title"]], parts=lambda setting: (1.0, 1.0))
+            fit = multi_table.fit(whole, row["points"], 0.0)
+            found.append(f'{fit["claim"]["miss"]:.3f} ("{row["title"]}")')
+    return [f"Without the parts of epsilon the claims would be within {', '.join(found)}."] if found else []
 
 
 def _why(row: Mapping[str, Any]) -> str:

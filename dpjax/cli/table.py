@@ -96,8 +96,15 @@ def markdown(answer: dict[str, Any]) -> str:
             ]
             for one in row["points"]
         ]  # fmt: skip
-        text += f"\n{row['title']} ({row['source']}):\n\n" + table((row["axis"], *heading), points)
+        parts = "" if fit is None else _of_choices(fit["parts"])
+        text += f"\n{row['title']} ({row['source']}{parts}):\n\n" + table((row["axis"], *heading), points)
     return text
+
+
+def _of_choices(parts: Sequence[Sequence[float]]) -> str:
+    """The choices' parts of the budget, if a sanitizer has the others."""
+    shared = any(part < 1 for both in parts for part in both)
+    return "; the choices' parts of epsilon: " + ", ".join(f"{part:.2f}" for _, part in parts) if shared else ""
 
 
 def inside(fit: dict[str, Any], claimed: float) -> bool:

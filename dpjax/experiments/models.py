@@ -16,7 +16,7 @@ _THIRDS = 120
 
 @dataclass(frozen=True)
 class Curve:
-    """Two terms, a constant c and a factor(x) x**exponent, as close to brackets as this exponent allows.
+    """Two terms, c fixed(x) and a factor(x) x**exponent, as close to brackets as this exponent allows.
 
     form: "sum" of the terms or "larger" (their maximum), whichever is closer. constant: c. values: at each x.
     miss: the least F with low / F <= value <= F high at all x; at most 1 if the curve is in all brackets.
@@ -55,23 +55,24 @@ class SumExponent:
 
 def fit_sum(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, error: ArrayLike = 0.0, *,
-    constant: bool = True, allowance: float = 1.0,
+    fixed: ArrayLike = 1.0, constant: bool = True, allowance: float = 1.0,
 ) -> SumExponent:  # fmt: skip
-    """The exponents b for which c + a factor(x) x**b, or the maximum of the two terms, is near all brackets.
+    """The exponents b for which c fixed(x) + a factor(x) x**b, or the maximum of the two terms, is near all brackets.
 
     A theorem of the form O(A + B) does not distinguish the two. A learner whose parts fail independently is closer to
     the sum, one whose parts must all succeed closer to the maximum.
 
     Args:
       x: positive numbers, shape [K], at least two of them different (three with a constant, for an informative fit).
-      low, high: positive and finite, shape [K]. factor: the logarithmic factors of the theorem at each x.
+      low, high: positive and finite, shape [K]. factor: the known factors of the power at each x, such as a theorem's
+        logarithm. fixed: those of the other term. All are positive.
       error: the error probability of each bracket. constant: whether to include c; c and a are at least 0.
       allowance: >= 1, the factor by which a curve may miss a bracket. It stands for what the brackets do not tell (n*
         at which of two success rates) and for what O(.) hides; choose it before looking at the brackets.
     """
     if checks.number("allowance", allowance) < 1:
         raise InputError("allowance", "a number >= 1", repr(allowance), "choose 1 for curves inside of all brackets")
-    curves = _nearest(GRID, x, low, high, factor, constant)
+    curves = _nearest(GRID, x, low, high, factor, fixed if constant else None)
     misses = np.array([one.miss for one in curves])
     best = np.flatnonzero(misses <= misses.min() * (1 + 1e-9))
     near = GRID[misses <= allowance * (1 + 1e-9)]
@@ -83,56 +84,65 @@ def fit_sum(
 
 
 def nearest(
-    exponent: float, x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, *, constant: bool = True
-) -> Curve:
+    exponent: float, x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike = 1.0, *,
+    fixed: ArrayLike = 1.0, constant: bool = True,
+) -> Curve:  # fmt: skip
     """The curve of this exponent with the least miss; arguments as in `fit_sum`."""
-    return _nearest(np.array([exponent], np.float64), x, low, high, factor, constant)[0]
+    exponents = np.array([exponent], np.float64)
+    return _nearest(exponents, x, low, high, factor, fixed if constant else None)[0]
 
 
 def _nearest(
-    exponents: Floats, x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike, constant: bool
+    exponents: Floats, x: ArrayLike, low: ArrayLike, high: ArrayLike, factor: ArrayLike, fixed: ArrayLike | None
 ) -> list[Curve]:
-    """One curve for each exponent."""
+    """One curve for each exponent; fixed: None for no such term."""
     u, bottom, top, _ = brackets(x, low, high, 0.0)
-    shapes = np.broadcast_to(np.asarray(factor, np.float64), u.shape) * np.exp(exponents[:, None] * (u - u.max()))
-    shapes /= shapes.max(axis=1, keepdims=True)
-    sums = _sums(shapes, bottom, top) if constant else np.zeros(len(exponents))
-    found = [_scaled("sum", exponents, sums, np.log(sums[:, None] + (1 - sums[:, None]) * shapes), bottom, top)]
-    if constant:
-        # c and a as large as some widening permits; both grow in proportion to it
-        c, a = np.full(len(exponents), top.min()), np.min(top - np.log(shapes), axis=1)
-        found.append(
-            _scaled("larger", exponents, np.exp(c), np.maximum(c[:, None], a[:, None] + np.log(shapes)), bottom, top)
-        )
-    return [
-        min(both, key=lambda one: one.miss * (1 + 1e-9 * (one.form == "larger"))) for both in zip(*found, strict=True)
-    ]
+    powers = _logs("factor", factor, u) + exponents[:, None] * (u - u.max())
+    powers -= powers.max(axis=1, keepdims=True)
+    if fixed is None:
+        pairs = zip(exponents, powers, strict=True)
+        return [_scaled("sum", b, 0.0, power, bottom, top) for b, power in pairs]
+    constants = _logs("fixed", fixed, u)
+    largest = float(constants.max())
+    found = []
+    for b, power, share in zip(exponents, powers, _shares(constants - largest, powers, bottom, top), strict=True):
+        with np.errstate(divide="ignore"):
+            parts = np.log(share) + constants - largest, np.log1p(-share) + power
+        both = _scaled("sum", b, share * np.exp(-largest), np.logaddexp(*parts), bottom, top)
+        # for the maximum, c and a are as large as some widening permits; both grow in proportion to it
+        c, a = np.min(top - constants), np.min(top - power)
+        either = _scaled("larger", b, np.exp(c), np.maximum(c + constants, a + power), bottom, top)
+        found.append(min(both, either, key=lambda one: one.miss * (1 + 1e-9 * (one.form == "larger"))))
+    return found
 
 
-def _scaled(form: str, exponents: Floats, constants: Floats, logs: Floats, bottom: Floats, top: Floats) -> list[Curve]:
-    """Curves given by their logarithms [B, K], up to the scale at which the miss is the same at both ends."""
-    below, above = np.max(bottom - logs, axis=1), np.max(logs - top, axis=1)
-    scales = np.exp((below - above) / 2)
-    values = np.exp(logs) * scales[:, None]
-    misses = np.exp((below + above) / 2)
-    return [
-        Curve(float(b), form, float(c), tuple(map(float, row)), float(miss))
-        for b, c, row, miss in zip(exponents, constants * scales, values, misses, strict=True)
-    ]
+def _logs(name: str, factor: ArrayLike, u: Floats) -> Floats:
+    values = np.broadcast_to(np.asarray(factor, np.float64), u.shape)
+    if not np.all((values > 0) & np.isfinite(values)):
+        raise InputError(name, "positive finite numbers, one at each x", str(values[:8]), "give 1 for no factor")
+    return np.log(values)
 
 
-def _sums(shapes: Floats, bottom: Floats, top: Floats) -> Floats:
-    """The share s of the constant for which s + (1 - s) shape misses least, [B].
+def _scaled(form: str, exponent: float, constant: float, logs: Floats, bottom: Floats, top: Floats) -> Curve:
+    """A curve given by its logarithms [K], at the scale for which the miss is the same at both ends."""
+    below, above = np.max(bottom - logs), np.max(logs - top)
+    scale = (below - above) / 2
+    values = tuple(map(float, np.exp(logs + scale)))
+    return Curve(float(exponent), form, float(constant * np.exp(scale)), values, float(np.exp((below + above) / 2)))
+
+
+def _shares(constants: Floats, powers: Floats, bottom: Floats, top: Floats) -> Floats:
+    """The share s for which s exp(constants) + (1 - s) exp(powers) misses least, [B] for powers [B, K].
 
     The miss is a maximum of functions that are monotone in s (ratios of two linear ones), so it has no local minimum
     but the global one, and thirds of the range can be dropped.
     """
 
     def miss(share: Floats) -> Floats:
-        logs = np.log(share[:, None] + (1 - share[:, None]) * shapes)
+        logs = np.log(share[:, None] * np.exp(constants) + (1 - share[:, None]) * np.exp(powers))
         return np.max(bottom - logs, axis=1) + np.max(logs - top, axis=1)
 
-    left, right = np.zeros(len(shapes)), np.ones(len(shapes))
+    left, right = np.zeros(len(powers)), np.ones(len(powers))
     for _ in range(_THIRDS):
         first, second = (2 * left + right) / 3, (left + 2 * right) / 3
         falling = miss(first) > miss(second)

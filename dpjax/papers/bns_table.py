@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.accounting.splits import split
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
@@ -43,6 +44,7 @@ class Row:
         size of one concept, or a summand of the claim.
       setting: value -> the measured setting, with n = 1.
       factor: value -> the theorem's logarithmic factor beside the power.
+      parts: setting -> the parts of the budget that the planner gives the two terms, as they may follow the axis.
       source: of the claim.
       proper: value -> a lower bound for proper learners, beside `lower_bound` for all.
     """
@@ -57,6 +59,7 @@ class Row:
     setting: Callable[[int], Setting]
     factor: Callable[[int], float]
     source: str
+    parts: Callable[[Setting], tuple[float, float]] = lambda setting: (1.0, 1.0)
     proper: Callable[[int], int] | None = None
 
     @property
@@ -96,17 +99,17 @@ def rows() -> tuple[Row, ...]:
         Row("points, improper, agnostic", "pure", "k", "k", CONCEPTS, 1, True,
             of_k(hashed, _points(noise=True), PURE), choices(14 * 32), "Corollary 3.3"),
         Row("points, proper, PAC", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(in_order, _points(), PURE), choices(48), "Theorem 3.1"),
+            of_k(in_order, _points(), PURE), choices(48), "Theorem 3.1", _parts),
         Row("points, proper, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(in_order, _points(noise=True), PURE), choices(48), "Theorem 3.1"),
+            of_k(in_order, _points(noise=True), PURE), choices(48), "Theorem 3.1", _parts),
         Row("points, proper, PAC", "pure", "k + log |C|", "log2 |X|", (8, 16, 24, 32, 48, 64), 1, True,
             lambda bits: _setting(KLN(Points(Domain(2**bits))), _points(bits), 1, Privacy(1.0, 0.0)), _one,
-            "Theorem 3.1", lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA)),
+            "Theorem 3.1", proper=lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA)),
         Row("points, improper, PAC", "pure", "k", "log2 |X|", (8, 16, 24, 32, 48, 64), 0, False,
             lambda bits: _setting(HashedPoints(Points(Domain(2**bits)), 1, 5, 6), _points(bits), 1, Privacy(1.0, 0.0)),
             _one, "Corollary 3.3"),
         Row("thresholds, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), "Theorem 3.1"),
+            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), "Theorem 3.1", _parts),
         Row("a class of 256, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
             of_k(lambda k: Independent(KLN(matrix), k), _finite(noise=True), PURE), choices(256), "Theorem 3.1"),
         Row("parities, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
@@ -115,9 +118,9 @@ def rows() -> tuple[Row, ...]:
         Row("points, PAC", "approximate", "1", "k", CONCEPTS, 0, False,
             of_k(lambda k: PointLearner(points), _points(), APPROXIMATE), _one, "Theorem 3.13"),
         Row("points, agnostic", "approximate", "sqrt(k)", "k", square, 0.5, True,
-            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), "Corollary 3.9"),
+            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), "Corollary 3.9", _parts),
         Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", square, 0.5, True,
-            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), "Corollary 3.10"),
+            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), "Corollary 3.10", _parts),
         Row("a class of 256, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
             of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256),
             "Theorem 3.1"),
@@ -182,10 +185,14 @@ def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, A
     if len(closed) < 3:
         return None
     value, low, high = (np.array([one[name] for one in closed], float) for name in ("value", "n_low", "n_high"))
-    factor = [row.factor(one["value"]) for one in closed]
-    found = fit_sum(value, low, high, factor, error, constant=row.constant, allowance=ALLOWANCE)
-    claim = nearest(row.claimed, value, low, high, factor, constant=row.constant)
-    return asdict(found) | {"exponent": found.exponent, "claim": asdict(claim), "values": list(map(int, value))}
+    parts = [row.parts(row.setting(one["value"])) for one in closed]
+    factor = [row.factor(one["value"]) / part for one, (_, part) in zip(closed, parts, strict=True)]
+    fixed = [1 / part for part, _ in parts]
+    found = fit_sum(value, low, high, factor, error, fixed=fixed, constant=row.constant, allowance=ALLOWANCE)
+    claim = nearest(row.claimed, value, low, high, factor, fixed=fixed, constant=row.constant)
+    return asdict(found) | {
+        "exponent": found.exponent, "claim": asdict(claim), "values": list(map(int, value)), "parts": parts,
+    }  # fmt: skip
 
 
 def _theorem(setting: Setting) -> int | None:
@@ -203,6 +210,14 @@ def _theorem(setting: Setting) -> int | None:
 def _setting(learner: Learner, task: Task, k: int, privacy: Privacy) -> Setting:
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     return Setting(learner, task, k, 1, epsilon, delta, ALPHA, BETA, "table")
+
+
+def _parts(setting: Setting) -> tuple[float, float]:
+    """GenericLearner's: the sanitizer's part of epsilon, and a choice's epsilon over that without a sanitizer."""
+    learner: Any = setting.learner
+    plan = setting.plan()
+    alone = split(setting.epsilon, setting.delta, setting.k, learner.composition, "bounded range").epsilon
+    return learner.sanitizer.guarantee(plan.sanitizer).epsilon / setting.epsilon, float(plan.epsilon) / alone
 
 
 def _one(value: int) -> float:

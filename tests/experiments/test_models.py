@@ -90,6 +90,21 @@ def test_a_curve_misses_brackets_by_what_it_says_and_no_curve_by_less(exponent, 
     assert constant or found.constant == 0
 
 
+def test_known_factors_of_both_terms_are_divided_out():
+    """A budget in two parts that follow k: without their sizes no exponent is near, with them the true one."""
+    part = np.array([0.9, 0.8, 0.7, 0.5, 0.3, 0.1])
+    y = 60 / part + 3 * K / (1 - part)
+    found = fit_sum(K, y / 1.02, y * 1.02, 1 / (1 - part), fixed=1 / part)
+    assert found.low <= 1 <= found.high and found.high - found.low < 0.05
+    assert 50 < found.best.constant < 70 and found.best.form == "sum"
+    larger = np.maximum(60 / part, 3 * K / (1 - part))
+    found = nearest(1.0, K, larger / 1.02, larger * 1.02, 1 / (1 - part), fixed=1 / part)
+    assert found.form == "larger" and found.miss < 1 and 55 < found.constant < 65
+    assert fit_sum(K, y / 1.02, y * 1.02).low is None
+    with pytest.raises(InputError, match="factor"):
+        fit_sum(K, y / 1.02, y * 1.02, -1.0)
+
+
 def brackets_of(rng, x, enough, fewer, error):
     """Brackets of searches whose success is 0.9 at ``enough`` and 0.8 at ``fewer`` rows, with failures that decay
     exponentially: the two ends of what a bracket of beta = gamma = 0.1 is about."""

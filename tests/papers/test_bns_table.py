@@ -78,6 +78,18 @@ def test_n_is_guessed_near_the_power_law_of_earlier_guesses():
     assert multi_table._near(grid, ((4, 4096),), 4096, 1.0) == grid  # nothing of the grid is near
 
 
+def test_parts_of_the_budget_that_follow_k_are_divided_out():
+    row = next(row for row in ROWS if row.title == "pure: points, proper, PAC, in k")
+    parts = [row.parts(row.setting(k)) for k in row.values]
+    assert all(one + other == pytest.approx(1, rel=1e-5) for one, other in parts)
+    assert sorted(parts, reverse=True) == parts and parts[0][0] > 2 * parts[-1][0]
+    sizes = [0.6 * row.factor(k) * k / part for k, (_, part) in zip(row.values, parts, strict=True)]
+    points = [{"value": k, "n_low": n / 1.04, "n_high": 1.04 * n} for k, n in zip(row.values, sizes, strict=True)]
+    found, without = multi_table.fit(row, points, 0.01), multi_table.fit(replace(row, parts=ROWS[0].parts), points, 0)
+    assert found["low"] <= 1 <= found["high"] and found["claim"]["miss"] < 1 and found["confidence"] == 0.94
+    assert found["claim"]["values"] == pytest.approx(sizes, rel=0.08) and without["claim"]["miss"] > 1.2
+
+
 @pytest.mark.slow
 def test_a_row_is_measured_kept_and_shown(tmp_path):
     whole = next(row for row in ROWS if row.title == "approximate: points, PAC, in k")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -44,6 +45,29 @@ def test_bns_multi_page(claims, inside, exact, scripts, tmp_path):
     bars = [line.replace(r"\|", "").count("|") for line in page.splitlines() if line.startswith("|")]
     assert set(bars) == {11, 8}  # bars inside of cells do not end them
     assert (tmp_path / "figures" / "bns-multi.png").stat().st_size > 1000
+
+
+def test_the_page_says_what_parts_of_the_budget_explain(scripts, tmp_path):
+    """n = 10 k / part, with parts that go up and down: without them nothing is near to exponent 1."""
+    written, part = answer((1,)), {1: 0.9, 4: 0.3, 16: 0.9, 64: 0.3}
+    row = replace(
+        next(row for row in multi_table.rows() if row.title == "pure: thresholds, agnostic, in k"),
+        factor=lambda k: 1.0, parts=lambda setting: (1 - part[setting.k], part[setting.k]),
+    )  # fmt: skip
+    points = [
+        one | {"n_low": 9.6 * one["value"] / part[one["value"]], "n_high": 10.4 * one["value"] / part[one["value"]]}
+        for one in written["rows"][0]["points"]
+    ]
+    written["rows"] = [
+        written["rows"][0] | {"title": row.title, "points": points, "fit": multi_table.fit(row, points, 0.01)}
+    ]
+    (tmp_path / "table.json").write_text(json.dumps(written))
+    scripts("bns_multi").main(tmp_path / "table.json", tmp_path)
+    prose = " ".join((tmp_path / "bns-multi.md").read_text().split())
+    assert "**1 of 1 intervals have the claimed exponent" in prose
+    assert "the choices' parts of epsilon: 0.90, 0.30, 0.90, 0.30)" in prose
+    said = re.search(r"Without the parts of epsilon the claims would be within ([\d.]+) \(", prose)
+    assert float(said[1]) > 1.1
 
 
 def test_the_factor_of_two_success_rates_is_about_a_step_of_the_grid(scripts):
