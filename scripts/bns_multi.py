@@ -36,14 +36,15 @@ Each n* is bracketed: all k hypotheses are good with probability below {target:g
 at the upper one. All brackets of a row hold together with probability {confidence:g}.
 
 A claim is an exponent b of curves c + a L x^b, or max(c, a L x^b), with c and a at least 0. L is the proof's logarithm
-(of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. If the
-planner gives parts of epsilon to a sanitizer and to the choices, which follow k, c and a are divided by them. The
-interval has every b with a curve that misses no bracket by more than a factor {allowance:.3f} at either end, together
-one step of the grid of n. This factor is the same for all rows, for two reasons: the ends of a bracket are about two
-success rates, and from {least:g} to {target:g} n grows by a factor {smallest:.2f} to {largest:.2f} by the union bound;
-and O(.) hides slow factors. So with probability {confidence:g} an interval has b if the exact n of the two rates are
-that near to a curve of b. "Claim within" is the least factor for the claimed exponent, 1.000 if a curve is in all
-brackets, and "curve of the claim" is that curve. "Measured" is the exponent that needs the least factor.
+(of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. Where
+the planner divides epsilon between a sanitizer and the choices, c and a are divided by these parts, which follow k.
+
+The interval has every b with a curve that misses no bracket by more than a factor {allowance:.3f} at either end, in all
+one step of the grid of n. The factor is a choice, the same for all rows, for two reasons: the ends of a bracket are
+about two success rates, and from {least:g} to {target:g} n grows by a factor {smallest:.2f} to {largest:.2f} by the
+union bound; and O(.) hides slow factors. If the exact n of both rates are that near to a curve of exponent b, then b is
+in the interval with probability {confidence:g}. "Claim within" is the least factor for the claimed exponent, 1.000 if
+a curve is in all brackets; "curve of the claim" is that curve. "Measured" is the exponent that needs the least factor.
 
 "Planner" is the theorem's sample size with its constants: the agnostic theorem if labels are flipped, otherwise the
 realizable one; a dash if the learner has no such theorem, or if its static numbers are below those of the proof. "No
@@ -82,17 +83,21 @@ def _verdict(answer: Mapping[str, Any]) -> str:
     rows = [row for row in answer["rows"] if row["fit"] is not None]
     outside = [row for row in rows if not inside(row["fit"], row["claimed"])]
     exact = sum(row["fit"]["claim"]["miss"] <= 1 + 1e-9 for row in rows)
+    worst = max([1.0, *(row["fit"]["claim"]["miss"] for row in rows)])
     text = (
         f"**{len(rows) - len(outside)} of {len(answer['rows'])} intervals have the claimed exponent; for {exact} of "
-        f"them a curve of the claim is in all brackets."
+        f"them a curve of the claim is in all brackets, and all are within a factor {worst:.3f}."
     )
+    claims = sorted({row["claimed"] for row in rows})
+    alone = sum([b for b in claims if inside(row["fit"], b)] == [row["claimed"]] for row in rows)
+    text += f" {alone} have it and no other of the exponents {', '.join(f'{b:g}' for b in claims)}."
     reaches = [(_reach(row), row["title"]) for row in rows if row["fit"]["low"] is not None]
     if reaches:
         reach, title = max(reaches)
         near = sum(one <= NEAR for one, _ in reaches)
         text += (
-            f" {near} intervals have no exponent farther than {NEAR:g} from the claim, and none has one farther than "
-            f'{reach:.3f} ("{title}").'
+            f" {near} have no exponent farther than {NEAR:g} from the claim, and none has one farther than {reach:.3f} "
+            f'("{title}").'
         )
     return text + "**\n" + "".join(f"\n{one}\n" for one in (*map(_why, outside), *_without_parts(rows)))
 
@@ -106,11 +111,12 @@ def _without_parts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     by_title = {row.title: row for row in multi_table.rows()}
     found = []
     for row in rows:
-        if len({part for _, part in row["fit"]["parts"]}) > 1:
+        of_choices = [part for _, part in row["fit"]["parts"]]
+        if max(of_choices) > 1.01 * min(of_choices):
             whole = replace(by_title[row["title"]], parts=lambda setting: (1.0, 1.0))
             fit = multi_table.fit(whole, row["points"], 0.0)
             found.append(f'{fit["claim"]["miss"]:.3f} ("{row["title"]}")')
-    return [f"Without the parts of epsilon the claims would be within {', '.join(found)}."] if found else []
+    return [f"Without the parts of epsilon these claims would be within {', '.join(found)}."] if found else []
 
 
 def _why(row: Mapping[str, Any]) -> str:

@@ -29,15 +29,18 @@ def answer(claims):
 
 
 @pytest.mark.parametrize(
-    ("claims", "inside", "exact"), [((1, 1), 2, 2), ((1, 0.9), 1, 1), ((1.07, 1), 2, 1), ((0.5, 0.5), 0, 0)]
+    ("claims", "inside", "exact", "alone"),
+    [((1, 1), 2, 2, 2), ((1, 0.9), 1, 1, 1), ((1.07, 1), 2, 1, 0), ((0.5, 0.5), 0, 0, 0)],
 )
-def test_bns_multi_page(claims, inside, exact, scripts, tmp_path):
+def test_bns_multi_page(claims, inside, exact, alone, scripts, tmp_path):
     written = tmp_path / "table.json"
     written.write_text(json.dumps(answer(claims)))
     scripts("bns_multi").main(written, tmp_path)
     page = (tmp_path / "bns-multi.md").read_text()
     prose = " ".join(page.split())
     assert f"**{inside} of 3 intervals have the claimed exponent; for {exact} of them a curve" in prose
+    others = ", ".join(map(str, sorted({*claims})))
+    assert f"{alone} have it and no other of the exponents {others}." in prose
     assert prose.count("is outside: the nearest curve") == page.count("| no |") == 2 - inside
     if claims[0] == 0.5:  # a x^0.5 with a = 95 sqrt(8): too high by sqrt(8) at 1, too low at 64, less half a bracket
         assert "misses brackets by a factor 2.71" in prose and "for (91, 99] at log2 |X| = 1" in prose
@@ -66,7 +69,7 @@ def test_the_page_says_what_parts_of_the_budget_explain(scripts, tmp_path):
     prose = " ".join((tmp_path / "bns-multi.md").read_text().split())
     assert "**1 of 1 intervals have the claimed exponent" in prose
     assert "the choices' parts of epsilon: 0.90, 0.30, 0.90, 0.30)" in prose
-    said = re.search(r"Without the parts of epsilon the claims would be within ([\d.]+) \(", prose)
+    said = re.search(r"Without the parts of epsilon these claims would be within ([\d.]+) \(", prose)
     assert float(said[1]) > 1.1
 
 
