@@ -23,7 +23,7 @@ Section 1.3 of "Simultaneous Private Learning of Multiple Concepts" states, in O
 concepts need together grows with k. Each claim is measured as an exponent: of k, and for some rows of log |X| and of
 the dimension.
 
-    dpjax table bns-multi --out results/table      # an hour on 2 cores; resumable
+    dpjax table bns-multi --out results/table      # half an hour on 2 cores; resumable
     python scripts/bns_multi.py                    # this page
 
 alpha = {alpha:g}, beta = {beta:g}, replace-one; pure rows at epsilon = {pure:g} and the others at ({epsilon:g},
