@@ -81,6 +81,7 @@ def rows() -> tuple[Row, ...]:
     points, thresholds = Points(Domain(DOMAIN)), Thresholds(Domain(DOMAIN))
     parities, matrix = Parities(DIMENSION), Finite.of(_MATRIX)
     square = (16, 32, 64, 128, 256, 512, 1024)  # for few concepts zCDP is basic composition
+    longer = (*square, 4096)  # beyond the sanitizer's rows
 
     def of_k(learner: Callable[[int], Learner], task: Task, privacy: Privacy) -> Callable[[int], Setting]:
         return lambda k: _setting(learner(k), task, k, privacy)
@@ -117,9 +118,9 @@ def rows() -> tuple[Row, ...]:
             "Theorem 3.1"),
         Row("points, PAC", "approximate", "1", "k", CONCEPTS, 0, False,
             of_k(lambda k: PointLearner(points), _points(), APPROXIMATE), _one, "Theorem 3.13"),
-        Row("points, agnostic", "approximate", "sqrt(k)", "k", square, 0.5, True,
+        Row("points, agnostic", "approximate", "sqrt(k)", "k", longer, 0.5, True,
             of_k(counted, _points(noise=True), APPROXIMATE), choices(26), "Corollary 3.9", _parts),
-        Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", square, 0.5, True,
+        Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", longer, 0.5, True,
             of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), "Corollary 3.10", _parts),
         Row("a class of 256, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
             of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256),
