@@ -381,7 +381,7 @@ class TableCommand(Command):
     gamma: Real = 0.1
     """Resolution gamma of n*: success is below 1 - beta at the lower end, above 1 - beta - gamma at the upper one."""
     confidence: Real = 0.95
-    """Confidence of each bracket."""
+    """Confidence of all brackets of a row together."""
     seed: Whole = 0
     """Root of all random keys."""
     devices: Whole | None = None

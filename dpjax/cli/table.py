@@ -22,7 +22,10 @@ from dpjax.plots.files import FORMATS
 from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
-_HEADINGS = ("problem", "claimed", "axis", "exponent claimed", "measured", "interval", "widened", "n* from", "to")
+_HEADINGS = (
+    "problem", "claimed", "axis", "exponent claimed", "measured", "interval", "claim inside", "claim within", "n* from",
+    "to",
+)  # fmt: skip
 
 
 def run(command: TableCommand) -> Answer:
@@ -82,17 +85,42 @@ def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str
 def markdown(answer: dict[str, Any]) -> str:
     """The table, and every bracket below it."""
     text = table(_HEADINGS, [_cells(row) for row in answer["rows"]])
-    heading = ("n* above", "at most", "planner", "no learner below", "trials")
-    fields = ("value", "n_low", "n_high", "theorem", "bound", "trials")
+    heading = ("n* above", "at most", "curve of the claim", "planner", "no learner below", "trials")
     for row in answer["rows"]:
-        points = [[one[key] for key in fields] for one in row["points"]]
-        text += f"\n{row['title']} ({row['source']}):\n\n" + table((row["axis"], *heading), points)
+        fit = row["fit"]
+        curve = {} if fit is None else dict(zip(fit["values"], fit["claim"]["values"], strict=True))
+        points = [
+            [
+                one["value"], one["n_low"], one["n_high"], _short(curve.get(one["value"])), one["theorem"],
+                one["bound"], one["trials"],
+            ]
+            for one in row["points"]
+        ]  # fmt: skip
+        parts = "" if fit is None else _of_choices(fit["parts"])
+        text += f"\n{row['title']} ({row['source']}{parts}):\n\n" + table((row["axis"], *heading), points)
     return text
+
+
+def _of_choices(parts: Sequence[Sequence[float]]) -> str:
+    """The choices' parts of the budget, if a sanitizer has the others."""
+    shared = any(part < 1 for both in parts for part in both)
+    return "; the choices' parts of epsilon: " + ", ".join(f"{part:.2f}" for _, part in parts) if shared else ""
+
+
+def inside(fit: dict[str, Any], claimed: float) -> bool:
+    """Whether the interval of a row has the claimed exponent."""
+    return fit["low"] is not None and fit["low"] <= claimed <= fit["high"]
+
+
+def _short(n: float | None) -> str | None:
+    return None if n is None else f"{n:.1f}" if n < 100 else f"{n:.0f}"
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:
     fit, ends = row["fit"], [one["n_high"] for one in row["points"] if one["n_high"] is not None]
-    numbers = ["-"] * 3
-    if fit is not None:  # after widening, the interval has no stated confidence
-        numbers = [f"{fit['exponent']:.3f}", f"[{fit['low']:.3f}, {fit['high']:.3f}]", f"{fit['widened']:.2f}"]
+    numbers = ["-"] * 4
+    if fit is not None:
+        interval = "none" if fit["low"] is None else f"[{fit['low']:.3f}, {fit['high']:.3f}]"
+        near = "yes" if inside(fit, row["claimed"]) else "no"
+        numbers = [f"{fit['exponent']:.3f}", interval, near, f"{max(1.0, fit['claim']['miss']):.3f}"]
     return [row["title"], row["claim"], row["axis"], row["claimed"], *numbers, *(ends[:1] + ends[-1:] or ["-", "-"])]

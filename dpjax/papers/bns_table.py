@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.accounting.splits import split
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.lower_bounds import LowerBound
-from dpjax.experiments.models import SumExponent, fit_sum
+from dpjax.experiments.models import fit_sum, nearest
 from dpjax.experiments.n_star import bracket, guess
 from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.task import Task
@@ -26,6 +27,8 @@ PURE, APPROXIMATE = Privacy(16.0, 0.0), Privacy(4.0, 1e-6)
 CONCEPTS = (1, 4, 16, 64, 256, 1024)
 DOMAIN, DIMENSION = 2**32, 8
 ACCURACY = Accuracy(ALPHA, BETA)
+STEP = 2 ** (1 / 8)  # of the grid of n
+ALLOWANCE = STEP**0.5  # of `fit_sum`: about n*(beta) / n*(beta + gamma), in all
 _GUESSES = 64
 _MATRIX = np.array([[i >> j & 1 for j in range(8)] for i in range(256)], bool)  # all functions on 8 elements
 
@@ -41,6 +44,7 @@ class Row:
         size of one concept, or a summand of the claim.
       setting: value -> the measured setting, with n = 1.
       factor: value -> the theorem's logarithmic factor beside the power.
+      parts: setting -> the parts of the budget that the planner gives the two terms, as they may follow the axis.
       source: of the claim.
       proper: value -> a lower bound for proper learners, beside `lower_bound` for all.
     """
@@ -55,6 +59,7 @@ class Row:
     setting: Callable[[int], Setting]
     factor: Callable[[int], float]
     source: str
+    parts: Callable[[Setting], tuple[float, float]] = lambda setting: (1.0, 1.0)
     proper: Callable[[int], int] | None = None
 
     @property
@@ -76,6 +81,7 @@ def rows() -> tuple[Row, ...]:
     points, thresholds = Points(Domain(DOMAIN)), Thresholds(Domain(DOMAIN))
     parities, matrix = Parities(DIMENSION), Finite.of(_MATRIX)
     square = (16, 32, 64, 128, 256, 512, 1024)  # for few concepts zCDP is basic composition
+    longer = (*square, 4096)  # beyond the sanitizer's rows
 
     def of_k(learner: Callable[[int], Learner], task: Task, privacy: Privacy) -> Callable[[int], Setting]:
         return lambda k: _setting(learner(k), task, k, privacy)
@@ -94,17 +100,17 @@ def rows() -> tuple[Row, ...]:
         Row("points, improper, agnostic", "pure", "k", "k", CONCEPTS, 1, True,
             of_k(hashed, _points(noise=True), PURE), choices(14 * 32), "Corollary 3.3"),
         Row("points, proper, PAC", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(in_order, _points(), PURE), choices(48), "Theorem 3.1"),
+            of_k(in_order, _points(), PURE), choices(48), "Theorem 3.1", _parts),
         Row("points, proper, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(in_order, _points(noise=True), PURE), choices(48), "Theorem 3.1"),
+            of_k(in_order, _points(noise=True), PURE), choices(48), "Theorem 3.1", _parts),
         Row("points, proper, PAC", "pure", "k + log |C|", "log2 |X|", (8, 16, 24, 32, 48, 64), 1, True,
             lambda bits: _setting(KLN(Points(Domain(2**bits))), _points(bits), 1, Privacy(1.0, 0.0)), _one,
-            "Theorem 3.1", lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA)),
+            "Theorem 3.1", proper=lambda bits: packing.proper(2**bits, 1.0, ALPHA, BETA)),
         Row("points, improper, PAC", "pure", "k", "log2 |X|", (8, 16, 24, 32, 48, 64), 0, False,
             lambda bits: _setting(HashedPoints(Points(Domain(2**bits)), 1, 5, 6), _points(bits), 1, Privacy(1.0, 0.0)),
             _one, "Corollary 3.3"),
         Row("thresholds, agnostic", "pure", "k + log |C|", "k", CONCEPTS, 1, True,
-            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), "Theorem 3.1"),
+            of_k(of_thresholds, _thresholds(noise=True), PURE), choices(48), "Theorem 3.1", _parts),
         Row("a class of 256, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
             of_k(lambda k: Independent(KLN(matrix), k), _finite(noise=True), PURE), choices(256), "Theorem 3.1"),
         Row("parities, agnostic", "pure", "k log |C|", "k", CONCEPTS, 1, True,
@@ -112,10 +118,10 @@ def rows() -> tuple[Row, ...]:
             "Theorem 3.1"),
         Row("points, PAC", "approximate", "1", "k", CONCEPTS, 0, False,
             of_k(lambda k: PointLearner(points), _points(), APPROXIMATE), _one, "Theorem 3.13"),
-        Row("points, agnostic", "approximate", "sqrt(k)", "k", square, 0.5, True,
-            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), "Corollary 3.9"),
-        Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", square, 0.5, True,
-            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), "Corollary 3.10"),
+        Row("points, agnostic", "approximate", "sqrt(k)", "k", longer, 0.5, True,
+            of_k(counted, _points(noise=True), APPROXIMATE), choices(26), "Corollary 3.9", _parts),
+        Row("thresholds, agnostic", "approximate", "2^log*|X| + sqrt(k)", "k", longer, 0.5, True,
+            of_k(spread, _thresholds(noise=True), APPROXIMATE), choices(48), "Corollary 3.10", _parts),
         Row("a class of 256, agnostic", "approximate", "sqrt(k) log |C|", "k", square, 0.5, True,
             of_k(lambda k: Independent(KLN(matrix), k, "zcdp"), _finite(noise=True), APPROXIMATE), choices(256),
             "Theorem 3.1"),
@@ -137,34 +143,57 @@ def measure(
 ) -> dict[str, Any]:  # fmt: skip
     """The brackets of n* along the axis and the exponent fitted through those with both ends; JSON-ready.
 
-    limit: the largest n. gamma, error: of each search, see `search.search`. say: called with the value at hand.
+    limit: the largest n. gamma: of each search, see `search.search`. error: of all brackets of the row together.
+    say: called with the value at hand.
     """
-    grid, points = geometric_grid(4, limit, 2 ** (1 / 8)), []
+    grid, points = geometric_grid(4, limit, STEP), []
+    guesses: list[tuple[int, int]] = []
+    share = error / len(row.values)
     for value in row.values:
         say(f"{row.axis} = {value}")
         setting = row.setting(value)
-        start = guess(setting, cells, grid, _GUESSES, 1 - BETA)
-        star = bracket(setting, cells, grid, start=start or limit, gamma=gamma, error=error)
+        near = _near(grid, guesses, value, row.claimed)
+        start = guess(setting, cells, near, _GUESSES, 1 - BETA) or near[-1]
+        guesses.append((value, start))
+        star = bracket(setting, cells, grid, start=start, gamma=gamma, error=share)
         below = row.below(value)
         points.append({
             "value": value, "n_low": star.n_low, "n_high": star.n_high, "theorem": _theorem(setting),
             "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
-    fitted = _fit(row, points, error)
-    return {name: getattr(row, name) for name in labels} | {
-        "points": points, "fit": None if fitted is None else asdict(fitted)
-    }  # fmt: skip
+    return {name: getattr(row, name) for name in labels} | {"points": points, "fit": fit(row, points, share)}
 
 
-def _fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> SumExponent | None:
-    """None with fewer than three closed brackets."""
+def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, claimed: float) -> Sequence[int]:
+    """The part of the grid in which to guess n*: a factor 2 around the power law of the last two guesses, or of the
+    claimed exponent. Guesses depend on no trial of a search, so a search may start there."""
+    if not guesses:
+        return grid
+    (last, n), slope = guesses[-1], claimed
+    if len(guesses) > 1:
+        slope = log(n / guesses[-2][1]) / log(last / guesses[-2][0])
+    expected = n * (value / last) ** slope
+    return [one for one in grid if expected / 2 <= one <= 2 * expected] or grid
+
+
+def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, Any] | None:
+    """`models.SumExponent` of the closed brackets, JSON-ready, with the claimed exponent's nearest curve as "claim".
+
+    points: of `measure`. error: of each bracket. None with fewer than three closed brackets.
+    """
     closed = [one for one in points if one["n_low"] is not None and one["n_high"] is not None]
     if len(closed) < 3:
         return None
     value, low, high = (np.array([one[name] for one in closed], float) for name in ("value", "n_low", "n_high"))
-    factor = [row.factor(one["value"]) for one in closed]
-    return fit_sum(value, low, high, factor, error, constant=row.constant)
+    parts = [row.parts(row.setting(one["value"])) for one in closed]
+    factor = [row.factor(one["value"]) / part for one, (_, part) in zip(closed, parts, strict=True)]
+    fixed = [1 / part for part, _ in parts]
+    found = fit_sum(value, low, high, factor, error, fixed=fixed, constant=row.constant, allowance=ALLOWANCE)
+    claim = nearest(row.claimed, value, low, high, factor, fixed=fixed, constant=row.constant)
+    return asdict(found) | {
+        "exponent": found.exponent, "claim": asdict(claim), "values": list(map(int, value)), "parts": parts,
+    }  # fmt: skip
 
 
 def _theorem(setting: Setting) -> int | None:
@@ -182,6 +211,14 @@ def _theorem(setting: Setting) -> int | None:
 def _setting(learner: Learner, task: Task, k: int, privacy: Privacy) -> Setting:
     epsilon, delta = float(privacy.epsilon), float(privacy.delta)
     return Setting(learner, task, k, 1, epsilon, delta, ALPHA, BETA, "table")
+
+
+def _parts(setting: Setting) -> tuple[float, float]:
+    """GenericLearner's: the sanitizer's part of epsilon, and a choice's epsilon over that without a sanitizer."""
+    learner: Any = setting.learner
+    plan = setting.plan()
+    alone = split(setting.epsilon, setting.delta, setting.k, learner.composition, "bounded range").epsilon
+    return learner.sanitizer.guarantee(plan.sanitizer).epsilon / setting.epsilon, float(plan.epsilon) / alone
 
 
 def _one(value: int) -> float:

@@ -11,6 +11,7 @@ from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Cells
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.reports import about
+from dpjax.experiments.search import geometric_grid
 from dpjax.experiments.store import Store
 from dpjax.experiments.task import Task
 from dpjax.learners import Independent
@@ -66,6 +67,27 @@ def test_flipped_labels_are_planned_by_the_agnostic_theorem_or_by_none():
     parities = by_title["pure: parities, agnostic, in k"]
     unknown = replace(parities, learner=Independent(ERM(parities.task.concepts), 1))
     assert multi_table._theorem(unknown) is None
+
+
+def test_n_is_guessed_near_the_power_law_of_earlier_guesses():
+    grid = geometric_grid(4, 1 << 12, multi_table.STEP)
+    near = [multi_table._near(grid, found, 16, 1.0) for found in ((), ((4, 100),), ((1, 90), (4, 100)))]
+    assert near[0] == grid and 4 * near[1][0] == pytest.approx(near[1][-1], rel=0.1)
+    middles = [(one[0] * one[-1]) ** 0.5 for one in near[1:]]
+    assert middles == pytest.approx([400, 100 * 100 / 90], rel=0.1)
+    assert multi_table._near(grid, ((4, 4096),), 4096, 1.0) == grid  # nothing of the grid is near
+
+
+def test_parts_of_the_budget_that_follow_k_are_divided_out():
+    row = next(row for row in ROWS if row.title == "pure: points, proper, PAC, in k")
+    parts = [row.parts(row.setting(k)) for k in row.values]
+    assert all(one + other == pytest.approx(1, rel=1e-5) for one, other in parts)
+    assert sorted(parts, reverse=True) == parts and parts[0][0] > 2 * parts[-1][0]
+    sizes = [0.6 * row.factor(k) * k / part for k, (_, part) in zip(row.values, parts, strict=True)]
+    points = [{"value": k, "n_low": n / 1.04, "n_high": 1.04 * n} for k, n in zip(row.values, sizes, strict=True)]
+    found, without = multi_table.fit(row, points, 0.01), multi_table.fit(replace(row, parts=ROWS[0].parts), points, 0)
+    assert found["low"] <= 1 <= found["high"] and found["claim"]["miss"] < 1 and found["confidence"] == 0.94
+    assert found["claim"]["values"] == pytest.approx(sizes, rel=0.08) and without["claim"]["miss"] > 1.2
 
 
 @pytest.mark.slow
