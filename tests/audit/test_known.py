@@ -81,6 +81,22 @@ def test_a_named_event_is_tested_on_all_trials():
     assert bet.violated and bet.details["trials"] == 1000  # training runs come first
 
 
+@pytest.mark.parametrize("known", [audit.KnownEvent(lambda output: output <= 0), audit.KnownLaw(laplace)])
+def test_one_outcome_is_vacuous_whatever_is_known(known):
+    """A stated event may contain the only outcome, on both databases; a second outcome in fresh trials counts."""
+    constant = target(lambda key, data, p: jnp.float32(0) * data.astype(jnp.float32), known)
+    for sequential in (False, True):
+        report = audit.statistical(constant, PRIVACY, trials=1000, sequential=sequential)
+        assert report.verdict.startswith("vacuous") and report.details["outcomes"] == 1
+        assert not report.violated and max(report.details["tests"][0]["successes"]) > 0
+
+    def rarely(key, data, p):
+        return ((data > 0) & (random.uniform(key) < jnp.float32(0.008))).astype(jnp.float32)
+
+    found = [audit.statistical(target(rarely, known), PRIVACY, trials=1000, seed=seed).details for seed in range(4)]
+    assert all(details["outcomes"] > 1 for details in found)
+
+
 def test_of_several_pairs_the_law_takes_the_one_that_promises_most():
     pairs = [audit.Pair(np.int32(0), np.int32(0), show_numbers), audit.Pair(np.int32(0), np.int32(1), show_numbers)]
     found = replace(target(noisy, audit.KnownLaw(laplace)), pairs=lambda: pairs)
