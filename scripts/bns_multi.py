@@ -43,8 +43,10 @@ The interval has every b with a curve that misses no bracket by more than a fact
 one step of the grid of n. The factor is a choice, the same for all rows, for two reasons: the ends of a bracket are
 about two success rates, and from {least:g} to {target:g} n grows by a factor {smallest:.2f} to {largest:.2f} by the
 union bound; and O(.) hides slow factors. If the exact n of both rates are that near to a curve of exponent b, then b is
-in the interval with probability {confidence:g}. "Claim within" is the least factor for the claimed exponent, 1.000 if
-a curve is in all brackets; "curve of the claim" is that curve. "Measured" is the exponent that needs the least factor.
+in the interval with probability {confidence:g}, for each row by itself. Where n grows by more than {step:.2f} no curve
+is that near to both, and this says nothing: by the union bound at {far} of {all} points in k, those with the smallest
+logarithms. "Claim within" is the least factor for the claimed exponent, 1.000 if a curve is in all brackets; "curve of
+the claim" is that curve. "Measured" is the exponent that needs the least factor.
 
 "Planner" is the theorem's sample size with its constants: the agnostic theorem if labels are flipped, otherwise the
 realizable one; a dash if the learner has no such theorem, or if its static numbers are below those of the proof. "No
@@ -67,6 +69,7 @@ def main(written: Path, out: Path) -> None:
         epsilon=float(approximate.epsilon), delta=float(approximate.delta), noise=multi_table.NOISE,
         dimension=multi_table.DIMENSION, target=1 - multi_table.BETA, least=1 - multi_table.BETA - config["gamma"],
         confidence=config["confidence"], allowance=multi_table.ALLOWANCE, smallest=min(spans), largest=max(spans),
+        step=multi_table.STEP, far=sum(span > multi_table.STEP for span in spans), all=len(spans),
     )  # fmt: skip
     write_page(out / "bns-multi.md", page + _verdict(answer) + "\n" + markdown(answer) + TAIL)
     plot_table(answer, figure_path(out, "bns-multi"))

@@ -36,9 +36,11 @@ class SumExponent:
     best: the curve with the least ``miss`` (of the middle exponent, if several have it). exponent: that of ``best``.
     low, high: the least and the greatest exponent, on a grid of 0.005, with a miss of at most ``allowance``; None if
         there is none. Let n1 and n2 be the ends of the range that a bracket is about: low < n2 and n1 <= high, such as
-        n1 = n*(beta + gamma) and n2 = n*(beta) of `search.NStar`. If a curve of exponent b is between n2 / allowance
-        and n1 allowance at every x, then low <= b <= high with probability >= ``confidence``.
-    confidence: 1 minus the error probabilities of all brackets, at least 0.
+        n1 = n*(beta + gamma) and n2 = n*(beta) of `search.NStar`. If a curve of an exponent b on the grid is between
+        n2 / allowance and n1 allowance at every x, then low <= b <= high with probability >= ``confidence``. There is
+        no such curve where n2 > n1 allowance^2.
+    confidence: 1 minus the error probabilities of all brackets, at least 0. If brackets were left out because of their
+        trials, give the others their errors, too.
     """
 
     best: Curve

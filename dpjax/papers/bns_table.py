@@ -180,7 +180,8 @@ def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, c
 def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, Any] | None:
     """`models.SumExponent` of the closed brackets, JSON-ready, with the claimed exponent's nearest curve as "claim".
 
-    points: of `measure`. error: of each bracket. None with fewer than three closed brackets.
+    points: of `measure`. error: of each bracket, also of those that are not closed: which ones are follows the trials.
+    None with fewer than three closed brackets.
     """
     closed = [one for one in points if one["n_low"] is not None and one["n_high"] is not None]
     if len(closed) < 3:
@@ -189,7 +190,8 @@ def fit(row: Row, points: Sequence[dict[str, Any]], error: float) -> dict[str, A
     parts = [row.parts(row.setting(one["value"])) for one in closed]
     factor = [row.factor(one["value"]) / part for one, (_, part) in zip(closed, parts, strict=True)]
     fixed = [1 / part for part, _ in parts]
-    found = fit_sum(value, low, high, factor, error, fixed=fixed, constant=row.constant, allowance=ALLOWANCE)
+    share = min(1.0, error * len(points) / len(closed))
+    found = fit_sum(value, low, high, factor, share, fixed=fixed, constant=row.constant, allowance=ALLOWANCE)
     claim = nearest(row.claimed, value, low, high, factor, fixed=fixed, constant=row.constant)
     return asdict(found) | {
         "exponent": found.exponent, "claim": asdict(claim), "values": list(map(int, value)), "parts": parts,

@@ -90,6 +90,15 @@ def test_parts_of_the_budget_that_follow_k_are_divided_out():
     assert found["claim"]["values"] == pytest.approx(sizes, rel=0.08) and without["claim"]["miss"] > 1.2
 
 
+def test_brackets_that_are_not_closed_keep_their_share_of_the_error():
+    """Which ones are closed follows the trials, so the others' errors count: the union is over all."""
+    row = next(row for row in ROWS if row.title == "pure: a class of 256, agnostic, in k")
+    points = [{"value": k, "n_low": 90 * k, "n_high": 99 * k} for k in (1, 4, 16, 64, 256)]
+    points[-1]["n_high"] = None
+    assert multi_table.fit(row, points, 0.01)["confidence"] == pytest.approx(0.95)
+    assert multi_table.fit(row, points[:2], 0.01) is None
+
+
 @pytest.mark.slow
 def test_a_row_is_measured_kept_and_shown(tmp_path):
     whole = next(row for row in ROWS if row.title == "approximate: points, PAC, in k")
