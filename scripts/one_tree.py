@@ -14,7 +14,7 @@ import numpy as np
 from dpjax.attacks import BonehShaw
 from dpjax.baselines import ERM
 from dpjax.concepts import Domain, Thresholds, Tree, distributions, tree_generators
-from dpjax.core.types import Accuracy, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.bands import fit_exponent
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.n_star import bracket, cells_in
@@ -24,12 +24,20 @@ from dpjax.experiments.task import Task
 from dpjax.learners import KLN, GenericLearner, ImproperVC1, Independent
 from dpjax.plots.lines import Line, Panel, plot_lines
 from dpjax.sanitizers import RecursiveQuantiles
+from dpjax.theory.points import stable_points
 
 EPSILON, DELTA, ALPHA, BETA = 1.0, 1e-6, 0.2, 0.1
 GAMMA, RATIO, FROM = 0.1, 2 ** (1 / 4), 16  # of the brackets; the k from which exponents are fitted
 KS, FEW = (1, 4, 16, 64, 256), (1, 16, 64, 256)
 PRIVACY, ACCURACY = Privacy(EPSILON, DELTA), Accuracy(ALPHA, BETA)
 ONE, SUM, IMPROPER, FREE = "one sample, joint", "direct sum, KLN, zCDP", "direct sum, ImproperVC1", "ERM, not private"
+
+
+def stable(height: int) -> int:
+    """Rows of a stability histogram of nodes and labels for all trees of this height, see docs/proofs/one-tree.md."""
+    return stable_points(EPSILON, DELTA, ALPHA / height, BETA, Neighboring.REPLACE_ONE)
+
+
 HEAD = f"""# Many concepts of one class of VC dimension 1
 
 Written by `python scripts/one_tree.py`: k concepts of one tree at once, labels right, epsilon = {EPSILON:g}, delta =
@@ -41,8 +49,13 @@ is drawn from two nodes, the upper ones of the pairs: it is the only good concep
 the columns of the Boneh-Shaw code are such thresholds. So a private learner needs about k^(1/3) rows up to
 logarithms, as long as the chain is longer than that ([proof](proofs/one-tree.md); the attack runs:
 `python scripts/fingerprinting.py` traces ERM of 64 thresholds by `attacks.BonehShaw`,
-[measured](fingerprinting.md)). Flat are only points, a tree of height 1 (`StablePoints`), and what pays for the domain
-in place of k.
+[measured](fingerprinting.md)).
+
+**On a short chain there is one.** The bound stops at the height. Where labels are right, a stability histogram of nodes
+and their labels pays for the height in place of k (same proof): {stable(1)} rows for points (`StablePoints`) and
+{stable(23)} for all trees of height 23, for every k. On the distributions of this page it needs {stable(1)} rows for
+every k, since the node of each target has a mass above alpha. As a learner there is `StablePoints` only. What follows
+needs neither a low height nor labels that are right.
 
 **What can be had.** `GenericLearner(tree, k, RecursiveQuantiles(bits, levels=5, ties=0), "joint")` sanitizes the
 unlabeled nodes once; each concept is then chosen among few nodes, quantiles and their lowest common ancestors. The
