@@ -151,7 +151,13 @@ def of_outputs(
         return replace(features(output), stated=score)
 
     of_all = jax.jit(jax.vmap(read))
-    seen = [jax.tree.map(np.asarray, of_all(side)) for side in sides]
+    try:
+        seen = [jax.tree.map(np.asarray, of_all(side)) for side in sides]
+    except InputError:
+        raise
+    except Exception as error:  # user code may raise anything
+        given = f"{type(error).__name__}: {error}"
+        raise InputError("event", "output -> bool[], jittable", given, "call it by hand on one output") from error
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]
                    for cut in (slice(cut_at), slice(cut_at, None)))  # fmt: skip
     fresh = len(sides[0]) - cut_at

@@ -19,6 +19,7 @@ from dpjax.audit.events import Event, Features, by_numbers
 from dpjax.audit.questions import Question, Ratio
 from dpjax.audit.thresholds import Aim
 from dpjax.core import keys
+from dpjax.core.checks import InputError
 from dpjax.laws.base import Law
 
 _DRAWS = 1 << 14  # of the stated law on each database; they select thresholds and are no trials
@@ -51,6 +52,9 @@ class KnownLaw:
     def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
         """See `Known`; 0 where both densities are 0."""
         one, other = (self.law(data, plan).log_prob(output) for data in (first, second))
+        if jnp.shape(one) or jnp.shape(other):
+            shapes = f"shape {list(jnp.shape(one))}"
+            raise InputError("law", "one number as log_prob of an output", shapes, "add up those of independent parts")
         with jax.enable_x64(True):
             ratio = jnp.where(one == other, 0.0, one.astype(jnp.float64) - other.astype(jnp.float64))
             rounded = jnp.rint(jnp.clip(ratio, -_MOST, _MOST) * _GRID) / _GRID
@@ -85,7 +89,13 @@ class KnownEvent:
 
     def score(self, output: Any, first: Any, second: Any, plan: Any) -> Array:
         """See `Known`: 1 in the event, else 0."""
-        return jnp.asarray(self.event(output)).astype(jnp.float32)
+        found = jnp.asarray(self.event(output))
+        if found.shape or found.dtype != jnp.bool_:
+            given = f"{found.dtype} of shape {list(found.shape)}"
+            raise InputError(
+                "event", "output -> bool[]", given, "compare numbers, and join parts by jnp.all or jnp.any"
+            )
+        return found.astype(jnp.float32)
 
     def question(self, key: Array, first: Any, second: Any, plan: Any, aim: Aim, guesses: bool) -> Question:
         """See `Known`."""

@@ -162,7 +162,15 @@ def _stated(
     found = []
     for number, pair in enumerate(pairs):
         key, both = keys.stream(root, str(number)), (pair.first, pair.second)
-        found.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
+        try:
+            found.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
+        except InputError:
+            raise
+        except Exception as error:  # user code may raise anything
+            raise InputError(
+                "known", "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
+                f"{type(error).__name__}: {error}", "call it by hand on a database and on an output",
+            ) from error  # fmt: skip
     return max(found, key=lambda option: option[0].merits[0])
 
 

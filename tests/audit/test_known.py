@@ -144,3 +144,39 @@ def test_an_event_for_existing_outputs_and_for_a_host_function():
     broken = audit.from_function(doubled, CLAIM, [(0, 1)], known=audit.KnownEvent(lambda output: output["no"]))
     with pytest.raises(InputError, match="target"):
         audit.statistical(broken, PRIVACY, trials=1000)
+
+
+class Parts:
+    """A law that does not add up the log-densities of its two coordinates."""
+
+    def __init__(self, data, p):
+        self.law = laplace(data, p)
+
+    def sample(self, key):
+        return self.law.sample(key)
+
+    def log_prob(self, output):
+        return jnp.stack([self.law.log_prob(output)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("known", "what"),
+    [
+        (audit.KnownLaw(lambda data, p: data["no"]), "known"), (audit.KnownLaw(lambda data, p: 3), "known"),
+        (lambda output: output <= 0, "known"), (audit.KnownEvent(lambda output: output), "event"),
+        (audit.KnownEvent(lambda output: jnp.stack([output, output]) <= 0), "event"),
+        (audit.KnownLaw(Parts), "law"),
+    ],
+    ids=["law fails", "no law", "no class", "number", "vector", "several densities"],
+)  # fmt: skip
+def test_what_is_no_law_and_no_event_is_refused(known, what):
+    with pytest.raises(InputError, match=rf"^{what}: expected"):
+        audit.statistical(target(noisy, known), PRIVACY, trials=1000)
+
+
+def test_an_event_of_existing_outputs_is_one_truth_value():
+    sides = np.zeros((600, 2), np.float32), np.ones((600, 2), np.float32)
+    for event in (lambda x: x <= 0, lambda x: x[0], lambda x: x["no"]):
+        with pytest.raises(InputError, match="event: expected output"):
+            audit.of_outputs(*sides, CLAIM, event=event)
+    assert audit.of_outputs(*sides, CLAIM, event=lambda x: jnp.all(x <= 0)).violated
