@@ -105,6 +105,8 @@ def statistical(
     work.more(2 * fresh * (len(groups) - 1))
     results = []
     for group_ in groups:
+        if sequential and results and results[-1][0].refutes:
+            break
         pair, questions = pairs[group_[0].pair], [test.question for test in group_]
         limits = [sizes[test.question.coins].limits(test.stated) for test in group_]
         needed = [max(limit[side][1] for limit in limits) for side in (0, 1)]

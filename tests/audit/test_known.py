@@ -97,6 +97,16 @@ def test_one_outcome_is_vacuous_whatever_is_known(known):
     assert all(details["outcomes"] > 1 for details in found)
 
 
+def test_a_bet_stops_at_the_first_refutation_also_before_other_pairs():
+    """A named event of the first pair refutes the claim; the second pair is never run beyond its training."""
+    pairs = [audit.Pair(np.int32(0), np.int32(far), show_numbers) for far in (3, 9)]
+    found = replace(target(noisy, audit.KnownEvent(lambda output: output <= 0)), pairs=lambda: pairs)
+    bet = audit.statistical(found, PRIVACY, trials=2000, sequential=True)
+    assert bet.violated and len(bet.details["tests"]) == 1 and bet.witness["neighbor"] == 3
+    whole = audit.statistical(found, PRIVACY, trials=2000)
+    assert whole.violated and len(whole.details["tests"]) > 1
+
+
 def test_of_several_pairs_the_law_takes_the_one_that_promises_most():
     pairs = [audit.Pair(np.int32(0), np.int32(0), show_numbers), audit.Pair(np.int32(0), np.int32(1), show_numbers)]
     found = replace(target(noisy, audit.KnownLaw(laplace)), pairs=lambda: pairs)
