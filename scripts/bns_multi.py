@@ -89,7 +89,7 @@ def _verdict(answer: Mapping[str, Any]) -> str:
     worst = max([1.0, *(row["fit"]["claim"]["miss"] for row in rows)])
     text = (
         f"**{len(rows) - len(outside)} of {len(answer['rows'])} intervals have the claimed exponent; for {exact} of "
-        f"them a curve of the claim is in all brackets, and all are within a factor {worst:.3f}."
+        f"them a curve of the claim is in all brackets, ends included, and all are within a factor {worst:.3f}."
     )
     claims = sorted({row["claimed"] for row in rows})
     alone = sum([b for b in claims if inside(row["fit"], b)] == [row["claimed"]] for row in rows)
