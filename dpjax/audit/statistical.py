@@ -127,8 +127,10 @@ def statistical(
     evidence = f"{fresh} fresh trials a side, events chosen on {training} others from {compared} pair(s)"
     evidence += f", and one stated in advance on all {training + fresh}" * (stated is not None)
     evidence += f"; {target.caveat}" * bool(target.caveat)
-    # chosen questions are then about any other outcome, in fresh trials; a stated event may contain the only one
-    silent = len(outcomes) == 1 and all(one.counts == (0, 0) for one, _, two in results if not two.stated)
+    # fresh trials, too: chosen questions are about any other outcome, and a stated one has equal marks in all trials
+    silent = len(outcomes) == 1 and all(
+        sum(one.counts) in ((0, 2 * number) if two.stated else (0,)) for one, number, two in results
+    )
     others = [f"{two.question.words(machine.numbers)}: epsilon {one.epsilon:.4g} at {two.share} of the level"
               for one, _, two in results if two is not test]  # fmt: skip
     details = {

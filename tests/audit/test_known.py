@@ -97,6 +97,28 @@ def test_one_outcome_is_vacuous_whatever_is_known(known):
     assert all(details["outcomes"] > 1 for details in found)
 
 
+def test_the_pair_of_a_stated_event_may_have_outcomes_that_no_training_saw():
+    """The chosen questions are about the first pair, on which nothing ever happens."""
+
+    def never_or_rarely(key, data, p):
+        return ((data > 0) & (random.uniform(key) < jnp.float32(0.002))).astype(jnp.float32)
+
+    class OfLast(audit.KnownEvent):
+        def question(self, key, first, second, plan, aim, guesses):
+            return replace(self.of_event(), merits=(float(second), 0.0))
+
+    pairs = [audit.Pair(np.int32(0), np.int32(far), show_numbers) for far in (0, 1)]
+    known = OfLast(lambda output: output <= 0)
+    seen = set()
+    for seed in range(4):
+        found = replace(target(never_or_rarely, known), pairs=lambda: pairs)
+        details = audit.statistical(found, PRIVACY, trials=1000, seed=seed).details
+        stated = next(one for one in details["tests"] if one["event"].startswith("stated"))
+        happened = stated["successes"] != [stated["trials"]] * 2
+        seen.add((happened, details["outcomes"] > 1))
+    assert (True, True) in seen and (True, False) not in seen
+
+
 def test_a_bet_stops_at_the_first_refutation_also_before_other_pairs():
     """A named event of the first pair refutes the claim; the second pair is never run beyond its training."""
     pairs = [audit.Pair(np.int32(0), np.int32(far), show_numbers) for far in (3, 9)]
