@@ -8,12 +8,13 @@ import numpy as np
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.allotment import MAIN, Marks, Sizes, allotted, answered, bet_on, corrections
+from dpjax.audit.allotment import MAIN, Asked, Marks, Sizes, allotted, answered, bet_on, corrections
 from dpjax.audit.choices import choose
 from dpjax.audit.events import marks
 from dpjax.audit.machine import Machine
 from dpjax.audit.questions import Question, asked
 from dpjax.audit.report import Report
+from dpjax.audit.results import Result
 from dpjax.audit.target import Pair, Target
 from dpjax.audit.thresholds import Aim
 from dpjax.audit.watch import Watch, Work, unwatched
@@ -103,7 +104,7 @@ def statistical(
     sizes = {False: Sizes.equal(training, fresh), True: coined}
     groups = [[test for test in tests if test.pair == number] for number in sorted({test.pair for test in tests})]
     work.more(2 * fresh * (len(groups) - 1))
-    results = []
+    results: list[tuple[Result, int, Asked]] = []
     for group_ in groups:
         if sequential and results and results[-1][0].refutes:
             break
