@@ -136,7 +136,7 @@ def test_an_audit_costs_little_more_than_its_calls():
         ratios.append((middle - begin) / (time.perf_counter() - middle))
         if ratios[-1] < 2:
             break
-    assert counted <= 2.2 * trials
+    assert counted <= 2.2 * trials + 6 * trials**0.5  # repeated ones, and coins may ask for a few more on one side
     assert min(ratios) < 3, ratios
 
 
