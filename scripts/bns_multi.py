@@ -37,7 +37,8 @@ at the upper one. All brackets of a row hold together with probability {confiden
 
 A claim is an exponent b of curves c + a L x^b, or max(c, a L x^b), with c and a at least 0. L is the proof's logarithm
 (of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. Where
-the planner divides epsilon between a sanitizer and the choices, c and a are divided by these parts, which follow k.
+the planner divides epsilon between a sanitizer and the choices, c and a are divided by these parts, which follow k;
+this, too, was decided after brackets of such a row had been seen, which no curve without the parts fits.
 
 The interval has every b with a curve that misses no bracket by more than a factor {allowance:.3f} at either end, in all
 one step of the grid of n. The factor is a choice, the same for all rows, made after an earlier version of this table.
