@@ -37,16 +37,18 @@ at the upper one. All brackets of a row hold together with probability {confiden
 
 A claim is an exponent b of curves c + a L x^b, or max(c, a L x^b), with c and a at least 0. L is the proof's logarithm
 (of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. Where
-the planner divides epsilon between a sanitizer and the choices, c and a are divided by these parts, which follow k.
+the planner divides epsilon between a sanitizer and the choices, c and a are divided by these parts, which follow k;
+this, too, was decided after brackets of such a row had been seen, which no curve without the parts fits.
 
 The interval has every b with a curve that misses no bracket by more than a factor {allowance:.3f} at either end, in all
-one step of the grid of n. The factor is a choice, the same for all rows, for two reasons: the ends of a bracket are
-about two success rates, and from {least:g} to {target:g} n grows by a factor {smallest:.2f} to {largest:.2f} by the
-union bound; and O(.) hides slow factors. If the exact n of both rates are that near to a curve of exponent b, then b is
-in the interval with probability {confidence:g}, for each row by itself. Where n grows by more than {step:.2f} no curve
-is that near to both, and this says nothing: by the union bound at {far} of {all} points in k, those with the smallest
-logarithms. "Claim within" is the least factor for the claimed exponent, 1.000 if a curve is in all brackets; "curve of
-the claim" is that curve. "Measured" is the exponent that needs the least factor.
+one step of the grid of n. The factor is a choice, the same for all rows, made after an earlier version of this table.
+It has two reasons: the ends of a bracket are about two success rates, and from {least:g} to {target:g} n grows by a
+factor {smallest:.2f} to {largest:.2f} by the union bound; and O(.) hides slow factors. If the exact n of both rates are
+that near to a curve of exponent b, then b is in the interval with probability {confidence:g}, for each row by itself.
+Where n grows by more than {step:.2f} no curve is that near to both, and this says nothing: by the union bound at {far}
+of {all} points in k, those with the smallest logarithms. "Claim within" is the least factor for the claimed exponent,
+1.000 if a curve is in all brackets; "curve of the claim" is that curve. "Measured" is the exponent that needs the least
+factor.
 
 "Planner" is the theorem's sample size with its constants: the agnostic theorem if labels are flipped, otherwise the
 realizable one; a dash if the learner has no such theorem, or if its static numbers are below those of the proof. "No

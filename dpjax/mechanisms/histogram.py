@@ -68,7 +68,7 @@ class HistogramLaw:
         released, noisy = outcome
         with jax.enable_x64(True):
             law = self._widened()
-            return total(jnp.where(released, law.log_density(noisy), law.release_log_probs()[1]))
+            return total(jnp.where(released, law.log_density(noisy.astype(jnp.float64)), law.release_log_probs()[1]))
 
     def support(self, limit: int) -> Support | None:
         """None: noisy counts are continuous. `rounded` has a support."""

@@ -141,7 +141,7 @@ DIVISIONS = [(known, both) for known in (False, True) for both in (False, True)]
 
 @pytest.mark.parametrize(
     ("known", "both", "audits"),
-    [(True, True, 12), *(pytest.param(*case, 400, marks=pytest.mark.slow) for case in DIVISIONS)],
+    [(True, True, 12), *(pytest.param(*case, 200, marks=pytest.mark.slow) for case in DIVISIONS)],
 )
 def test_every_division_of_the_level_keeps_it(known, both, audits, monkeypatch):
     """Refutations of a claim that holds with equality, which are bounds above the truth, are at most 5%."""
@@ -156,8 +156,8 @@ def test_every_division_of_the_level_keeps_it(known, both, audits, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
 def test_a_continuous_tight_law_is_accused_at_most_so_often(known):
-    found = alarms(known, 300, "laplace")
-    assert binom.sf(found - 1, 300, 0.05) > FALSE_ALARM
+    found = alarms(known, 200, "laplace")
+    assert binom.sf(found - 1, 200, 0.05) > FALSE_ALARM
 
 
 def test_shares_add_up_to_the_level():
