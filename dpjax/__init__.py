@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from dpjax.learners import ProperVC1 as ProperVC1
     from dpjax.learners import RepresentationLearner as RepresentationLearner
     from dpjax.learners import SparseAggregate as SparseAggregate
+    from dpjax.learners import StableNodes as StableNodes
     from dpjax.learners import StablePoints as StablePoints
     from dpjax.learners import ThresholdInterior as ThresholdInterior
     from dpjax.learners import ThresholdMedian as ThresholdMedian
@@ -82,7 +83,7 @@ _NOUNS = {
     "dpjax.concepts.distributions": "heavy uniform zipf",
     "dpjax.learners": "BitReduction Boosted Confident ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints "
     "ImproperVC1 Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 "
-    "RepresentationLearner SparseAggregate StablePoints ThresholdInterior ThresholdMedian UnionLearner "
+    "RepresentationLearner SparseAggregate StableNodes StablePoints ThresholdInterior ThresholdMedian UnionLearner "
     "database",
     "dpjax.lists": "GloballyStable Irreducibility",
     "dpjax.baselines": "ERM",

@@ -29,7 +29,7 @@ CASES: dict[str, tuple[str, int]] = {
     **{f"ImproperVC1(method={how})": (THRESHOLDS, 1) for how in (*_OF_MEDIANS, "rsc")},
     **{f"ThresholdInterior(method={how})": (THRESHOLDS, 1) for how in _OF_MEDIANS},
     "KLN": (POINTS, 1), "ThresholdMedian": (THRESHOLDS, 1), "PointLearner": (POINTS, K),
-    "StablePoints": (POINTS, K), "ERM": (POINTS, K),
+    "StablePoints": (POINTS, K), "StableNodes": ("caterpillar(256, 3, 0.5)", K), "ERM": (POINTS, K),
     "ProperVC1": ("caterpillar(256, 3, 0.5)", 1), "EmpiricalLearner(KLN)": (POINTS, K),
     "ParityLearner": ("Parities(10)", K), "ConjunctionLearner(literals=3)": (CUBE, 1),
     "RepresentationLearner(PointBuckets)": (POINTS, 1), "RepresentationLearner(Whole)": (THRESHOLDS, 1),

@@ -253,6 +253,8 @@ WORLDS: dict[str, Callable[[], World]] = {
     "stable-points": lambda: World(le.StablePoints(c.Points(c.Domain(2))), many=7),
     "stable-points-two": lambda: World(le.StablePoints(c.Points(c.Domain(2))), 2, rows=2, many=4),
     "stable-points-added": lambda: World(le.StablePoints(c.Points(c.Domain(2)), _ADDED), many=7),
+    "stable-nodes": lambda: World(le.StableNodes(_tree(2)), rows=2, many=7),
+    "stable-nodes-path": lambda: World(le.StableNodes(c.tree_generators.path(2)), 2, rows=2, many=4),
     "median-thresholds": lambda: World(le.ThresholdMedian(_LINE)),
     "interior-exponential": lambda: World(le.ThresholdInterior(_LINE, "exponential", 2)),
     "interior-recprefix": lambda: World(SmallInterior(_LINE, "recprefix", 2), twin=8),

@@ -16,6 +16,7 @@ from .point_learner import PointLearner as PointLearner
 from .polygons import PolygonLearner as PolygonLearner
 from .representation_learner import RepresentationLearner as RepresentationLearner
 from .sparse_aggregate import SparseAggregate as SparseAggregate
+from .stable_nodes import StableNodes as StableNodes
 from .stable_points import StablePoints as StablePoints
 from .threshold_interior import ThresholdInterior as ThresholdInterior
 from .threshold_median import ThresholdMedian as ThresholdMedian

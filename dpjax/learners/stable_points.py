@@ -1,7 +1,7 @@
 """Learning k points with one stability histogram over values and their label vectors."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
@@ -31,15 +31,48 @@ class Cells(NamedTuple):
 
 
 @plan_type
-class StablePointsPlan:
+class StablePlan:
     """The budget of the histogram, ``float32[]`` each."""
 
     epsilon: Number
     delta: Number
 
 
+class StableCells(OfClass):
+    """Base of learners that release pairs of a value and a label vector by one stability histogram.
+
+    A subclass is a frozen dataclass with ``concepts`` and ``neighboring``, and has ``learn`` and ``sample_size``.
+    """
+
+    concepts: Any
+    neighboring: Neighboring
+    spends: ClassVar[Spends] = "approximate"
+    exponent_of_k: ClassVar[float] = 0.0
+    what: ClassVar[str]
+    """What the values of the pairs are."""
+
+    def for_concepts(self, k: int) -> Any:
+        """Returns the learner itself, which takes any number of label columns."""
+        return self
+
+    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> StablePlan:
+        """The whole budget; InputError if delta is 0."""
+        delta = down(checks.delta(float(privacy.delta), positive_for=type(self).__name__))
+        return StablePlan(down(float(privacy.epsilon)), delta)
+
+    def histogram(self, cells: Cells, plan: StablePlan) -> HistogramLaw:
+        """The law of the released pairs and of their noisy counts."""
+        return stability_histogram(cells.rows, plan.epsilon, plan.delta, neighboring=self.neighboring)
+
+    def guarantee(self, plan: StablePlan) -> Guarantee:
+        """That of the histogram."""
+        numbers = float(plan.epsilon), float(plan.delta)
+        what = f"{type(self).__name__} (histogram of {self.what} and label vectors)"
+        return stability_histogram_guarantee(*numbers, neighboring=self.neighboring, what=what)
+
+
 @dataclass(frozen=True)
-class StablePoints(OfClass):
+class StablePoints(StableCells):
     """A stability histogram over pairs (value, label vector) with the whole budget; released pairs tell the points.
 
     A concept gets the value of largest noisy count among the released pairs whose vector has the concept's bit, and
@@ -55,23 +88,13 @@ class StablePoints(OfClass):
 
     concepts: Points
     neighboring: Neighboring = Neighboring.REPLACE_ONE
-    spends: ClassVar[Spends] = "approximate"
-    exponent_of_k: ClassVar[float] = 0.0
+    what: ClassVar[str] = "values"
 
     def __post_init__(self):
         checks.instance("concepts", self.concepts, Points, "use KLN for other classes")
         checks.instance("neighboring", self.neighboring, Neighboring, "take a member of Neighboring")
 
-    def for_concepts(self, k: int) -> "StablePoints":
-        """Returns the learner itself, which takes any number of label columns."""
-        return self
-
-    def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> StablePointsPlan:
-        """The whole budget; InputError if delta is 0."""
-        delta = down(checks.delta(float(privacy.delta), positive_for="StablePoints"))
-        return StablePointsPlan(down(float(privacy.epsilon)), delta)
-
-    def learn(self, key: Array, sample: Sample, plan: StablePointsPlan) -> Hypothesis:
+    def learn(self, key: Array, sample: Sample, plan: StablePlan) -> Hypothesis:
         """k hypotheses at once."""
         k = sample.y.shape[1]
         cells = count_cells(sample, self.concepts.domain.size)
@@ -82,16 +105,6 @@ class StablePoints(OfClass):
         some = jnp.max(found, axis=0) >= 0
         concept = jnp.where(some[:, None], cells.value[slot], jnp.uint32(0))  # hides values that were not released
         return Hypothesis(concept, ~some, jnp.zeros(k, jnp.int32))
-
-    def histogram(self, cells: Cells, plan: StablePointsPlan) -> HistogramLaw:
-        """The law of the released pairs and of their noisy counts, which `learn` rounds."""
-        return stability_histogram(cells.rows, plan.epsilon, plan.delta, neighboring=self.neighboring)
-
-    def guarantee(self, plan: StablePointsPlan) -> Guarantee:
-        """That of the histogram."""
-        numbers = float(plan.epsilon), float(plan.delta)
-        what = "StablePoints (histogram of values and label vectors)"
-        return stability_histogram_guarantee(*numbers, neighboring=self.neighboring, what=what)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.points.stable_points` for the plan's numbers."""

@@ -43,6 +43,7 @@ from dpjax.learners import (
     ProperVC1,
     RepresentationLearner,
     SparseAggregate,
+    StableNodes,
     StablePoints,
     ThresholdInterior,
     ThresholdMedian,
@@ -162,6 +163,7 @@ INSTANCES = {
         Case(ParityLearner(Parities(64), 3, 13), 40, ParityLearner(Parities(64))),
     ],
     PointLearner: [Case(PointLearner(HUGE), 3)],
+    StableNodes: [Case(StableNodes(RANDOM_TREE), 3)],
     StablePoints: [Case(StablePoints(HUGE), 3)],
     PolygonLearner: [
         Case(PolygonLearner(ConvexPolygons(2**20, 3), rounds=3, performance=Performance(16, 16)), 1,

@@ -49,6 +49,7 @@ CALLS: tuple[tuple[Callable[..., Any], dict[str, Any]], ...] = (
     (dp.KLN, {"concepts": POINTS}),
     (dp.PointLearner, {"concepts": POINTS}),
     (dp.StablePoints, {"concepts": POINTS}),
+    (dp.StableNodes, {"concepts": dp.Tree.of_parents([0, 0, 1])}),
     (dp.ParityLearner, {"concepts": dp.Parities(8)}),
     (dp.Independent, {"learner": KLN, "k": 2, "composition": "optimal"}),
     (dp.GenericLearner, {"concepts": POINTS, "k": 2, "sanitizer": PointCounts(DOMAIN)}),

@@ -3,18 +3,12 @@
 import re
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from dpjax.attacks import BonehShaw
-from dpjax.concepts import Domain, Points, tree_generators
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners import StablePoints
-from dpjax.learners.stable_points import count_cells
+from dpjax.concepts import tree_generators
 from dpjax.plots import read_metadata
-from dpjax.theory.points import stable_points
 
 
 def test_rows_by_tracing(scripts):
@@ -56,40 +50,6 @@ def test_the_deepest_heavy_node_errs_on_light_ones_only(scripts):
                 found = max(v for v in path if heavy[v])
                 most = max(most, float((labels[node] ^ labels[found]) @ mass[tree.place]))
     assert alpha / 4 < most <= alpha
-
-
-@pytest.mark.statistical
-def test_a_histogram_of_nodes_and_labels_pays_for_the_height(stats):
-    """64 concepts of a chain of eight nodes, each a little above alpha / 8, at the rows that the proof asks for."""
-    tree, alpha, k, privacy = tree_generators.path(8), 0.3, 64, Privacy(8.0, 1e-6)
-    n = stable_points(8.0, 1e-6, alpha / 8, 0.1, Neighboring.REPLACE_ONE)
-    mass = np.append(1 - 8 * 1.01 * alpha / 8, np.full(8, 1.01 * alpha / 8))
-    learner = StablePoints(Points(Domain(tree.size)))
-    plan = learner.plan(privacy, Accuracy(alpha, 0.1))
-    nodes = np.arange(tree.size)
-    targets = np.arange(k) % tree.size
-    of_node = nodes[:, None] <= targets  # labels of all concepts at each node
-
-    @jax.jit
-    def released(key, rows, labels, real):
-        cells = count_cells(Sample(rows, labels, real), tree.size)
-        return learner.histogram(cells, plan).rounded(n, n, tree.size << 31).sample(key) >= 0, cells.value[:, 1]
-
-    def whole(rows_used, generator, key):
-        """Whether all nodes of a mass above alpha / 8 are released; each concept is then right."""
-        rows = generator.choice(tree.size, n, p=mass)
-        seen, value = released(
-            key, jnp.asarray(rows[:, None], jnp.uint32), jnp.asarray(of_node[rows]), jnp.arange(n) < rows_used
-        )
-        known = np.asarray(value)[np.asarray(seen)]
-        found = [max([v for v in known if of_node[v, j]], default=0) for j in range(k)]
-        every = set(range(1, 9)) <= set(known.tolist())
-        assert not every or all(mass[found[j] + 1 : targets[j] + 1].sum() <= alpha for j in range(k))
-        return every
-
-    generator, trials = np.random.default_rng(1), jax.random.split(jax.random.key(2), 60)
-    stats.mostly(sum(whole(n, generator, key) for key in trials), 60, 0.1)
-    assert sum(whole(n // 2, generator, key) for key in trials) < 30
 
 
 def test_the_page_of_the_repository_says_what_the_script_says(scripts):
