@@ -73,7 +73,7 @@ class Line:
         """Why `theorem` is None: what the learner says; empty if there is one."""
         return self._theorem[1]
 
-    @cached_property
+    @property
     def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
         size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
