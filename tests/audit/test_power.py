@@ -107,8 +107,8 @@ def test_a_known_law_loses_little_to_an_oracle(name, n):
     known = audit.KnownLaw(law)
     question = known.question(jax.random.key(n), jnp.int32(0), jnp.int32(1), P, Aim.of(1.0, 0.0, n, 0.9625), True)
     level, (first, second) = 0.05 * float(MAIN), of_marks(law, question, known)
-    if name in SYMMETRIC:
-        assert question.coins
+    assert n > 1000 or question.coins == (name in SYMMETRIC)  # with many trials both tests find nearly as much
+    if question.coins:
         found = of_guesses((first[1] + second[2]) / 2, (first[2] + second[1]) / 2, n, level)
     else:
         likely, other = (second, first) if question.swapped else (first, second)
