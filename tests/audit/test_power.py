@@ -121,16 +121,17 @@ def test_a_known_law_loses_little_to_an_oracle(name, n):
 @pytest.mark.parametrize(("n", "audits"), [(1000, 200), (10**4, 60), (10**5, 20)])
 def test_audits_lose_little_to_an_oracle(name, n, audits):
     """Whole audits that are told nothing. One event in one direction loses a little more at a thousand trials."""
-    found = [audit.statistical(target(CASES[name][0], False), P, trials=n, seed=i).epsilon_found for i in range(audits)]
+    audited = target(CASES[name][0], False)
+    found = [audit.statistical(audited, P, trials=n, seed=i).epsilon_found for i in range(audits)]
     least = oracle(name, n) - (LOSS if name in SYMMETRIC else 0.035 if n == 1000 else LOSS)
     assert np.mean(found) >= least - SPREAD * np.std(found) / np.sqrt(audits)
 
 
 def alarms(known, audits, name="response"):
     """The number of audits of a tight law that refute it, each at 95% confidence."""
-    refuted = 0
+    refuted, audited = 0, target(CASES[name][0], known)
     for seed in range(audits):
-        report = audit.statistical(target(CASES[name][0], known), P, trials=1000, seed=seed)
+        report = audit.statistical(audited, P, trials=1000, seed=seed)
         assert report.violated == (report.epsilon_found >= 1.0) == (report.details["p_value"] <= 0.05)
         refuted += report.violated
     return refuted
