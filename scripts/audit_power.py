@@ -1,9 +1,8 @@
 """Writes docs/audit-power.md: the bounds on epsilon that statistical audits find, beside those of an oracle.
 
-Run: python scripts/audit_power.py [FILE]
+Run: python scripts/audit_power.py [--out FOLDER]
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee
 from dpjax.audit.databases import show_numbers
 from dpjax.core.types import Neighboring, Privacy
-from dpjax.experiments.reports import write_page
+from dpjax.experiments.reports import folder, write_page
 
 SIZES = ((1000, 60), (10_000, 20), (100_000, 6))  # trials on each database, and audits
 DELTA = 1e-5
@@ -138,4 +137,4 @@ def main(path: Path, sizes: tuple[tuple[int, int], ...] = SIZES) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "docs" / "audit-power.md"))
+    main(folder(__doc__) / "audit-power.md")

@@ -1,10 +1,9 @@
 """Writes docs/corrected-constants.md: printed constants that break their claim, each row an exact audit.
 
-Run: python scripts/corrected_constants.py [FILE]
+Run: python scripts/corrected_constants.py [--out FOLDER]
 """
 
 import math
-import sys
 from collections.abc import Sequence
 from itertools import product
 from math import log2
@@ -16,7 +15,7 @@ from dpjax.accounting.cover.instance import instance_delta, instance_epsilon
 from dpjax.accounting.subsampling import secrecy_pair, with_replacement_pair
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.dimensions import families, littlestone_dimension
-from dpjax.experiments.reports import table, write_page
+from dpjax.experiments.reports import folder, table, write_page
 from dpjax.mechanisms import stability_histogram_guarantee
 from dpjax.papers import bgs_boosting, bgs_dimensions
 from dpjax.theory import boosting, parities, representations
@@ -210,4 +209,4 @@ def _last(alpha: float, epsilon: float) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/corrected-constants.md"))
+    main(folder(__doc__) / "corrected-constants.md")

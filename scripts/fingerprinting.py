@@ -302,7 +302,8 @@ _INFORMED = ("trials a side", "score", "separation", "certified epsilon", "secon
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The page and its figures, or with --million two rows of the page; returns the number of refuted claims."""
-    given = options(__doc__, 0, 10_000, arguments, flags=["million"])
+    flags = {"million": "replace two rows of a written page by those of 10^6 trials a side"}
+    given = options(__doc__, 0, 10_000, arguments, flags=flags)
     out, trials, seed = given.out, given.trials, given.seed
     if given.million:
         update(out / "fingerprinting.md", _said("informed tracing", informed(MILLION, seed)))

@@ -1,15 +1,14 @@
 """Writes docs/planted-bugs.md: what a statistical audit needs to refute mechanisms with a known mistake.
 
-Run: python scripts/planted_bugs.py [FILE]
+Run: python scripts/planted_bugs.py [--out FOLDER]
 """
 
-import sys
 from pathlib import Path
 
 from dpjax import audit
 from dpjax.core.types import Privacy
 from dpjax.evidence.planted_bugs import BUGS
-from dpjax.experiments.reports import write_page
+from dpjax.experiments.reports import folder, write_page
 
 SEEDS = 2
 HEAD = f"""# Planted bugs
@@ -39,4 +38,4 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent / "docs" / "planted-bugs.md"))
+    main(folder(__doc__) / "planted-bugs.md")

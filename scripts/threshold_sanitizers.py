@@ -1,10 +1,9 @@
 """Writes docs/threshold-sanitizers.md: rows that are proved to be enough, and rows that are enough in practice.
 
-Run: python scripts/threshold_sanitizers.py [FILE]
+Run: python scripts/threshold_sanitizers.py [--out FOLDER]
 """
 
 import importlib.util
-import sys
 import time
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from dpjax.core import keys
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.hard import hard_splits
-from dpjax.experiments.reports import write_page
+from dpjax.experiments.reports import folder, write_page
 from dpjax.mechanisms.median.bits import encode
 from dpjax.sanitizers import Hierarchy, Sanitizer, candidates, worst_gap
 
@@ -155,4 +154,4 @@ def _families():
 FAMILIES = _families()
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/threshold-sanitizers.md"))
+    main(folder(__doc__) / "threshold-sanitizers.md")

@@ -29,8 +29,7 @@ def options(
 
     files: further options, each a file path, None by default. flags: further options without a value, with their help.
     """
-    parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
+    parser = _parser(text)
     parser.add_argument("--seed", type=int, default=seed, help="root of every random number, in [0, 2**32)")
     parser.add_argument("--trials", type=int, default=trials, help="trials of each reported success rate")
     parser.add_argument("--store", type=Path, help="folder where trials are stored and reused by later runs")
@@ -43,6 +42,19 @@ def options(
     checks.integer("--trials", given.trials, 1)
     given.out.mkdir(parents=True, exist_ok=True)  # fails before anything is computed
     return given
+
+
+def folder(text: str | None, arguments: Sequence[str] | None = None) -> Path:
+    """--out alone, of a script with description ``text`` whose numbers are fixed; the folder is made."""
+    out: Path = _parser(text).parse_args(arguments).out
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def _parser(text: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
+    return parser
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
