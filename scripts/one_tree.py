@@ -3,7 +3,7 @@
 Run: python scripts/one_tree.py [--out FOLDER] [--seed SEED] [--store FOLDER]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, exp
 from pathlib import Path
@@ -146,14 +146,14 @@ def works() -> tuple[Work, ...]:
     )
 
 
-def learners(concepts: Any, k: int, bits: int) -> dict[str, tuple[Any, int]]:
-    """By name, the learner of k concepts and where to look for its n* at k = 1."""
-    stable = {STABLE: (StableNodes(concepts), 200)} if isinstance(concepts, Tree) else {}
-    return stable | {
-        ONE: (GenericLearner(concepts, k, RecursiveQuantiles(bits, levels=5, ties=0), "joint"), 600),
-        SUM: (Independent(KLN(concepts), k, "zcdp"), 150 * bits // 16),
-        IMPROPER: (Independent(ImproperVC1(concepts, "exponential"), k, "optimal"), 800),
-        FREE: (ERM(concepts), 16),
+def learners(concepts: Any, k: int, bits: int) -> dict[str, tuple[Callable[[], Any], int]]:
+    """By name, what makes the learner of k concepts, and where to look for its n* at k = 1."""
+    return {
+        STABLE: (lambda: StableNodes(concepts), 200),
+        ONE: (lambda: GenericLearner(concepts, k, RecursiveQuantiles(bits, levels=5, ties=0), "joint"), 600),
+        SUM: (lambda: Independent(KLN(concepts), k, "zcdp"), 150 * bits // 16),
+        IMPROPER: (lambda: Independent(ImproperVC1(concepts, "exponential"), k, "optimal"), 800),
+        FREE: (lambda: ERM(concepts), 16),
     }
 
 
@@ -196,9 +196,10 @@ class Row:
 def _measured(work: Work, cells: Cells, gamma: float) -> Iterator[Row]:
     starts: dict[str, float] = {}
     for k in work.ks:
-        for name, (learner, start) in learners(work.task.concepts, k, work.bits).items():
+        for name, (make, start) in learners(work.task.concepts, k, work.bits).items():
             if name not in work.measured:
                 continue
+            learner = make()
             planned, star = learner.sample_size(PRIVACY, ACCURACY), None
             if k <= work.measured[name]:
                 setting = Setting(learner, work.task, k, 1, EPSILON, DELTA, ALPHA, BETA)
