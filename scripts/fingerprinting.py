@@ -1,4 +1,4 @@
-"""Writes docs/fingerprinting.md: codes, the coalition attack and informed tracing, measured.
+"""Writes docs/gallery/fingerprinting.md: codes, the coalition attack and informed tracing, measured.
 
 Run: python scripts/fingerprinting.py [--trials CODEBOOKS] [--seed SEED] [--out FOLDER]
      python scripts/fingerprinting.py --million      # replaces the rows of 10^6 trials a side in a written page
@@ -56,7 +56,7 @@ from benchmarks import codes  # noqa: E402
 
 LEVEL, BITS = 0.05, dp.Finite.of([[0], [1]])
 TABLE = bns_table.APPROXIMATE, bns_table.ACCURACY
-MEASURED = ROOT / "docs" / "bns-multi.md"
+MEASURED = ROOT / "docs" / "gallery" / "bns-multi.md"
 ROWS, COLUMNS, MILLION = 16, 1000, 1_000_000
 BUDGET = dp.Privacy(8.855, 1e-6)  # epsilon .1 in each of the columns
 
@@ -65,7 +65,7 @@ HEAD = """# Fingerprinting codes and tracing, measured
 
 Written by `python scripts/fingerprinting.py --trials {trials} --seed {seed}`. A fingerprinting code turns a learner of
 k concepts into evidence about its participants: the code words of n users are the labels of a database, the
-hypotheses spell a word, the word is traced ([guide](guide/lower-bounds.md), [proofs](proofs/fingerprinting.md)).
+hypotheses spell a word, the word is traced ([guide](../guide/lower-bounds.md), [proofs](../proofs/fingerprinting.md)).
 xi = {xi:g} is the probability that the code may accuse somebody innocent. Intervals are exact (Clopper-Pearson) with
 confidence {confidence:g}; seeds are fixed, and every number of trials was chosen in advance.
 
@@ -231,7 +231,7 @@ def _fitted(name: str, claimed: float, brackets: Brackets) -> list[Any]:
 
 
 def upper_bounds(text: str, title: str) -> list[tuple[int, int]]:
-    """(k, upper end of n*) of a table of docs/bns-multi.md."""
+    """(k, upper end of n*) of a table of docs/gallery/bns-multi.md."""
     part = text.partition(f"\n{title} (")[2].partition("\n\n")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]
     return [(int(row[0]), int(row[2])) for row in rows if row[2] != "-"]

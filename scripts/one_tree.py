@@ -1,4 +1,4 @@
-"""Writes docs/one-tree.md: n* of k concepts of one class of VC dimension 1, over k, and what no learner can do.
+"""Writes docs/gallery/one-tree.md: n* of k concepts of one class of VC dimension 1, over k, and what no learner can do.
 
 Run: python scripts/one_tree.py [--out FOLDER] [--seed SEED] [--store FOLDER]
 """
@@ -48,7 +48,7 @@ is drawn from two nodes, the upper ones of the pairs: it is the only good concep
 
 **No price that does not grow with k.** k thresholds in a known order are concepts of every class with a long chain, and
 the columns of the Boneh-Shaw code are such thresholds. So a private learner needs about k^(1/3) rows up to
-logarithms, as long as the chain is longer than that ([proof](proofs/one-tree.md); the attack runs:
+logarithms, as long as the chain is longer than that ([proof](../proofs/one-tree.md); the attack runs:
 `python scripts/fingerprinting.py` traces ERM of 64 thresholds by `attacks.BonehShaw`,
 [measured](fingerprinting.md)).
 

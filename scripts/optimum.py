@@ -1,4 +1,4 @@
-"""Writes docs/optimum.md: the best private learner of every tiny class, beside dpjax's learners and the lower bounds.
+"""Writes docs/gallery/optimum.md: the best private learner of every tiny class, beside dpjax's learners and the lower bounds.
 
 Run: python scripts/optimum.py [--short] [--out FOLDER]
 """
@@ -292,7 +292,9 @@ def picture(lines: dict[str, list[tuple[int, float]]]) -> tuple[Figure, str]:
 def main(arguments: Sequence[str] | None = None) -> Checked:
     """Writes the page and returns its counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
+    parser.add_argument(
+        "--out", type=Path, default=Path("docs/gallery"), help="folder of the page; figures go into figures/"
+    )
     parser.add_argument("--short", action="store_true", help="2 points, few rows, two budgets: about a minute")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Counts of what docs/optimum.md checks: certificates, learners found, and comparisons."""
+"""Counts of what docs/gallery/optimum.md checks: certificates, learners found, and comparisons."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Writes docs/slack.md: the rows that theorems ask for, beside those that suffice when measured.
+"""Writes docs/gallery/slack.md: the rows that theorems ask for, beside those that suffice when measured.
 
 Run: python scripts/slack.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER]
 """
@@ -347,7 +347,7 @@ def row(entry: Entry, found: dict[str, Any]) -> list[Any]:
     star, goal = f"({found['low'] or 0}, {found['high'] or 'more'}]", entry.goal
     return [entry.learner, entry.workload, goal.k, goal.privacy.epsilon, goal.accuracy.alpha, found["theorem"],
             f"{found['success']:.4f}", star, slack, found["below"],
-            entry.proof and f"[{entry.proof}](proofs/{entry.proof}.md)"]  # fmt: skip
+            entry.proof and f"[{entry.proof}](../proofs/{entry.proof}.md)"]  # fmt: skip
 
 
 def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = None, store: Path | None = None) -> None:

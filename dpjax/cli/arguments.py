@@ -140,7 +140,7 @@ class LearnCommand(_Reading):
     A shape in the plane (--learner PolygonLearner or UnionLearner) is learned from two features, the coordinates, and
     one target; without --features and --target the file has these three columns in this order. Locations outside --box
     are moved to its nearest edge. Errors are compared with those of the same learner at epsilon 10. The default learner
-    is that of docs/boundary.md.
+    is that of docs/gallery/boundary.md.
 
     Example: dpjax learn configs/breast-cancer.csv --features "mean radius" --target benign --bounds "mean radius=0:40"
     Example: dpjax learn configs/breast-cancer.csv configs/breast-cancer.toml --epsilon 0.5
@@ -258,7 +258,7 @@ class TrialCommand(_Asked):
     """Rerun one trial of a study from its key, and print its data, hypotheses and errors.
 
     Example: dpjax trial results/demo --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
-    Example: dpjax trial docs/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
+    Example: dpjax trial docs/gallery/figures/demo.png --learners point --k 1 --epsilon 0.5 --n 512 --trial 7
     """
 
     compiles: ClassVar[bool] = True

@@ -53,7 +53,9 @@ def folder(text: str | None, arguments: Sequence[str] | None = None) -> Path:
 
 def _parser(text: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(text or "").partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the page; figures go into figures/")
+    parser.add_argument(
+        "--out", type=Path, default=Path("docs/gallery"), help="folder of the page; figures go into figures/"
+    )
     return parser
 
 

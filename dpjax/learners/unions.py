@@ -22,7 +22,7 @@ from dpjax.theory import set_cover as theory
 
 _DIRECTIONS, _BINS = 8, 16
 _ROWS = 110.0
-"""epsilon n for the square of a number of rounds: measured on other shapes than those of docs/boundary.md."""
+"""epsilon n for the square of a number of rounds: measured on other shapes than those of docs/gallery/boundary.md."""
 _LARGEST_SIZE = 1e30  # of epsilon n
 _NATS, _LARGEST_ISLAND = 15.0, 0.05
 """An island is removed whose rows, if they are uniform, are worth fewer nats than a piece of `Pieces` costs."""
@@ -45,7 +45,7 @@ class UnionLearner(CoveringPlane):
     The covered rows are removed; the union of all pieces is returned, one per round. There are two kinds of plans, of
     the same privacy. With a number of rows below `sample_size` rounds and k are those of `measured_rounds`, and small
     parts of the union that are not connected to the rest are removed: these numbers err least in measurements
-    (docs/boundary.md). Otherwise they are those of the theorem, and all pieces are kept.
+    (docs/gallery/boundary.md). Otherwise they are those of the theorem, and all pieces are kept.
 
     Args:
       rounds, noisy: see `Covering`.

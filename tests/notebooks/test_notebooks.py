@@ -121,12 +121,12 @@ NAMES = {
 
 
 def cells(root, name):
-    found = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+    found = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"]
     return [cell for cell in found if cell["cell_type"] == "code"]
 
 
 def test_each_notebook_is_named_here(root):
-    assert sorted(path.stem for path in (root / "notebooks").glob("*.ipynb")) == sorted(NAMES)
+    assert sorted(path.stem for path in (root / "docs/learn").glob("*.ipynb")) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -142,10 +142,10 @@ def test_quickstart_begins_with_the_cell_of_the_readme(root):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_it_links_to_exists(root, name):
-    found = json.loads((root / "notebooks" / f"{name}.ipynb").read_text())["cells"]
+    found = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"]
     text = "".join("".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown")
     linked = re.findall(r"\]\(([^)]*)\)", text)
-    assert not [path for path in linked if not (root / "notebooks" / path).exists()]
+    assert not [path for path in linked if not (root / "docs/learn" / path).exists()]
     assert linked or name in ("vc1", "many_concepts", "geometry")
 
 

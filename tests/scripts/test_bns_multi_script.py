@@ -82,7 +82,7 @@ def test_the_factor_of_two_success_rates_is_about_a_step_of_the_grid(scripts):
 
 
 def test_the_page_says_where_no_curve_is_near_to_both_rates(scripts, tmp_path):
-    """There n of the two rates differ by more than the allowance at both ends; docs/bns-multi.md has the same words."""
+    """There n of the two rates differ by more than the allowance at both ends; docs/gallery/bns-multi.md has the same words."""
     (tmp_path / "table.json").write_text(json.dumps(answer((1,))))
     script = scripts("bns_multi")
     script.main(tmp_path / "table.json", tmp_path)
@@ -90,5 +90,5 @@ def test_the_page_says_where_no_curve_is_near_to_both_rates(scripts, tmp_path):
     far = sum(span > multi_table.ALLOWANCE**2 * (1 + 1e-12) for span in spans)
     said = f"this says nothing: by the union bound at {far} of {len(spans)} points in k"
     assert 0 < far < len(spans) / 4
-    for page in (tmp_path / "bns-multi.md", Path(__file__).parents[2] / "docs" / "bns-multi.md"):
+    for page in (tmp_path / "bns-multi.md", Path(__file__).parents[2] / "docs" / "gallery" / "bns-multi.md"):
         assert said in " ".join(page.read_text().split())

@@ -18,7 +18,7 @@ def devices(scripts):
 
 @pytest.fixture(scope="module")
 def committed(root):
-    return (root / "docs" / "devices.md").read_text()
+    return (root / "docs" / "gallery" / "devices.md").read_text()
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -1,4 +1,4 @@
-"""The script of docs/dimensions.md on few classes."""
+"""The script of docs/gallery/dimensions.md on few classes."""
 
 from dpjax.plots.files import read_metadata
 

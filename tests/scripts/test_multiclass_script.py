@@ -1,4 +1,4 @@
-"""The script of docs/multiclass.md: its crossings, and its page on few bits and trials."""
+"""The script of docs/gallery/multiclass.md: its crossings, and its page on few bits and trials."""
 
 from math import ceil, log
 

@@ -115,7 +115,7 @@ class Saturating:
 class Gain:
     """q = T / lam - O: lam targets are worth one other row. It has no count and does not saturate.
 
-    lam: in [2**-10, 2**10]. No theorem covers it; in measurements it errs less; docs/dp-sgd.md has errors.
+    lam: in [2**-10, 2**10]. No theorem covers it; in measurements it errs less; docs/gallery/dp-sgd.md has errors.
     """
 
     lam: float = 2.5

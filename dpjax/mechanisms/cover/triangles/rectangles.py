@@ -21,7 +21,7 @@ class Rectangles(Strips):
     (bins (bins + 1) / 2)^2 of them, of measure 1 each.
 
     A selection takes O(directions (n + bins^4)) steps. A rectangle costs fewer nats than a triangle at a lower
-    resolution, and a union of few rectangles has no spikes: docs/boundary.md.
+    resolution, and a union of few rectangles has no spikes: docs/gallery/boundary.md.
     """
 
     directions: int = 16
