@@ -1,4 +1,4 @@
-"""Writes docs/gallery/ask.md: on twelve problems the learner that theorems choose, beside the measured n* of all learners.
+"""Writes ask.md: on twelve problems the learner that theorems choose, beside the measured n* of all learners.
 
 Run: python scripts/ask.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/audit-power.md: the bounds on epsilon that statistical audits find, beside those of an oracle.
+"""Writes audit-power.md: the bounds on epsilon that statistical audits find, beside those of an oracle.
 
 Run: python scripts/audit_power.py [--out FOLDER]
 """

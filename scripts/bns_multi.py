@@ -1,4 +1,4 @@
-"""Writes docs/gallery/bns-multi.md from the table.json of `dpjax table bns-multi`: exponents, every bracket, the figure.
+"""Writes bns-multi.md from the table.json of `dpjax table bns-multi`: exponents, every bracket, the figure.
 
 Run: python scripts/bns_multi.py [--table results/table/table.json] [--out FOLDER]
 """

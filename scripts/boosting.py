@@ -1,4 +1,4 @@
-"""Writes docs/gallery/boosting.md: boosting of private learners, its theorem by simulation and decision stumps on a table.
+"""Writes boosting.md: boosting of private learners, its theorem by simulation and decision stumps on a table.
 
 Run: python scripts/boosting.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """
@@ -39,8 +39,8 @@ ACCURACY = Accuracy(0.1, 0.1)  # of plans; no theorem applies to the table
 
 HEAD = """# Boosting a private learner
 
-Written by `python scripts/boosting.py --trials {trials}`. Proofs: [`docs/proofs/boosting.md`](../proofs/boosting.md); how
-to use it: [`docs/guide/boosting.md`](../guide/boosting.md).
+Written by `python scripts/boosting.py --trials {trials}`. Proofs: [`docs/proofs/boosting.md`](../proofs/boosting.md);
+how to use it: [`docs/guide/boosting.md`](../guide/boosting.md).
 
 ## Sample sizes
 

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/boundary.md: the outlines of three states, learned privately from locations that are inside or outside.
+"""Writes boundary.md: the outlines of three states, learned privately from locations that are inside or outside.
 
 Run: python scripts/boundary.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/conjunctions.md: rows that a private set cover needs for conjunctions, by the rule of its accounting.
+"""Writes conjunctions.md: rows that a private set cover needs for conjunctions, by the rule of its accounting.
 
 Run: python scripts/conjunctions.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

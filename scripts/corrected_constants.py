@@ -1,4 +1,4 @@
-"""Writes docs/gallery/corrected-constants.md: printed constants that break their claim, each row an exact audit.
+"""Writes corrected-constants.md: printed constants that break their claim, each row an exact audit.
 
 Run: python scripts/corrected_constants.py [--out FOLDER]
 """

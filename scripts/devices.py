@@ -1,4 +1,4 @@
-"""Writes docs/gallery/devices.md: which operations of each learner's program have 64-bit types, and why.
+"""Writes devices.md: which operations of each learner's program have 64-bit types, and why.
 
 Run: python scripts/devices.py [--out FOLDER]
 """

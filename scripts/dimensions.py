@@ -1,4 +1,4 @@
-"""Writes docs/gallery/dimensions.md: exact dimensions of known classes, and the multiclass paper's theorems on random ones.
+"""Writes dimensions.md: exact dimensions of known classes, and the multiclass paper's theorems on random ones.
 
 Run: python scripts/dimensions.py [--out FOLDER] [--seed SEED] [--trials CLASSES]
 """

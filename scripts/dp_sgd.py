@@ -1,4 +1,4 @@
-"""Writes docs/gallery/dp-sgd.md: convex polygons by DP-SGD with a small network and by a private set cover, at one budget.
+"""Writes dp-sgd.md: convex polygons by DP-SGD with a small network and by a private set cover, at one budget.
 
 Run: python scripts/dp_sgd.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER [--finished]]
 """

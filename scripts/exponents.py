@@ -1,4 +1,4 @@
-"""Writes docs/gallery/exponents.md and its figure from the result of `make figures`: how n* grows with the number of concepts.
+"""Writes exponents.md and its figure from the result of `make figures`: how n* grows with the number of concepts.
 
 Run: python scripts/exponents.py [--result out/exponents] [--out FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Draws docs/gallery/figures/vc1-figure-one: the example of seven points, its layers, and what the improper learner finds.
+"""Draws vc1-figure-one: the example of seven points, its layers, and what the improper learner finds.
 
 Run: python scripts/figure_one.py [--out FOLDER] [--seed SEED] [--trials EXAMPLES]
 """

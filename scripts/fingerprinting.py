@@ -1,4 +1,4 @@
-"""Writes docs/gallery/fingerprinting.md: codes, the coalition attack and informed tracing, measured.
+"""Writes fingerprinting.md: codes, the coalition attack and informed tracing, measured.
 
 Run: python scripts/fingerprinting.py [--trials CODEBOOKS] [--seed SEED] [--out FOLDER]
      python scripts/fingerprinting.py --million      # replaces the rows of 10^6 trials a side in a written page

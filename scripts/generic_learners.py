@@ -1,4 +1,4 @@
-"""Writes docs/gallery/generic-learners.md: private learners from the Littlestone dimension, their sizes and their stability.
+"""Writes generic-learners.md: private learners from the Littlestone dimension, their sizes and their stability.
 
 Run: python scripts/generic_learners.py [--trials TRIALS] [--seed SEED] [--out FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/hospital.md: thresholds of age for several findings at once, learned privately from a health study.
+"""Writes hospital.md: thresholds of age for several findings at once, learned privately from a health study.
 
 Run: python scripts/hospital.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--table FILE]
 

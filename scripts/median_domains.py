@@ -1,4 +1,4 @@
-"""Writes docs/gallery/median-domains.md: how many rows a private median needs for an interior point, by the domain's size.
+"""Writes median-domains.md: how many rows a private median needs for an interior point, by the domain's size.
 
 Run: python scripts/median_domains.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/multi-learners.md: every learner of many concepts at its planner's n, on four kinds of data.
+"""Writes multi-learners.md: every learner of many concepts at its planner's n, on four kinds of data.
 
 Run: python scripts/multi_learners.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/multiclass.md: rows that many labels need, learned directly and bit by bit, against the number of bits.
+"""Writes multiclass.md: rows that many labels need, learned directly and bit by bit, against the number of bits.
 
 Run: python scripts/multiclass.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

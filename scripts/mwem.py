@@ -1,4 +1,4 @@
-"""Writes docs/gallery/mwem.md: the error of MWEM, and of Laplace noise on every query or on every value, at the same budget.
+"""Writes mwem.md: the error of MWEM, and of Laplace noise on every query or on every value, at the same budget.
 
 Run: python scripts/mwem.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/optimum.md: the best private learner of every tiny class, beside dpjax's learners and the lower bounds.
+"""Writes optimum.md: the best private learner of every tiny class, beside dpjax's learners and the lower bounds.
 
 Run: python scripts/optimum.py [--short] [--out FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/plans.md: what plans spend of a budget, and how many programs a sweep of epsilon compiles.
+"""Writes plans.md: what plans spend of a budget, and how many programs a sweep of epsilon compiles.
 
 Run: python scripts/plans.py [--trials BUDGETS] [--out FOLDER]
 """

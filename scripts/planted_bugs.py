@@ -1,4 +1,4 @@
-"""Writes docs/gallery/planted-bugs.md: what a statistical audit needs to refute mechanisms with a known mistake.
+"""Writes planted-bugs.md: what a statistical audit needs to refute mechanisms with a known mistake.
 
 Run: python scripts/planted_bugs.py [--out FOLDER]
 """

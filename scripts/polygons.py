@@ -1,4 +1,4 @@
-"""Writes docs/gallery/polygons.md: rows that a private set cover needs for convex polygons, by base measure and accounting.
+"""Writes polygons.md: rows that a private set cover needs for convex polygons, by base measure and accounting.
 
 Run: python scripts/polygons.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

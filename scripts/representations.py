@@ -1,4 +1,4 @@
-"""Writes docs/gallery/representations.md: learning from random families of functions, their sizes, and how many rows it takes.
+"""Writes representations.md: learning from random families of functions, their sizes, and how many rows it takes.
 
 Run: python scripts/representations.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/set-cover.md: what private set cover may spend, by rule and rounds, and the exact law of one halfplane.
+"""Writes set-cover.md: what private set cover may spend, by rule and rounds, and the exact law of one halfplane.
 
 Run: python scripts/set_cover_figures.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/slack.md: the rows that theorems ask for, beside those that suffice when measured.
+"""Writes slack.md: the rows that theorems ask for, beside those that suffice when measured.
 
 Run: python scripts/slack.py [--out FOLDER] [--seed SEED] [--trials TRIALS] [--store FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/threshold-sanitizers.md: rows that are proved to be enough, and rows that are enough in practice.
+"""Writes threshold-sanitizers.md: rows that are proved to be enough, and rows that are enough in practice.
 
 Run: python scripts/threshold_sanitizers.py [--out FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/vc1-height.md: examples that the improper learner needs, by the height of the tree, for three medians.
+"""Writes vc1-height.md: examples that the improper learner needs, by the height of the tree, for three medians.
 
 Run: python scripts/vc1_height.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

@@ -1,4 +1,4 @@
-"""Writes docs/gallery/vc1-proper.md: the proper learner against the improper one, on trees with improper nodes.
+"""Writes vc1-proper.md: the proper learner against the improper one, on trees with improper nodes.
 
 Run: python scripts/vc1_proper.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

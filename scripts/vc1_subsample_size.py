@@ -1,4 +1,4 @@
-"""Writes docs/gallery/vc1-subsample-size.md: the subsamples of the improper learner, by a dimension-free bound.
+"""Writes vc1-subsample-size.md: the subsamples of the improper learner, by a dimension-free bound.
 
 Run: python scripts/vc1_subsample_size.py [--out FOLDER] [--seed SEED] [--trials TRIALS]
 """

@@ -77,8 +77,8 @@ class GenericLearner(OfColumns):
     Utility: `theory.generic.rows` with the class's ``covers`` (`concepts.base.Covered`), by default all its concepts.
       The domain is paid for once, the choices grow with sqrt(k). No private learner is flat in k on a long chain:
       k thresholds of a known order trace whom they are learned from, so they need about k^(1/3) rows
-      (`attacks.BonehShaw`, docs/gallery/one-tree.md). Where labels are right `StableNodes` is flat in k and pays for the
-      height in its place.
+      (`attacks.BonehShaw`, docs/gallery/one-tree.md). Where labels are right `StableNodes` is flat in k and pays for
+      the height in its place.
     Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7; trees (docs/proofs/one-tree.md) and constants
       are our own.
     """

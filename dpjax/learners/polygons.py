@@ -30,8 +30,8 @@ class PolygonLearner(CoveringPlane):
     The excluded rows are removed; the polygon is the set that no halfplane excludes, with at most ``rounds`` edges.
     There are two kinds of plans, of the same privacy. By default the score is `Gain`, with edges + 2 rounds and a
     measure that follows the polygon: these numbers were chosen by measurements and err less than those with ``k``, and
-    **no theorem has a sample size for them**; docs/gallery/dp-sgd.md has their errors. With ``k`` the score, the rounds and the
-    measure are those of the theorem.
+    **no theorem has a sample size for them**; docs/gallery/dp-sgd.md has their errors. With ``k`` the score, the
+    rounds and the measure are those of the theorem.
 
     Args:
       rounds, noisy: see `Covering`; noisy counts need a score that uses them.

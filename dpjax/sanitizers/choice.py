@@ -47,7 +47,8 @@ def default(alpha: float, bits: int, privacy: Privacy, beta: float = 0.1) -> San
       privacy: the total budget, as plain numbers.
 
     Recursive and joint quantiles are omitted: their proofs are for rows with few duplicates. At epsilon = 1,
-    delta = 1e-6, beta = 0.1 and 32 bits: the hierarchy for all alpha of the table in docs/gallery/threshold-sanitizers.md.
+    delta = 1e-6, beta = 0.1 and 32 bits: the hierarchy for all alpha of the table in
+    docs/gallery/threshold-sanitizers.md.
     """
     found = candidates(alpha, bits, privacy, beta)
     return min((entry for name, entry in found.items() if name not in _FEW_EQUAL), key=lambda entry: entry[1])[0]

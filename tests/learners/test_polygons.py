@@ -191,7 +191,7 @@ def test_a_margin_of_the_edges_saves_rows_and_changes_nothing_that_runs():
 @pytest.mark.slow
 @pytest.mark.statistical
 def test_success_at_the_size_of_the_theorem_where_it_is_hardest(stats):
-    """A short version of docs/gallery/slack.md: at the theorem's rows nine of ten succeed, with a fifth of them hardly any."""
+    """A short version of docs/gallery/slack.md: at the theorem's rows nine of ten succeed, with a fifth hardly any."""
     concepts = ConvexPolygons(2**16, 2)
     learner = PolygonLearner(concepts, k=2, margin=EdgeMargin(16, 2**16))
     budget, task = Privacy(4.0, 1e-6), hard_polygon(concepts, 0.1)

@@ -82,7 +82,7 @@ def test_the_factor_of_two_success_rates_is_about_a_step_of_the_grid(scripts):
 
 
 def test_the_page_says_where_no_curve_is_near_to_both_rates(scripts, tmp_path):
-    """There n of the two rates differ by more than the allowance at both ends; docs/gallery/bns-multi.md has the same words."""
+    """There n of the two rates differ by more than the allowance at both ends; the page says the same."""
     (tmp_path / "table.json").write_text(json.dumps(answer((1,))))
     script = scripts("bns_multi")
     script.main(tmp_path / "table.json", tmp_path)
