@@ -37,14 +37,22 @@ def geometry(space, printed):
 def quickstart(space, printed):
     assert space["curve"].shape == (4, 200, 1) and (np.diff(space["success"]) >= 0).all()
     assert space["success"][-1] == 1 and "610" in printed
-    stars = {(row["learner"], row["epsilon"]): row for row in space["result"].n_star.to_pylist()}
-    assert len(stars) == 4 and all(row["n_high"] < row["theorem"] for row in stars.values())
-    without, two, one = (stars[at]["n_high"] for at in (("not private", 1), ("KLN", 2), ("KLN", 1)))
-    assert without < two < one
-    gaps = space["differences"]
+    found = [space["result"].n_star.to_pylist(), space["own_result"].n_star.to_pylist()]
+    stars, own = ({(row["learner"], row["epsilon"]): row for row in rows} for rows in found)
+    assert len(stars) == 8 and len(own) == 4
+    assert all(row["n_high"] < row["theorem"] for row in [*stars.values(), *own.values()])
+    assert all(stars["KLN", e]["theorem"] > 10 * stars["KLN", e]["n_high"] for e in (0.5, 1, 2, 4))
+    assert (np.diff(space["cost"]) < 0).all() and space["cost"][0.5] > 4 and space["cost"][4] <= 1
+    assert own["KLN", 3]["n_high"] < own["KLN", 0.3]["n_low"] and own["not private", 3]["n_high"] < 32
+    for result in (space["result"], space["own_result"]):
+        assert result._repr_png_().startswith(b"\x89PNG")
+    gaps = space["gaps"]
     assert len(gaps) >= 3 and (gaps["upper"] > 0).all() and (gaps["ratio"] < 1).any()
     assert space["picture"].read_bytes().startswith(b"\x89PNG") and str(space["picture"]) in printed
     assert len(space["again"].x) == space["n"] and "1 iff x <= " in printed
+    assert all(1 < ratio <= np.exp(epsilon) for epsilon, ratio in space["ratios"].items())
+    assert space["one"][56] < space["other"][56] / 5
+    assert np.isclose(space["report"].epsilon_found, 0.840896, atol=1e-6)
 
 
 def learner(space, printed):
