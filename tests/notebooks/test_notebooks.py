@@ -61,7 +61,10 @@ def learner(space, printed):
     assert np.isclose(space["report"].epsilon_found, 1)
     assert space["refuted"].violated and np.isclose(space["refuted"].epsilon_found, 2)
     good = space["result"].curves.to_pandas().groupby("learner")["successes"].sum()
-    assert good["permute-and-flip"] > good["KLN"] and len(space["differences"]) == 5
+    assert good["permute-and-flip"] > good["KLN"] and len(space["differences"]) >= 5
+    stars = {row["learner"]: row for row in space["result"].n_star.to_pylist()}
+    assert stars["permute-and-flip"]["n_high"] < stars["KLN"]["n_high"] < stars["KLN"]["theorem"]
+    assert space["expected"]["permute-and-flip"] < 0.8 * space["expected"]["exponential mechanism"]
     edited_cells(space)
 
 
@@ -74,7 +77,7 @@ def edited_cells(space):
     def successes(code):
         exec(code, space)
         counted.clear()
-        again = dp.Study(space["task"], {"permute-and-flip": space["mine"]}, n=[25], trials=50)
+        again = dp.Study(space["task"], {"permute-and-flip": space["mine"]}, n=[32], trials=50)
         found = again.run(space["folder"], progress=watch)
         return sum(counted), found.curves["successes"].to_pylist()[0]
 
