@@ -92,10 +92,13 @@ def concept_class(space, printed):
     assert all(one.verdict == "passed" for one in space["findings"])
     (mistake,) = space["mistakes"]
     assert mistake.check == "pieces are the errors of all concepts" and "in place of" in printed
-    assert space["error"] <= 0.1 and "(1, 0)-DP" in printed
-    stars = [space["brackets"][d] for d in (8, 24, 64)]
-    assert all(low <= high < theorem for low, high, theorem in stars)
-    assert stars[0][1] < stars[2][0] and space["again"].success
+    assert 0 < space["error"] <= 0.1 and "(1, 0)-DP" in printed
+    assert {"target: 1 from 17 to 3", " found: 1 from 16 to 2"} <= set(re.split("[;\n]", printed))
+    stars = {(row["learner"], row["epsilon"]): row for row in space["result"].n_star.to_pylist()}
+    assert len(stars) == 4 and all(row["n_low"] < row["n_high"] < row["theorem"] for row in stars.values())
+    assert stars["not private", 2]["n_high"] < stars["KLN", 2]["n_low"]
+    assert stars["KLN", 2]["n_high"] < stars["KLN", 0.5]["n_low"]
+    assert space["result"]._repr_png_().startswith(b"\x89PNG") and space["again"].success
 
 
 def mechanism(space, printed):
