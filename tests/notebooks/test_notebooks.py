@@ -119,6 +119,25 @@ def mechanism(space, printed):
     assert len(space["reports"]) == 6 + len(space["of_opendp"])
 
 
+def tails(space, printed):
+    values, counts = space["values"], space["counts"]
+    assert space["test"].pvalue > 0.01 and space["among"] == 1
+    assert values.size == 2**23 and 15 < -values.min() < 17 and 15 < values.max() < 17
+    expected = space["number"] * space["truth"]
+    assert (counts[0][7:] == 0).all() and (expected[7:] > 2).all()
+    assert (np.abs(counts[1] - expected) < 5 * np.sqrt(expected)).all() and counts[1][7:].sum() > 15
+    refuted, unseen = space["refuted"], space["unseen"]
+    assert refuted.violated and refuted.epsilon_found == np.inf and 1e-7 < refuted.delta_found < 1e-5
+    assert not unseen.violated and unseen.epsilon_found > 0.8 and len(space["only_one"]) > 0
+    assert np.allclose(space["worse"][:8], space["should"][:8], rtol=1e-3)
+    assert space["worse"][16] < 0.01 * space["should"][16] and np.nanmax(space["losses"]) > 5
+    assert (np.abs(space["ours"] - 2**20 * space["should"][:9]) < 5 * np.sqrt(2**20 * space["should"][:9])).all()
+    assert np.allclose(list(space["ratios"].values()), 1, rtol=1e-5) and "e-15" in printed
+    assert min(space["gives_away"]) > 0.8
+    assert [each.violated for each in space["bitwise"].values()] == [True, True, False]
+    assert np.isclose(space["report"].epsilon_found, 1)
+
+
 def dimensions(space, printed):
     assert space["whole"].value == 1 and space["by_bits"] == 2 and "True" in printed
     sizes = space["sizes"]
@@ -137,7 +156,8 @@ def lower_bounds(space, printed):
 
 NAMES = {
     "vc1": vc1, "many_concepts": many_concepts, "geometry": geometry, "quickstart": quickstart, "learner": learner,
-    "class": concept_class, "mechanism": mechanism, "dimensions": dimensions, "lower_bounds": lower_bounds,
+    "class": concept_class, "mechanism": mechanism, "tails": tails, "dimensions": dimensions,
+    "lower_bounds": lower_bounds,
 }  # fmt: skip
 
 
