@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 OUT ?= out/demo
 JOBS ?= 2
+PORT ?= 8000
 
-.PHONY: demo test test-slow lint bench figures clean
+.PHONY: demo test test-slow lint bench figures docs docs-serve clean
 
 demo: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
@@ -27,8 +28,14 @@ figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
 	$(VENV)/bin/python scripts/exponents.py
 
+docs: $(VENV)/.docs
+	$(VENV)/bin/python -m sphinx -W --keep-going -q -j $(JOBS) docs docs/_build/html
+
+docs-serve: docs
+	$(VENV)/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(PORT)
+
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -44,6 +51,10 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
 	touch $@ $(VENV)/.test
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
+	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[bench]"
