@@ -49,8 +49,8 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
-	touch $@ $(VENV)/.test
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev,docs]"
+	touch $@ $(VENV)/.test $(VENV)/.docs
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"

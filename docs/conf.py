@@ -23,6 +23,7 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx_codeautolink",
     "book",
 ]
 exclude_patterns = ["_build", "_ext", "_static", "_templates", "**/figures/*.md"]
