@@ -390,6 +390,25 @@ class TableCommand(Command):
     """Formats of the figure: png, svg, pdf; none for no figure."""
 
 
+@dataclass
+class TheoremCommand(Command):
+    """Print what a numbered definition, algorithm or theorem of a paper states, and what dpjax has of it.
+
+    The papers are bgs, bns, kmms and yan. Shows the statement in other words, printed and corrected constants, the code
+    whose docstrings cite it, audits, simulations, figures, pages and proofs. A number that belongs to one item is its
+    key, bns:3.12; where kinds are numbered apart the kind is part of it, bns:algorithm-2, yan:theorem-11. An
+    algorithm without a number has its name, kmms:SetCoverLearner.
+
+    Example: dpjax theorem bns:3.12
+    Example: dpjax theorem yan:algorithm-2 --json
+    Example: dpjax theorem bns
+    """
+
+    key: tyro.conf.Positional[str | None] = None
+    """PAPER:NUMBER for an item, PAPER for a list of its items; by default the papers, with how many of their items
+    dpjax has, has in a corrected form, and lacks."""
+
+
 COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "ask": AskCommand, "export": ExportCommand, "audit": AuditCommand,
@@ -397,4 +416,5 @@ COMMANDS = {
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
     "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
     "report": ReportCommand, "compact": CompactCommand, "warm": WarmCommand,
+    "theorem": TheoremCommand,
 }  # fmt: skip
