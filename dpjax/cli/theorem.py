@@ -9,8 +9,8 @@ from rich.text import Text
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import TheoremCommand
-from dpjax.cli.printing import console
 from dpjax.cli.printing import Table as Wide
+from dpjax.cli.printing import console
 from dpjax.papers.theorems import Item, Paper, papers, search
 from dpjax.papers.theorems.references import code_of
 
