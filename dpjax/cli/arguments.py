@@ -21,6 +21,8 @@ from dpjax.cli.sharing import CompactCommand, ExportCommand, ReportCommand
 
 @dataclass
 class _Asked(Command):
+    """The study."""
+
     config: tyro.conf.Positional[Path | None] = None
     """A TOML file, or a figure or result.json of an earlier study; every flag below overrides it."""
     concepts: str | None = None
@@ -52,6 +54,8 @@ class _Asked(Command):
 
 @dataclass
 class _Measured(_Asked):
+    """Trials and the search for n*."""
+
     trials: Whole | None = None
     """Trials per point of a curve; by default 1000."""
     points: Whole | None = None
@@ -117,6 +121,8 @@ class CurveCommand(Drawn, _Measured):
 
 @dataclass(kw_only=True)
 class _Reading(Command):
+    """How the table is read."""
+
     delimiter: str | None = None
     """Delimiter, one character; by default the one of comma, semicolon, tab and bar that fits the header."""
     encoding: str | None = None

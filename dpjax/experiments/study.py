@@ -22,7 +22,8 @@ from dpjax.experiments.tiles import CAPACITY_LIMIT, capacity
 from dpjax.learners.columns import for_concepts
 
 _FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
-_LEAST_FLOAT = 1.2e-38
+LEAST_EPSILON = 1.2e-38
+"""float32 has no smaller normal number."""
 _ACCURACY = Accuracy(0.1, 0.1)
 
 
@@ -336,8 +337,8 @@ def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
 
 
 def _epsilon(value: Any) -> float:
-    if checks.epsilon(value) < _LEAST_FLOAT:
-        raise InputError("epsilon", f"at least {_LEAST_FLOAT}", repr(value), "float32 has no less: choose more")
+    if checks.epsilon(value) < LEAST_EPSILON:
+        raise InputError("epsilon", f"at least {LEAST_EPSILON}", repr(value), "float32 has no less: choose more")
     return float(value)
 
 
