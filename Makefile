@@ -4,7 +4,7 @@ VENV ?= .venv
 OUT ?= out/demo
 JOBS ?= 2
 
-.PHONY: demo test test-slow lint bench figures clean
+.PHONY: demo test test-slow test-lowest golden-newest lint bench figures dist-check clean
 
 demo: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
@@ -14,6 +14,18 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "slow or not slow"
+
+# In an environment with the lowest versions that pyproject.toml accepts. Their own deprecations are no errors; old
+# releases of matplotlib warn with newer ones of pyparsing.
+LOWEST ?= tests/golden tests/laws tests/mechanisms tests/experiments/test_versions.py tests/plots tests/tables
+test-lowest: $(VENV)/.lowest
+	$(VENV)/lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -W ignore::DeprecationWarning $(LOWEST)
+
+# Golden files on the newest JAX that there is, whatever pyproject.toml accepts; writes tests/golden/jax-* for its series.
+golden-newest: $(VENV)/.newest
+	$(VENV)/newest/bin/python tests/golden/test_golden.py
+	$(VENV)/newest/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(NEWEST)
+NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -26,6 +38,9 @@ bench: $(VENV)/.bench
 figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
 	$(VENV)/bin/python scripts/exponents.py
+
+dist-check: | $(VENV)/bin/python
+	$(VENV)/bin/python scripts/check_release.py
 
 clean:
 	rm -rf $(VENV) out
@@ -44,6 +59,19 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
 	touch $@ $(VENV)/.test
+
+$(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
+	$(VENV)/bin/python -m venv --without-pip $(VENV)/lowest
+	$(VENV)/bin/uv pip install --quiet --python $(VENV)/lowest --resolution lowest-direct --editable ".[test]" "pyparsing<3.3"
+	touch $@
+
+$(VENV)/.newest: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
+	$(VENV)/bin/python -m venv --without-pip $(VENV)/newest
+	printf 'jax\njaxlib\n' > $(VENV)/newest.txt
+	$(VENV)/bin/uv pip install --quiet --python $(VENV)/newest --override $(VENV)/newest.txt --editable ".[test]"
+	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[bench]"
