@@ -14,7 +14,7 @@ import dpjax  # noqa: E402
 project = "dpjax"
 author = "The dpjax developers"
 copyright = "The dpjax developers"
-version = release = dpjax.__version__
+version = release = dpjax.__version__.partition(".dev")[0]
 
 extensions = [
     "sphinx.ext.autodoc",
