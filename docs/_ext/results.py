@@ -54,8 +54,8 @@ RESULT = {
     "points": "Rows of the table `curves` without `success`; each with `errors`, the quantiles by level, and `cell`, "
     "the name of the cell that holds its trials.",
     "n_star": "Rows of the table `n_star`, each with `exponent_of_k`, the exponent that the theorem claims; `below`, "
-    "the number of rows below which no learner that is as private succeeds on every distribution, and `below_by`, which "
-    "argument says so; and `cells`, the names of the search's cells by n.",
+    "the number of rows below which no learner that is as private succeeds on every distribution, and `below_by`, "
+    "which argument says so; and `cells`, the names of the search's cells by n.",
     "exponents": "Rows of the table `exponents`, fitted over k >= fit_from.",
     "exponents_all_k": "The same, over all k.",
     "failures": "Rows of the table `failures`.",
