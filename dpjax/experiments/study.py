@@ -34,6 +34,8 @@ class Search:
     n_min, n_max: the sample sizes considered. gamma: resolution, n_low succeeds with less than 1 - beta, n_high with
     more than 1 - beta - gamma. confidence: of each bracket, and of each curve's simultaneous band.
     steps_per_doubling: grid points between n and 2 n.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.7.
     """
 
     n_min: int = 16

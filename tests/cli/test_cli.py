@@ -80,6 +80,7 @@ def test_each_command_is_a_file(root):
         "packing",
         "parsing",
         "printing",
+        "published",
         "scheduling",
         "shards",
         "sharing",

@@ -37,14 +37,22 @@ def geometry(space, printed):
 def quickstart(space, printed):
     assert space["curve"].shape == (4, 200, 1) and (np.diff(space["success"]) >= 0).all()
     assert space["success"][-1] == 1 and "610" in printed
-    stars = {(row["learner"], row["epsilon"]): row for row in space["result"].n_star.to_pylist()}
-    assert len(stars) == 4 and all(row["n_high"] < row["theorem"] for row in stars.values())
-    without, two, one = (stars[at]["n_high"] for at in (("not private", 1), ("KLN", 2), ("KLN", 1)))
-    assert without < two < one
-    gaps = space["differences"]
+    found = [space["result"].n_star.to_pylist(), space["own_result"].n_star.to_pylist()]
+    stars, own = ({(row["learner"], row["epsilon"]): row for row in rows} for rows in found)
+    assert len(stars) == 8 and len(own) == 4
+    assert all(row["n_high"] < row["theorem"] for row in [*stars.values(), *own.values()])
+    assert all(stars["KLN", e]["theorem"] > 10 * stars["KLN", e]["n_high"] for e in (0.5, 1, 2, 4))
+    assert (np.diff(space["cost"]) < 0).all() and space["cost"][0.5] > 4 and space["cost"][4] <= 1
+    assert own["KLN", 3]["n_high"] < own["KLN", 0.3]["n_low"] and own["not private", 3]["n_high"] < 32
+    for result in (space["result"], space["own_result"]):
+        assert result._repr_png_().startswith(b"\x89PNG")
+    gaps = space["gaps"]
     assert len(gaps) >= 3 and (gaps["upper"] > 0).all() and (gaps["ratio"] < 1).any()
     assert space["picture"].read_bytes().startswith(b"\x89PNG") and str(space["picture"]) in printed
     assert len(space["again"].x) == space["n"] and "1 iff x <= " in printed
+    assert all(1 < ratio <= np.exp(epsilon) for epsilon, ratio in space["ratios"].items())
+    assert space["one"][56] < space["other"][56] / 5
+    assert np.isclose(space["report"].epsilon_found, 0.840896, atol=1e-6)
 
 
 def learner(space, printed):
@@ -53,7 +61,10 @@ def learner(space, printed):
     assert np.isclose(space["report"].epsilon_found, 1)
     assert space["refuted"].violated and np.isclose(space["refuted"].epsilon_found, 2)
     good = space["result"].curves.to_pandas().groupby("learner")["successes"].sum()
-    assert good["permute-and-flip"] > good["KLN"] and len(space["differences"]) == 5
+    assert good["permute-and-flip"] > good["KLN"] and len(space["differences"]) >= 5
+    stars = {row["learner"]: row for row in space["result"].n_star.to_pylist()}
+    assert stars["permute-and-flip"]["n_high"] < stars["KLN"]["n_high"] < stars["KLN"]["theorem"]
+    assert space["expected"]["permute-and-flip"] < 0.8 * space["expected"]["exponential mechanism"]
     edited_cells(space)
 
 
@@ -66,7 +77,7 @@ def edited_cells(space):
     def successes(code):
         exec(code, space)
         counted.clear()
-        again = dp.Study(space["task"], {"permute-and-flip": space["mine"]}, n=[25], trials=50)
+        again = dp.Study(space["task"], {"permute-and-flip": space["mine"]}, n=[32], trials=50)
         found = again.run(space["folder"], progress=watch)
         return sum(counted), found.curves["successes"].to_pylist()[0]
 
@@ -81,10 +92,13 @@ def concept_class(space, printed):
     assert all(one.verdict == "passed" for one in space["findings"])
     (mistake,) = space["mistakes"]
     assert mistake.check == "pieces are the errors of all concepts" and "in place of" in printed
-    assert space["error"] <= 0.1 and "(1, 0)-DP" in printed
-    stars = [space["brackets"][d] for d in (8, 24, 64)]
-    assert all(low <= high < theorem for low, high, theorem in stars)
-    assert stars[0][1] < stars[2][0] and space["again"].success
+    assert 0 < space["error"] <= 0.1 and "(1, 0)-DP" in printed
+    assert {"target: 1 from 17 to 3", " found: 1 from 16 to 2"} <= set(re.split("[;\n]", printed))
+    stars = {(row["learner"], row["epsilon"]): row for row in space["result"].n_star.to_pylist()}
+    assert len(stars) == 4 and all(row["n_low"] < row["n_high"] < row["theorem"] for row in stars.values())
+    assert stars["not private", 2]["n_high"] < stars["KLN", 2]["n_low"]
+    assert stars["KLN", 2]["n_high"] < stars["KLN", 0.5]["n_low"]
+    assert space["result"]._repr_png_().startswith(b"\x89PNG") and space["again"].success
 
 
 def mechanism(space, printed):
