@@ -84,6 +84,7 @@ def test_each_command_is_a_file(root):
         "scheduling",
         "shards",
         "sharing",
+        "statuses",
         "streams",
         "supervising",
         "tracing",
