@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 OUT ?= out/demo
 JOBS ?= 2
+PORT ?= 8000
 
-.PHONY: demo test test-slow test-lowest golden-newest lint bench figures dist-check clean
+.PHONY: demo test test-slow test-lowest golden-newest lint bench figures docs docs-serve dist-check clean
 
 demo: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
@@ -39,11 +40,19 @@ figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
 	$(VENV)/bin/python scripts/exponents.py
 
+<<<<<<< HEAD
 dist-check: | $(VENV)/bin/python
 	$(VENV)/bin/python scripts/check_release.py
+=======
+docs: $(VENV)/.docs
+	$(VENV)/bin/python -m sphinx -W --keep-going -q -j $(JOBS) docs docs/_build/html
+
+docs-serve: docs
+	$(VENV)/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(PORT)
+>>>>>>> origin/main
 
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +69,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
 	touch $@ $(VENV)/.test
 
+<<<<<<< HEAD
 $(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
 	$(VENV)/bin/python -m venv --without-pip $(VENV)/lowest
@@ -71,6 +81,10 @@ $(VENV)/.newest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m venv --without-pip $(VENV)/newest
 	printf 'jax\njaxlib\n' > $(VENV)/newest.txt
 	$(VENV)/bin/uv pip install --quiet --python $(VENV)/newest --override $(VENV)/newest.txt --editable ".[test]"
+=======
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
+>>>>>>> origin/main
 	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
