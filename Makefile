@@ -22,11 +22,11 @@ LOWEST ?= tests/golden tests/laws tests/mechanisms tests/experiments/test_versio
 test-lowest: $(VENV)/.lowest
 	$(VENV)/lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -W ignore::DeprecationWarning $(LOWEST)
 
+NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
 # Golden files on the newest JAX that there is, whatever pyproject.toml accepts; writes tests/golden/jax-* for its series.
 golden-newest: $(VENV)/.newest
 	$(VENV)/newest/bin/python tests/golden/test_golden.py
 	$(VENV)/newest/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(NEWEST)
-NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -40,16 +40,14 @@ figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
 	$(VENV)/bin/python scripts/exponents.py
 
-<<<<<<< HEAD
 dist-check: | $(VENV)/bin/python
 	$(VENV)/bin/python scripts/check_release.py
-=======
+
 docs: $(VENV)/.docs
 	$(VENV)/bin/python -m sphinx -W --keep-going -q -j $(JOBS) docs docs/_build/html
 
 docs-serve: docs
 	$(VENV)/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(PORT)
->>>>>>> origin/main
 
 clean:
 	rm -rf $(VENV) out docs/_build
@@ -69,7 +67,6 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
 	touch $@ $(VENV)/.test
 
-<<<<<<< HEAD
 $(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
 	$(VENV)/bin/python -m venv --without-pip $(VENV)/lowest
@@ -81,10 +78,10 @@ $(VENV)/.newest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m venv --without-pip $(VENV)/newest
 	printf 'jax\njaxlib\n' > $(VENV)/newest.txt
 	$(VENV)/bin/uv pip install --quiet --python $(VENV)/newest --override $(VENV)/newest.txt --editable ".[test]"
-=======
+	touch $@
+
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
->>>>>>> origin/main
 	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
