@@ -8,6 +8,8 @@ import pytest
 from dpjax import cli
 from dpjax.cli.arguments import COMMANDS
 
+SHORT = ("n-star", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce")
+
 
 def python(root, page):
     return re.findall(r"^```python\n(.*?)^```", (root / page).read_text(), re.MULTILINE | re.DOTALL)
@@ -43,9 +45,12 @@ def test_learners_plans_laws(root, capsys):
         ("many-concepts", ["^32 136\n"]),
         ("boosting", [r"(?s)^28 328 78090\n28 rounds of boosting: \(1, 0\)-DP, replace-one"]),
         ("geometry", [r"(?s)set cover.*set cover"]),
-        ("dimensions", [r"(?m)^125 .*\n1157 "]),
+        ("dimensions", []),
+        ("many-labels", [r"(?m)^125 .*\n1157 "]),
+        ("littlestone", [r"(?m)^True ", r"\(1, 1e-06\)-DP"]),
         ("lower-bounds", [r"(?m)^\d+ \(agnostic scores"]),
         ("representations", [r"(?m)^127 367$", r"\(1, 0\)-DP", r"by hash function \d"]),
+        ("audit-elsewhere", [r"^consistent with the claim\nconsistent with the claim\n$"]),
         ("audits", [r"(?s)consistent with the claim.*consistent with the claim", "2 outcomes", "\nTrue\n"]),
         pytest.param("own-code", ["passed"], marks=pytest.mark.slow),
     ],
@@ -58,8 +63,9 @@ def test_pages_run(page, says, root, capsys):
 
 def test_every_page_with_samples_is_tested(root):
     pages = {path.stem for path in (root / "docs/guide").glob("*.md") if python(root, path.relative_to(root))}
-    tested = "python vc1 many-concepts geometry audits own-code dimensions representations boosting lower-bounds"
-    assert pages == set(tested.split())
+    here = "python vc1 many-concepts geometry audits own-code dimensions many-labels littlestone representations "
+    tested = here + "boosting lower-bounds audit-elsewhere"  # others: tests/docs/test_guide.py
+    assert pages == {*tested.split(), *SHORT}
 
 
 def test_the_module_of_one_s_own_stands_alone(root, capsys):
@@ -69,9 +75,9 @@ def test_the_module_of_one_s_own_stands_alone(root, capsys):
 
 
 def test_the_function_from_elsewhere_is_audited(root, tmp_path, monkeypatch, capsys):
-    page = (root / "docs/guide/audits.md").read_text()
+    page = (root / "docs/guide/audit-elsewhere.md").read_text()
     (command,) = re.findall(r"`dpjax (audit my_sums:noisy_sum [^`]*)`", page)
-    (tmp_path / "my_sums.py").write_text(python(root, "docs/guide/audits.md")[2])
+    (tmp_path / "my_sums.py").write_text(python(root, "docs/guide/audit-elsewhere.md")[0])
     monkeypatch.syspath_prepend(tmp_path)
     words = [*command.split(), "--trials", "20000"]
     assert cli.main(words) == 0 and "consistent" in capsys.readouterr().out
