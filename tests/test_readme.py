@@ -109,3 +109,11 @@ def test_links_lead_to_files(root):
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)\)", page.read_text())]
     assert len(links) > 30 and not [(page, link) for page, link in links
                                     if "://" not in link and not (page.parent / link).exists()]  # fmt: skip
+
+
+def test_the_readme_is_a_screen_and_a_half_and_has_the_warning(root):
+    text = (root / "README.md").read_text()
+    assert len(text.splitlines()) <= 80 and max(map(len, text.splitlines())) <= 160
+    assert "do not use dpjax to release sensitive data" in text and "CITATION.cff" in text and "Apache-2.0" in text
+    for part in ("learn", "guide", "explain", "reference", "gallery"):
+        assert f"(docs/{part}/index.md)" in text
