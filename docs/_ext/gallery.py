@@ -112,8 +112,8 @@ def _made() -> str:
 _OF_ALL = """\
 # How the figures were made
 
-All of this is read from the metadata of the figures. Seconds are those of the last run of the command, which may have
-found trials in a store; figures from before they were recorded have none.
+All of this is read from the metadata of the figures. Scripts record their command and its seconds, for which trials may
+have been in a store already; for older figures the command is that of the script or the study in the metadata.
 """
 
 
@@ -124,8 +124,9 @@ def _seconds(about: Mapping[str, Any]) -> str:
 _INTRODUCTION = """\
 # Gallery
 
-Every page of measurements is written by a script of this repository, and every figure says in its metadata how it was
-made: command, configuration, seed, versions and device. `dpjax trial FIGURE` reruns a trial of one.
+Pages of measurements are written by scripts of this repository (the one on speed by hand, from what `make bench`
+prints), and every figure says [how it was made](generated/index.md): command, configuration, seed, versions and device.
+`dpjax trial FIGURE` reruns a trial of one.
 """
 
 

@@ -7,7 +7,7 @@ import gallery
 import pytest
 
 from dpjax.cli.arguments import COMMANDS
-from dpjax.experiments.reports import about, command_of
+from dpjax.experiments.reports import about, command_of, write_page
 from dpjax.plots import read_metadata
 
 
@@ -57,6 +57,13 @@ def test_a_page_says_what_it_shows_as_its_script_does(name, root):
     top = f"{start[0]}\n\n{start[2].partition(chr(10) * 2)[0]}\n\n"
     scripts = [text for path in (root / "scripts").glob("*.py") if f'"""{top}' in (text := path.read_text())]
     assert len(scripts) == (name != "benchmarks") and all(f'"{name}.md"' in text for text in scripts)
+
+
+@pytest.mark.parametrize("name", [name for name in gallery._names() if name != "benchmarks"])
+def test_a_page_is_wrapped_as_a_script_wraps_it(name, root, tmp_path):
+    text = (root / f"docs/gallery/{name}.md").read_text()
+    write_page(tmp_path / "page.md", text)
+    assert (tmp_path / "page.md").read_text() == text
 
 
 def test_titles_in_plain_text():
