@@ -22,11 +22,11 @@ LOWEST ?= tests/golden tests/laws tests/mechanisms tests/experiments/test_versio
 test-lowest: $(VENV)/.lowest
 	$(VENV)/lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -W ignore::DeprecationWarning $(LOWEST)
 
+NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
 # Golden files on the newest JAX that there is, whatever pyproject.toml accepts; writes tests/golden/jax-* for its series.
 golden-newest: $(VENV)/.newest
 	$(VENV)/newest/bin/python tests/golden/test_golden.py
 	$(VENV)/newest/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(NEWEST)
-NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

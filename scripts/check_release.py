@@ -1,11 +1,11 @@
 """Builds the sdist and the wheel, checks both, and installs each into an empty environment to run dpjax there.
 
-Run: python scripts/check_release.py [--dist FOLDER] [--tag TAG] [--built]
+Run: python scripts/check_release.py [--dist FOLDER] [--built] [--tag TAG] [--notes FILE]
 
 Needs Python and a package index; the tools are installed into an environment that is removed again. --dist keeps the
 two files in FOLDER; with --built they are there already and are checked as they are. --tag also requires that the
-version is that of the tag and of the newest section of CHANGELOG.md. Prints one line for each check; exit status 1 and
-what is wrong at the first that fails.
+version is that of the tag and of the newest section of CHANGELOG.md, and --notes writes that section to FILE. Prints
+one line for each check; exit status 1 and what is wrong at the first that fails.
 """
 
 import argparse
@@ -106,11 +106,19 @@ def newest_section(changelog: str) -> str:
     return found[1] if found else ""
 
 
+def notes_of(changelog: str) -> str:
+    """The text of the first section of a changelog, without its heading."""
+    version = newest_section(changelog)
+    text = changelog.partition(f"\n## {version}")[2].partition("\n## ")[0]
+    return text.partition("\n")[2].strip() + "\n"
+
+
 def check_tag(tag: str, version: str, root: Path = ROOT) -> str:
     """The tag, the version that was built, CITATION.cff and the newest section of the changelog agree."""
     changelog = (root / "CHANGELOG.md").read_text()
     require(tag == f"v{version}", f"the tag {tag} builds version {version}, expected {tag.removeprefix('v')}")
-    require(newest_section(changelog) == version, f"CHANGELOG.md begins with {newest_section(changelog)}, not {version}")
+    newest = newest_section(changelog)
+    require(newest == version, f"CHANGELOG.md begins with {newest}, not {version}")
     heading = re.search(r"^## .*$", changelog, re.MULTILINE)
     require("unreleased" not in heading[0] if heading else False, f"CHANGELOG.md has no date for {version}")
     cited = re.search(r"^version: (.*)$", (root / "CITATION.cff").read_text(), re.MULTILINE)
@@ -150,7 +158,7 @@ def built(tools: Environment, folder: Path, root: Path = ROOT) -> None:
 def pair(folder: Path) -> tuple[Path, Path]:
     """(wheel, sdist) of a folder that has one of each and nothing else."""
     wheels, sdists = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
-    require(len(wheels) == len(sdists) == 1, f"{folder} has {len(wheels)} wheels and {len(sdists)} sdists, not one each")
+    require(len(wheels) == len(sdists) == 1, f"{folder} has {len(wheels)} wheels and {len(sdists)} sdists, not 1 each")
     return wheels[0], sdists[0]
 
 
@@ -200,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dist", type=Path, metavar="FOLDER", help="where the two files are kept; made if need be")
     parser.add_argument("--built", action="store_true", help="check the files in --dist as they are")
     parser.add_argument("--tag", help="require the version of this tag, such as v0.2.0")
+    parser.add_argument("--notes", type=Path, metavar="FILE", help="write the newest section of CHANGELOG.md here")
     asked = parser.parse_args(arguments)
     if asked.built and asked.dist is None:
         parser.error("--built needs --dist, the folder with the two files")
@@ -211,6 +220,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Wrong as wrong:
             print(f"check_release: {wrong}", file=sys.stderr)
             return 1
+    if asked.notes is not None:
+        asked.notes.write_text(notes_of((ROOT / "CHANGELOG.md").read_text()))
     return 0
 
 

@@ -13,8 +13,14 @@ from dpjax.experiments.canonical import series_of
 
 MODULES = ["dpjax/__init__.py", "dpjax/core/keys.py"]
 DATA = ["dpjax/py.typed", "dpjax/templates/slurm/submit.sh"]
-METADATA = "Metadata-Version: 2.4\nName: dpjax\nVersion: 0.2.0\nLicense-Expression: Apache-2.0\nRequires-Python: >=3.11\n"
-METADATA += "Author: The dpjax developers\n"
+METADATA = """\
+Metadata-Version: 2.4
+Name: dpjax
+Version: 0.2.0
+License-Expression: Apache-2.0
+Requires-Python: >=3.11
+Author: The dpjax developers
+"""
 
 
 @pytest.fixture
@@ -100,6 +106,11 @@ def test_the_tag_is_that_of_changelog_and_citation(release, tree):
     (tree / "CHANGELOG.md").write_text("# Changelog\n\n## 0.3.0 (2027-01-01)\n")
     with pytest.raises(release.Wrong, match=r"CITATION\.cff"):
         release.check_tag("v0.3.0", "0.3.0", tree)
+
+
+def test_notes_are_the_newest_section(release):
+    changelog = "# Changelog\n\n## 0.2.0 (2026-12-01)\n\n### Added\n- One.\n\n## 0.1.0\n- Two.\n"
+    assert release.notes_of(changelog) == "### Added\n- One.\n"
 
 
 def test_a_folder_needs_one_of_each(release, tree, tmp_path):
