@@ -141,12 +141,13 @@ def _card(figure: Path, name: str | None) -> str:
 ```{{image}} figures/{figure.name}
 :alt: {_alternative(figure)}
 :loading: lazy
+:class: sd-mb-3
 :target: {Path(target).with_suffix(".html")}
 ```
 
 **[{title}]({target})**
 
-{_first_sentence(summary(name)) if name is not None and alone else ""}
+{_opening(summary(name)) if name is not None and alone else ""}
 
 [How the figure was made]({made})
 :::
@@ -158,15 +159,15 @@ def _plain_card(name: str) -> str:
 :::{{grid-item-card}} {heading(name)}
 :link: {name}
 :link-type: doc
-{_first_sentence(summary(name))}
+{_opening(summary(name))}
 :::
 """
 
 
-def _first_sentence(text: str) -> str:
-    """Up to the first full stop that ends a sentence, without links."""
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return re.split(r"(?<=[.:?])\s+(?=[A-Z`\"])", plain, maxsplit=1)[0].rstrip(":")
+def _opening(text: str) -> str:
+    """The first sentence; of a question, with the answer's first sentence."""
+    sentences = re.split(r"(?<=[.?])\s+(?=[A-Z])", text)
+    return " ".join(sentences[: 2 if sentences[0].endswith("?") else 1])
 
 
 def _alternative(figure: Path) -> str:
