@@ -9,6 +9,7 @@ import pytest
 from dpjax.cli.arguments import COMMANDS
 from dpjax.experiments.reports import about, command_of, write_page
 from dpjax.plots import read_metadata
+from dpjax.plots.lines import Line, Panel, plot_lines
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +73,18 @@ def test_titles_in_plain_text():
     assert titles["dp-sgd"].startswith("Convex polygons, epsilon = 1, delta = 10^-6: median")
 
 
-def test_a_script_records_its_command(monkeypatch):
+def test_a_script_records_its_command(monkeypatch, tmp_path):
     plain = about({"script": "polygons"}, 3)
     assert plain.keys() == {"config", "seed", "versions", "device"}
     monkeypatch.setattr(
         "sys.argv", ["/a/folder/polygons.py", "--out", "/b", "--trials", "9", "--store=/c d", "--seed=3"]
     )
     found = about({"script": "polygons"}, 3)
-    assert found["command"] == "python scripts/polygons.py --trials 9 --seed=3" and found["seconds"] > 0
+    assert found["command"] == "python scripts/polygons.py --trials 9 --seed=3" and found["seconds"]() > 0
     assert about({"script": "another"}, 3) == about({}, 3) | {"config": {"script": "another"}}
     assert command_of(["plans.py", "--title", "two words"]) == "python scripts/plans.py --title 'two words'"
-    recorded = found | {"config": {"script": "polygons"}}
-    assert gallery.command(gallery.FIGURES[0], recorded) == found["command"]
+    line = Line("k", "k", [1.0, 2.0], [1.0, 2.0])
+    plot_lines([Panel("", "n", "n", [line])], tmp_path / "figure", found, "nothing")
+    recorded = read_metadata(tmp_path / "figure.png")
+    assert 0 < recorded["seconds"] <= found["seconds"]()
+    assert gallery.command(tmp_path / "figure.png", recorded) == found["command"]
