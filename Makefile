@@ -40,14 +40,14 @@ figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
 	$(VENV)/bin/python scripts/exponents.py
 
-dist-check: | $(VENV)/bin/python
-	$(VENV)/bin/python scripts/check_release.py
-
 docs: $(VENV)/.docs
 	$(VENV)/bin/python -m sphinx -W --keep-going -q -j $(JOBS) docs docs/_build/html
 
 docs-serve: docs
 	$(VENV)/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(PORT)
+
+dist-check: | $(VENV)/bin/python
+	$(VENV)/bin/python scripts/check_release.py
 
 clean:
 	rm -rf $(VENV) out docs/_build
@@ -64,8 +64,12 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
-	touch $@ $(VENV)/.test
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev,docs]"
+	touch $@ $(VENV)/.test $(VENV)/.docs
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
+	touch $@
 
 $(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
@@ -78,10 +82,6 @@ $(VENV)/.newest: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m venv --without-pip $(VENV)/newest
 	printf 'jax\njaxlib\n' > $(VENV)/newest.txt
 	$(VENV)/bin/uv pip install --quiet --python $(VENV)/newest --override $(VENV)/newest.txt --editable ".[test]"
-	touch $@
-
-$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python

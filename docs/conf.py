@@ -14,7 +14,7 @@ import dpjax  # noqa: E402
 project = "dpjax"
 author = "The dpjax developers"
 copyright = "The dpjax developers"
-version = release = dpjax.__version__
+version = release = dpjax.__version__.partition(".dev")[0]
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -23,6 +23,7 @@ extensions = [
     "myst_nb",
     "sphinx_design",
     "sphinx_copybutton",
+    "sphinx_codeautolink",
     "book",
 ]
 exclude_patterns = ["_build", "_ext", "_static", "_templates", "**/figures/*.md"]

@@ -89,8 +89,9 @@ def _summary(path: str) -> str:
 def _index() -> str:
     packages = [path for path, module in modules().items() if hasattr(module, "__path__") and path.count(".") == 1]
     text = _title("Python") + (
-        "Every public name, with signature, shapes, guarantee and source. A name that a package exports has a page; other\n"
-        "names are on the page of their module. What a newcomer types first is in :doc:`dpjax <modules/dpjax>`.\n\n"
+        "Every public name, with signature, shapes, guarantee and source. A name that a package exports has a page;\n"
+        "other names are on the page of their module. What a newcomer types first is in\n"
+        ":doc:`dpjax <modules/dpjax>`.\n\n"
     )
     text += ".. list-table::\n   :widths: 25 75\n\n"
     text += "".join(

@@ -7,7 +7,7 @@ import docstrings
 import links
 import mathml
 
-_GENERATORS = ("api",)
+_GENERATORS = ("api", "commands", "configuration", "statuses", "theorems", "results", "gallery")
 """Modules with ``pages() -> dict[str, str]``: path relative to docs -> text."""
 
 

@@ -197,7 +197,8 @@ def stability_histogram(
       satisfies it for large alpha n only.
     Utility: a count of 1 + b (ln(1 / (2 delta)) + ln(1 / (2 beta))) or more is released with probability 1 - beta; a
       released count has an error above b s with probability at most exp(-s).
-    Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20.
+    Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20 and
+      Algorithm 1.
     """
     counts = vector("counts", counts)
     epsilon = epsilon_of(epsilon)

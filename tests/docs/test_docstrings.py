@@ -12,7 +12,8 @@ def lines(site):
 def test_sections_become_fields(lines):
     text = lines(
         "Selects a concept.\n\nArgs:\n  a, b: numbers\n    that add up.\n  *rest: others.\n\nReturns: one.\n\n"
-        "Privacy: (epsilon, 0), for\n  every sample.\nUtility: `theory.kln.realizable`.\nReference: Yan 2025, Theorem 11."
+        "Privacy: (epsilon, 0), for\n  every sample.\n"
+        "Utility: `theory.kln.realizable`.\nReference: Yan 2025, Theorem 11."
     )
     assert text == (
         "Selects a concept.\n\n:Args:\n   - **a, b**: numbers\n     that add up.\n   - **\\*rest**: others.\n\n"
