@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 OUT ?= out/demo
 JOBS ?= 2
+PORT ?= 8000
 
-.PHONY: demo test test-slow lint bench figures clean
+.PHONY: demo test test-slow test-lowest golden-newest lint bench figures docs docs-serve dist-check clean
 
 demo: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/demo.toml --out $(OUT) --devices 1
@@ -14,6 +15,18 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(VENV)/bin/python -m pytest -q -n $(JOBS) --dist loadfile -m "slow or not slow"
+
+# In an environment with the lowest versions that pyproject.toml accepts. Their own deprecations are no errors; old
+# releases of matplotlib warn with newer ones of pyparsing.
+LOWEST ?= tests/golden tests/laws tests/mechanisms tests/experiments/test_versions.py tests/plots tests/tables
+test-lowest: $(VENV)/.lowest
+	$(VENV)/lowest/bin/python -m pytest -q -n $(JOBS) --dist loadfile -W ignore::DeprecationWarning $(LOWEST)
+
+NEWEST ?= tests/golden tests/laws tests/mechanisms tests/core tests/test_face.py
+# Golden files on the newest JAX that there is, whatever pyproject.toml accepts; writes tests/golden/jax-* for its series.
+golden-newest: $(VENV)/.newest
+	$(VENV)/newest/bin/python tests/golden/test_golden.py
+	$(VENV)/newest/bin/python -m pytest -q -n $(JOBS) --dist loadfile $(NEWEST)
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -27,8 +40,17 @@ figures: $(VENV)/.run
 	$(VENV)/bin/dpjax curve configs/exponents.toml --out out/exponents --formats
 	$(VENV)/bin/python scripts/exponents.py
 
+docs: $(VENV)/.docs
+	$(VENV)/bin/python -m sphinx -W --keep-going -q -j $(JOBS) docs docs/_build/html
+
+docs-serve: docs
+	$(VENV)/bin/python -m http.server --bind 127.0.0.1 --directory docs/_build/html $(PORT)
+
+dist-check: | $(VENV)/bin/python
+	$(VENV)/bin/python scripts/check_release.py
+
 clean:
-	rm -rf $(VENV) out
+	rm -rf $(VENV) out docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -42,8 +64,25 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev]"
-	touch $@ $(VENV)/.test
+	$(VENV)/bin/python -m pip install --quiet --editable ".[test,dev,docs]"
+	touch $@ $(VENV)/.test $(VENV)/.docs
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
+$(VENV)/.lowest: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
+	$(VENV)/bin/python -m venv --without-pip $(VENV)/lowest
+	$(VENV)/bin/uv pip install --quiet --python $(VENV)/lowest --resolution lowest-direct --editable ".[test]" "pyparsing<3.3"
+	touch $@
+
+$(VENV)/.newest: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet "uv>=0.5"
+	$(VENV)/bin/python -m venv --without-pip $(VENV)/newest
+	printf 'jax\njaxlib\n' > $(VENV)/newest.txt
+	$(VENV)/bin/uv pip install --quiet --python $(VENV)/newest --override $(VENV)/newest.txt --editable ".[test]"
+	touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install --quiet --editable ".[bench]"

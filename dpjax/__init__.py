@@ -103,7 +103,10 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib import metadata
 
-        return metadata.version("dpjax")
+        try:
+            return metadata.version("dpjax")
+        except metadata.PackageNotFoundError:  # a source tree on the path that was never installed
+            return "0+unknown"
     if name not in _HOME:
         raise AttributeError(f"module 'dpjax' has no attribute {name!r}")
     module = importlib.import_module(_HOME[name])

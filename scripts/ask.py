@@ -16,7 +16,12 @@ from dpjax.experiments.racing import Entry, Measure
 from dpjax.experiments.reports import options, table, write_page
 
 BETA, DELTA = 0.1, 1e-6
-HEAD = """# Which learner?
+HEAD = """# Which private learner needs the fewest rows?
+
+Each problem is a class, a number of concepts, a budget and an accuracy. All private learners of dpjax that can learn
+the class compete, by what their theorems prove and by what suffices when measured. The learner with the smallest proved
+sample size is nearly always the best one by measurement, too: the theorems are a good guide to the choice of a learner,
+and often ask for more rows than it needs.
 
 Written by `scripts/ask.py`: the answers of `dpjax ask` to {count} problems, beta = {beta:g}, replace-one, at most
 {trials} trials at one sample size. "provable" is the smallest sample size of a theorem of a learner that runs; (low,

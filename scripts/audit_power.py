@@ -23,7 +23,12 @@ from dpjax.experiments.reports import folder, write_page
 SIZES = ((1000, 60), (10_000, 20), (100_000, 6))  # trials on each database, and audits
 DELTA = 1e-5
 E = float(np.e)
-HEAD = """# What statistical audits find
+HEAD = """# How much of epsilon a statistical audit finds
+
+A statistical audit certifies a lower bound on epsilon from samples alone. The table compares its bounds with those of
+an oracle that knows the best event beforehand. With many trials an audit that knows nothing of the mechanism loses
+little against the oracle; knowing the law helps most where trials are few. How much of the claim can be certified
+depends on the mechanism, and is least for the Gaussian one, whose evidence lies in rare events.
 
 Written by `scripts/audit_power.py`: mean lower bounds on epsilon at 95% confidence of mechanisms that claim epsilon = 1
 (the Gaussian one with delta 1e-5), by trials on each database. **oracle**: one event, the best one, known

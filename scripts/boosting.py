@@ -39,6 +39,11 @@ ACCURACY = Accuracy(0.1, 0.1)  # of plans; no theorem applies to the table
 
 HEAD = """# Boosting a private learner
 
+Boosting turns weak private learners into a strong one, and confidence boosting lowers the failure probability of one.
+Both are measured at the sizes that their theorems ask for, where they keep their promises with room to spare, and on a
+table of tumors. Boosting costs far more rows than learning a small class directly, so it is for learners without a
+strong form; on the table, boosted stumps err less than one stump unless the budget is small.
+
 Written by `python scripts/boosting.py --trials {trials}`. Proofs: [`docs/proofs/boosting.md`](../proofs/boosting.md);
 how to use it: [`docs/guide/boosting.md`](../guide/boosting.md).
 

@@ -21,7 +21,11 @@ from dpjax.papers import bgs_boosting, bgs_dimensions
 from dpjax.theory import boosting, parities, representations
 
 DELTA = 1e-6
-HEAD = f"""# Printed constants that break their claim
+HEAD = f"""# Constants in papers that break their privacy claim
+
+Some constants and statements in papers do not give the privacy or the accuracy that is claimed for them. Each row has
+what is printed, what an exact audit or a computation finds, and what is right; databases or classes show each
+violation. dpjax uses the corrected constants unless it is asked for the printed ones.
 
 Written by `scripts/corrected_constants.py` from exact audits: every neighbor in a small universe, in float64,
 replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its

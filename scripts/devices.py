@@ -204,7 +204,11 @@ def page(names: Sequence[str] = NAMES) -> str:
     used = {max((start for start in REASONS if place.startswith(start)), key=len)
             for found in every.values() for place in found if reason(place)}  # fmt: skip
     reasons = [[f"`{start}`", *REASONS[start]] for start in REASONS if start in used]
-    return f"""# Devices: trials at once, and 64-bit types in the programs of learners
+    return f"""# Programs on CPUs, GPUs and TPUs: trials at once, and 64-bit types
+
+How many trials a device computes at once, and which operations of each learner's program have 64-bit types, which are
+slow on GPUs and emulated on TPUs. The program of every learner lowers for each kind of device. The last table names the
+functions that have such operations, and says where they are needed.
 
 Every learner's program lowers for NVIDIA and AMD GPUs and for TPUs, without a call of the host
 (`tests/conformance/test_lowering.py`). GPUs compute in float64, if slowly; TPUs emulate it, and 64-bit integers, with

@@ -19,6 +19,10 @@ from dpjax.plots.files import save
 
 HEAD = """# Dimensions of finite classes, and the theorems that relate them
 
+The combinatorial dimensions of finite classes, computed exactly, and the theorems that relate them. Dimensions of
+classes with thousands of concepts take moments. On random classes every inequality of the paper holds, except one that
+fails as it is printed and holds in a corrected form; the extremal classes have the dimensions that they are built for.
+
 Written by `scripts/dimensions.py`. Dimensions are exact; seconds are those of one core.
 
 """

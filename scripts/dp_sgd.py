@@ -36,7 +36,11 @@ CONFIDENCE = 0.95
 CHOICE = ("workload", "method", "n", "optimizer", "layers", "steps", "batch", "noise multiplier", "learning rate",
           "clip", "spread", "averaged")  # fmt: skip
 NAMES = {"dp-sgd": "DP-SGD", "free": "DP-SGD without noise", "cover": "private set cover"}
-HEAD = f"""# Convex polygons by DP-SGD
+HEAD = f"""# Convex polygons: DP-SGD and private set cover
+
+Two private ways to learn a convex polygon: the set cover, which returns a polygon and has a theorem, and DP-SGD, which
+trains a small network. The set cover has the smaller median error on every workload, and at every number of rows,
+although it has one configuration for all of them and DP-SGD is tuned for each without a privacy cost.
 
 Written by `scripts/dp_sgd.py`: random convex polygons, epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, on
 these workloads:

@@ -15,6 +15,10 @@ from dpjax.plots import plot_curve
 WRITTEN = Path("out/exponents")
 HEAD = """# How n* grows with the number of concepts
 
+How does n* grow when k concepts are learned at once? Not at all for a learner whose privacy cost does not depend on k,
+linearly under basic composition, and like the square root of k under optimal composition and zCDP, once k is large. The
+theorems' numbers grow alike, and those of KLN are close to what is needed.
+
 `make figures` runs `configs/exponents.toml`, and `scripts/exponents.py` writes this page: k = {ks} point functions over
 2^32 points at once, epsilon {epsilon:g}, delta {delta:g}, alpha {alpha:g}, beta {beta:g}; the distribution has four
 atoms of probability 0.23. Each bracket holds with probability {confidence:g}: success is below {target:g} at its lower

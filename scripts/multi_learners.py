@@ -34,7 +34,11 @@ PURE, APPROXIMATE, ACCURACY = Privacy(8.0, 0.0), Privacy(4.0, 1e-6), Accuracy(AL
 POINTS, THRESHOLDS, PARITIES = Points(Domain(2**32)), Thresholds(Domain(2**32)), Parities(48)
 MATRIX = Finite.of(np.array([[i >> j & 1 for j in range(4)] for i in range(16)], bool))
 KINDS, NOISE = ("uniform", "zipf", "adversarial"), (0.0, 0.1, 0.3)
-HEAD = f"""# Learners of many concepts at their planner's sample size
+HEAD = f"""# Success of learners of many concepts at their planned sizes
+
+Learners of many concepts, each at the number of rows that its planner asks for, on easy and on adversarial
+distributions. None falls short of its claim. Where success is close to the claim the plan is tight; where every trial
+succeeds, the plan pays for distributions that are worse than these.
 
 Written by `scripts/multi_learners.py`: alpha = {ALPHA:g}, beta = {BETA:g}; pure learners at epsilon = {PURE.epsilon:g},
 the others at ({APPROXIMATE.epsilon:g}, {APPROXIMATE.delta:g}); replace-one. Points and thresholds of 32 bits, all

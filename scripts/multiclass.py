@@ -51,7 +51,11 @@ WORKLOADS = (
         (1, 2, 4, 8, 12),
     ),
 )  # fmt: skip
-HEAD = f"""# Many labels: directly, and bit by bit
+HEAD = f"""# Many labels: learned directly, or bit by bit
+
+A class with many labels can be learned directly, or one bit of the label at a time. The direct learner needs no more
+rows wherever both run, and its lead grows with the number of bits. Learning bit by bit is for classes that are too
+large to be listed; the last table says from which size on it needs fewer rows.
 
 Written by `scripts/multiclass.py`: epsilon = {EPSILON:g}, alpha = {ALPHA:g}, beta = {BETA:g}, replace-one. Labels
 0..2^L - 1. The reduction of Bun, Gaboardi and Sivakumar (Theorem 3.1, `BitReduction`) learns each of the L bits from

@@ -23,7 +23,12 @@ from dpjax.sanitizers.queries import answers, error, histogram
 EPSILON, DELTA, SKEW = 1.0, 1e-6, 0.05
 VALUES, QUERIES, ROWS = (2**8, 2**10), (2**8, 2**10, 2**12), (500, 2000, 8000)
 ROUNDS = ((10, 0), (40, 0), (160, 0), (10, 8), (40, 8))  # (rounds, replays)
-HEAD = f"""# MWEM
+HEAD = f"""# Many queries on one table: MWEM and noisy counts
+
+MWEM answers many queries on a private table by a synthetic one. It errs less than noise on each query if there are few
+rows and many queries. On domains so small that every value can be counted, a noisy count of each value errs less than
+both as soon as there are enough rows. Repeating the update for earlier counts costs no privacy, and helps if there are
+rows enough for the rounds.
 
 Written by `scripts/mwem.py`: the largest error over all queries, as a fraction of the rows, at epsilon = {EPSILON:g},
 delta = {DELTA:g}, replace-one; the median of {{trials}} runs. Each query holds half of the values, chosen at random;

@@ -41,6 +41,11 @@ def stable(height: int) -> int:
 
 HEAD = f"""# Many concepts of one class of VC dimension 1
 
+Many concepts of one class of VC dimension 1 are learned at once: is there a price that does not grow with their number?
+On long chains there is none, since participants could be traced; on low trees with right labels there is. Otherwise it
+pays to sanitize the unlabeled nodes once, compared with learning concept by concept, as soon as there are many
+concepts.
+
 Written by `python scripts/one_tree.py`: k concepts of one tree at once, labels right, epsilon = {EPSILON:g}, delta =
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Two pairs of neighboring nodes have mass 1.01 alpha each, and each target
 is drawn from two nodes, the upper ones of the pairs: it is the only good concept, so a learner has to find it among all

@@ -43,7 +43,11 @@ STEPS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26)
 MOST = {0.0: {1: 26, 2: 26, 3: 6, 4: 4}, 0.01: {1: 24, 2: 24, 3: 4, 4: 3}}  # rows, by delta and points
 KNOWN = (2, 4, 6, 8)
 PROGRAMS = ((3, 6, 1.0), (2, 20, 0.5), (4, 5, 1.0))  # of thresholds: points, rows, epsilon
-HEAD = """# The best possible learner of tiny classes
+HEAD = """# The best possible private learner of tiny classes
+
+For classes on a few points the best private learner can be computed: a success that no private learner exceeds, with a
+proof, and a learner that comes close to it. The learners of dpjax need more rows than the best one, and their formulas
+ask for still more.
 
 Written by `python scripts/optimum.py{option}`. A learner succeeds if the error of its hypothesis, any function on the
 points, is at most alpha = {alpha:g}; its success is the least over all targets of the class and all distributions.

@@ -96,7 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "learner", "class", "programs", "refused", "above the budget", "least part of epsilon", "largest",
         "largest part of delta",
     )  # fmt: skip
-    text = f"""# What plans spend
+    text = f"""# How much of a budget plans spend
+
+A plan turns a budget into the numbers of a mechanism. No plan spends more than its budget, each spends nearly all of
+its epsilon, and for most learners one compiled program serves every budget.
 
 For each learner: how many programs eight values of epsilon from .25 to 4 compile, and at {given.trials}
 random budgets (epsilon from 1e-3 to 20, delta from 1e-12 to 1e-2) which fraction of the budget the plan's

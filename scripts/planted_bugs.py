@@ -11,7 +11,10 @@ from dpjax.evidence.planted_bugs import BUGS
 from dpjax.experiments.reports import folder, write_page
 
 SEEDS = 2
-HEAD = f"""# Planted bugs
+HEAD = f"""# Do audits find planted bugs?
+
+Mechanisms with one typical mistake each are audited without a hint. Every mistake is found in every audit, in seconds;
+one that changes little, or changes something rarely, takes more trials.
 
 Written by `scripts/planted_bugs.py`: mechanisms that claim epsilon = 1 and are wrong, audited at 95% confidence without
 a given event. Trials: per database, training included. Refuted: of {SEEDS} audits with different seeds. Seconds

@@ -32,6 +32,10 @@ SIDES = {Kinematic(): (5, 10, 20, 30), Box(): (5, 10, 15)}
 """log2 d for each measure."""
 HEAD = f"""# Convex polygons by private set cover
 
+How many rows does a convex polygon need, by its number of edges, by the grid, and by measure and accounting? The
+measure matters most. Under the kinematic measure the grid makes no difference that the brackets show; in the paper's
+box the number of rows grows with it. It grows slowly with the number of edges.
+
 Written by `scripts/polygons.py`: random polygons of k edges on {{0, ..., d}}^2, uniform examples,
 epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g}, beta = {BETA:g}. Brackets of n*, each
 right with probability 0.95: success is below {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper

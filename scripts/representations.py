@@ -40,6 +40,10 @@ RUNS = LearnerRuns(
 LABELS = families.independent_bits(2, 1, 3)
 HEAD = """# Pure private learning from random families of functions
 
+Points can be learned with pure privacy by a choice among random functions that are drawn without looking at the data.
+The number of rows then does not depend on the size of the domain, whereas the exponential mechanism over all points
+pays for each of its bits. Every representation succeeds at its planned number of rows.
+
 Written by `scripts/representations.py`. A family is drawn without looking at the data, and the exponential mechanism
 chooses one of its N functions: `RepresentationLearner`. alpha = {alpha:g}, beta = {beta:g}, epsilon = {epsilon:g}.
 

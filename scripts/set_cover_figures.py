@@ -24,6 +24,10 @@ ROUNDS, SHOWN = (4, 8, 14, 24, 48, 96), 24
 D, ROWS, COEFFICIENT = 2**10, 12, 1.5
 HEAD = f"""# Private set cover: what a round may spend
 
+Private set cover spends privacy in rounds, and the accounting determines how strongly a round may prefer good sets. One
+of the two forms of the stopping game, which charges a row only until it is covered, allows the largest coefficient at
+every number of rounds. The last figure shows the exact law from which a round draws, beside a sampler's frequencies.
+
 Written by `scripts/set_cover_figures.py`. A round draws h with density proportional to mu(h) exp(coefficient q(h)),
 q(h) = min(T(h) - b / k, -O(h)): the accounting determines the coefficient, and the number of rows needed is inversely
 proportional to it. epsilon = {EPSILON:g}, delta = {DELTA:g}, k = {K} where counts are exact, a fifth of epsilon for

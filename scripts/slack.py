@@ -62,7 +62,11 @@ POINTS = Points(Domain(2**32))
 HEIGHTS = (4, 16, 48, 64)  # bits of the height of a path
 STABLE = ((1.0, 0.2), (4.0, 0.2), (1.0, 0.1))  # epsilon, alpha
 _BLOCK = 100  # trials of a sanitizer in one call
-HEAD = f"""# Theorems beside measurements
+HEAD = f"""# How loose are the theorems? Proved and measured sizes
+
+The number of rows that a theorem asks for, divided by what suffices when measured, for learners whose theorem runs. On
+the hardest workload several theorems leave hardly anything to gain; a large ratio means loose constants, or a workload
+that is not the hardest.
 
 Written by `scripts/slack.py`, beta = {BETA:g}, delta = 1e-6 where it is not 0, replace-one. "theorem" is the n that the
 learner's `sample_size` proves to suffice for every distribution; (low, high] is the bracket of n*, the least n at which

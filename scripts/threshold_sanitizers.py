@@ -28,7 +28,11 @@ NAMES = {
     "blocks": "S-basic", "slices": "S-RSC", "hierarchy": "S-hier", "independent": "independent quantiles",
     "recursive": "recursive quantiles", "joint": "joint quantiles",
 }  # fmt: skip
-HEAD = f"""# Threshold sanitizers
+HEAD = f"""# Sanitizers for thresholds, by domain and accuracy
+
+A sanitizer for thresholds releases a synthetic table on which every threshold counts about as many rows as on the data.
+Which one needs the fewest rows depends on the domain and on the accuracy: the hierarchy mostly, a few independent
+quantiles on some small domains, and blocks with RecPrefix medians on very large ones.
 
 Written by `scripts/threshold_sanitizers.py`: epsilon = {EPSILON:g}, delta = {DELTA:g}, failure probability {BETA:g},
 replace-one. A sanitizer releases a synthetic database; its error is the

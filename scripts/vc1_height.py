@@ -31,6 +31,10 @@ NAMES = {"exponential": "exponential", "recprefix": "RecPrefix", "treelog": "Tre
 GAMMA, RATIO = 0.05, 2 ** (1 / 16)
 HEAD = f"""# The improper learner by the height of the tree
 
+Thresholds on larger and larger domains are learned by the improper learner of classes of VC dimension 1. With the
+exponential median the number of rows grows with the logarithm of the height; with RecPrefix it hardly grows, so that
+fewer rows are needed on very high trees. The planned numbers are close to what the hardest distribution needs.
+
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Planned: `ImproperVC1(method=...)`, proved for every distribution
 (docs/proofs/deepest-rows.md). n*: the bracket of the least n at which {1 - BETA:g} of the trials succeed, right with

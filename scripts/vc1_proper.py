@@ -31,7 +31,11 @@ TREES = {
     "recursive(200), half improper": tree_generators.recursive(200, seed=3, improper=0.5),
     "caterpillar(6, 2), improper": tree_generators.caterpillar(6, 2, improper=1.0),
 }
-HEAD = f"""# The proper learner beside the improper one
+HEAD = f"""# What a proper hypothesis costs
+
+An improper learner may return a hypothesis that is no concept of the class, a proper one may not. Being proper costs
+more rows: by a moderate factor on wide trees, and by more on long ones, where many choices follow one another. The
+proper learner's planned numbers are several times what it needs on these trees.
 
 Written by `scripts/vc1_proper.py`: epsilon = {EPSILON:g}, delta = {DELTA:g},
 beta = {BETA:g}, exponential median. The improper learner (`ImproperVC1`) returns a node of the class's tree, which need

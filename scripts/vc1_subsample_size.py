@@ -21,7 +21,11 @@ ALPHAS, MANY, T = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01), (60, 120, 240, 48
 HEIGHTS = (64, 1024, 65536, 2**40)
 BOUNDS = {"printed": ("printed, by the dimension", printed_subsample_size),
           "improper": ("without dimension", lambda t, alpha, beta: subsample_size(t, alpha, beta / 3))}  # fmt: skip
-HEAD = f"""# The size of a subsample
+HEAD = f"""# How large a subsample has to be
+
+The improper learner of a class of VC dimension 1 makes a hypothesis of each of many subsamples. The printed proof wants
+each subsample to be good for all concepts of the class; it is enough that most of them hit one segment of the target's
+path, which takes far fewer examples. With so few the learner still succeeds in every trial.
 
 Written by `scripts/vc1_subsample_size.py`. The improper learner of a class of VC dimension 1 takes the private
 median of the deepest points that t subsamples of m examples determine. In the printed proof every subsample has to be

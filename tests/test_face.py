@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +25,7 @@ def test_the_nouns_for_readers_of_types_are_those_that_run():
 def test_every_noun_is_there():
     for name in dp.__all__:
         assert getattr(dp, name) is not None and name in dir(dp)
-    assert dp.__version__.count(".") == 2
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?(\+[a-z0-9.]+)?", dp.__version__)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         dp.Nothing  # noqa: B018
 

@@ -1,5 +1,6 @@
 """The Python samples of README.md and of docs/guide run, in order, one namespace a page."""
 
+import importlib
 import re
 import sys
 
@@ -104,8 +105,24 @@ def test_files_named_there_exist(root):
         assert not [name for name in named if "mine" not in name and not (root / name).exists()], page
 
 
+def generated(root):
+    """The pages that the site's generators write."""
+    modules = [path for path in sorted((root / "docs/_ext").glob("*.py")) if "def pages()" in path.read_text()]
+    return {root / "docs" / page for path in modules for page in importlib.import_module(path.stem).pages()}
+
+
 def test_links_lead_to_files(root):
     pages = [root / "README.md", *(root / "docs").rglob("*.md")]
     links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#]+)\)", page.read_text())]
-    assert len(links) > 30 and not [(page, link) for page, link in links
-                                    if "://" not in link and not (page.parent / link).exists()]  # fmt: skip
+    assert len(links) > 30
+    missing = [(page, link) for page, link in links if "://" not in link and not (page.parent / link).exists()]
+    made = generated(root) if missing else set()
+    assert not [(page, link) for page, link in missing if (page.parent / link).resolve() not in made]
+
+
+def test_the_readme_is_a_screen_and_a_half_and_has_the_warning(root):
+    text = (root / "README.md").read_text()
+    assert len(text.splitlines()) <= 80 and max(map(len, text.splitlines())) <= 160
+    assert "do not use dpjax to release sensitive data" in text and "CITATION.cff" in text and "Apache-2.0" in text
+    for part in ("learn", "guide", "explain", "reference", "gallery"):
+        assert f"(docs/{part}/index.md)" in text

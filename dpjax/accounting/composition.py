@@ -13,7 +13,8 @@ def basic(parts: Sequence[Guarantee], what: str, rounds: int = 1) -> Guarantee:
     """All parts on the same database, each run ``rounds`` times, chosen adaptively.
 
     Privacy: (rounds * sum of epsilons, rounds * sum of deltas), and the same sum of rhos if every part has one.
-    Reference: Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", Theorem 2.16(1).
+    Reference: Bun, Nissim, Stemmer, "Simultaneous private learning of multiple concepts", Theorem 2.16(1); Yan 2025,
+      Theorem 6.
     """
     parts = tuple(parts)
     checks.integer("rounds", rounds, 1)
@@ -38,8 +39,9 @@ def advanced(
     Privacy, printed: epsilon' = sqrt(2 m ln(1/delta')) epsilon + 2 m epsilon^2 and delta' + m delta.
     Privacy, tight: the last term is m epsilon tanh(epsilon / 2), the exact mean loss of the worst part, for any
       epsilon, and the total delta is 1 - (1 - delta)^m (1 - delta').
-    Reference: printed: Bun, Nissim, Stemmer, Theorem 2.16(2); tight: Kairouz, Oh, Viswanath, "The composition
-      theorem for differential privacy", Theorem 3.4 (its second bound).
+    Reference: printed: Bun, Nissim, Stemmer 2016, Theorem 2.16(2); Kaplan, Mansour, Matias, Stemmer 2019, Theorem 2.10;
+      tight: Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", Theorem 3.4 (its second
+      bound); Yan 2025, Theorem 7, which has the first term only.
     """
     checks.integer("rounds", rounds, 1)
     checks.delta(slack, "slack", positive_for="advanced composition")
@@ -76,6 +78,7 @@ def parallel(parts: Sequence[Guarantee], split: str, what: str) -> Guarantee:
 
     Privacy: the maximum if a row affects only one subset: subsets by index, and by value under
       ADD_OR_REMOVE_ONE. Under REPLACE_ONE a row leaves one subset by value and enters another: the two largest add.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Claim 3.2.
     """
     parts = tuple(parts)
     relation, distance = same_relation(parts)

@@ -29,6 +29,10 @@ class Guarantee:
       distance: the number of neighboring steps between the two databases; 1 except for group privacy.
       source: paper and theorem.
       contract: "ideal" (holds in real arithmetic) or "lattice" (integer output with an exact pmf).
+
+    Reference: Dwork, McSherry, Nissim, Smith 2006; Bun, Nissim, Stemmer 2016, Definition 2.15; Bun, Gaboardi, Sivakumar
+      2021, Definition 2.1; Kaplan, Mansour, Matias, Stemmer 2019, Definitions 1.1 and 2.9; Yan 2025, Definitions 1
+      and 9.
     """
 
     epsilon: float

@@ -127,6 +127,8 @@ def secrecy_pair(epsilon: float, delta: float, draws: int, rows: int, form: str 
       rows: m >= 2n, the database.
       form: "corrected": 6 epsilon n/m and 4 e^{6 epsilon n/m} (n/m) delta, implied by ``with_replacement_pair``.
         "printed": the same with m/n, the inverse ratio; true, but larger than the base's own guarantee.
+
+    Reference: Bun, Nissim, Stemmer 2016, Lemma 2.25.
     """
     _base(epsilon, delta)
     if not 0 < epsilon <= 1:
@@ -184,6 +186,7 @@ def secrecy_of_the_sample(base: Guarantee, draws: int, rows: int, form: str = "c
     """Lemma 2.25 with its own constants, for comparison; ``with_replacement`` is never worse.
 
     Privacy: ``secrecy_pair``; REPLACE_ONE.
+    Reference: Bun, Nissim, Stemmer 2016, Lemma 2.25.
     """
     return _amplified(
         base, Neighboring.REPLACE_ONE, lambda e, d: secrecy_pair(e, d, draws, rows, form),

@@ -8,7 +8,7 @@ target c the right answer with probability s_c has, for every c,
     s_c + sum over c' != c of e^(-epsilon m) (s_c' - delta_m)^+  <=  1,    m = ``different``,
 
 delta_m = delta (e^(m epsilon) - 1) / (e^epsilon - 1). The least epsilon that allows this is a lower bound on the
-learner's. Reference: Bun, Nissim, Stemmer 2016, Theorem 5.1, Remark 5.2; constants are our own.
+learner's.
 """
 
 from dataclasses import dataclass
@@ -76,6 +76,7 @@ def pack(
 
     Raises InputError for a class without two concepts that differ on one of the first elements of the domain, and,
     with other rows, agree on another one.
+    Reference: Bun, Nissim, Stemmer 2016, Theorem 5.1, Remark 5.2; constants are our own.
     """
     checks.integer("k", k, 1, MOST_CONCEPTS)
     checks.integer("rows", rows, 1, 1 << 16)

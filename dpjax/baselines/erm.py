@@ -25,7 +25,8 @@ class ERM(OfClass):
 
     Privacy: none.
     Utility: `theory.erm`.
-    Reference: Vapnik and Chervonenkis 1971.
+    Reference: Vapnik and Chervonenkis 1971; Bun, Nissim, Stemmer 2016, Definition 2.6 and Corollary 2.12; Kaplan,
+      Mansour, Matias, Stemmer 2019, Definition 2.4.
     """
 
     concepts: InPieces

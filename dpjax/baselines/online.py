@@ -26,6 +26,8 @@ def run_automaton(automaton: Automaton, x: Array, y: Array) -> Run:
     a mistake after which the state is the same.
 
     On a sequence that a concept realizes the mistakes are at most the class's Littlestone dimension.
+
+    Reference: Littlestone 1988; Yan 2025, Definition 7.
     """
     prediction, following = jnp.asarray(automaton.prediction), jnp.asarray(automaton.following)
     last, labels = following.shape[1] - 1, following.shape[2]

@@ -12,6 +12,7 @@ from typing import Any
 import dpjax
 from dpjax.cli.arguments import COMMANDS
 from dpjax.cli.parsing import parse
+from dpjax.cli.statuses import Status
 from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import InputError
 
@@ -20,15 +21,11 @@ Answer = tuple[dict[str, Any], Callable[[], None]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command.
-
-    Exit status: 0 done, 1 a claim refuted or a check failed, 2 invalid input, a vacuous audit, or checked code that
-    raises, 3 an internal error, 4 some points failed and the others are stored, 5 work is left, 130 interrupted.
-    """
+    """Runs one command and returns its exit status, see `statuses.Status`."""
     given = sys.argv[1:] if arguments is None else arguments
     if [*given] == ["--version"]:
         print(f"dpjax {dpjax.__version__}")
-        return 0
+        return Status.DONE
     fit_streams()
     answer: dict[str, Any] = {}
     command: Any = None
@@ -48,26 +45,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except InputError as error:
         print(f"{getattr(error, 'trace', '')}dpjax: {error}", file=sys.stderr)
-        return 2
+        return Status.INVALID
     except BrokenPipeError:  # the reader closed standard output
         give_up_output()
     except Exception as error:  # Python's default status 1 means a refuted claim here
         if not _is_from_outside(error):
             traceback.print_exc()
-            return 3
+            return Status.FAULT
         from dpjax.experiments.build import PersonsFault
 
         fault = PersonsFault("your code", error)
         print(f"{fault.trace}dpjax: {fault}", file=sys.stderr)
-        return 2
+        return Status.INVALID
     except KeyboardInterrupt:
         kept = getattr(command, "resumes", False)
         what = "computed results are stored, run the same command to continue" if kept else "nothing was stored"
         print(f"dpjax: interrupted; {what}", file=sys.stderr)
-        return 130
-    if "status" in answer:  # what `dpjax check` found
+        return Status.INTERRUPTED
+    return _status(answer)
+
+
+def _status(answer: dict[str, Any]) -> int:
+    """The status that an answer names, or that follows from its entries violated, vacuous and failed."""
+    if "status" in answer:
         return answer["status"]
-    return 1 if answer.get("violated") else 2 if answer.get("vacuous") else 4 if answer.get("failed") else 0
+    ends = {"violated": Status.REFUTED, "vacuous": Status.INVALID, "failed": Status.FAILED}
+    return next((status for name, status in ends.items() if answer.get(name)), Status.DONE)
 
 
 def _is_from_outside(error: Exception) -> bool:

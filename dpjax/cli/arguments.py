@@ -14,12 +14,15 @@ from dpjax.cli.drawing import Command, Drawn, PlotCommand
 from dpjax.cli.extending import CheckCommand, NewCommand
 from dpjax.cli.kinds import Real, Whole
 from dpjax.cli.measuring import BenchCommand, CompareCommand
+from dpjax.cli.published import TableCommand, TheoremCommand
 from dpjax.cli.scheduling import ClusterScriptCommand
 from dpjax.cli.sharing import CompactCommand, ExportCommand, ReportCommand
 
 
 @dataclass
 class _Asked(Command):
+    """The study."""
+
     config: tyro.conf.Positional[Path | None] = None
     """A TOML file, or a figure or result.json of an earlier study; every flag below overrides it."""
     concepts: str | None = None
@@ -51,6 +54,8 @@ class _Asked(Command):
 
 @dataclass
 class _Measured(_Asked):
+    """Trials and the search for n*."""
+
     trials: Whole | None = None
     """Trials per point of a curve; by default 1000."""
     points: Whole | None = None
@@ -116,6 +121,8 @@ class CurveCommand(Drawn, _Measured):
 
 @dataclass(kw_only=True)
 class _Reading(Command):
+    """How the table is read."""
+
     delimiter: str | None = None
     """Delimiter, one character; by default the one of comma, semicolon, tab and bar that fits the header."""
     encoding: str | None = None
@@ -359,37 +366,6 @@ class AuditCommand(Command):
     """Directory for audit.json, audit.md and the figure of the privacy curve; none by default."""
 
 
-@dataclass
-class TableCommand(Command):
-    """Measure a paper's table of sample complexities: n* along every axis, and the exponents beside the claimed ones.
-
-    Results that are already in --out are not computed again: run the same command to continue after an interruption.
-
-    Example: dpjax table bns-multi --out results/bns-multi --rows parities "points, PAC"
-    """
-
-    compiles: ClassVar[bool] = True
-    resumes: ClassVar[bool] = True
-    name: tyro.conf.Positional[str] = "bns-multi"
-    """bns-multi: Section 1.3 of Bun, Nissim, Stemmer 2016."""
-    rows: tuple[str, ...] = ()
-    """Substrings of the titles of the rows to measure; by default all rows."""
-    out: Path = Path("results/table")
-    """Directory of the store, table.json, table.md and the figure."""
-    limit: Whole = 2**17
-    """Largest sample size considered."""
-    gamma: Real = 0.1
-    """Resolution gamma of n*: success is below 1 - beta at the lower end, above 1 - beta - gamma at the upper one."""
-    confidence: Real = 0.95
-    """Confidence of all brackets of a row together."""
-    seed: Whole = 0
-    """Root of all random keys."""
-    devices: Whole | None = None
-    """Split the CPU into this many devices; by default one per core. Does not affect results."""
-    formats: tuple[str, ...] = ("png", "svg")
-    """Formats of the figure: png, svg, pdf; none for no figure."""
-
-
 COMMANDS = {
     "curve": CurveCommand, "plot": PlotCommand, "trial": TrialCommand, "table": TableCommand, "learn": LearnCommand,
     "predict": PredictCommand, "plan": PlanCommand, "ask": AskCommand, "export": ExportCommand, "audit": AuditCommand,
@@ -397,4 +373,5 @@ COMMANDS = {
     "check": CheckCommand, "new": NewCommand, "dimension": DimensionCommand, "optimum": OptimumCommand,
     "attack": AttackCommand, "work": WorkCommand, "merge": MergeCommand, "cluster-script": ClusterScriptCommand,
     "report": ReportCommand, "compact": CompactCommand, "warm": WarmCommand,
+    "theorem": TheoremCommand,
 }  # fmt: skip

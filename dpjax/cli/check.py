@@ -9,6 +9,7 @@ from rich.table import Table as Printed
 
 from dpjax.cli import Answer
 from dpjax.cli.arguments import CheckCommand
+from dpjax.cli.statuses import Status
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments.build import Builder
@@ -50,7 +51,7 @@ def run(command: CheckCommand) -> Answer:
         if one.verdict == "error":
             print(f"{one.check}:\n{one.trace}", file=sys.stderr)
     counts = {verdict: sum(one.verdict == verdict for one in findings) for verdict in _VERDICTS}
-    status = 2 if counts["error"] else 1 if counts["failed"] else 0
+    status = Status.INVALID if counts["error"] else Status.REFUTED if counts["failed"] else Status.DONE
     answer = {"object": command.object, "kind": kind, "counts": counts, "status": status,
               "findings": [asdict(one) for one in findings]}  # fmt: skip
     return answer, lambda: _show(command.object, kind, counts, findings)

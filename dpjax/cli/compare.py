@@ -7,6 +7,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import CompareCommand
 from dpjax.cli.printing import Table
 from dpjax.cli.printing import console as screen
+from dpjax.cli.statuses import Status
 from dpjax.experiments.across import compare_stores
 
 
@@ -16,7 +17,8 @@ def run(command: CompareCommand) -> Answer:
     answer: dict[str, Any] = {
         "trials": found.trials, "identical": found.trials - found.differ, "differ": found.differ, "near": found.near,
         "integers_identical": all(pair.integers for pair in found.pairs), "at_most": found.at_most,
-        "alone": list(found.alone), "points": [asdict(pair) for pair in found.pairs], "status": int(not found.same),
+        "alone": list(found.alone), "points": [asdict(pair) for pair in found.pairs],
+        "status": Status.DONE if found.same else Status.REFUTED,
     }  # fmt: skip
 
     def show() -> None:

@@ -13,7 +13,8 @@ from dpjax.cli.flags import study_of
 from dpjax.cli.plot import options_of
 from dpjax.cli.printing import Table as Printed
 from dpjax.cli.printing import console as screen
-from dpjax.cli.watching import LEFT, stopped_by_signals, watched
+from dpjax.cli.statuses import Status
+from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import engine
@@ -58,7 +59,7 @@ def run(command: CurveCommand) -> Answer:
         "failed": len(result.data["failures"]),
     }  # fmt: skip
     if answer["left"]:
-        answer["status"] = LEFT
+        answer["status"] = Status.LEFT
     return answer, lambda: _show(answer, study)
 
 

@@ -24,7 +24,7 @@ class Command:
 
 @dataclass
 class Drawn(Command):
-    """Appearance of a figure."""
+    """Appearance of the figure."""
 
     width: str = "screen"
     """Width of the figure: column (3.3 inches), page (6.9), screen (10.5), or a number of inches."""

@@ -5,14 +5,13 @@ from typing import Any
 from dpjax.cli import Answer
 from dpjax.cli.arguments import MergeCommand
 from dpjax.cli.printing import console as screen
+from dpjax.cli.statuses import Status
 from dpjax.core.checks import InputError
 from dpjax.core.files import StoreError, read_file, replace_file
 from dpjax.experiments.cell_files import BrokenCell
 from dpjax.experiments.store import Store
 
 STUDY = "study.json"
-INCOMPLETE = 4
-"""Exit status: some cells could not be joined."""
 
 
 def run(command: MergeCommand) -> Answer:
@@ -29,7 +28,7 @@ def run(command: MergeCommand) -> Answer:
     study = _study(command)
     refused = [line for row in rows.values() for line in row["refused"]]
     answer = {"cells": cells, "trials": trials, "from": rows, "study": study is not None}
-    answer |= {"status": INCOMPLETE} if refused else {}
+    answer |= {"status": Status.FAILED} if refused else {}
 
     def show() -> None:
         for name, row in rows.items():

@@ -10,11 +10,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from dpjax.cli.watching import LEFT
+from dpjax.cli.statuses import Status
 from dpjax.experiments.queue import MOST_DEATHS
 
-USELESS = 3
-"""Exit status: worker processes ended one after the other, to no effect."""
 _LOOK = 0.1
 _MOST_USELESS = 2 * MOST_DEATHS
 
@@ -24,8 +22,8 @@ def supervised(
 ) -> dict[str, Any]:  # fmt: skip
     """Runs ``count`` processes until each has ended by itself; SIGTERM, SIGUSR1 and an interruption stop all of them.
 
-    One that is killed, crashes or ends with status `LEFT` is started again; not after a signal, after ``max_seconds``,
-    or after ten ends in a row during which nothing was stored: then the status is `USELESS`.
+    One that is killed, crashes or ends with status `Status.LEFT` is started again; not after a signal, after
+    ``max_seconds``, or after ten ends in a row during which nothing was stored: then the status is `Status.FAULT`.
 
     start: starts one, which prints a line of JSON at its end; called with whether it is started again. stored: what
     changes when something is stored.
@@ -59,8 +57,9 @@ def supervised(
     found = {name: sum(slot.counts[name] for slot in slots) for name in ("done", "failed", "trials")}
     if interrupted.is_set():
         raise KeyboardInterrupt
-    states = [slot.status for slot in slots] or [LEFT]
-    status = next((one for one in (USELESS, 2, LEFT, 4) if one in states), max(states))
+    states = [slot.status for slot in slots] or [Status.LEFT]
+    order = Status.FAULT, Status.INVALID, Status.LEFT, Status.FAILED
+    status = next((one for one in order if one in states), max(states))
     return found | {"restarts": sum(slot.restarts for slot in slots), "status": status}
 
 
@@ -74,7 +73,7 @@ class _Slot:
     def __init__(self, start: Callable[[bool], subprocess.Popen], stored: Callable[[], Any]):
         self.start, self.stored, self.restarts, self.useless = start, stored, 0, 0
         self.counts = {"done": 0, "failed": 0, "trials": 0}
-        self.status = LEFT
+        self.status: int = Status.LEFT
         self._begin(False)
 
     def _begin(self, again: bool) -> None:
@@ -106,11 +105,11 @@ class _Slot:
         if self.output[0] is not None:
             text, self.output = self.output[0], [""]
             self._count(text)
-        finished = status in (0, 2, 3, 4)
+        finished = status in (Status.DONE, Status.INVALID, Status.FAULT, Status.FAILED)
         self.useless = self.useless + 1 if self.stored() == self.before else 0
         if finished or ending or self.useless >= _MOST_USELESS:
-            self.status = status if finished else LEFT if ending else USELESS
-            if self.status == USELESS and not finished:
+            self.status = status if finished else Status.LEFT if ending else Status.FAULT
+            if self.status == Status.FAULT and not finished:
                 what = f"{self.useless} worker processes, one after the other, ended and stored nothing"
                 print(
                     f"dpjax: {what}, the last with status {status}; none is started again", file=sys.stderr, flush=True

@@ -15,8 +15,9 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import config, errors
 from dpjax.experiments.cells import Setting
+from dpjax.experiments.columns import LINE
 from dpjax.experiments.reproduce import Reproduced, reproduce
-from dpjax.experiments.results import LABELS, Result
+from dpjax.experiments.results import Result
 from dpjax.experiments.store import Store
 from dpjax.experiments.study import Line
 from dpjax.experiments.tiles import capacity
@@ -57,7 +58,7 @@ def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
         result = Result.load(path)
     except InputError:
         return {}
-    labels = (*LABELS, "n")
+    labels = (*(column.name for column in LINE), "n")
     found = [row for row in result.data["points"] if all(row[name] == answer[name] for name in labels)]
     if not found or answer["trial"] >= found[0]["trials"]:
         return {"note": "the result has no such trial; this one is new"}

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from dpjax.cli.statuses import Status
 from dpjax.experiments.work import Worker
 
-LEFT = 5
-"""Exit status: work is left."""
 _GRACE, _LOOK = 5.0, 1.0
 _SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)
 _MOST_INTERRUPTIONS = 3
@@ -31,7 +30,7 @@ def stopped_by_signals(worker: Worker) -> Iterator[None]:
         nonlocal interruptions
         interruptions += number == signal.SIGINT
         if interruptions >= _MOST_INTERRUPTIONS:
-            os._exit(130)
+            os._exit(Status.INTERRUPTED)
         worker.stop()
 
     before = {number: signal.getsignal(number) for number in _SIGNALS}
@@ -60,7 +59,7 @@ def watched(worker: Worker, max_seconds: float | None = None, parent: int | None
         while not ended.wait(_LOOK):
             now = time.monotonic()
             if parent is not None and os.getppid() != parent:
-                os._exit(LEFT)
+                os._exit(Status.LEFT)
             if max_seconds is not None and now - begin > max_seconds:
                 worker.stop()
             for item, since in list(worker.running.values()):
@@ -71,7 +70,7 @@ def watched(worker: Worker, max_seconds: float | None = None, parent: int | None
                         worker.give_up(item, text)
                     print(f"dpjax: {item}: {text}; recorded as failed, run again for the others", file=sys.stderr)
                     sys.stderr.flush()
-                    os._exit(LEFT)
+                    os._exit(Status.LEFT)
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()

@@ -12,8 +12,9 @@ from typing import Any
 from dpjax.cli import Answer
 from dpjax.cli.arguments import WorkCommand
 from dpjax.cli.printing import console as screen
+from dpjax.cli.statuses import Status
 from dpjax.cli.supervising import supervised
-from dpjax.cli.watching import LEFT, stopped_by_signals, watched
+from dpjax.cli.watching import stopped_by_signals, watched
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.cores import cores
@@ -90,7 +91,7 @@ def _alone(command: WorkCommand, config: Mapping[str, Any], shard: Callable[[str
         with stopped_by_signals(worker), watched(worker, command.max_seconds, parent):
             complete = work(worker, first_items(study), ended, lambda item: shard(item.name))
         trials = machine.trials
-    status = LEFT if not complete else 4 if done["failed"] else 0
+    status = Status.LEFT if not complete else Status.FAILED if done["failed"] else Status.DONE
     answer = done | {"trials": trials, "complete": complete, "status": status}
 
     def show() -> None:
@@ -145,7 +146,7 @@ def _started(command: WorkCommand) -> Answer:
     answer = supervised(start, command.processes, command.max_seconds, stored)
 
     def show() -> None:
-        left = "; work is left" if answer["status"] == LEFT else ""
+        left = "; work is left" if answer["status"] == Status.LEFT else ""
         again = f", {answer['restarts']} times a process was started again" if answer["restarts"] else ""
         by = "1 process" if command.processes == 1 else f"{command.processes} processes"
         text = f"{answer['trials']} trials computed here by {by}{again}{left}"

@@ -7,6 +7,7 @@ from .distributions import Distribution as Distribution
 from .domain import Domain as Domain
 from .finite import Finite as Finite
 from .hypothesis import Hypothesis as Hypothesis
+from .hypothesis import sentences as sentences
 from .literals import Conjunctions as Conjunctions
 from .literals import Disjunctions as Disjunctions
 from .multiclass import Multiclass as Multiclass

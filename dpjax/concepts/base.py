@@ -10,7 +10,10 @@ from dpjax.mechanisms.intervals import Pieces
 
 
 class ConceptClass(Protocol):
-    """A class over a domain whose concepts are represented by numbers or bit strings, ``uint32[..., limbs]``."""
+    """A class over a domain whose concepts are represented by numbers or bit strings, ``uint32[..., limbs]``.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.5.
+    """
 
     @property
     def domain(self) -> Any:

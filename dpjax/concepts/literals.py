@@ -118,7 +118,8 @@ class Conjunctions(OfLiterals):
 
     Number 0 is constantly 1. A concept with both v_i and not v_i is constantly 0, as is number 4**d - 1.
 
-    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 1.1.
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 1.1,
+      Example 2.8.
     """
 
     label = False
@@ -129,6 +130,8 @@ class Disjunctions(OfLiterals):
     """DISJ_d for d in [1, 4096]: ORs of literals.
 
     Number 0 is constantly 0. A concept with both v_i and not v_i is constantly 1, as is number 4**d - 1.
+
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Example 2.8.
     """
 
     label = True

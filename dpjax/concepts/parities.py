@@ -20,7 +20,7 @@ class Parities(OnCube):
 
     Numbers are ``uint32[k, W]`` with W = max(2, ceil(d / 32)): an element padded with leading zeros.
 
-    Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
+    Learned from uniform elements only. Reference: Bun, Nissim, Stemmer 2016, Section 2.2, Definitions 2.13 and 2.14.
     """
 
     any_distribution: ClassVar[bool] = False

@@ -41,6 +41,8 @@ class Sample:
        most significant limb first.
     y: labels, ``bool[capacity, k]``; the concept axis is present also for k = 1.
     mask: ``bool[capacity]``; the first n rows are real. Entries where mask is False are ignored.
+
+    Reference: Bun, Nissim, Stemmer 2016, Definition 2.2.
     """
 
     x: Array

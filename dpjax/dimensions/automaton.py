@@ -34,7 +34,8 @@ def standard_optimal_algorithm(matrix, conservative: bool = True, states: int = 
     space shrinks after mistakes only, which keeps the number of states small. InputError for more than ``states``,
     or more than 2^28 next states.
 
-    Reference: Littlestone 1988; Daniely, Sabato, Ben-David, Shalev-Shwartz 2011, Theorem 5.1.
+    Reference: Littlestone 1988; Daniely, Sabato, Ben-David, Shalev-Shwartz 2011, Theorem 5.1; Bun, Gaboardi, Sivakumar
+      2021, Claim 5.7; Yan 2025, Definition 8.
     """
     table = class_matrix(matrix)
     checks.integer("states", states, 1)

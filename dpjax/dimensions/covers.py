@@ -53,7 +53,7 @@ def zero_cover(matrix, tree: InputTree) -> Dimension:
     subtrees can be paired, so the number is a sum over y of the larger one of two. InputError for a tree that is not
     complete or has elements outside the domain.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 5.4 and 5.5; Rakhlin, Sridharan, Tewari 2015.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 5.1 to 5.5; Rakhlin, Sridharan, Tewari 2015.
     """
     table, clock = class_matrix(matrix), Clock(None)
     _require_tree(tree, table.shape[1])

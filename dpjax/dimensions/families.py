@@ -106,7 +106,7 @@ def one_bit_gap(largest: int) -> np.ndarray:
 def copies(matrix, count: int) -> np.ndarray:
     """Independent copies of a class: a row for each tuple of rows, columns side by side; dimensions multiply by count.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, Claim 6.2.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Claim 6.2; of `one_bit_gap`, Theorem 6.1.
     """
     table = class_matrix(matrix)
     checks.integer("count", count, 1)

@@ -25,7 +25,7 @@ def littlestone_dimension(matrix, seconds: float | None = None) -> Dimension:
     usual classes. InputError for labels below 0, equal rows or none.
 
     Reference: Littlestone 1988; Daniely, Sabato, Ben-David, Shalev-Shwartz 2011; Bun, Gaboardi, Sivakumar 2021,
-    Definition 2.13 and Lemma 4.5.
+    Definition 2.13 and Lemma 4.5; Yan 2025, Definition 8.
     """
     clock = Clock(seconds)
     table = class_matrix(matrix)
@@ -36,7 +36,7 @@ def littlestone_dimension(matrix, seconds: float | None = None) -> Dimension:
 def psi_littlestone_dimension(matrix, family: Family, seconds: float | None = None) -> Dimension:
     """The Psi-Littlestone dimension: every node may have its own map of the family (`psi`).
 
-    As `littlestone_dimension`. Reference: Bun, Gaboardi, Sivakumar 2021, Definition 4.4.
+    As `littlestone_dimension`. Reference: Bun, Gaboardi, Sivakumar 2021, Definition 4.4, Claims 4.6 and 4.7.
     """
     clock = Clock(seconds)
     return _dimension(class_matrix(matrix), family, clock, "Psi-Littlestone dimension")

@@ -30,7 +30,8 @@ def vc_dimension(matrix, seconds: float | None = None) -> Dimension:
     """The VC dimension of ``bool[m, N]``, m >= 1 distinct rows; the witness is a `ShatteredSet`.
 
     seconds: time limit, after which the result has the proved bounds. Time grows with the number of shattered sets.
-    InputError for other labels than 0 and 1, equal rows or none. Reference: Vapnik and Chervonenkis 1971.
+    InputError for other labels than 0 and 1, equal rows or none. Reference: Vapnik and Chervonenkis 1971; Bun,
+    Nissim, Stemmer 2016, Definition 2.5; Kaplan, Mansour, Matias, Stemmer 2019, Definition 2.3; Yan 2025, Definition 5.
     """
     clock = Clock(seconds)
     return _dimension(binary_matrix(matrix), natarajan, clock, "VC dimension")

@@ -6,7 +6,10 @@ from dpjax.core.checks import InputError
 
 
 def height(parent) -> int:
-    """The largest depth of a tree, ``int[V + 1]`` with parent[0] = 0 and parent[v] < v."""
+    """The largest depth of a tree, ``int[V + 1]`` with parent[0] = 0 and parent[v] < v.
+
+    Reference: Yan 2025, Definition 16.
+    """
     depth = [0]
     for above in _parents(parent)[1:]:
         depth.append(depth[above] + 1)
@@ -19,7 +22,7 @@ def tree_threshold_dimension(parent, proper) -> int:
     The largest number of points of one path that concepts distinguish; a point that is in no concept does not count. It
     is the height if leaves and all nodes with a single child are proper.
 
-    Reference: Yan 2025, Definition 7, and the claim that height <= threshold dimension of C xor f.
+    Reference: Yan 2025, Definition 6 and Lemma 4: height <= threshold dimension of C xor f.
     """
     above, holds = _parents(parent), np.asarray(proper)
     if holds.shape != (len(above),) or not np.isin(holds, (0, 1)).all():

@@ -49,6 +49,8 @@ class ShatteredTree:
 
     The Psi-Littlestone dimension is at least the smallest depth of a leaf; twice the randomized Littlestone dimension
     is at least the expected depth of a leaf under fair coins.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 2.10 to 2.12 and 4.1 to 4.3.
     """
 
     row: int | None = None

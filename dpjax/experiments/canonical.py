@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
@@ -34,8 +35,24 @@ def cell_hash(config: Mapping[str, Any]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """The installed versions of what decides the numbers: dpjax, jax and jaxlib."""
-    return {name: _version(name) for name in ("dpjax", "jax", "jaxlib")}
+    """The installed versions of what decides the numbers: dpjax, jax and jaxlib.
+
+    Of dpjax the minor series, such as "0.2": a patch changes no stored number, and a development version such as
+    0.2.1.dev3+g1a2b3c4 differs by the commit, which says nothing about the numbers. What a change of the code does to
+    a trial is in the digests of program, plan and learner.
+    """
+    return {"dpjax": series_of(_version("dpjax")), "jax": _version("jax"), "jaxlib": _version("jaxlib")}
+
+
+def made_by() -> str:
+    """The whole version of the installed dpjax, for people: no result is found or refused by it."""
+    return f"dpjax {_version('dpjax')}"
+
+
+def series_of(version: str) -> str:
+    """The minor series of a version, "0.2" for "0.2.1.dev3+g1a2b3c4.d20261126"; other texts as they are."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return ".".join(found.groups()) if found else version
 
 
 def hash_of(text: str) -> str:

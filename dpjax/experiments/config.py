@@ -11,8 +11,10 @@ k = [1, 8]
 """
 
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -23,8 +25,9 @@ from dpjax.core.types import Accuracy
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.numbers import whole_number
-from dpjax.experiments.study import Search, Study
+from dpjax.experiments.study import LEAST_EPSILON, Search, Study
 from dpjax.experiments.task import Task
+from dpjax.experiments.tiles import CAPACITY_LIMIT
 from dpjax.learners.columns import for_concepts
 
 
@@ -51,8 +54,31 @@ Wholes = Annotated[tuple[Whole, ...], BeforeValidator(_one_or_several)]
 Reals = Annotated[tuple[Real, ...], BeforeValidator(_one_or_several)]
 
 
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a key may have, from low to high; a parenthesis in ``ends`` excludes that end."""
+
+    low: float
+    high: float
+    ends: str = "[]"
+
+    def __str__(self) -> str:
+        """As an interval; whole numbers beyond 2**16 near a power of two are written by it."""
+        return f"{self.ends[0]}{_short(self.low)}, {_short(self.high)}{self.ends[1]}"
+
+
+def _short(value: float) -> str:
+    for less in (0, 1):
+        if isinstance(value, int) and value >= 2**16 and (value + less).bit_count() == 1:
+            return f"2**{value.bit_length() - 1 + less}{' - 1' * less}"
+    return str(value)
+
+
+_CHANCE, _ROWS = Range(0, 1, "()"), Range(1, CAPACITY_LIMIT)
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=True, use_attribute_docstrings=True)
 
 
 _Table = TypeVar("_Table", bound=_Model)
@@ -62,65 +88,98 @@ class TaskTable(_Model):
     """The concept class and the distribution of examples."""
 
     use: str | None = None
-    """A function that returns the whole task, with its ``arguments``, instead of the four entries below."""
+    """A function that returns the whole task; ``concepts``, ``distribution``, ``targets`` and ``noise`` are unused."""
     arguments: dict[str, Any] = {}
+    """Arguments of the function ``use``."""
     concepts: Any = None
-    """The concept class."""
+    """The concept class, or the path of a CSV or .npy file of labels with a line per concept; required without
+    ``use``."""
     distribution: Any = "uniform"
     """The distribution of examples over the class's domain."""
     targets: Any = None
     """Indices of concepts, or a table of arguments of the class's ``targets``; by default the class's own choice."""
-    noise: Real = 0.0
-    """Probability, below 1/2, with which every label is flipped; errors are excess errors over the target."""
+    noise: Annotated[Real, Range(0, 0.5, "[)")] = 0.0
+    """Probability with which every label is flipped; errors are excess errors over the target."""
 
 
 class SweepTable(_Model):
     """The points that are measured; defaults are those of `study.Study`."""
 
-    k: Wholes | None = None
-    epsilon: Reals | None = None
-    delta: Real | None = None
-    alpha: Real | None = None
-    beta: Real | None = None
-    n: Literal["search"] | Wholes | None = None
-    trials: Whole | None = None
-    points: Whole | None = None
-    fit_from: Whole | None = None
+    k: Annotated[Wholes | None, Range(1, 2**16)] = None
+    """Numbers of concepts that are learned at once."""
+    epsilon: Annotated[Reals | None, Range(LEAST_EPSILON, math.inf, "[)")] = None
+    """Privacy parameters epsilon."""
+    delta: Annotated[Real | None, Range(0, 1, "[)")] = None
+    """Privacy parameter delta; 0 for pure privacy."""
+    alpha: Annotated[Real | None, _CHANCE] = None
+    """Accuracy alpha, the largest error of a good hypothesis."""
+    beta: Annotated[Real | None, _CHANCE] = None
+    """Failure probability beta of a trial."""
+    n: Annotated[Literal["search"] | Wholes | None, _ROWS] = None
+    """Sample sizes of the curves, or "search" for n* and sizes around it."""
+    trials: Annotated[Whole | None, Range(1, 2**32)] = None
+    """Trials of each point of a curve."""
+    points: Annotated[Whole | None, Range(1, 1000)] = None
+    """Number of sample sizes chosen around n*."""
+    fit_from: Annotated[Whole | None, Range(1, 2**16)] = None
+    """The exponent of k is fitted over k >= this."""
 
 
 class SearchTable(_Model):
-    """The search for n*; defaults are those of `study.Search`."""
+    """The search for n*; defaults are those of `study.Search`. With sample sizes ``n`` given there is no search unless
+    this table is there."""
 
-    n_min: Whole | None = None
-    n_max: Whole | None = None
-    gamma: Real | None = None
-    confidence: Real | None = None
-    steps_per_doubling: Whole | None = None
+    n_min: Annotated[Whole | None, _ROWS] = None
+    """Smallest sample size considered."""
+    n_max: Annotated[Whole | None, _ROWS] = None
+    """Largest sample size considered, at least ``n_min``."""
+    gamma: Annotated[Real | None, _CHANCE] = None
+    """Resolution of n*, below 1 - beta: success is below 1 - beta at the lower end of a bracket, and above 1 - beta -
+    gamma at the upper end."""
+    confidence: Annotated[Real | None, _CHANCE] = None
+    """Confidence of each bracket of n*, and of each curve's simultaneous band."""
+    steps_per_doubling: Annotated[Whole | None, Range(1, 64)] = None
+    """Sample sizes of the search between n and 2 n."""
 
 
 class StudyTable(_Model):
-    """The whole file."""
+    """A study: what is learned, by which learners, at which points."""
 
     title: str | None = None
-    seed: Whole = Study.seed
+    """Title of the figure."""
+    seed: Annotated[Whole, Range(0, 2**32 - 1)] = Study.seed
+    """Root of all random keys."""
     task: TaskTable
+    """What is learned from which examples: the table [task]."""
     learners: dict[str, Any] | list[Any]
+    """The learners that are compared, by name: the table [learners]; or a list, in which the text is the name."""
     sweep: SweepTable = SweepTable()
+    """The points that are measured: the table [sweep]."""
     search: SearchTable | None = None
+    """The search for n*: the table [search]."""
 
 
 class PointTable(_Model):
     """One point."""
 
     task: TaskTable
+    """What is learned, as in a study."""
     learner: Any
+    """The learner."""
     k: Whole
+    """Number of concepts that are learned at once."""
     n: Whole
+    """Number of rows."""
     epsilon: Real
+    """Privacy parameter epsilon."""
     delta: Real
+    """Privacy parameter delta."""
     alpha: Real
+    """Accuracy alpha, the largest error of a good hypothesis."""
     beta: Real
+    """Failure probability beta."""
     purpose: str
+    """Use of the trials, such as "curve"; two purposes share no trial."""
 
 
 def _read(kind: type[_Table], data: Mapping[str, Any]) -> _Table:

@@ -2,7 +2,10 @@
 
 import argparse
 import re
+import shlex
+import sys
 import textwrap
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +18,8 @@ from dpjax.experiments.engine import device_kind
 from dpjax.experiments.spec import setting_spec
 from dpjax.experiments.store import versions
 
+_BEGIN = time.monotonic()
+_FOLDERS = ("--out", "--store")
 _WIDTH = 120
 _FENCE = "`" * 3
 _KEPT = re.compile(r"[|# >]|[-*+]\s|!\[|\d+[.)] |\$\$|~~~|<|\[[^]]+\]:|[=-]+$|.*(  |\\)$")
@@ -90,12 +95,27 @@ def _wrapped(paragraph: str) -> str:
 def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | None = None) -> dict[str, Any]:
     """The metadata of a figure: configuration, seed, versions and kind of device.
 
+    In the process of the script that ``config`` names, also `command_of` and the seconds since it began.
     points: by name, points of the figure of which `dpjax trial` reruns trials.
     """
     own = dict(config)
     if points is not None:
         own |= {"seed": seed, "settings": {name: setting_spec(one) for name, one in points.items()}}
-    return {"config": own, "seed": seed, "versions": versions(), "device": device_kind()}
+    found = {"config": own, "seed": seed, "versions": versions(), "device": device_kind()}
+    if Path(sys.argv[0]).stem == config.get("script"):
+        found |= {"command": command_of(sys.argv), "seconds": round(time.monotonic() - _BEGIN, 1)}
+    return found
+
+
+def command_of(words: Sequence[str]) -> str:
+    """The command of a script without its folders, --out and --store, which affect no number."""
+    kept, left = ["python", f"scripts/{Path(words[0]).name}"], iter(words[1:])
+    for word in left:
+        if word in _FOLDERS:
+            next(left, None)
+        elif not word.startswith(tuple(f"{flag}=" for flag in _FOLDERS)):
+            kept.append(word)
+    return shlex.join(kept)
 
 
 def figure_path(out: Path, name: str) -> Path:

@@ -11,10 +11,8 @@ import pyarrow as pa
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
-from dpjax.experiments import comparisons, errors
+from dpjax.experiments import columns, comparisons, errors
 from dpjax.experiments.store import Store, require_schema
-
-LABELS = ("learner", "k", "epsilon", "delta", "alpha", "beta")
 
 
 class Result:
@@ -54,31 +52,30 @@ class Result:
     @property
     def curves(self) -> pa.Table:
         """Success at each n, with the simultaneous band of its curve."""
-        names = (*LABELS, "n", "trials", "successes", "success", "lower", "upper", "no_answers")
-        return _table([row | {"success": row["successes"] / row["trials"]} for row in self.data["points"]], names)
+        rows = [row | {"success": row["successes"] / row["trials"]} for row in self.data["points"]]
+        return columns.table(rows, columns.CURVES)
 
     @property
     def n_star(self) -> pa.Table:
         """Brackets of n* and the theorem's n."""
-        return _table(self.data["n_star"], (*LABELS, "n_low", "n_high", "theorem", "confidence", "gamma", "trials"))
+        return columns.table(self.data["n_star"], columns.N_STAR)
 
     @property
     def errors(self) -> pa.Table:
         """Quantiles of the largest error of a trial: upper ends of their bins."""
         rows = [row | {"quantile": float(level), "error": error}
                 for row in self.data["points"] for level, error in row["errors"].items()]  # fmt: skip
-        return _table(rows, (*LABELS, "n", "quantile", "error"))
+        return columns.table(rows, columns.ERRORS)
 
     @property
     def exponents(self) -> pa.Table:
         """Fitted exponents of k in n*."""
-        names = ("learner", "epsilon", "k_from", "k_to", "slope", "low", "high", "confidence", "theorem", "claimed")
-        return _table(self.data["exponents"], names)
+        return columns.table(self.data["exponents"], columns.EXPONENTS)
 
     @property
     def failures(self) -> pa.Table:
         """Points that raised an error, with tracebacks."""
-        return _table(self.data.get("failures", []), (*LABELS, "n", "error", "traceback"))
+        return columns.table(self.data.get("failures", []), columns.FAILURES)
 
     def differences(self, between: str = "learner", confidence: float = 0.95) -> pa.Table:
         """Differences of success rates between points that differ in ``between`` alone: learner, epsilon or n.
@@ -87,13 +84,14 @@ class Result:
         first's, with exact intervals that hold all at once with probability ``confidence``. ratio: of an interval's
         width to the width that independent trials would give. InputError where nothing can be compared.
         """
-        points = self.data["points"]
-        return _listed(comparisons.differences(points, self._outcomes(), between, confidence))
+        rows = comparisons.differences(self.data["points"], self._outcomes(), between, confidence)
+        return columns.table([*rows], columns.differences(between))
 
     def n_star_at(self, alphas: Sequence[float], confidence: float = 0.95) -> pa.Table:
         """Brackets of n* for other alphas, from the trials of the curves; see `comparisons.brackets_at`."""
         asked = list(alphas) if isinstance(alphas, Iterable) else [alphas]
-        return _listed(comparisons.brackets_at(self.data["points"], self._outcomes(), asked, confidence))
+        rows = comparisons.brackets_at(self.data["points"], self._outcomes(), asked, confidence)
+        return columns.table([*rows], columns.N_STAR_AT)
 
     def plot(self, path: str | Path, **how: Any) -> list[Path]:
         """Draws the result into ``path``, whose suffix is its format; without one as PNG and SVG. Returns the paths.
@@ -164,11 +162,3 @@ class Result:
     def __repr__(self) -> str:
         points, stars, failed = (len(self.data.get(name, ())) for name in ("points", "n_star", "failures"))
         return f"Result({points} points, {stars} n*, {failed} failures)"
-
-
-def _listed(rows: Iterable[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows))
-
-
-def _table(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pa.Table:
-    return pa.table({name: [row.get(name) for row in rows] for name in names})

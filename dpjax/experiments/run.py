@@ -12,7 +12,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.files import replace_file
-from dpjax.experiments.canonical import versions
+from dpjax.experiments.canonical import made_by, versions
 from dpjax.experiments.cells import Cells, Executor
 from dpjax.experiments.engine import Engine
 from dpjax.experiments.items import Item, Record, first_items, first_of, following, listing
@@ -196,4 +196,4 @@ def save(data: dict[str, Any], out: Path) -> None:
 
 def _about(study: Study, cells: Cells) -> dict[str, Any]:
     return {"title": study.title, "config": study.to_dict(), "seed": study.seed, "versions": versions(),
-            "device": cells.engine.device_kind}  # fmt: skip
+            "made_by": made_by(), "device": cells.engine.device_kind}  # fmt: skip

@@ -22,7 +22,8 @@ from dpjax.experiments.tiles import CAPACITY_LIMIT, capacity
 from dpjax.learners.columns import for_concepts
 
 _FACES = ("concepts", "plan", "learn", "guarantee", "sample_size")
-_LEAST_FLOAT = 1.2e-38
+LEAST_EPSILON = 1.2e-38
+"""float32 has no smaller normal number."""
 _ACCURACY = Accuracy(0.1, 0.1)
 
 
@@ -33,6 +34,8 @@ class Search:
     n_min, n_max: the sample sizes considered. gamma: resolution, n_low succeeds with less than 1 - beta, n_high with
     more than 1 - beta - gamma. confidence: of each bracket, and of each curve's simultaneous band.
     steps_per_doubling: grid points between n and 2 n.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.7.
     """
 
     n_min: int = 16
@@ -334,8 +337,8 @@ def _several(name: str, values: Any, check: Callable[[Any], Any]) -> tuple:
 
 
 def _epsilon(value: Any) -> float:
-    if checks.epsilon(value) < _LEAST_FLOAT:
-        raise InputError("epsilon", f"at least {_LEAST_FLOAT}", repr(value), "float32 has no less: choose more")
+    if checks.epsilon(value) < LEAST_EPSILON:
+        raise InputError("epsilon", f"at least {LEAST_EPSILON}", repr(value), "float32 has no less: choose more")
     return float(value)
 
 

@@ -40,6 +40,8 @@ class Task:
         excess error over it.
 
     Raises InputError if the parts do not fit together.
+    Reference: Bun, Nissim, Stemmer 2016, Definitions 2.1, 2.3 and 2.4; Kaplan, Mansour, Matias, Stemmer 2019,
+      Definitions 2.1 and 2.2; Yan 2025, Definitions 2 and 3.
     """
 
     concepts: Any

@@ -4,8 +4,11 @@ A law is a pytree, so it can be built inside jit and vmapped. Log-weights and lo
 exact audits.
 """
 
+from dpjax.core.draws import drawn as drawn
+
 from .base import Law as Law
 from .base import Support as Support
+from .base import listed as listed
 from .categorical import Categorical as Categorical
 from .discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from .gaussian import Gaussian as Gaussian

@@ -15,7 +15,10 @@ from dpjax.laws.base import Support, total
 @register_dataclass
 @dataclass(frozen=True)
 class Laplace:
-    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or integer."""
+    """The Laplace law with density exp(-|x - loc| / scale) / (2 scale); scale ``float[...]``, loc float or integer.
+
+    Reference: Kaplan, Mansour, Matias, Stemmer 2019, Definition 2.11.
+    """
 
     loc: Array
     scale: Array

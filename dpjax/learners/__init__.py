@@ -1,7 +1,10 @@
 """Private learners, one per file. The protocol that each of them implements is `base.Learner`."""
 
+from .base import ConceptClass as ConceptClass
 from .base import Learner as Learner
+from .base import OfClass as OfClass
 from .base import database as database
+from .base import single_column as single_column
 from .bit_reduction import BitReduction as BitReduction
 from .boosted import Boosted as Boosted
 from .confident import Confident as Confident

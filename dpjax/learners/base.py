@@ -43,6 +43,9 @@ class Learner(Protocol):
     method; see `experiments.candidates`.
     ``own_points`` (bool): whether ``x`` may have one column of elements per concept. ``hard_rows`` (int): the number of
     rows from which on `hard_neighbors` reaches all parts of the learner, 1 by default; audits include so many rows.
+    ``proper`` (bool): whether hypotheses are concepts of the class.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 2.6 and 2.9; Yan 2025, Definitions 4 and 10.
     """
 
     @property

@@ -48,7 +48,7 @@ class Confident(OfClass):
       reference states 2 epsilon.)
     Utility: error at most alpha with probability 1 - beta from `sample_size` on, for a learner with error ratio x alpha
       and failure probability ``failure``: `theory.boosting.blocks` and `theory.boosting.fresh_rows`.
-    Reference: Bun, Gaboardi, Sivakumar 2021, Appendix A; the constants are our own.
+    Reference: Bun, Gaboardi, Sivakumar 2021, proof of Theorem A.1; the constants are our own.
     """
 
     learner: Learner

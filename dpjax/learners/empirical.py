@@ -50,7 +50,8 @@ class EmpiricalLearner(OfLearner):
       runs at ln(1 + n (e^{epsilon/m} - 1)), with delta in proportion, for the n of its plan; if there are fewer rows
       (their number is public) it runs on an empty sample.
     Utility: `empirical_sample_size` for the error on the rows, `sample_size` for the error on the distribution.
-    Reference: Bun, Nissim, Stemmer 2016, Theorems 2.24 and 2.11; a sharper bound for every n replaces Lemma 2.25.
+    Reference: Bun, Nissim, Stemmer 2016, Definitions 2.9 and 2.10, Theorems 2.24 and 2.11; a sharper bound for every n
+      replaces Lemma 2.25.
     """
 
     learner: Learner

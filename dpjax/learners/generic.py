@@ -79,8 +79,8 @@ class GenericLearner(OfColumns):
       k thresholds of a known order trace whom they are learned from, so they need about k^(1/3) rows
       (`attacks.BonehShaw`, docs/gallery/one-tree.md). Where labels are right `StableNodes` is flat in k and pays for
       the height in its place.
-    Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Lemmas 3.6 and 3.7; trees (docs/proofs/one-tree.md) and constants
-      are our own.
+    Reference: Bun, Nissim, Stemmer 2016, Algorithm 2, Theorems 1.1 and 2.23, Lemmas 3.6 and 3.7, Corollaries 3.9 and
+      3.10; trees (docs/proofs/one-tree.md) and constants are our own.
     """
 
     concepts: Any

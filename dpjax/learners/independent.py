@@ -40,7 +40,8 @@ class Independent(OfLearner):
 
     Privacy: (epsilon, delta) under the relation of ``learner``, by the named composition of k adaptive runs.
     Utility: ``learner.sample_size`` at the budget of one run and failure probability beta / k.
-    Reference: Bun, Nissim, Stemmer 2016, Section 1.3 (direct sums); the composition theorems in `dpjax.accounting`.
+    Reference: Bun, Nissim, Stemmer 2016, Observation 3.2 (direct sum), Corollary 3.4 and Example 3.5 with `KLN`; the
+      composition theorems in `dpjax.accounting`.
     """
 
     learner: Learner

@@ -30,7 +30,8 @@ class KLN(OfClass):
 
     Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
     Utility: `theory.kln.realizable`.
-    Reference: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011, Theorem 3.4.
+    Reference: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011, Theorem 3.4; Bun, Nissim, Stemmer 2016,
+      Theorem 2.22.
     """
 
     concepts: InPieces

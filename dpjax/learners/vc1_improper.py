@@ -88,8 +88,8 @@ class ImproperVC1(OfClass):
       does, and at each depth one vote.
     Utility: `theory.vc1.deepest` rows. With subsamples `theory.vc1.improper`, if t is at least `theory.vc1.subsamples`
       and the median's requirement.
-    Reference: Yan 2025, Algorithm 2, Theorem 11; ranks near the bottom in place of the middle, rows in place of
-      subsamples, the dimension-free size of these, and all constants are our own (docs/proofs/deepest-rows.md).
+    Reference: Yan 2025, Algorithm 2, Theorems 1, 10 and 11; ranks near the bottom in place of the middle, rows in place
+      of subsamples, the dimension-free size of these, and all constants are our own (docs/proofs/deepest-rows.md).
     """
 
     concepts: Tree | Thresholds

@@ -38,6 +38,8 @@ class Counts(NamedTuple):
     """Per node, ``[V + 1]``. zeros: examples labeled 0 at the node and its descendants, ``int32``.
 
     path: those on the path from the node up to the start, exclusive. leaf: whether it is the first concept on its path.
+
+    Reference: Yan 2025, Definitions 18 to 20.
     """
 
     zeros: Array
@@ -94,8 +96,8 @@ class ProperVC1(OfClass):
       The second part is ``rounds`` exponential mechanisms and, with tests, one AboveThreshold at a quarter of epsilon.
     Utility: the improper learner's rows at a part of alpha and beta, and `theory.vc1.descent` second rows at the rest.
       The hypothesis is always a concept of the class.
-    Reference: Yan 2025 (proper learner), Algorithms 3 and 4, Theorem 12 and Claims 1 to 5; AboveThreshold for tests,
-      leaving them out for short chains, and all constants are our own (docs/proofs/proper-descent.md).
+    Reference: Yan 2025, Algorithms 3 and 4, Theorems 2, 12 and 13, Claims 2 to 6; AboveThreshold for tests, leaving
+      them out for short chains, and all constants are our own (docs/proofs/proper-descent.md).
     """
 
     concepts: Tree

@@ -47,7 +47,8 @@ def choosing(
     Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / d) / r, where d is the lesser
       of delta and e^r - 1, the mechanism abstains with probability at most exp(-r (max - gate)). A chosen candidate
       always has score >= 1, and it has a score below max - ln(m / beta) / r with probability at most beta.
-    Reference: Beimel, Nissim and Stemmer 2013, Section 3 (growth-bounded scores); constants derived here.
+    Reference: Beimel, Nissim and Stemmer 2013, Section 3 (growth-bounded scores); Yan 2025, Definition 12 and Lemma 1;
+      constants derived here.
     """
     scores = vector("scores", scores)
     checks.integer("growth", growth, 1)

@@ -70,7 +70,8 @@ def exponential(
 
     Privacy: (epsilon, 0) under ``neighboring``, and epsilon-bounded range.
     Utility: the score is at least max - (ln m + s) / rate with probability 1 - exp(-s).
-    Reference: McSherry and Talwar 2007, Theorem 6.
+    Reference: McSherry and Talwar 2007, Theorem 6; Bun, Nissim, Stemmer 2016, Proposition 3.8; Kaplan, Mansour, Matias,
+      Stemmer 2019, Definition 2.14 and Proposition 2.15; Yan 2025, Theorem 8.
     """
     factor = rate(epsilon, sensitivity, monotonic=monotonic, neighboring=neighboring)
     scores = vector("scores", scores, integers=False, unsigned=True, spread=sensitivity)

@@ -196,7 +196,8 @@ def stability_histogram(
     Privacy: (epsilon, delta) under ``neighboring``, tight. "printed" satisfies it for large alpha n only.
     Utility: a count of 1 + b (ln(1 / (2 delta)) + ln(1 / (2 beta))) or more is released with probability 1 - beta; a
       released count has an error above b s with probability at most exp(-s).
-    Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20.
+    Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20 and
+      Algorithm 1.
     """
     # REPLACE_ONE: one cell falls by 1 and another rises by 1. A cell that stays costs epsilon / 2. A cell of count 1
     # that vanishes is released with probability delta exactly. Conversely, let the row enter a new cell while

@@ -29,7 +29,7 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
 
     Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "ideal".
     Utility: a coordinate has an error above (sensitivity / epsilon) s with probability exp(-s).
-    Reference: Dwork and Roth 2014, Theorem 3.6.
+    Reference: Dwork and Roth 2014, Theorem 3.6; Kaplan, Mansour, Matias, Stemmer 2019, Definition 2.12, Theorem 2.13.
     """
     scale = positive("sensitivity", sensitivity) / epsilon_of(epsilon)
     return Laplace(asked(held("value", value, sensitivity), "laplace_mechanism", sensitivity, "sum"), scale)

@@ -23,7 +23,7 @@ def capped_mass(least: int) -> float:
     below 2**-61, of the whole number that it is rounded to; both also enter through the total. For T <= 2**12 and
     n <= 2**26 they sum to less than 2**-36 + 2**-34 on each side, and 2**-32 bounds both.
 
-    Reference: Bun, Carmosino, Sorrell 2020; Bun, Gaboardi, Sivakumar 2021, Appendix A.
+    Reference: Bun, Carmosino, Sorrell 2020; Bun, Gaboardi, Sivakumar 2021, Claim A.2.
     """
     return min(1.0, 1.0 / max(1, least) + ROUNDING)
 

@@ -22,8 +22,9 @@ def last_step_factor(epsilon: float, turns: int) -> float:
 def last_step_delta(epsilon: float, rate_divisor: int = 12) -> float:
     """The delta of the last step relative to its target, at rate 1 / (divisor x T) and 2 T epsilon <= 1.
 
-    Of (2 T epsilon, 3 T delta) by Lemma 4.12, 4 (3 T delta) rate e^{6 (2 T epsilon) rate}: the printed rate 1 / (12 T)
-    gives e^epsilon delta, more than delta; 1 / (16 T) gives (3/4) e^{(3/4) epsilon} delta.
+    Of (2 T epsilon, 3 T delta) by Lemma 4.12 of Bun, Nissim, Stemmer, Vadhan 2015, 4 (3 T delta) rate
+    e^{6 (2 T epsilon) rate}: the printed rate 1 / (12 T) gives e^epsilon delta, more than delta; 1 / (16 T) gives
+    (3/4) e^{(3/4) epsilon} delta.
     """
     checks.integer("rate_divisor", rate_divisor, 2)
     return secrecy_pair(2 * checks.epsilon(epsilon), 3e-9, 1, rate_divisor)[1] / 1e-9  # T = 1

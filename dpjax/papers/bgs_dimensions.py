@@ -66,7 +66,10 @@ def measure(matrix) -> Measured:
 
 
 def inequalities(found: Measured) -> list[Inequality]:
-    """Those of Sections 3 to 5 and 7; Theorem 7.1 as printed and with the number of bits in place of log2(k + 1)."""
+    """Those of Sections 3 to 5 and 7; Theorem 7.1 as printed and with the number of bits in place of log2(k + 1).
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorems 1.3, 3.4, 5.6 and 7.1, Claims 4.6 and 4.7, Lemma 5.11.
+    """
     k, d = found.k, found.multiclass
     top = 6 * d * log(k + 1)
     return [

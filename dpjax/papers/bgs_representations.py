@@ -68,6 +68,8 @@ def walk(matrix, representation: Any, families: int, seed: int = 0) -> Walked:
     """Draws families and lets their members predict along all paths of a tree that the class shatters.
 
     matrix: the class, its columns being the elements 0, 1, ... of the representation's domain.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Lemmas 8.6 and 8.7, Theorem 8.8.
     """
     points, labels = paths(matrix)
     members, width = representation.count, points.shape[1]

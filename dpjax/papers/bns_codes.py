@@ -1,4 +1,7 @@
-"""Section 4 of Bun, Nissim, Stemmer 2016 in numbers: who is traced from how many rows, and the codes' exponents."""
+"""Section 4 of Bun, Nissim, Stemmer 2016 in numbers: who is traced from how many rows, and the codes' exponents.
+
+Reference: Bun, Nissim, Stemmer 2016, Corollaries 4.6 and 4.10.
+"""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,7 @@
-"""Measurements for the tables of Section 1.3 of Bun, Nissim, Stemmer 2016: one `Row` per claim."""
+"""Measurements for the tables of Section 1.3 of Bun, Nissim, Stemmer 2016: one `Row` per claim.
+
+Reference: Bun, Nissim, Stemmer 2016, Section 1.3, Theorems 3.1, 3.12 and 3.13, Corollaries 3.3, 3.9 and 3.10.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -69,6 +69,7 @@ def _question(data: Mapping[str, Any]) -> Iterator[Markup]:
 
 def _others(data: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
+        ("made by", data.get("made_by")),
         ("device", data.get("device")),
         ("seed", data["seed"]),
         ("root of all keys", f"jax.random.key({data['seed']})"),

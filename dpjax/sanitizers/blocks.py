@@ -50,7 +50,8 @@ class RankBlocks(OfThresholds):
       one row and gains one. All k medians compose, by the theorem with the largest budget per median.
     Utility: if all points are interior, the error is below 1 / k: of two blocks, only the rows around the threshold
       can be on the wrong side, (ceil(n / k) - 1) / n at most. This holds with probability 1 - beta from `sample_size`.
-    Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 5 (thresholds from interior points); constants our own.
+    Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 5 (thresholds from interior points), as in Bun, Nissim,
+      Stemmer 2016, Proposition 2.21; constants our own.
     """
 
     blocks: int | None = field(default=None, kw_only=True)

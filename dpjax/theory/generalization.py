@@ -36,6 +36,7 @@ def realizable(restrictions: Restrictions, k: int, alpha: float, beta: float) ->
     at most alpha/2 and an error above alpha: 4 s k exp(-alpha n/16) <= beta, s = e^``restrictions(n)``, by Vapnik's
     relative deviation (error - empirical error) / sqrt(error) > sqrt(alpha)/2.
 
-    Reference: Bun, Nissim, Stemmer 2016, Theorem 2.11 with the numbers of restrictions instead of the VC dimension.
+    Reference: Bun, Nissim, Stemmer 2016, Theorems 2.7 and 2.11, Kaplan, Mansour, Matias, Stemmer 2019, Theorem 2.5,
+      with the numbers of restrictions instead of the VC dimension.
     """
     return smallest(lambda n: log(4) + restrictions(n) + log(k / beta) <= alpha * n / 16)

@@ -73,6 +73,7 @@ def realizable(
       missed: the mass, at most, of targets that none of the k sets hits as a whole. Others: `sample_errors`.
 
     InputError if the rounds are too few for alpha at any n.
+    Reference: Kaplan, Mansour, Matias, Stemmer 2019, Theorem 3.2; the proof and the constants are our own.
     """
     checks.accuracy(alpha, beta)
     _check(functions, k, rounds, coefficient, scale)

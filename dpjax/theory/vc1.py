@@ -17,7 +17,10 @@ def votes(choose_epsilon: float, choose_delta: float, beta: float) -> int:
 
 
 def subsamples(choose_epsilon: float, choose_delta: float, beta: float) -> int:
-    """t of Algorithm 2: with probability 1 - beta the choosing mechanism finds the one node with score t/6."""
+    """t of Algorithm 2: with probability 1 - beta the choosing mechanism finds the one node with score t/6.
+
+    Reference: Yan 2025, Lemma 9.
+    """
     return ceil(6 * _score(choose_epsilon, choose_delta, beta))
 
 
@@ -56,6 +59,8 @@ def subsample_size(t: int, alpha: float, beta: float) -> int:
     one of m examples does with probability 1 - (1 - alpha)^m, has its deterministic point at or below the topmost
     point that it hit, and its error is at most alpha; so the dimension does not enter. Fewer than t/6 subsamples may
     miss the segment: the private median leaves t/6 of them on either side.
+
+    Reference: Yan 2025, Lemma 7; this m is our own.
     """
     from scipy.stats import binom  # a slow import, deferred
 
@@ -78,7 +83,7 @@ def printed_subsample_size(t: int, alpha: float, beta: float) -> int:
 def improper(t: int, alpha: float, beta: float) -> int:
     """n = t m of Algorithm 2 with m of `subsample_size` at a third of beta; the median and the choice use a third each.
 
-    Reference: Yan 2025, Theorem 11; this m and these constants are our own.
+    Reference: Yan 2025, Theorem 11 and Corollary 2; this m and these constants are our own.
     """
     return t * subsample_size(t, alpha, beta / 3)
 
@@ -108,7 +113,7 @@ def descent(
       children: the most children of an improper node.
 
     InputError if no N is enough: (3/2) share must be below alpha.
-    Reference: our own (docs/proofs/proper-descent.md); compare Yan 2025, Claims 1 to 5.
+    Reference: our own (docs/proofs/proper-descent.md); compare Yan 2025, Claims 2 to 6 and Theorem 13.
     """
     from scipy.special import betainc, gammainccinv  # a slow import, deferred
 

@@ -1,10 +1,13 @@
-"""Integers that must never move: stored results rest on them.
+"""Integers that must never move within a minor series of JAX: stored results rest on them.
 
-To write them anew, knowingly: python tests/golden/test_golden.py. Only integers, so they hold on every backend and in
-both modes of 64-bit types.
+Each series has a folder, jax-0.10 for 0.10.2, since a minor version of JAX may change what a key gives. To write the
+folder of the installed series, knowingly: python tests/golden/test_golden.py. It says which parts differ from the
+series before. Only integers, so they hold on every backend and in both modes of 64-bit types.
 """
 
 import json
+import re
+import tomllib
 from pathlib import Path
 
 import jax
@@ -16,7 +19,32 @@ from dpjax.concepts import Domain
 from dpjax.concepts import distributions as make
 from dpjax.core import keys, random
 
-STORE = Path(__file__).with_name("random.json")
+HERE = Path(__file__).parent
+
+
+def series(version=jax.__version__):
+    """The minor series of a version of JAX: "0.10" for "0.10.2"."""
+    return ".".join(version.split(".")[:2])
+
+
+def path_of(name):
+    return HERE / f"jax-{name}" / "random.json"
+
+
+def known():
+    """All series with a folder, in the order of versions."""
+    names = [path.parent.name.removeprefix("jax-") for path in HERE.glob("jax-*/random.json")]
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
+
+
+def golden(name):
+    """The integers of a series. Fails, and says what to do, for a series without a folder."""
+    if name not in known():
+        pytest.fail(
+            f"no golden files for JAX {name}.*, only for {', '.join(known())}: run `python tests/golden/test_golden.py`"
+            f" with that JAX, look at the parts that it says differ, and commit tests/golden/jax-{name}"
+        )
+    return json.loads(path_of(name).read_text())
 
 
 def stored(part):
@@ -90,10 +118,23 @@ PARTS = {
 @pytest.mark.parametrize("part", PARTS)
 def test_the_stored_integers(part, wide):
     with jax.enable_x64(wide):
-        assert stored(part) == json.loads(STORE.read_text())[part]
+        assert stored(part) == golden(series())[part]
 
 
-def test_only_integers_are_stored():
+def test_a_series_without_golden_files_says_what_to_do():
+    with pytest.raises(pytest.fail.Exception, match=r"no .* for JAX 99\.9\.\*.*commit tests/golden/jax-99\.9"):
+        golden(series("99.9.3.dev1"))
+
+
+def test_every_series_that_the_package_accepts_has_golden_files(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    (bounds,) = [re.findall(r"[\d.]+", text) for text in project["dependencies"] if text.startswith("jax>")]
+    low, high = ([int(part) for part in bound.split(".")][:2] for bound in bounds)
+    assert low[0] == high[0] == 0 and {f"0.{minor}" for minor in range(low[1], high[1])} <= {*known()}
+
+
+@pytest.mark.parametrize("name", known())
+def test_only_integers_are_stored(name):
     def check(value):
         for item in value.values() if isinstance(value, dict) else value:
             if isinstance(item, dict | list):
@@ -101,8 +142,21 @@ def test_only_integers_are_stored():
             else:
                 assert type(item) is int
 
-    check(json.loads(STORE.read_text()))
+    assert golden(name).keys() == PARTS.keys()
+    check(golden(name))
+
+
+def write():
+    """Writes the folder of the installed series; returns the parts that differ from the series before it."""
+    found, name = {part: stored(part) for part in PARTS}, series()
+    before = [other for other in known() if other != name]
+    path_of(name).parent.mkdir(exist_ok=True)
+    path_of(name).write_text(json.dumps(found, indent=1) + "\n")
+    return {other: [part for part in PARTS if golden(other)[part] != found[part]] for other in before}
 
 
 if __name__ == "__main__":
-    STORE.write_text(json.dumps({name: stored(name) for name in PARTS}, indent=1) + "\n")
+    changes = write()
+    print(f"JAX {jax.__version__}: {path_of(series())}")
+    for other, parts in changes.items():
+        print(f"  parts that differ from jax-{other}: {', '.join(parts) or 'none'}")

@@ -20,6 +20,7 @@ COMPLETE = {
     "work": ("{result}",), "merge": ("{out}/merged", "{result}"),
     "report": ("{result}",), "compact": ("{result}",), "warm": TINY,
     "compare": ("{result}", "{result}"), "ask": ("Points(16)", "--theorems", "--only", "KLN"),
+    "theorem": ("bns:3.12",),
 }  # fmt: skip
 """Of each command, words that complete it; a wrong flag after them is refused before anything runs."""
 WHOLES = ("-1", "1.5", "nan", "true", "", "ten", "1e400", "2**1000", "1_0_")

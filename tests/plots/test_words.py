@@ -1,13 +1,16 @@
 """Text of figures: numbers, mathematics where there is some, and lines that fit."""
 
+import matplotlib
 import pytest
 from matplotlib.figure import Figure
+from packaging.version import Version
 
 from dpjax.plots.files import house_style
 from dpjax.plots.page import Page
 from dpjax.plots.words import number, typeset, width, wrapped
 
 PAGES = [Page.of("column"), Page.of("page", font="serif", size=11), Page.of(8, font="DejaVu Serif", dark=True)]
+FINE = Version(matplotlib.__version__) >= Version("3.11")  # before, drawn letters had widths of whole pixels
 
 
 def test_numbers_are_short():
@@ -40,4 +43,4 @@ def test_a_width_is_that_of_the_drawn_text(page):
     with house_style(page):
         for text in ("some words", r"words and $k^{0.53}$", r"costs \$5"):
             drawn = Figure(dpi=600).text(0, 0, text, fontsize=page.size).get_window_extent().width / 600
-            assert width(text, page, page.size) == pytest.approx(drawn, abs=0.01)
+            assert width(text, page, page.size) == pytest.approx(drawn, abs=0.01 if FINE else 0.02)

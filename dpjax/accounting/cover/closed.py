@@ -60,7 +60,8 @@ def closed_coefficient(
       neighboring: the relation.
       share: in (0, 1).
 
-    Reference: Kaplan, Mansour, Matias, Stemmer, Claim 3.4, whose last line has e^{2 epsilon}; constants our own.
+    Reference: Kaplan, Mansour, Matias, Stemmer, Claim 3.4, whose last line has e^{2 epsilon}, and Lemma 3.5, waiting
+      times; constants our own.
     """
     _check(epsilon, rounds, share)
     if share == 0:

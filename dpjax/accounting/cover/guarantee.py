@@ -41,7 +41,8 @@ def set_cover_delta(
     Returns:
       The larger of both directions; rounded up, by at most a few percent up to hundreds of rounds.
 
-    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Claim 3.4.
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Claim 3.4, and
+      Claim 4.4 for halfplanes.
     """
     non_negative("epsilon", epsilon)
     return game_delta(epsilon, *_checked(coefficient, rounds, k, neighboring, scale))

@@ -22,6 +22,7 @@ def hockey_stick(log_p: ArrayLike, log_q: ArrayLike, epsilon: ArrayLike) -> Floa
     Returns:
       ``float64[...]`` in [0, 1]; every term is positive, so small deltas keep their relative accuracy.
       **One direction only: privacy requires the other one as well.**
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 2.2.
     """
     log_p, log_q = two_laws(log_p, log_q)
     return loss_delta(log_p, log_ratio(log_p, log_q), epsilon)

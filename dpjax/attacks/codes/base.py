@@ -46,6 +46,8 @@ class Code(Protocol):
     Soundness: for every coalition of users and every word that is computed from their code words alone, feasible or
     not, `trace` accuses a user outside of the coalition with probability at most ``security``, over all users
     together.
+
+    Reference: Bun, Nissim, Stemmer 2016, Definition 4.1, whose completeness each code states for itself.
     """
 
     @property

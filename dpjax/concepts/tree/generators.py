@@ -15,7 +15,7 @@ from dpjax.core.checks import InputError
 
 
 def path(nodes: int) -> Tree:
-    """Thresholds: node v + 1 is the child of node v. Height ``nodes`` >= 0."""
+    """Thresholds: node v + 1 is the child of node v. Height ``nodes`` >= 0. Reference: Yan 2025, Example 1."""
     return Tree.of_parents(np.maximum(np.arange(_count(nodes) + 1) - 1, 0))
 
 
@@ -67,7 +67,7 @@ def caterpillar(spine: int, legs: int, improper: float = 0.0, seed: int = 0) -> 
 def figure_one() -> Tree:
     """Seven points and eight concepts: 1, 2, 3 below the root, 4 and 5 below 1, 6 and 7 below 5.
 
-    Reference: Yan 2025, Section 1.2.1 and Figure 1; the paper's point x_i is domain element i - 1.
+    Reference: Yan 2025, Section 1.3.2 and Figure 1; the paper's point x_i is domain element i - 1.
     """
     return Tree.of_parents([0, 0, 0, 0, 1, 1, 5, 5])
 

@@ -21,6 +21,8 @@ class Order:
     flip: ``bool[N]``; concept i labels x by [place[x] is on the path of concept[i]] xor flip[x].
 
     Points whose columns are equal or complementary share a node.
+
+    Reference: Yan 2025, Definitions 13 and 14, Assumption 1, Observation 1.
     """
 
     parent: np.ndarray
@@ -34,6 +36,8 @@ def class_order(matrix: np.ndarray, f: int | None) -> Order:
 
     All rows give the same tree with another root, so the smallest height is the smallest eccentricity.
     Raises InputError, with two shattered points, for a class of VC dimension 2 or more.
+
+    Reference: Yan 2025, Lemma 3 and Algorithm 1.
     """
     if f is None:
         order = _order(matrix, 0)

@@ -51,7 +51,7 @@ def deterministic_points(tree: Nodes, nodes: Array, labels: Array, mask: Array) 
       mask: ``bool[t, m]``; examples where mask is False are ignored.
 
     O(m log m + log V) time and O(m) memory per sample; a replaced row changes one result.
-    Reference: Yan 2025, Section 5, deterministic points; the case without a consistent concept is our own.
+    Reference: Yan 2025, Definition 15, Lemmas 6 and 8; the case without a consistent concept is our own.
     """
     tout, size = jnp.asarray(tree.tout), tree.size
     real = mask & (nodes > 0) & (nodes < size)

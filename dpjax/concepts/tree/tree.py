@@ -35,7 +35,8 @@ class Tree(Nodes):
     those on which all concepts agree: their label is 1 xor flip in all hypotheses.
 
     Build it with `Tree.of_class` or `Tree.of_parents`. Equal by value; the fields hold the bytes of the tables.
-    Reference: Ben-David 2015, "2 notes on classes with VC dimension 1"; Yan 2025, Section 4, with complements merged.
+    Reference: Ben-David 2015, "2 notes on classes with VC dimension 1"; Yan 2025, Section 4 and
+      Algorithm 1, Definition 17, Assumptions 1 and 2, Lemma 5, with complements merged.
     """
 
     places: bytes

@@ -25,7 +25,7 @@ class Representation(Protocol):
     to list their errors. A hypothesis that is no concept of the class is an `concepts.outside.Outside`: it predicts,
     measures and describes itself.
 
-    Reference: Bun, Gaboardi, Sivakumar 2021, Definition 8.1; Beimel, Nissim, Stemmer 2019.
+    Reference: Bun, Gaboardi, Sivakumar 2021, Definitions 8.1 and 8.2; Beimel, Nissim, Stemmer 2019.
     """
 
     @property

@@ -20,7 +20,9 @@ class Whole(Fixed):
     """The class itself, with accuracy (0, 0): thresholds, points, matrices of two or more labels, and all others that
     list cells of equal error (``pieces``). The learner is then `KLN`.
 
-    For thresholds the size is optimal up to a factor of 32 (Theorem 8.8), in fact of 8.
+    For thresholds the size is optimal up to a factor of 32, in fact of 8.
+
+    Reference: Bun, Gaboardi, Sivakumar 2021, Theorem 8.8 (the factor 32).
     """
 
     concepts: InPieces

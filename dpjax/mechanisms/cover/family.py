@@ -12,6 +12,8 @@ class Family(Protocol):
 
     A function h "hits" the rows to which it gives one fixed label, a property of the family: label 0 to learn an AND of
     members of H (targets are the negatives), label 1 to learn an OR (targets are the positives).
+
+    Reference: Kaplan, Mansour, Matias, Stemmer 2019, Definition 2.6.
     """
 
     def select(self, key: Array, x: Any, target: Array, other: Array, score: Score) -> Any:

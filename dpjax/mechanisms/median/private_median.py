@@ -46,7 +46,7 @@ def private_median(key: Array, x: Array, mask: Array, plan: MedianPlan, *, alpha
 
     Privacy: `median_guarantee` (plan), REPLACE_ONE, for every database and every n.
     Utility: fails with probability at most the design's ``failure`` for ``required(alpha)`` or more rows.
-    Reference: Yan 2025, definition of the alpha-median; see the methods for theirs.
+    Reference: Yan 2025, Definition 11 (alpha-median) and Theorem 9; see the methods for theirs.
     """
     if not hasattr(plan, "run"):
         raise InputError(

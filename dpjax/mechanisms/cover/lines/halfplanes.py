@@ -55,7 +55,8 @@ class HalfPlanes(CutFamily):
     follow: in a set cover, a share of the base measure of each round, in [0, 1), that is for the lines that meet the
     polygon that the functions so far leave (`region`); 0 for the same measure in all rounds. It needs a measure with
     ``mass(d)``, that of all lines with one sign, such as `Kinematic`.
-    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane); the sampler is derived here.
+    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4 (SelectHalfplane), Observations 4.1, 4.2 and 4.5,
+      Remark 4.3; the sampler is derived here.
     """
 
     d: int

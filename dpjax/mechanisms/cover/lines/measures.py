@@ -172,7 +172,7 @@ class Box:
     Chart 1 has |a| > 1 with s = 1 / a and t = -b / a: density |s|^-3 and |t| <= 2 d^2 |s|. A halfplane that a cell of
     the arrangement realizes costs at most 7 ln d + 4.6 nats (`log_cost`); in the typical case 3 ln d + O(1).
     On a lattice that is not `Grid.exact` the steepest slopes are omitted.
-    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 4; corrected constants derived here.
+    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Claim 4.6 and Lemma 4.7; corrected constants derived here.
     """
 
     name: ClassVar[str] = "box"

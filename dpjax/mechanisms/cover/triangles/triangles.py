@@ -27,7 +27,7 @@ class Triangles(Strips):
     per triple of lines. Edges of other triangles are approximated to within a strip and a direction: utility is for
     data that are smooth at this resolution, privacy for all data.
 
-    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 5 (unions of polygons); the sampler is derived here.
+    Reference: Kaplan, Mansour, Matias and Stemmer 2019, Section 5 (SelectTriangle); the sampler is derived here.
     """
 
     directions: int = 12

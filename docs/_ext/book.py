@@ -1,0 +1,39 @@
+"""The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, MathML."""
+
+import importlib
+from pathlib import Path
+
+import docstrings
+import links
+import mathml
+
+_GENERATORS = ("api", "commands", "configuration", "statuses", "theorems", "results", "gallery")
+"""Modules with ``pages() -> dict[str, str]``: path relative to docs -> text."""
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("builder-inited", _write)
+    app.connect("autodoc-process-docstring", docstrings.process)
+    links.setup(app)
+    mathml.setup(app)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write(app):
+    """Writes generated pages whose text changed, and removes those that no generator has any more."""
+    root = Path(app.srcdir)
+    listed = root / "_build" / "generated.txt"
+    found: dict[str, str] = {}
+    for name in _GENERATORS:
+        found |= importlib.import_module(name).pages()
+    for path, text in found.items():
+        page = root / path
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(text, encoding="utf-8")
+    for path in listed.read_text(encoding="utf-8").split() if listed.exists() else []:
+        if path not in found:
+            (root / path).unlink(missing_ok=True)
+    listed.parent.mkdir(exist_ok=True)
+    listed.write_text("\n".join(sorted(found)), encoding="utf-8")

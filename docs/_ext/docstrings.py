@@ -1,0 +1,161 @@
+"""Docstrings of dpjax as reStructuredText: sections such as ``Privacy:`` become fields, arguments a list.
+
+A docstring is paragraphs. One that begins with a section (``Args:``, ``Privacy:`` ...) is a list of fields. One that
+begins with the names of parameters or fields (``n_min, n_max: the sizes considered. gamma: ...``) is a list of these.
+Lists with dashes and indented blocks stay as they are; in other paragraphs indentation means nothing.
+"""
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Collection
+from typing import Any
+
+SECTIONS = frozenset(
+    [
+        "Args",
+        "Attributes",
+        "Returns",
+        "Raises",
+        "Privacy",
+        "Utility",
+        "Reference",
+        "Example",
+        "Proof",
+        "Corrected",
+        "Printed",
+        "Columns",
+        "Soundness",
+        "Completeness",
+        "Stability",
+    ]
+)
+_SECTION = re.compile(r"([A-Z][a-z]+):(?: (.*)|)")
+_ITEM = re.compile(r"((?:\\\*)*[A-Za-z_]\w*(?:, (?:\\\*)*[A-Za-z_]\w*)*):(?: (.*)|)")
+_LITERAL = re.compile(r"(``.+?``|`[^`\n]+?`|(?<!\w)\*\*[^*\s][^*]*?\*\*(?!\w))", re.DOTALL)
+_PAGE = re.compile(r"`?\b(docs/(?:gallery|guide|explain|proofs|project|reference)/[\w./-]+?\.md(?:#[\w-]+)?)`?")
+_MARKUP = re.compile(r"(?<!\\)[|*]")
+
+
+def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Handler of autodoc-process-docstring."""
+    lines[:] = as_restructured("\n".join(lines), parameters(obj))
+
+
+def parameters(obj: Any) -> frozenset[str]:
+    """Names of the parameters of a function, or of the fields of a class."""
+    if inspect.isclass(obj):
+        fields = {name for base in obj.__mro__ for name in vars(base).get("__annotations__", ())}
+        return frozenset(
+            fields | ({one.name for one in dataclasses.fields(obj)} if dataclasses.is_dataclass(obj) else set())
+        )
+    try:
+        return frozenset(inspect.signature(obj).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def as_restructured(text: str, names: Collection[str] = ()) -> list[str]:
+    """The lines of a docstring in reStructuredText. names: parameters or fields of its object."""
+    found: list[str] = []
+    code = listing = False
+    for paragraph in _paragraphs(_escaped(text)):
+        first = paragraph[0]
+        if first.startswith("  ") and (code or not listing):
+            shown = [line.replace("\\|", "|").replace("\\*", "*") for line in paragraph]
+            found += [*([] if code else [".. code-block:: text", ""]), *shown, ""]
+            code = False
+            continue
+        listing = any(line.startswith("- ") for line in paragraph)
+        section = _SECTION.fullmatch(first)
+        item = _ITEM.fullmatch(first)
+        if section and section[1] in SECTIONS:
+            found += [*_fields(paragraph), ""]
+        elif item and _all_in(item[1], names):
+            found += [*_listed(paragraph, names), ""]
+        elif listing or first.startswith((" ", ">>>", "..")):
+            found += [*_bullets(paragraph), ""]
+        else:
+            found += [*(line.strip() for line in paragraph), ""]
+        code = paragraph[-1].endswith("::")
+    return found
+
+
+def _paragraphs(text: str) -> list[list[str]]:
+    """Blocks between blank lines; indented ones after a section belong to it."""
+    found: list[list[str]] = []
+    for block in re.split(r"\n\s*\n", text.strip("\n")):
+        lines = [line.rstrip() for line in block.splitlines()]
+        if not lines:
+            continue
+        last = found[-1] if found else None
+        if last and lines[0].startswith("  ") and _SECTION.fullmatch(last[0]) and not last[-1].endswith("::"):
+            last += lines
+        else:
+            found.append(lines)
+    return found
+
+
+def _escaped(text: str) -> str:
+    text = _PAGE.sub(r":page:`\1`", text)
+    parts = _LITERAL.split(text)
+    return "".join(part if place % 2 else _MARKUP.sub(r"\\\g<0>", part) for place, part in enumerate(parts))
+
+
+def _fields(lines: list[str]) -> list[str]:
+    """A list of fields; what precedes a section in a paragraph belongs to the section above it."""
+    found: list[str] = []
+    name, body = "", []
+    for line in lines:
+        match = _SECTION.fullmatch(line)
+        if match and match[1] in SECTIONS:
+            found += _field(name, body) if name else []
+            name, body = match[1], [match[2]] if match[2] else []
+        else:
+            body.append(line)
+    return found + _field(name, body)
+
+
+def _field(name: str, body: list[str]) -> list[str]:
+    if name == "Example":
+        return [f":{name}: ::", "", *(f"      {line.strip()}" for line in body), ""]
+    indented = [len(line) - len(line.lstrip()) for line in body if line.startswith(" ")]
+    if name in ("Args", "Attributes") or (name == "Raises" and body and body[0].startswith(" ")):
+        indent, items = min(indented, default=0), []
+        for line in body:
+            match = _ITEM.fullmatch(line[indent:]) if line[:indent].isspace() or not indent else None
+            items.append(f"   - **{match[1]}**: {match[2] or ''}" if match else f"     {line.strip()}")
+        if items and not items[0].startswith("   - "):
+            items = (
+                [item.replace("     ", "   ", 1) for item in items] if not any("   - " in i for i in items) else items
+            )
+        return [f":{name}:", *items]
+    first, *rest = body or [""]
+    return [f":{name}: {first.strip()}", *(f"   {line.strip()}" for line in rest)]
+
+
+def _listed(lines: list[str], names: Collection[str]) -> list[str]:
+    """Items ``name: text`` of one paragraph, wherever in it they begin."""
+    text = " ".join(line.strip() for line in lines)
+    found, start = [], 0
+    for match in re.finditer(r"(?:^|(?<=[.;] ))([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*): ", text):
+        if _all_in(match[1], names):
+            if match.start() > start:
+                found.append(text[start : match.start()])
+            start = match.start()
+    found.append(text[start:])
+    return [f"- **{name}**: {rest.strip()}" for name, _, rest in (one.partition(": ") for one in found)]
+
+
+def _bullets(lines: list[str]) -> list[str]:
+    """A list as it is, with a blank line before it if a sentence introduces it."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith("- ") and found and not found[-1].startswith(("- ", " ")) and found[-1]:
+            found.append("")
+        found.append(line)
+    return found
+
+
+def _all_in(words: str, names: Collection[str]) -> bool:
+    return all(word in names for word in words.split(", "))

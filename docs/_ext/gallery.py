@@ -1,0 +1,234 @@
+"""The gallery: a card for every figure and page of measurements, and a page on how each figure was made.
+
+What is said of a figure is read from its own metadata; what is said of a page is its first paragraph.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import site_text
+from PIL import Image
+from site_text import code
+
+from dpjax.plots import read_metadata
+from dpjax.reports.toml import as_toml
+
+_ROOT = Path(__file__).resolve().parents[2]
+_HERE = _ROOT / "docs/gallery"
+FIGURES = sorted(_HERE.glob("figures/*.png"))
+TOPICS = {
+    "Which learner, and how many rows": ["exponents", "bns-multi", "ask", "slack", "multi-learners", "plans"],
+    "One class of VC dimension 1": ["vc1-height", "vc1-proper", "vc1-subsample-size", "median-domains", "one-tree"],
+    "Conjunctions and shapes in the plane": ["conjunctions", "polygons", "set-cover", "boundary", "dp-sgd"],
+    "Finite classes and generic learners": [
+        "dimensions", "generic-learners", "representations", "multiclass", "boosting",
+    ],
+    "What no learner can do": ["optimum", "fingerprinting"],
+    "Data and sanitizers": ["hospital", "mwem", "threshold-sanitizers"],
+    "Audits": ["corrected-constants", "audit-power", "planted-bugs"],
+    "Speed and devices": ["benchmarks", "devices"],
+}  # fmt: skip
+"""Headings of the gallery, and the pages of measurements under each, by the names of their files."""
+ALONE = {
+    "demo": ("Which learner, and how many rows", "success probability against n, and n* against k"),
+    "vc1-figure-one": ("One class of VC dimension 1", "a tree of eight concepts, with the votes of subsamples"),
+}
+"""Figures that no page of measurements shows: heading, and the text that stands for the image."""
+
+
+def pages() -> dict[str, str]:
+    """The pages by their paths: the gallery, and how the figures were made, one page for each."""
+    found = {f"gallery/generated/{figure.stem}.md": _figure_page(figure) for figure in FIGURES}
+    return {"gallery/index.md": _index(), "gallery/generated/index.md": _made()} | found
+
+
+def shown_on(figure: Path) -> str | None:
+    """The name of the page of measurements that shows a figure; None if none does."""
+    return next((name for name in _names() if f"figures/{figure.name})" in _text(name)), None)
+
+
+def command(figure: Path, about: Mapping[str, Any]) -> str | None:
+    """The command that draws a figure: as it recorded it, else from the script or the study in its configuration.
+
+    None if neither is known. Trials of a script are those of the figure, also where they are its default.
+    """
+    if "command" in about:
+        return about["command"]
+    config = about["config"]
+    if "sweep" in config:
+        return f"dpjax curve docs/gallery/figures/{figure.name} --out results/{figure.stem}"
+    script = config.get("script") or next(iter(_drawn_by(figure)), None)
+    if script is None:
+        return None
+    options = f" --seed {about['seed']}" * bool(about["seed"])
+    options += f" --trials {config['trials']}" if "trials" in config else ""
+    return f"python scripts/{script}.py{options}"
+
+
+def title_of(figure: Path) -> str:
+    """The title in a figure's file, in plain text: mathematics is written as in the pages."""
+    with Image.open(figure) as image:
+        title = image.info["Title"]
+    return re.sub(r"\$([^$]*)\$", lambda found: re.sub(r"\\var|[\\{}]|(?<=n)\^", "", found[1]), title)
+
+
+def summary(name: str) -> str:
+    """The first paragraph of a page of measurements."""
+    return " ".join(_text(name).split("\n\n")[1].split())
+
+
+def heading(name: str) -> str:
+    """The title of a page of measurements."""
+    return _text(name).partition("\n")[0].removeprefix("# ")
+
+
+def _index() -> str:
+    parts = [_INTRODUCTION]
+    for topic, names in TOPICS.items():
+        alone = [name for name, (heading, _) in ALONE.items() if heading == topic]
+        cards = [_card(figure, None) for figure in FIGURES if figure.stem in alone]
+        for name in names:
+            own = [figure for figure in FIGURES if shown_on(figure) == name]
+            cards += [_card(figure, name) for figure in own] or [_plain_card(name)]
+        parts.append(f"## {topic}\n\n::::{{grid}} 1 2 3 3\n:gutter: 3\n\n{chr(10).join(cards)}::::\n")
+    listed = [name for names in TOPICS.values() for name in names]
+    parts.append("\n".join(["```{toctree}", ":hidden:", "", *listed, "generated/index", "```"]))
+    return "\n".join(parts) + "\n"
+
+
+def _made() -> str:
+    rows = []
+    for figure in FIGURES:
+        about = read_metadata(figure)
+        shown = code(command(figure, about) or "not recorded")
+        rows.append((f"[{title_of(figure)}]({figure.stem}.md)", shown, _seconds(about)))
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *(figure.stem for figure in FIGURES), "```"])
+    return f"{_OF_ALL}\n{site_text.table(('figure', 'command', 'seconds'), rows)}\n{toctree}\n"
+
+
+_OF_ALL = """\
+# How the figures were made
+
+All of this is read from the metadata of the figures. Seconds are those of the last run of the command, which may have
+found trials in a store; figures from before they were recorded have none.
+"""
+
+
+def _seconds(about: Mapping[str, Any]) -> str:
+    return f"{about['seconds']:g}" if "seconds" in about else "not recorded"
+
+
+_INTRODUCTION = """\
+# Gallery
+
+Every page of measurements is written by a script of this repository, and every figure says in its metadata how it was
+made: command, configuration, seed, versions and device. `dpjax trial FIGURE` reruns a trial of one.
+"""
+
+
+def _card(figure: Path, name: str | None) -> str:
+    """A figure's card: it leads to the page of measurements that shows it."""
+    made = f"generated/{figure.stem}.md"
+    target = made if name is None else f"{name}.md"
+    alone = name is not None and sum(shown_on(other) == name for other in FIGURES) == 1
+    title = heading(name) if name is not None and alone else title_of(figure)
+    return f"""\
+:::{{grid-item-card}}
+```{{image}} figures/{figure.name}
+:alt: {_alternative(figure)}
+:loading: lazy
+:target: {Path(target).with_suffix(".html")}
+```
+
+**[{title}]({target})**
+
+{_first_sentence(summary(name)) if name is not None and alone else ""}
+
+[How the figure was made]({made})
+:::
+"""
+
+
+def _plain_card(name: str) -> str:
+    return f"""\
+:::{{grid-item-card}} {heading(name)}
+:link: {name}
+:link-type: doc
+{_first_sentence(summary(name))}
+:::
+"""
+
+
+def _first_sentence(text: str) -> str:
+    """Up to the first full stop that ends a sentence, without links."""
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.split(r"(?<=[.:?])\s+(?=[A-Z`\"])", plain, maxsplit=1)[0].rstrip(":")
+
+
+def _alternative(figure: Path) -> str:
+    """The text that stands for the image where it cannot be seen: that of the page of measurements."""
+    if (name := shown_on(figure)) is None:
+        return ALONE[figure.stem][1]
+    return re.findall(rf"!\[([^\]]+)\]\(figures/{re.escape(figure.name)}\)", _text(name))[0]
+
+
+def _figure_page(figure: Path) -> str:
+    about, name = read_metadata(figure), shown_on(figure)
+    script = about["config"].get("script")
+    facts = {
+        "command": code(command(figure, about) or "not recorded"),
+        "seed": str(about["seed"]),
+        "seconds": _seconds(about),
+        "device": code(about["device"]),
+        "versions": ", ".join(f"{package} {version}" for package, version in about["versions"].items()),
+    }
+    parts = [f"# {title_of(figure)}", f"![{_alternative(figure)}](../figures/{figure.name})"]
+    where = [] if name is None else [f"It belongs to [{heading(name)}](../{name}.md)."]
+    if (vector := figure.with_suffix(".svg")).exists():
+        where.append(f"The same as {{download}}`SVG <../figures/{vector.name}>`.")
+    parts.append(" ".join(where))
+    parts.append(site_text.table(("what", "value"), facts.items()))
+    settings = about["config"].get("settings", {})
+    if script is None and "sweep" in about["config"]:
+        text = as_toml(about["config"])
+        parts += ["## Configuration", f":::{{dropdown}} The study as TOML\n```toml\n{text}```\n:::"]
+    else:
+        own = {key: value for key, value in about["config"].items() if key not in ("script", "settings", "seed")}
+        if own:
+            rows = ((code(key), code(str(value))) for key, value in own.items())
+            parts += ["## Configuration", site_text.table(("key", "value"), rows)]
+    if settings:
+        rerun = f"dpjax trial docs/gallery/figures/{figure.name} --learners NAME"
+        parts += ["## Points", f"`{rerun}` reruns a trial of one:"]
+        parts.append(site_text.table(_OF_POINTS, _points(settings)))
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+_OF_POINTS = ("name", "learner", "k", "n", "epsilon", "delta", "alpha", "beta")
+
+
+def _points(settings: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, point in settings.items():
+        learner = point["learner"].get("use", "") if isinstance(point["learner"], Mapping) else point["learner"]
+        yield code(name), code(learner), *(f"{point[key]:g}" for key in _OF_POINTS[2:])
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    """The pages of measurements; the gallery itself is none."""
+    return tuple(sorted(path.stem for path in _HERE.glob("*.md") if path.stem != "index"))
+
+
+@functools.cache
+def _text(name: str) -> str:
+    return (_HERE / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _drawn_by(figure: Path) -> Iterator[str]:
+    """Scripts that name a figure's file."""
+    for path in sorted((_ROOT / "scripts").glob("*.py")):
+        if f'"{figure.stem}"' in path.read_text(encoding="utf-8"):
+            yield path.stem

@@ -1,0 +1,126 @@
+"""Pages of the index of theorems: one for each paper, and one with counts, corrections and what is missing."""
+
+import re
+from pathlib import Path
+
+from dpjax.papers.theorems import STATUSES, Item, Paper, papers
+from dpjax.papers.theorems.references import code_of
+
+_DOCS = Path(__file__).resolve().parents[1]
+_UP = "../../"  # from a page to docs
+
+
+def pages() -> dict[str, str]:
+    """Path relative to docs -> Markdown."""
+    found = {f"reference/theorems/{paper.key}.md": _paper(paper) for paper in papers().values()}
+    return {"reference/theorems/index.md": _index(), **found}
+
+
+def _index() -> str:
+    rows = "\n".join(
+        f"| [`{paper.key}`]({paper.key}.md) | {_named(paper)} | {' | '.join(map(str, paper.counts.values()))} |"
+        for paper in papers().values()
+    )
+    return f"""# Theorems
+
+Every numbered definition, algorithm and theorem of the four papers whose learners dpjax runs: what it states, in our
+words, the code whose docstring cites it, and the audits, simulations, figures and proofs that are about it.
+
+| paper | | {" | ".join(STATUSES)} |
+|---|---|---|---|---|
+{rows}
+
+*have*: the code does it, with constants where the paper has O(.). *corrected*: the printed form does not hold, or does
+not follow; the code has one that does. *missing*: there is no code, and the page says why. `dpjax theorem bns:3.12`
+prints an item; the key is the paper and the number, with the kind where kinds are numbered apart (`bns:algorithm-2`,
+`yan:theorem-11`).
+
+```{{toctree}}
+:hidden:
+
+{chr(10).join(papers())}
+```
+
+## Corrected
+
+{_list("corrected")}
+
+## Missing
+
+{_list("missing")}
+"""
+
+
+def _list(status: str) -> str:
+    """A line for each item of a status, with a link to its place."""
+    lines = []
+    for paper in papers().values():
+        for item in paper.items.values():
+            if item.status == status:
+                link = f"[{item.key}]({paper.key}.md#{_slug(item.title)})"
+                more = (
+                    f"Printed: {item.printed}. Right: {item.right}." if status == "corrected" else f"Why: {item.why}."
+                )
+                lines.append(f"- {link}: {_plain(f'{item.says} {more}')}")
+    return "\n".join(lines)
+
+
+def _paper(paper: Paper) -> str:
+    text = [f"# {_named(paper)}", f"{_plain(paper.title)}. {_plain(paper.note)}"]
+    text.append(", ".join(f"{count} {status}" for status, count in paper.counts.items()) + ". [All papers](index.md)")
+    group = ""
+    for item in paper.items.values():
+        if (here := _group(paper, item)) != group:
+            group = here
+            text.append(f"## {group}")
+        text.append(_item(item))
+    return "\n\n".join(text) + "\n"
+
+
+def _item(item: Item) -> str:
+    lines = [f"### {item.title}", "", f"**{item.status.capitalize()}.** {_plain(item.says)}", ""]
+    named = {
+        "Printed": _plain(item.printed), "Right": _plain(item.right),
+        "Why" if item.status == "missing" else "Remark": _plain(item.why),
+        "First version": item.first,
+        "Code": ", ".join(f"`{place.name}` in `{place.file}`" for place in code_of(item)),
+        "Audit": ", ".join(f"`dpjax audit {_quoted(name)}`" for name in item.audit),
+        "Simulation": ", ".join(f"`{file}`" for file in item.simulation),
+        "Figure": ", ".join(f"[{Path(file).name}]({_UP}{file})" for file in item.figure),
+        "Pages": ", ".join(map(_link, item.page)), "Proof": ", ".join(map(_link, item.proof)),
+    }  # fmt: skip
+    return "\n".join([*lines, *(f"- {name}: {text}" for name, text in named.items() if text)]).rstrip()
+
+
+def _group(paper: Paper, item: Item) -> str:
+    """Items numbered within sections are listed by section, the others by kind."""
+    section, dot, _ = item.number.partition(".")
+    if dot:
+        return f"Appendix {section}" if section.isalpha() else f"Section {section}"
+    return f"{item.kind}s" if item.kind != "Corollary" else "Corollaries"
+
+
+def _link(file: str) -> str:
+    """A link to a page of docs, with its title."""
+    path = _DOCS / file.partition("#")[0]
+    title = re.match(r"# (.*)", path.read_text(encoding="utf-8"))
+    return f"[{title[1].replace('`', '') if title else path.stem}]({_UP}{file})"
+
+
+def _named(paper: Paper) -> str:
+    return f"{paper.authors} {paper.year}"
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing but backticks is markup."""
+    parts = text.split("`")
+    return "`".join(re.sub(r"([*<\[\]])", r"\\\1", part) if i % 2 == 0 else part for i, part in enumerate(parts))
+
+
+def _slug(title: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def _quoted(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name) else f'"{name}"'

@@ -1,0 +1,131 @@
+"""The table of each paper's numbered items, read from its TOML file."""
+
+import difflib
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import Any
+
+from dpjax.core.checks import InputError
+
+STATUSES = ("have", "corrected", "missing")
+_NAMED = ("audit", "simulation", "figure", "page", "proof")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A definition, theorem, algorithm, ... of a paper.
+
+    key: "bns:3.12", or "bns:algorithm-2" where kinds are numbered apart. kind and number: "Theorem" and "3.12"; the
+    number is empty for an item that has a name only. says: what it states, in our words. status: "have" (code does it),
+    "corrected" (code does it in another form, since the printed one does not hold or does not follow), "missing".
+    printed, right: what is printed, and what holds. why: of a missing item, or a remark. name: that the paper gives it.
+    first: kind and number in the paper's first version, if they differ.
+    audit: targets of `dpjax audit`. simulation: files of tests and scripts. figure, page, proof: files in docs.
+    """
+
+    key: str
+    kind: str
+    number: str
+    says: str
+    status: str
+    name: str = ""
+    first: str = ""
+    printed: str = ""
+    right: str = ""
+    why: str = ""
+    audit: tuple[str, ...] = ()
+    simulation: tuple[str, ...] = ()
+    figure: tuple[str, ...] = ()
+    page: tuple[str, ...] = ()
+    proof: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """As the paper calls it: "Theorem 3.12", "Algorithm 2 (GenericLearner)"."""
+        if not self.number:
+            return f"{self.kind} {self.name}"
+        return f"{self.kind} {self.number}" + f" ({self.name})" * bool(self.name)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper. key: "bns". cite: a regular expression of how docstrings cite it.
+
+    sections: their numbers. figures: how many there are.
+    """
+
+    key: str
+    authors: str
+    year: int
+    title: str
+    note: str
+    cite: str
+    sections: tuple[str, ...]
+    figures: int
+    items: Mapping[str, Item]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of items of each status."""
+        found = Counter(item.status for item in self.items.values())
+        return {status: found[status] for status in STATUSES}
+
+    def find(self, kind: str, number: str) -> Item | None:
+        """The item of this kind and number, or of this kind and name."""
+        return next((i for i in self.items.values() if i.kind == kind and number in (i.number or i.name, i.name)), None)
+
+
+@cache
+def papers() -> Mapping[str, Paper]:
+    """All papers by key."""
+    files = {f.name: f for f in resources.files(__package__).iterdir() if f.name.endswith(".toml")}
+    found = [
+        _paper(name.removesuffix(".toml"), tomllib.loads(files[name].read_text("utf-8"))) for name in sorted(files)
+    ]
+    return MappingProxyType({paper.key: paper for paper in found})
+
+
+def search(key: str) -> Paper | Item:
+    """A paper by "bns", an item by "bns:3.12", "bns:algorithm-2" or "bns:theorem-3.12", in capitals or not.
+
+    InputError, with keys that are near, if there is none.
+    """
+    words = re.sub(r"\s+", "-", key.strip().lower())
+    before, colon, after = words.partition(":")
+    paper = papers().get(before)
+    if paper is not None and not colon:
+        return paper
+    if paper is None:
+        expected = f"one of the papers {', '.join(papers())}, or PAPER:NUMBER"
+        raise InputError("theorem", expected, repr(key), "see `dpjax theorem`")
+    names = {item.key.lower(): item for item in paper.items.values()}
+    for item in paper.items.values():
+        names.setdefault(f"{paper.key}:{item.kind}-{item.number or item.name}".lower(), item)
+    if words in names:
+        return names[words]
+    same = [item.key for item in paper.items.values() if after and item.number == after.rpartition("-")[2]]
+    near = [names[name].key for name in difflib.get_close_matches(words, names, 5, 0.75)]
+    close = [*dict.fromkeys(same + near)][:6]
+    advice = f"did you mean {', '.join(close)}?" if close else f"see `dpjax theorem {paper.key}`"
+    raise InputError("theorem", f"the number of an item of {paper.key}", repr(key), advice)
+
+
+def _paper(key: str, data: dict[str, Any]) -> Paper:
+    about = data.pop("paper")
+    items = {name: _item(key, name, fields) for name, fields in data.items()}
+    return Paper(key, sections=tuple(about.pop("sections").split()), items=MappingProxyType(items), **about)
+
+
+def _item(paper: str, name: str, fields: dict[str, Any]) -> Item:
+    """name: "3.12" or "theorem-11"; a name without a number is that of an item that has none."""
+    kind, _, number = name.rpartition("-")
+    lists: dict[str, Any] = {field: tuple(fields.pop(field, ())) for field in _NAMED}
+    number = number if re.fullmatch(r"[A-Z]?\d*(\.\d+)*", number) else ""
+    fields.setdefault("kind", kind.capitalize())
+    return Item(f"{paper}:{name}", number=number, **{"status": "have", **fields}, **lists)

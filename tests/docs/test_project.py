@@ -1,0 +1,57 @@
+"""The page of compatibility says what pyproject.toml and the tests say."""
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+
+
+@pytest.fixture
+def page(root):
+    return (root / "docs/project/compatibility.md").read_text()
+
+
+@pytest.fixture
+def project(root):
+    return tomllib.loads((root / "pyproject.toml").read_text())["project"]
+
+
+def rows(page):
+    table = page.partition("## Versions of Python")[2]
+    return {
+        cells[0]: cells[1:]
+        for cells in (
+            [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*\|$", table, re.M)
+        )
+        if cells[0] and set(cells[0]) != {"-"}
+    }
+
+
+def test_versions_are_those_of_the_project(page, project):
+    needed = {one.name: {part.operator: part.version for part in one.specifier}
+              for one in map(Requirement, project["dependencies"])}  # fmt: skip
+    found = rows(page)
+    assert {"jax, jaxlib", "numpy", "scipy", "pandas", "matplotlib", "Python"} == found.keys()
+    for names, (low, high, _) in found.items():
+        if names == "Python":
+            assert project["requires-python"] == f">={low}"
+            continue
+        for name in names.split(", "):
+            assert needed[name] == {">=": low, "<": high}, name
+
+
+def test_pythons_are_those_that_are_tested(page, project):
+    tested = rows(page)["Python"][2].split(", ")
+    assert tested == re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+
+
+def test_the_golden_files_that_it_names_are_there(page, root):
+    (folder,) = set(re.findall(r"`(tests/golden/jax-[\d.]+)`", page))
+    assert (root / folder / "random.json").is_file()
+
+
+@pytest.mark.parametrize("name", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "CODE_OF_CONDUCT"])
+def test_every_file_of_the_root_is_a_page(root, name):
+    pages = [path.read_text() for path in (root / "docs/project").glob("*.md")]
+    assert sum(f"{{include}} ../../{name}.md" in text for text in pages) == 1 and (root / f"{name}.md").is_file()

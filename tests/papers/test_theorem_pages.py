@@ -1,0 +1,52 @@
+"""The generated pages of the index of theorems: a heading for every item, and links that lead somewhere."""
+
+import importlib.util
+import re
+
+import pytest
+
+from dpjax.papers.theorems import papers
+
+
+@pytest.fixture(scope="module")
+def pages(root):
+    made = importlib.util.spec_from_file_location("theorem_pages", root / "docs" / "_ext" / "theorems.py")
+    module = importlib.util.module_from_spec(made)
+    made.loader.exec_module(module)
+    assert module.pages() == module.pages()
+    return module.pages()
+
+
+def anchors(text):
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads]
+
+
+def test_a_page_for_each_paper_and_a_heading_for_each_item(pages):
+    assert len(pages) == len(papers()) + 1
+    for key, paper in papers().items():
+        text = pages[f"reference/theorems/{key}.md"]
+        heads = re.findall(r"^### (.*)$", text, re.MULTILINE)
+        assert heads == [item.title for item in paper.items.values()]
+        assert len(anchors(text)) == len(set(anchors(text)))
+        assert text.count("\n**Missing.**") == paper.counts["missing"]
+
+
+def test_the_index_lists_what_is_corrected_and_what_is_missing(pages):
+    text = pages["reference/theorems/index.md"]
+    listed = {item.key for paper in papers().values() for item in paper.items.values() if item.status != "have"}
+    assert listed == set(re.findall(r"^- \[([^]]*)\]", text, re.MULTILINE))
+
+
+def test_links_lead_somewhere(pages, root):
+    links = 0
+    for name, text in pages.items():
+        for target in re.findall(r"(?<!\\)\]\(([^)]+)\)", text):
+            path, _, anchor = target.partition("#")
+            file = (root / "docs" / name).parent / path
+            inside = file.resolve().relative_to(root / "docs").as_posix()
+            assert inside in pages or file.exists(), (name, target)
+            if anchor:
+                assert anchor in anchors(pages[inside] if inside in pages else file.read_text()), (name, target)
+            links += 1
+    assert links > 200
