@@ -6,7 +6,7 @@ import jax
 import pytest
 
 import dpjax as dp
-from dpjax import audit, mechanisms
+from dpjax import attacks, audit, evidence, mechanisms, sanitizers
 from dpjax.attacks.optimum import Goal, optimum
 from dpjax.dimensions import families
 from scripts import explain_pictures
@@ -89,16 +89,18 @@ def refused():
 def test_what_is_beyond_a_limit_is_refused(expression):
     concepts = dp.Points(dp.Domain(8))
     space = {
-        "dp": dp, "audit": audit, "mechanisms": mechanisms, "families": families, "optimum": optimum,
+        "dp": dp, "audit": audit, "mechanisms": mechanisms, "sanitizers": sanitizers, "attacks": attacks,
+        "Goal": Goal, "families": families, "optimum": optimum,
         "concepts": concepts, "task": dp.Task(concepts, dp.uniform(concepts.domain)), "learner": dp.KLN(concepts),
         "relation": dp.Neighboring.REPLACE_ONE, "goal": Goal(((0,), (1,)), alpha=0.1),
+        "target": evidence.learner_target(dp.KLN(concepts), "KLN"),
     }  # fmt: skip
     with pytest.raises(dp.InputError):
         eval(expression, space)
 
 
 def test_the_limits_are_listed():
-    assert len(refused()) >= 15
+    assert len(refused()) >= 25
 
 
 @pytest.mark.parametrize(
