@@ -60,7 +60,7 @@ class Points(OnLine):
 
         Realizable, the representative differs from the target only if that is not listed: then its mass is at most
         ``rare``, and the other elements of mass above alpha - rare are few, or few of its rows were drawn.
-        Proof in docs/proofs/generic.md.
+        Proof in docs/proofs/generic.md#points-agnostic.
         """
         if agnostic:
             etas = alpha * 2.0 ** -np.arange(2, 12)

@@ -59,7 +59,7 @@ class Thresholds(OnLine):
         """See `concepts.base.Covered`: realizable, an interval of mass alpha on each side of the target; agnostic,
         1/eta thresholds between which intervals have a mass of at most eta, and those in each interval together.
 
-        Proof in docs/proofs/generic.md.
+        Proof in docs/proofs/generic.md#thresholds-agnostic.
         """
         if not agnostic:
             return [(Group(2, True, 0.0),)]

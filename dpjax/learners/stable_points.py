@@ -81,7 +81,7 @@ class StablePoints(StableCells):
     need not be near the true ones. Improper.
 
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: one histogram, post-processed.
-    Utility: `theory.points.stable_points`, realizable, for every k and |X|.
+    Utility: `theory.points.stable_points`, realizable, for every k and |X|; docs/proofs/stable-points.md.
     Reference: the histogram is that of Bun, Nissim, Stemmer 2016, Proposition 2.20; the learner is our own, for the
       problem of their Algorithm 5.
     """

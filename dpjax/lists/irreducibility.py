@@ -46,7 +46,7 @@ class Irreducibility:
     Utility: for realizable rows, one function that depends on the distribution and the target alone is on the list of
       every batch whose empirical errors separate the levels; `theory.irreducibility.sizes`.
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021 (irreducible classes, reducing trees); the learner, which
-      is improper, and its proof are our own.
+      is improper, and its proof (docs/proofs/irreducibility.md) are our own.
     """
 
     concepts: Finite

@@ -43,7 +43,8 @@ def choosing(
 
     Returns: Categorical on {0..m-1, abstain}.
 
-    Privacy: (epsilon, delta) under ``neighboring``; exactly delta / (1 + delta) is attained.
+    Privacy: (epsilon, delta) under ``neighboring``; exactly delta / (1 + delta) is attained. Proof:
+      docs/proofs/stability.md#the-choosing-mechanism.
     Utility: with rate r = epsilon / 2 (epsilon if monotonic) and gate = 1 + ln(growth / d) / r, where d is the lesser
       of delta and e^r - 1, the mechanism abstains with probability at most exp(-r (max - gate)). A chosen candidate
       always has score >= 1, and it has a score below max - ln(m / beta) / r with probability at most beta.
@@ -57,11 +58,8 @@ def choosing(
     scores = asked(jnp.where(candidate, scores, 0), "choosing", 1, "sorted")
     top = jnp.max(jnp.where(candidate, scores, 1), initial=1)
 
-    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d. Let N be the total weight. A neighbor
-    # multiplies each weight by exp(factor) at most and adds `growth` candidates of weight exp(factor), so
-    # N' <= exp(factor) N iff growth <= (1 - exp(-factor)) growth / d x exp(factor), that is d <= exp(factor) - 1.
-    # Then common outcomes have ratio <= exp(epsilon), and new ones total growth exp(factor) / N' <= d. A larger delta
-    # does not help: d = min(delta, exp(factor) - 1). At delta = 0 the null candidate has all the weight.
+    # The null candidate weighs exp(factor x gate) = exp(factor) growth / d; a larger delta than exp(factor) - 1 does
+    # not help. At delta = 0 the null candidate has all the weight.
     with jax.enable_x64(True):
         wide = factor.astype(jnp.float64)
         log_d = jnp.minimum(jnp.log(delta_like(delta, factor).astype(jnp.float64)), jnp.log(jnp.expm1(wide)))

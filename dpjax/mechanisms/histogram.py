@@ -193,17 +193,13 @@ def stability_histogram(
       neighboring: static; determines the noise.
       calibration: static; "corrected" or "printed", which needs alpha and n and REPLACE_ONE.
 
-    Privacy: (epsilon, delta) under ``neighboring``, tight. "printed" satisfies it for large alpha n only.
+    Privacy: (epsilon, delta) under ``neighboring``, tight (docs/proofs/stability.md#the-stability-histogram). "printed"
+      satisfies it for large alpha n only.
     Utility: a count of 1 + b (ln(1 / (2 delta)) + ln(1 / (2 beta))) or more is released with probability 1 - beta; a
       released count has an error above b s with probability at most exp(-s).
     Reference: Bun, Nissim and Stemmer, "Simultaneous private learning of multiple concepts", Proposition 2.20 and
       Algorithm 1.
     """
-    # REPLACE_ONE: one cell falls by 1 and another rises by 1. A cell that stays costs epsilon / 2. A cell of count 1
-    # that vanishes is released with probability delta exactly. Conversely, let the row enter a new cell while
-    # a cell of law f loses it and gets g: E[(f - exp(epsilon) (1 - delta) g)_+] <= 1 - exp(epsilon / 2) (1 - delta)
-    # <= delta, because f <= exp(epsilon / 2) g. With both at once the loss is delta again. So delta and epsilon need
-    # not be related. ADD_OR_REMOVE_ONE: one cell changes; the same argument with epsilon instead of epsilon / 2.
     counts = vector("counts", counts)
     epsilon = epsilon_of(epsilon)
     require_relation(neighboring)

@@ -85,7 +85,8 @@ def release(
 
     Returns: Categorical on {released = 0, abstain}, exact in both tails, computed in float64.
 
-    Privacy: (epsilon, delta), of the object together with the decision. "printed" does not satisfy it.
+    Privacy: (epsilon, delta), of the object together with the decision (docs/proofs/stability.md#the-stability-test).
+      "printed" does not satisfy it.
     Reference: as `stability`.
     """
     two, dtype = _tails(gap, epsilon, delta, gap_sensitivity, calibration)
@@ -94,9 +95,6 @@ def release(
 
 def _tails(gap: Array, epsilon: Any, delta: Any, gap_sensitivity: float, calibration: str) -> tuple[Array, Any]:
     """log P(released) and log P(abstain), ``float64[2]``, and the dtype of epsilon."""
-    # With the same object this is the Laplace mechanism on gap, cut at a threshold. With another object let p, p' be
-    # the two probabilities of release. As gap, gap' <= D, both are at most P[D + noise >= threshold] = delta, for every
-    # delta. Then max over events of P(E) - exp(epsilon) P'(E) is max(p, 1 - exp(epsilon) (1 - p')) <= delta.
     epsilon = epsilon_of(epsilon)
     delta = delta_like(delta, epsilon)
     spread = positive("gap_sensitivity", gap_sensitivity)

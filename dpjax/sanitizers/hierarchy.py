@@ -163,7 +163,7 @@ class Hierarchy(OfThresholds):
       the sum of its levels' epsilons. Its leaves are then public and disjoint; a replaced row decreases one count and
       increases another by 1, so noise Laplace(2 / (counts epsilon)) spends counts epsilon. No threshold and no delta
       are needed: the leaves are known without the rows.
-    Utility: error at most alpha with probability 1 - beta from `sample_size`; proof in docs/proofs/hierarchy.md.
+    Utility: error at most alpha with probability 1 - beta from `sample_size`; docs/proofs/hierarchy.md.
     Reference: Kaplan, Schnapp, Stemmer 2022 (recursion); Dwork and Roth 2014, Theorem 3.6 (counts); the sanitizer and
       its constants are our own.
     """

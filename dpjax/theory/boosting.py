@@ -12,7 +12,7 @@ def rounds(kappa: float, gamma: float, rate: float | None = None) -> int:
     """Rounds T after which fewer than kappa n rows are wrong, for weak hypotheses of weighted error <= 1/2 - gamma.
 
     The least T > ln(1/kappa) / (rate (gamma - rate/8)); floor(ln(1/kappa) / (2 gamma^2)) + 1 at the best rate 4 gamma.
-    Proof: docs/proofs/boosting.md.
+    Proof: docs/proofs/boosting.md#rounds.
 
     Args:
       kappa: in (0, 1). gamma: in (0, 1/2). rate: lambda in (0, 8 gamma) of the weights exp(-lambda correct_i).

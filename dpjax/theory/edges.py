@@ -25,7 +25,7 @@ class EdgeMargin:
       width, length: > 0, in units of the grid, width at most length and at least 2**-20 of it.
       missed: a mass in [0, 1), much smaller than alpha.
 
-    Reference: our own; docs/proofs/set-cover-rows.md.
+    Reference: our own; docs/proofs/set-cover-rows.md#sets-of-good-functions.
     """
 
     width: float

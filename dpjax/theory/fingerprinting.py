@@ -23,7 +23,8 @@ def agnostic(k: int, epsilon: float, delta: float, alpha: float, beta: float) ->
 
     Args:
       k: >= 1. epsilon, delta: the budget. alpha: in (0, 1). beta: in (0, 1); from 1/2 on nothing is excluded.
-    Reference: for Bun, Nissim, Stemmer 2016, Theorem 4.7 and Corollary 4.10, without a code; the proof is our own.
+    Reference: for Bun, Nissim, Stemmer 2016, Theorem 4.7 and Corollary 4.10, without a code; the proof is our own:
+      docs/proofs/fingerprinting-scores.md#any-labels.
     """
     _require(k, epsilon, delta, alpha, beta)
     absent = min(sqrt(k), sqrt(2 * k / pi) + (1 + alpha**2) / sqrt(1 - alpha**2))
@@ -41,7 +42,8 @@ def thresholds(k: int, epsilon: float, delta: float, alpha: float, beta: float, 
 
     Args:
       k, epsilon, delta, beta: as in `agnostic`. alpha: in (0, 1/2); for larger ones nothing is excluded.
-    Reference: for Bun, Nissim, Stemmer 2016, Theorem 4.3 and Corollary 4.6, without a code; the proof is our own.
+    Reference: for Bun, Nissim, Stemmer 2016, Theorem 4.3 and Corollary 4.6, without a code; the proof is our own:
+      docs/proofs/fingerprinting-scores.md#thresholds-realizable.
     """
     _require(k, epsilon, delta, alpha, beta)
     last = checks.integer("size", size, 2) - 1

@@ -15,10 +15,7 @@ def correct(dimension: int, attempts: int) -> tuple[float, ...]:
 
     c_0 = 1, c_1 = (1 - 2^-attempts) / 2, and c_k = c_{k-1}^2 / 4 with one attempt.
 
-    Proof. Draws of level 0 are empty sequences. Two hypotheses of level 0 differ with probability at least 1 - 1/2, so
-    one of the attempts succeeds with probability 1 - 2^-attempts, and its coin is right with probability 1/2,
-    independently. At level k > 1, two draws are both right and give different hypotheses with probability at least
-    c (c - c / 2), c = c_{k-1}, and then the coin is right with probability 1/2.
+    Proof: docs/proofs/global-stability.md#right-draws.
 
     Args:
       dimension: the Littlestone dimension d in 0..9. attempts: at level 1, >= 1.
@@ -35,11 +32,9 @@ def correct(dimension: int, attempts: int) -> tuple[float, ...]:
 def levels(dimension: int, attempts: int) -> tuple[tuple[float, ...], float]:
     """(the probabilities with which levels 0..d are drawn, the stability eta).
 
-    Some level k < d has a hypothesis of probability c_k / 2, or level d gives the target with probability c_d: draws of
-    level d whose coins are right have forced d mistakes, which leaves one function. Each level is drawn with
-    probability in inverse proportion to its bound, so that the bound on the whole does not depend on which level it
-    is: eta = 1 / (2 / c_0 + ... + 2 / c_{d-1} + 1 / c_d). What a run does without a draw of its level can only add to
-    it.
+    Each level is drawn with probability in inverse proportion to its bound, so that the bound on the whole does not
+    depend on which level it is: eta = 1 / (2 / c_0 + ... + 2 / c_{d-1} + 1 / c_d). Proof:
+    docs/proofs/global-stability.md#stability.
     """
     bounds = correct(dimension, attempts)
     needs = [*(2 / bound for bound in bounds[:-1]), 1 / bounds[-1]]
@@ -74,7 +69,7 @@ def batches(eta: float, epsilon: float, delta: float, beta: float) -> int:
     Four events of probability beta / 4 each. The stable hypothesis has fewer than eta m / 2 votes: exp(-eta m / 8). The
     selection abstains at that count. The selected one has fewer than eta m / 4 votes, out of at most m names. Some
     hypothesis of probability below eta / 16 has s = eta m / 4 votes or more: the sum of (e m p / s)^s over them is at
-    most (e / 4)^(s - 1) 4 e / eta.
+    most (e / 4)^(s - 1) 4 e / eta. Proof: docs/proofs/global-stability.md#batches.
     """
     checks.epsilon(epsilon)
     checks.delta(delta, positive_for="a selection from lists")

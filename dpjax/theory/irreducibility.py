@@ -51,7 +51,8 @@ def sizes(dimension: int, concepts: int, elements: int, alpha: float, depth: int
     sum_{i <= d} C(K, i) leaves that are not empty. The second half keeps errors up to 3 alpha_0: the stable candidate
     has error at most 2 alpha_0, and none above 5 alpha_0 is kept.
 
-    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise.
+    depth: r; by default `irreducible_depth`, and smaller numbers carry no promise. Proof:
+      docs/proofs/irreducibility.md#levels and docs/proofs/irreducibility.md#sizes.
     Reference: after Ghazi, Golowich, Kumar, Manurangsi 2021; the learner and the constants are our own.
     """
     checks.integer("dimension", dimension, 0)

@@ -53,7 +53,7 @@ def stable_points(epsilon: float, delta: float, alpha: float, beta: float, neigh
     of them have one label vector, so its concepts are right if the pair is released. The probability that it is not
     falls with its mass, so that at mass alpha counts: the mean, over a count c of law Binomial(n, alpha), of
     P[c + noise < 1 + the upper delta-quantile of the noise], and 1 for c = 0. The number of elements times it is at
-    most beta. All of this is summed exactly; nothing is bounded.
+    most beta. All of this is summed exactly; nothing is bounded. Proof: docs/proofs/stable-points.md#utility.
 
     Args:
       epsilon: > 0. delta: in (0, 1). alpha, beta: in (0, 1). neighboring: determines the noise.

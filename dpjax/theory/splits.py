@@ -35,7 +35,7 @@ class Excess:
 
 @lru_cache(maxsize=64)
 def excess(log_size: float, rates: tuple[float, ...]) -> Excess:
-    """Of the 2^levels intervals between the medians of all levels; proof in docs/proofs/hierarchy.md.
+    """Of the 2^levels intervals between the medians of all levels; proof in docs/proofs/hierarchy.md#tails-of-sums.
 
     A median of quality ceil(c / 2) - Q leaves c / 2 + Q rows or fewer on one side and (c + 1) / 2 or fewer on the
     other, and P[Q >= d] <= |X| / (|X| + e^(rate d)). With these laws the number of parts is convolved level by level.

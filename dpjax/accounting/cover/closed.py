@@ -43,15 +43,7 @@ def closed_coefficient(
     or e1 / 2, which matters for large delta only. Exact counts lose a further 1 / k per round and make the bound false:
     at k = 1, epsilon = 1, delta = 1e-6 the game gives 1.5e-6 at 48 rounds and 3e-4 at 96.
 
-    Proof. The counts lose at most share epsilon along any path, so fix them. By the game of `game_delta` only
-    D at the ends of intervals matter. Write c = e^{coefficient} - 1 and p for a round's probability of D = 1.
-    One added row, absent in the first run: until it is hit the loss is at most c times the sum of the p so far, a hit
-    adds nothing, and P[no hit while that sum exceeds y] <= e^{-y}. Absent in the second run: at most the coefficient.
-    Replaced: (1) target in the second run, other row in the first one: two such waiting times in sequence, and the
-    sum is below a Gamma(2) variable. (2) Conversely: at most twice the coefficient. (3) Two target rows: the
-    loss is at most c times the sum of the probabilities that the second run's row was hit at D = 1 while it was not,
-    plus once the coefficient for the first run's row. So delta <= e^{-(e1 - coefficient) / c}, at most
-    e^{-y} (1 + c)^{1 / c} <= e^{1 - y}, which is at most e^{-y} (1 + y) for y >= e - 1. (4) Two other rows: as (3).
+    Proof: docs/proofs/set-cover-closed.md.
 
     Args:
       epsilon: > 0.

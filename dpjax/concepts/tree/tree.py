@@ -143,7 +143,7 @@ class Tree(Nodes):
 
     def covers(self, alpha: float, agnostic: bool) -> list[Cover]:
         """See `concepts.base.Covered`: all concepts one by one, or nodes between which intervals have a mass of at most
-        eta, with the concepts below each of them together. Proof in docs/proofs/one-tree.md.
+        eta, with the concepts below each of them together. Proof in docs/proofs/one-tree.md#cover.
         """
         etas = alpha * 2.0 ** -np.arange(2, 12)
         single = [(Group(max(1, int(np.sum(self.proper)) - 1), False, 0.0),)]

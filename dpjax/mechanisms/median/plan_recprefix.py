@@ -74,7 +74,7 @@ def plan_recprefix(
       slack: instead of beta: each step gets e^{-slack}, and the margin is c/2 + sqrt(c slack) + slack/3, without proof;
         used to search for the smallest plan that works in practice.
 
-    Proof: docs/proofs/recprefix.md.
+    Proof: docs/proofs/recprefix.md#utility; the margins, docs/proofs/recprefix.md#margins.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (recursion on prefixes of pairs); asymmetric margins, the
       choice on all records and all constants are our own.
     """
@@ -100,9 +100,7 @@ def pairs_tail(margin: int, count: int, records: int) -> float:
     A pair agrees if its records are of one class; every class has at most c - 1 members. The bound is the minimum over
     k of prod_{i < k} (c - 2)/2 (N - 2i) / ((N - 1 - 2i) (m - i)).
 
-    Proof. k disjoint pairs can be listed in at most prod (N - 2i) (c - 2)/2 ways, as each of the remaining N - 2i
-    records has at most c - 2 partners; all of them are matched with probability prod 1 / (N - 1 - 2i), or less for odd
-    N. So E[A (A-1) .. (A-k+1)] is at most their product, and A >= m makes that falling factorial at least m .. (m-k+1).
+    Proof: docs/proofs/recprefix.md#pairs.
 
     Args:
       margin: m >= 1. count: c >= 1. records: N >= 0.

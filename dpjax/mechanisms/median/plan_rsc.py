@@ -90,16 +90,7 @@ def plan_rsc(
       levels: 1 or more.
       slack: instead of beta: the slack of each step, to search for the smallest plan that works in practice.
 
-    Proof of privacy, when a record is added. Each level has three slices, each read by one mechanism at ``rate`` (the
-    two ends by one together, charged to both): ``accounting.slices`` with tau = 3 levels. gamma is monotone with
-    sensitivity 1 on the remaining rows, which always differ by at most one record: AboveThreshold at ``test``. The
-    order by depth preserves adjacency beyond its first K rows if 2 gamma <= K - 4; unstable data,
-    gamma >= floor(K / 2) - 1, pass a level's test with probability at most test_delta / levels: gamma is at least Y
-    above T, which passes with probability (1 + Y/(2 u)) e^{-Y/u} / 2, u = 2 / e_v. One mechanism reads all remaining
-    rows, at ``whole``.
-    Proof of utility: as for ``plan_treelog``, with three differences: Geom lengths take at most ``spare`` records but
-    for a negative binomial tail; scores have weight e^{rate} instead of e^{rate / 2}; and the levels' failures
-    are summed, since the levels share the threshold's noise.
+    Proof: docs/proofs/treelog-rsc.md#privacy, for one added record, and docs/proofs/treelog-rsc.md#utility.
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; reconstruction and constants our own.
     """

@@ -115,8 +115,8 @@ def records_for_median(interior: int, alpha: float | None) -> int:
     """The smallest n, at most ceil(interior / (2 alpha)) up to rounding, for which an alpha-median is proved.
 
     With margin m = rank_margin(n, alpha) on both sides, m - 1 more records are trimmed at each end than for an
-    interior point, so n - 2 (m - 1) >= interior suffices; as m - 1 < (1/2 - alpha) n, so does n = interior / (2 alpha).
-    The condition then holds for every larger n too.
+    interior point, so n - 2 (m - 1) >= interior suffices. The condition then holds for every larger n too. Proof:
+    docs/proofs/planners.md#from-interior-points-to-medians.
 
     Args:
       interior: records needed for an interior point.

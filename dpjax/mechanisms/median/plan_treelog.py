@@ -71,10 +71,8 @@ def reserve(test_delta: float) -> float:
 def stability_threshold(deepest: int, test_epsilon: float, test_delta: float) -> float:
     """T = floor(K / 2) - 1 - max(0, ln(1 / (2 d_t))) / e_t: the test passes if gamma + Laplace(1 / e_t) <= T.
 
-    Proof that unstable data pass with probability at most d_t. Data are stable if 2 gamma <= K - 4; gamma is an
-    integer, so otherwise gamma >= floor(K / 2) - 1, and the test passes only if the noise is at most
-    T - gamma <= -max(0, ln(1 / (2 d_t))) / e_t, which has probability at most min(d_t, 1/2). Holds for every budget,
-    including T < 0.
+    Unstable data pass with probability at most d_t, for every budget, including T < 0. Proof:
+    docs/proofs/treelog.md#the-test.
     """
     return unstable_from(deepest) - reserve(test_delta) / test_epsilon
 
@@ -89,15 +87,7 @@ def plan_treelog(
       bits, epsilon, delta, beta, levels: see `plan_recprefix`.
       slack: instead of beta: the slack of each step, to search for the smallest plan that works in practice.
 
-    Proof of privacy: per level e_t + max(e_s, e_p + e_f + below), and the same for delta with max(d_s, d_p + below);
-    e_s and d_s are all that the other branch spends. Proof of utility. Let gamma be the light weight of the list.
-    (1) The test fails with probability P(gamma) = P[Laplace(1 / e_t) > T - gamma]; then the choice among branching
-    nodes abstains with probability at most Q(gamma) = 1 / (1 + e^{e_s (gamma - gate_s) / 2}). (2) If it passes,
-    the deepest K records share the prefix of the length y that the level below returns, unless that fails; the choosing
-    mechanism abstains with probability at most 1 / (1 + e^{e_p (K - gate_p) / 2}); one of three points lies
-    between the smallest and largest of the list and its quality exceeds that of wrong points by ``gap``. So failure is
-    at most the largest P(gamma) Q(gamma) + (1 - P(gamma)) (below + prefix + final) over integers gamma >= 0.
-    (3) The bottom has 2 g - 1 records, a point of quality g, and fails with at most size / (size + e^{e_base g / 2}).
+    Proof: docs/proofs/treelog.md#privacy and docs/proofs/treelog.md#utility. `failure` is the sum that is proved there.
 
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); Kaplan, Ligett, Mansour,
       Naor, Stemmer 2020; the stability test, its branch and all constants are our own.

@@ -2,7 +2,7 @@
 
 A design depends on public numbers only, (bits, epsilon, delta, beta), and is computed on the host. It is equal by
 value, the same in every process, and carries the numbers of its proof; ``design.plan()`` is the pytree that runs and
-that the guarantee adds up.
+that the guarantee adds up. What these numbers mean: docs/proofs/planners.md.
 """
 
 import math
@@ -44,9 +44,7 @@ def plan_exponential(
 ) -> ExponentialDesign:
     """n = ceil((4 / epsilon) ln(|X| / beta)) records for an interior point, n / (2 alpha) for an alpha-median.
 
-    Proof. The best of the at most n + 1 ranks has quality ceil(n / 2), a wrong answer at most margin - 1 for margins
-    ceil((1/2 - alpha) n); together the |X| values get at most |X| e^{-epsilon alpha n / 2}, alpha = 1/2 for an interior
-    point.
+    Proof: docs/proofs/planners.md#the-exponential-median.
 
     Args:
       bits: of the domain, in [1, 2**20].

@@ -72,8 +72,8 @@ def recprefix(key: Array, x: Array, mask: Array, plan: RecPrefixPlan, margins: M
       margins: ``int32[]`` or integers >= 1, public; they may depend on n.
 
     Privacy: `recprefix_guarantee`, REPLACE_ONE, for every database and every n: basic composition over the levels.
-      Trimmed lists of neighbors differ by one replacement; a uniformly random matching depends on the set of rows
-      only, so the matchings can be coupled to differ in one pair.
+      Trimmed lists of neighbors differ by one replacement, and matchings can be coupled to differ in one pair:
+      docs/proofs/recprefix.md#privacy.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4; asymmetric margins and constants are our own.

@@ -85,7 +85,7 @@ def treelog(key: Array, x: Array, mask: Array, plan: TreeLogPlan, margins: Margi
     Privacy: `treelog_guarantee`, REPLACE_ONE and, with constant margins, ADD_OR_REMOVE_ONE, for every database. A level
       publishes whether its stability test passed. If it passed correctly (see `stability_test`), the deepest rows and
       the depths of the rest differ by one row between neighbors (see `trie.embed`); if it failed, only the choice among
-      branching nodes reads the data.
+      branching nodes reads the data. Proof: docs/proofs/treelog.md#privacy.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (trim, heavy path, depths, recursion); the stability test, its

@@ -111,6 +111,7 @@ def treelog_rsc(key: Array, x: Array, mask: Array, plan: RscPlan, margins: Margi
 
     Privacy: `treelog_rsc_guarantee`, REPLACE_ONE, for every database: slices of the two ends and of the deepest rows by
       `slicing.cut_slice`, stability tests by AboveThreshold over all levels, one mechanism on the remaining rows.
+      Proof: docs/proofs/treelog-rsc.md#privacy.
     Utility: with n >= required(alpha) rows of the plan's design, margins ceil((1/2 - alpha) n) fail with probability at
       most the design's failure; with required() rows, margins (1, 1).
     Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023; a reconstruction with our own tests, branch and constants.

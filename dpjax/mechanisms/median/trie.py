@@ -4,7 +4,7 @@ A node is a prefix; its weight is the number of rows that begin with it, and its
 two children's weights. Rows are ``uint32[capacity, W]``, sorted, the first n (traced) real (see `bits.sort_rows`).
 
 Reference: Cohen, Lyu, Nelson, Sarlos, Stemmer 2023 (heavy path, embedding into depths); statements on neighboring
-databases are derived and tested in this package. Neighbors are REPLACE_ONE and ADD_OR_REMOVE_ONE.
+databases are proved in docs/proofs/heavy-path.md and tested. Neighbors are REPLACE_ONE and ADD_OR_REMOVE_ONE.
 """
 
 from dataclasses import dataclass
@@ -110,6 +110,7 @@ def embed(rows: Array, n: Array, nodes: Trie, deepest: Array | int, bits: int) -
     neighbor can move many rows from one part to the other, so test it privately first.
     Utility: for every y between the smallest and the largest of the rest's depths, all deep rows share their first y
     bits v, and v000..., v0111... or v111... lies between the smallest and the largest row (v itself for y = bits).
+    Proofs: docs/proofs/heavy-path.md#stability and docs/proofs/heavy-path.md#three-points.
     """
     capacity = rows.shape[0]
     place = jnp.arange(capacity, dtype=jnp.int32)
