@@ -103,7 +103,8 @@ def test_every_name_in_the_text_leads_to_the_reference(root, names):
     assert camel
     own = {}  # what a page defines itself, or imports from elsewhere
     for page, code in code_of(root):
-        own.setdefault(page, set()).update(re.findall(r"class (\w+)|import (\w+)", code))
-    own = {page: {name for pair in pairs for name in pair} for page, pairs in own.items()}
+        tree = ast.parse(re.sub(r"^[%!].*$", "", code, flags=re.MULTILINE))
+        imported = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
+        own.setdefault(page, set()).update(imported | set(re.findall(r"class (\w+)", code)))
     lost = {one for one in camel if names.find(one[1]) is None and one[1].split(".")[0] not in own.get(one[0], ())}
     assert not lost
