@@ -49,7 +49,8 @@ RESULT = {
     "title": "Title of the study.",
     "config": "The study, as in `study.json`.",
     "seed": "Root of all random keys.",
-    "versions": "Versions of dpjax, jax and jaxlib.",
+    "versions": "Minor series of dpjax, versions of jax and jaxlib.",
+    "made_by": "Whole version of the dpjax that wrote the file; no result is found or refused by it.",
     "device": "Kind of device that computed the trials.",
     "points": "Rows of the table `curves` without `success`; each with `errors`, the quantiles by level, and `cell`, "
     "the name of the cell that holds its trials.",
@@ -76,7 +77,7 @@ CELL = {
     "plan": "Digest of the plan's numbers, through which epsilon, delta and beta enter.",
     "program": "Digest of the program that computes a trial.",
     "device": "Kind of device.",
-    "versions": "Versions of dpjax, jax and jaxlib.",
+    "versions": "Minor series of dpjax, versions of jax and jaxlib.",
 }
 """Keys of the configuration of a cell, which its name is a digest of."""
 TRIALS = {
@@ -90,7 +91,7 @@ TRIALS = {
 METADATA = {
     "config": "The configuration, `settings` by name for the points that `dpjax trial` reruns; of a script, `script`.",
     "seed": "Root of all random keys.",
-    "versions": "Versions of dpjax, jax and jaxlib.",
+    "versions": "Minor series of dpjax, versions of jax and jaxlib.",
     "device": "Kind of device that computed the numbers.",
     "title": "Title of a study.",
     "command": "The command that drew the figure; of figures by scripts.",
