@@ -51,7 +51,6 @@ RESULT = {
     "seed": "Root of all random keys.",
     "versions": "Minor series of dpjax, versions of jax and jaxlib.",
     "made_by": "Whole version of the dpjax that wrote the file; no result is found or refused by it.",
-    "made_by": "The whole version of dpjax, for people.",
     "device": "Kind of device that computed the trials.",
     "points": "Rows of the table `curves` without `success`; each with `errors`, the quantiles by level, and `cell`, "
     "the name of the cell that holds its trials.",
