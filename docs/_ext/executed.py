@@ -39,6 +39,7 @@ def _is_text(node: ast.AST) -> bool:
 def setup(app):
     """Runs before pages are read."""
     app.connect("builder-inited", _execute, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _execute(app):
