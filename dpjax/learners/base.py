@@ -59,7 +59,11 @@ class Learner(Protocol):
 
     @property
     def spends(self) -> Spends:
-        """Kind of guarantee at any budget: "pure", "bounded range" (which is pure) or "approximate"."""
+        """Kind of guarantee at any budget: "pure", "bounded range" (which is pure) or "approximate".
+
+        Learners of several runs split a budget by it; whether there is privacy is said by `guarantee` alone. A learner
+        without privacy has "approximate", the kind that promises least.
+        """
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
         """Computes every number that `learn` needs, rounded toward less spending: a `core.plans.plan_type` instance.
