@@ -17,7 +17,7 @@ from dpjax.audit.choices import choose
 from dpjax.audit.events import Features, features, marks
 from dpjax.audit.generators import Generators
 from dpjax.audit.known import Known, KnownEvent
-from dpjax.audit.neighbors import as_database
+from dpjax.audit.neighbors import as_database, require_neighbors
 from dpjax.audit.questions import asked, tally
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
@@ -34,6 +34,7 @@ _WIDE = 64  # largest database that a report shows in full, in numbers
 def from_function(
     function: HostFunction, claim: Guarantee, pairs: Sequence[tuple[Any, Any]], *,
     name: str = "host function", repeatable: bool = True, randomness: str = "seed", known: Known | None = None,
+    data: str = "rows", distance: int = 1,
 ) -> Target:  # fmt: skip
     """A Python function as a target of statistical audits.
 
@@ -43,15 +44,24 @@ def from_function(
         mechanism.randomise(data.item())``.
       claim: the function's claim as a function of the budget.
       pairs: neighboring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
+        Arrays of rows are checked to be neighbors; numbers and other pytrees are the caller's responsibility.
       repeatable: False for functions with their own source of randomness, whose audits cannot be repeated.
       randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one generator object,
         whose state is set anew for each trial.
       known: an event, `KnownEvent`, or a law, `KnownLaw`, that is known before any run.
+      data: what the arrays are: "rows", "counts" for histograms, or "other" for data that are not checked.
+      distance: databases of the pairs are up to this many steps of the claim's relation apart; give `statistical` the
+        same.
 
-    Raises InputError if the function fails on a database or does not return numbers, in any trial.
+    Raises InputError if the function fails on a database or does not return numbers, in any trial, and for a pair that
+    is not one of neighbors.
     """
     checks.choice("randomness", randomness, RANDOMNESS)
+    checks.integer("distance", distance, 1)
     found = [Pair(as_database(one), as_database(other), shown) for one, other in pairs]
+    for number, pair in enumerate(found):
+        apart = distance * claim.distance
+        require_neighbors(f"pairs, number {number}", pair.first, pair.second, claim.neighboring, data, apart)
     if not found:
         raise InputError("pairs", "neighboring databases", "none", "give at least one pair")
     make = Generators() if randomness == "generator" else int
@@ -131,12 +141,13 @@ def of_outputs(
     on both sides, so no rule that guesses is considered.
 
     Args:
-      first, second: ``[n, ...]`` numbers, n >= 500, in an order independent of the values; whole numbers below 2**31.
+      first, second: ``[n, ...]`` numbers, n >= 500, in an order independent of the values: whole numbers of 32 bits, or
+        floats, which are rounded to float32. Rounding is a function of the output, so it cannot create a violation.
       training: fraction that chooses the events; more helps if the event is a set of many outputs.
       event: output -> ``bool[]``, a set of outputs that was named before they were seen, more likely on the first side;
         all outputs test it, see `KnownEvent`. Jittable.
     """
-    sides = [_array(part) for part in (first, second)]
+    sides = [_array(*part) for part in (("first", first), ("second", second))]
     if sides[0].shape != sides[1].shape or len(sides[0]) < 500:
         shapes = f"{sides[0].shape} and {sides[1].shape}"
         raise InputError("outputs", "equally many of one shape, at least 500", shapes, "run both sides alike")
@@ -211,12 +222,24 @@ def in_auditorium_form(target: Target, privacy: Privacy, seed: int = 0) -> Calla
     return mechanism
 
 
-def _array(database: ArrayLike) -> np.ndarray:
-    """Converts to int32, uint32, bool or float32, also from 64-bit types."""
-    found = np.asarray(database)
+def _array(name: str, outputs: ArrayLike) -> np.ndarray:
+    """Converts to int32, uint32, bool or float32, also from 64-bit types; floats are rounded."""
+    try:
+        found = np.asarray(outputs)
+    except ValueError as error:
+        raise InputError(name, "outputs of one shape", f"{error}", "pad the outputs") from None
     narrow = {"i": np.int32, "u": np.uint32, "f": np.float32, "b": np.bool_}.get(found.dtype.kind)
-    if narrow is None or not np.array_equal(found, found.astype(narrow)):
+    if narrow is None or not found.ndim:
+        given = f"{found.dtype}" if found.ndim else "one value"
+        raise InputError(name, "an array of numbers, one output a row", given, "encode each output as numbers")
+    if found.dtype.kind == "f" and np.any(np.isnan(found)):
+        at = int(np.argmax(np.isnan(found).reshape(len(found), -1).any(axis=1)))
+        raise InputError(name, "outputs without NaN", f"NaN in output {at}", "encode it as a number, such as -1")
+    with np.errstate(over="ignore"):  # values beyond float32's range become infinite
+        made: np.ndarray = found.astype(narrow)
+    if found.dtype.kind != "f" and not np.array_equal(found, made):
         raise InputError(
-            "database", "an array of numbers that 32 bits hold", repr(database), "encode it as whole numbers"
-        )
-    return found.astype(narrow)
+            name, "whole numbers that 32 bits hold, or floats", f"{found.flat[np.argmax((found != made).ravel())]}",
+            "give the numbers as floats, or as arrays of smaller ones",
+        )  # fmt: skip
+    return made

@@ -36,7 +36,8 @@ def steps(first: Any, second: Any, relation: Neighboring, data: str = "rows", mo
     """The number of steps of ``relation`` between two databases; ``most + 1`` for any larger number.
 
     Args:
-      first, second: arrays with rows along the first axis, or `Sample`, whose masked rows are ignored.
+      first, second: arrays with rows along the first axis, or lists of rows, which are read as arrays; or `Sample`,
+        whose masked rows are ignored.
       data: "rows"; "counts" for histograms; "other" for anything else.
       relation: rows are compared in order. A step replaces one row, or inserts or deletes one; counts do not determine
         the order.
@@ -83,6 +84,7 @@ def _sides(first: Any, second: Any) -> tuple[np.ndarray, np.ndarray] | None:
             real = np.asarray(side.mask)
             parts = [np.asarray(part)[real].reshape(real.sum(), -1) for part in (side.x, side.y)]
             side = np.concatenate([part.astype(np.int64) for part in parts], axis=1)
+        side = as_database(side) if isinstance(side, list | tuple) else side
         array = side if isinstance(side, np.ndarray) or hasattr(side, "dtype") else None
         if array is None or not np.ndim(array):
             return None

@@ -53,8 +53,9 @@ def statistical(
       sequential: test after each tile of at most 65536 trials by betting, which is valid at any stopping time, and stop
         at the first refutation. The bound found is then the claim itself or nothing, and there is no curve: other
         bounds need a fixed number of trials.
-      bitwise: include the low bits of floats. Every mechanism of contract "ideal" fails this test, since the low bits
-        of floating-point noise reveal the value it was added to.
+      bitwise: include the low bits of floats. Laplace and Gaussian noise fail this test, since the low bits of
+        floating-point noise reveal the value it was added to. Outputs that are not floats have no low bits, so a
+        choice among candidates passes it, although its contract is "ideal" as well.
       search: this many neighbors drawn from the target's universes compete with its own pairs: a screening with a tenth
         of the trials and separate keys keeps the eight most promising pairs.
       watch: receives the number of finished runs and the total.

@@ -31,7 +31,7 @@ class ERM(OfClass):
 
     concepts: InPieces
     neighboring: Neighboring = Neighboring.REPLACE_ONE
-    spends: ClassVar[Spends] = "approximate"
+    spends: ClassVar[Spends] = "approximate"  # there is no privacy, see `Learner.spends`
     proper: ClassVar[bool] = True
     exponent_of_k: ClassVar[float] = 0.0
     own_points: ClassVar[bool] = True

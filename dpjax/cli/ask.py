@@ -6,15 +6,16 @@ from typing import Any
 from dpjax.cli import Answer
 from dpjax.cli.asking import AskCommand
 from dpjax.cli.named import class_of
-from dpjax.cli.printing import Table, console
+from dpjax.cli.printing import console
 from dpjax.concepts import Finite, Multiclass
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.matrices import class_matrix
 from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.experiments.asked_text import show
 from dpjax.experiments.asking import Asked, ask
 from dpjax.experiments.build import DISTRIBUTIONS, TASKS, Builder, imported
-from dpjax.experiments.racing import Entry, Measure
+from dpjax.experiments.racing import Measure
 from dpjax.experiments.task import Task
 
 _RELATIONS = {one.value: one for one in Neighboring}
@@ -70,71 +71,4 @@ def _tell(text: str) -> None:
 
 
 def _show(command: AskCommand, found: Asked) -> None:
-    out = console()
-
-    def say(text: str) -> None:
-        out.print(text, markup=False, highlight=False, soft_wrap=True)
-
-    theorem, measured = found.by_theorem, found.by_measurement
-    none = "no learner that runs has a theorem for these numbers"
-    say(f"smallest provable n    {none if theorem is None else f'{theorem.theorem}  {theorem.name}'}")
-    if not command.theorems:
-        none = f"no learner was found to succeed up to n = {command.n_max}"
-        say(f"smallest measured n*   {none if measured is None else f'{measured.star}  {measured.name}'}")
-        if others := [name for name in found.as_good if measured is not None and name != measured.name]:
-            say(f"maybe as small         {', '.join(others)}")
-    say(f"no learner below       {found.below}")
-    rows = Table()
-    for heading in ("learner", "guarantee", "provable n", *(() if command.theorems else ("n*", "on"))):
-        rows.add_column(heading, justify="right" if heading in ("provable n", "n*") else "left")
-    shown = found.entries if command.verbose else _first_of_each(found.entries)
-    notes: list[str] = []
-    for one in shown:
-        rows.add_row(*_cells(one, notes, command.theorems))
-    if shown:
-        out.print(rows)
-    for number, reason in enumerate(notes, 1):
-        say(f"[{number}] {reason}")
-    if not command.theorems:
-        of = f"with confidence {command.confidence:g} each: (low, high] holds the n from which {1 - command.beta:g} of"
-        say(
-            f"n*: brackets {of} the trials succeed, within {command.gamma:g}; the largest over {', '.join(found.tasks)}"
-        )
-        if found.caution is not None:
-            say(f"caution: {found.caution}")
-    hidden = len(found.entries) - len(shown)
-    if command.verbose:
-        for name, why in found.refused.items():
-            say(f"does not compete: {name}: {why}")
-    elif found.refused or hidden:
-        rest = f"{len(found.refused)} that do not compete, {hidden} that differ in the composition only"
-        say(f"not listed without --verbose: {rest}")
-
-
-def _cells(one: Entry, notes: list[str], theorems: bool) -> tuple[str, ...]:
-    """The cells of a row; reasons are appended to the notes."""
-
-    def note(text: str | None) -> str:
-        if text is None:
-            return "-"
-        if text not in notes:
-            notes.append(text)
-        return f"- [{notes.index(text) + 1}]"
-
-    size = note(one.no_theorem) if one.theorem is None else str(one.theorem)
-    if not one.runs:
-        size += f", does not run {note(one.not_measured).removeprefix('- ')}"
-    cells = one.name, "pure" if one.pure else "approximate", size
-    if theorems:
-        return cells
-    star = note(one.not_measured) if one.star is None else str(one.star)
-    return *cells, star, "" if one.star is None else one.star.task
-
-
-def _first_of_each(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Of learners that differ in the composition only, the one with the smallest theorem."""
-    first: dict[Any, Entry] = {}
-    for one in entries:
-        if one.family not in first or not first[one.family].runs:
-            first[one.family] = one
-    return tuple(first.values())
+    show(found, console(), verbose=command.verbose, rest="not listed without --verbose")

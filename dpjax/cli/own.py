@@ -181,7 +181,9 @@ def _function(
 
     how = "generator" if kind == "generator" else "seed"
     try:
-        target = audit.from_function(host, claim, plain, name=name, repeatable=kind != _OWN, randomness=how)
+        target = audit.from_function(  # the pairs are checked by `_databases`
+            host, claim, plain, name=name, repeatable=kind != _OWN, randomness=how, data="other"
+        )
     except InputError as error:
         if error.__cause__ is not None:
             vars(error)["trace"] = own_frames(error.__cause__)

@@ -20,7 +20,10 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError
 
 Spends = Literal["pure", "bounded range", "approximate"]
-"""What a learner satisfies at every budget: pure DP and bounded range, pure DP, or approximate DP (delta > 0)."""
+"""What a learner satisfies at every budget: pure DP and bounded range, pure DP, or approximate DP (delta > 0) at most.
+
+It says how a budget is split between runs. A learner without privacy has the last one, and the guarantee None.
+"""
 Number = Any
 """A leaf: NumPy ``float32[]`` or ``int32[]`` on the host, a traced array in a program."""
 STATIC: dict[str, Any] = {"static": True}

@@ -12,6 +12,7 @@ from jax import Array
 from jax.tree_util import GetAttrKey, register_dataclass, register_pytree_with_keys
 
 from dpjax.core import checks
+from dpjax.core.checks import InputError
 
 Scalar = Any  # a plain number, a NumPy scalar, or a traced array
 
@@ -30,6 +31,12 @@ def require_relation(neighboring: Neighboring) -> None:
     """InputError unless the value is a member of `Neighboring` (its name is not enough)."""
     advice = "say under which relation neighbors differ, for example Neighboring.REPLACE_ONE"
     checks.instance("neighboring", neighboring, Neighboring, advice, "a member of dpjax.core.types.Neighboring")
+
+
+def replace_one_only(neighboring: Neighboring, why: str) -> None:
+    """Raises InputError unless the relation is REPLACE_ONE, for algorithms that need a public n."""
+    if neighboring is not Neighboring.REPLACE_ONE:
+        raise InputError("neighboring", "Neighboring.REPLACE_ONE", str(neighboring), why)
 
 
 @register_dataclass

@@ -7,6 +7,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
+from dpjax.experiments.asked_text import text
 from dpjax.experiments.candidates import candidates
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.n_star import cells_in
@@ -20,11 +21,12 @@ _PRIVACY = Privacy(1.0, Study.delta)
 
 @dataclass(frozen=True)
 class Asked:
-    """The answer of `ask`.
+    """The answer of `ask`; ``print`` writes it as `dpjax ask` does.
 
     entries: the learners that compete, by theorem, those without one last. refused: other learners by name, with the
     reason; failed: those of them whose code raised. below: no learner has fewer rows. tasks: names of those on which n*
-    is the largest. caution: a sentence if nothing says that they are hard.
+    is the largest. goal: what was asked for. measure: how n* was measured; None if it was not. caution: a sentence if
+    nothing says that the tasks are hard.
     """
 
     entries: tuple[Entry, ...]
@@ -32,6 +34,8 @@ class Asked:
     failed: tuple[str, ...]
     below: LowerBound
     tasks: tuple[str, ...]
+    goal: Goal
+    measure: Measure | None = None
     caution: str | None = None
 
     @property
@@ -52,6 +56,10 @@ class Asked:
         best = self.by_measurement
         most = 0 if best is None or best.star is None else best.star.n_high or 0
         return tuple(one.name for one in self.entries if one.star and (one.star.n_low or 0) < most)
+
+    def __str__(self) -> str:
+        """Both learners, the bound, and a table of the learners that compete, without `refused`."""
+        return text(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -117,4 +125,4 @@ def ask(
         with cells_in(measure.store, measure.seed) as cells:
             entries = Race(goal, on.tasks, below.n, measure, cells, tell).run(entries)
     failed += [one.name for one in entries if one.failed]
-    return Asked(tuple(entries), refused, tuple(failed), below, tuple(on.tasks), on.caution)
+    return Asked(tuple(entries), refused, tuple(failed), below, tuple(on.tasks), goal, measure, on.caution)

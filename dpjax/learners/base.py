@@ -24,6 +24,7 @@ from dpjax.core import checks, wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, require_relation
+from dpjax.core.types import replace_one_only as replace_one_only
 
 Pairs = list[tuple[Sample, Sample]]
 
@@ -58,7 +59,11 @@ class Learner(Protocol):
 
     @property
     def spends(self) -> Spends:
-        """Kind of guarantee at any budget: "pure", "bounded range" (which is pure) or "approximate"."""
+        """Kind of guarantee at any budget: "pure", "bounded range" (which is pure) or "approximate".
+
+        Learners of several runs split a budget by it; whether there is privacy is said by `guarantee` alone. A learner
+        without privacy has "approximate", the kind that promises least.
+        """
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> Any:
         """Computes every number that `learn` needs, rounded toward less spending: a `core.plans.plan_type` instance.
@@ -240,12 +245,6 @@ def require_pieces(concepts: Any, learner: str) -> None:
             "concepts", f"a class with level sets of the error (pieces), which {learner} needs",
             type(concepts).__name__, "choose a learner of this class: see `dpjax list`",
         )  # fmt: skip
-
-
-def replace_one_only(neighboring: Neighboring, why: str) -> None:
-    """Raises InputError unless the relation is REPLACE_ONE, for learners that need a public n."""
-    if neighboring is not Neighboring.REPLACE_ONE:
-        raise InputError("neighboring", "Neighboring.REPLACE_ONE", str(neighboring), why)
 
 
 def require_one_column(name: str, concepts: Any) -> None:

@@ -18,7 +18,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
 from dpjax.learners.column_errors import column_errors
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
@@ -100,6 +100,7 @@ class GenericLearner(OfColumns):
                 "concepts", f"a class with {', '.join(_NEEDED)}, as Points, Thresholds, Tree and Finite are",
                 type(self.concepts).__name__, "use another learner",
             )  # fmt: skip
+        replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         needed = ("neighboring", "bits", "parts_of_a_difference")
         checks.members("sanitizer", self.sanitizer, needed, "see dpjax.sanitizers")
         if self.sanitizer.neighboring is not self.neighboring:

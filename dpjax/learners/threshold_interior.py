@@ -17,6 +17,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, single_column
+from dpjax.learners.threshold_median import records_moved
 from dpjax.mechanisms.median import MedianDesign, MedianPlan, median_guarantee, plan_for, private_median
 from dpjax.theory import thresholds as theory
 
@@ -26,7 +27,7 @@ _LEAST_DELTA = 1e-30  # for the median: its splits stay normal float32 numbers
 
 @plan_type
 class InteriorPlan:
-    """median: at half of the budget. records: m, ``int32[]``, at most ``most``."""
+    """median: at half of the budget, or all of it if rows are added. records: m, ``int32[]``, at most ``most``."""
 
     median: MedianPlan
     records: Number
@@ -47,8 +48,9 @@ class ThresholdInterior(OfClass):
         fewest records.
       records: m >= 1, or None for the number that the interior point needs to fail with probability beta / 2.
 
-    Privacy: (epsilon, delta), replace-one, for every sample: one row changes at most two of the 2 m selected records,
-      so the median runs at half of epsilon and delta / (1 + exp(epsilon / 2)), and two steps cost (epsilon, delta).
+    Privacy: (epsilon, delta), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two
+      of the 2 m selected records, so the median runs at half of epsilon and delta / (1 + exp(epsilon / 2)), and two
+      steps cost (epsilon, delta). An added row changes one of them, so the median has all of the budget.
     Utility: `theory.thresholds.interior`, if 2 m is at least the requirement of the interior point.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (thresholds to interior points); constants are our own.
     """
@@ -65,7 +67,7 @@ class ThresholdInterior(OfClass):
 
     @property
     def spends(self) -> Spends:
-        """Pure for the exponential median, whose score has sensitivity 2 per row; approximate for the others."""
+        """Pure for the exponential median, approximate for the others."""
         return "pure" if self.method == "exponential" else "approximate"
 
     @classmethod
@@ -74,7 +76,7 @@ class ThresholdInterior(OfClass):
         return [cls(concepts, method) for method in METHODS if method != "auto"]
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> InteriorPlan:
-        """The median at half of the budget, and m; n is not used."""
+        """The median at its part of the budget, and m; n is not used."""
         design, records = self._designed(privacy, accuracy)
         return InteriorPlan(self.median(design), whole(records), self.records or bucket(records))
 
@@ -105,13 +107,16 @@ class ThresholdInterior(OfClass):
             return wide.split(jnp.concatenate([ones, zeros]), self.concepts.domain.limbs), used
 
     def guarantee(self, plan: InteriorPlan) -> Guarantee:
-        """The median's guarantee for databases at distance two."""
+        """The median's guarantee for databases at distance two, or one if rows are added."""
         inner = median_guarantee(plan.median, "interior point")
+        epsilon, delta, why = inner.epsilon, inner.delta, "one added row replaces one of the selected records"
+        if records_moved(self.neighboring) == 2:
+            epsilon, delta = 2 * inner.epsilon, min(group_delta(inner.epsilon, inner.delta, 2), 1 - 1e-9)
+            why = "one replaced row replaces two of the selected records"
         return Guarantee(
-            2 * inner.epsilon, min(group_delta(inner.epsilon, inner.delta, 2), 1 - 1e-9), self.neighboring,
+            epsilon, delta, self.neighboring,
             f"threshold among {self.concepts.size} (interior point of selected examples)",
-            why="one replaced row replaces two of the selected records", parts=(inner,),
-            source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
+            why=why, parts=(inner,), source="Bun, Nissim, Stemmer and Vadhan 2015, Section 4",
         )  # fmt: skip
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
@@ -126,13 +131,16 @@ class ThresholdInterior(OfClass):
 
     def _designed(self, privacy: Privacy, accuracy: Accuracy) -> tuple[MedianDesign, int]:
         epsilon, delta, _, beta = host_numbers(privacy, accuracy)
-        design = _design(self.method, max(1, (self.concepts.size - 1).bit_length()), epsilon, delta, beta)
+        bits, moved = max(1, (self.concepts.size - 1).bit_length()), records_moved(self.neighboring)
+        design = _design(self.method, bits, epsilon, delta, beta, moved)
         return design, -(-design.required() // 2) if self.records is None else self.records
 
 
 @lru_cache(maxsize=256)
-def _design(method: str, bits: int, epsilon: float, delta: float, beta: float) -> MedianDesign:
-    """A median with (epsilon, delta) group privacy for two changes; a large epsilon is capped to keep delta > 0."""
+def _design(method: str, bits: int, epsilon: float, delta: float, beta: float, moved: int) -> MedianDesign:
+    """A median with (epsilon, delta) privacy for one change, or group privacy for two; delta of one stays above 0."""
+    if moved == 1:
+        return plan_for(method, bits, epsilon, delta, beta / 2)
     half = epsilon / 2
     if delta > 0 and method != "exponential":
         half = min(half, max(1.0, log(delta / _LEAST_DELTA)))

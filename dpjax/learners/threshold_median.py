@@ -27,6 +27,15 @@ class ThresholdMedianPlan:
     records: Number
 
 
+def records_moved(neighboring: Neighboring) -> int:
+    """How many of the selected records one step between neighbors changes: 2, or 1 if a row is added or removed.
+
+    A replaced row may have been among the positive examples and be among the negative ones now. An added row takes the
+    place of the last record of its side, or of one that is missing.
+    """
+    return 2 if neighboring is Neighboring.REPLACE_ONE else 1
+
+
 @dataclass(frozen=True)
 class ThresholdMedian(OfClass):
     """A private interior point of the m largest positive and the m smallest negative examples. Proper, pure.
@@ -37,8 +46,9 @@ class ThresholdMedian(OfClass):
     Args:
       concepts: thresholds over a domain of at most 2**64 elements.
 
-    Privacy: (epsilon, 0), replace-one, for every sample: one row changes at most two of the 2 m selected records,
-      so each element's depth moves by at most 2, and the exponential mechanism runs at that sensitivity.
+    Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample: a replaced row changes at most two of
+      the 2 m selected records and an added one at most one (`records_moved`), so each element's depth moves by at most
+      2 or 1, and the exponential mechanism runs at that sensitivity.
     Utility: `theory.thresholds.median`.
     Reference: Bun, Nissim, Stemmer, Vadhan 2015, Section 4 (thresholds to interior points); constants are our own.
     """
@@ -52,16 +62,16 @@ class ThresholdMedian(OfClass):
         checks.instance("concepts", self.concepts, Thresholds, "use KLN for other classes")
 
     def plan(self, privacy: Privacy, accuracy: Accuracy, n: int | None = None) -> ThresholdMedianPlan:
-        """All of epsilon, and m = ceil((4 / epsilon) ln(2 |X| / beta)) records, at most 2**30."""
+        """All of epsilon, and m = ceil((2 s / epsilon) ln(2 |X| / beta)) with s = `records_moved`, at most 2**30."""
         epsilon = down(float(privacy.epsilon))
-        records = theory.median_records(self.concepts.size, effective_epsilon(float(epsilon)), float(accuracy.beta))
+        records = theory.median_records(self.concepts.size, self._epsilon(float(epsilon)), float(accuracy.beta))
         return ThresholdMedianPlan(epsilon, whole(min(records, 1 << 30)))
 
     def output_law(self, sample: Sample, plan: ThresholdMedianPlan) -> IntervalLaw:
         """The exact law of the chosen threshold."""
         records = jnp.clip(plan.records, 0, 1 << 30)  # prevents integer overflow of depths
         pieces = self._depth_pieces(sample, single_column(sample, "ThresholdMedian"), records)
-        return interval_exponential(pieces, plan.epsilon, sensitivity=2)
+        return interval_exponential(pieces, plan.epsilon, sensitivity=records_moved(self.neighboring))
 
     def learn(self, key: Array, sample: Sample, plan: ThresholdMedianPlan) -> Hypothesis:
         """One threshold; an empty sample gives a uniform one."""
@@ -104,13 +114,18 @@ class ThresholdMedian(OfClass):
         return Pieces(first, last, m - depth, jnp.concatenate([starts, gap_alive]), size=size)
 
     def guarantee(self, plan: ThresholdMedianPlan) -> Guarantee:
-        """One exponential mechanism on depths of sensitivity 2."""
-        what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity 2)"
+        """One exponential mechanism on depths of sensitivity `records_moved`."""
+        moved = records_moved(self.neighboring)
+        what = f"interior point of {self.concepts.size} thresholds (exponential mechanism, sensitivity {moved})"
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.thresholds.median` at the plan's epsilon; one row for a single threshold."""
+        """`theory.thresholds.median` at 2 / `records_moved` of the plan's epsilon; one row for a single threshold."""
         if self.concepts.size == 1:
             return 1
-        epsilon = effective_epsilon(float(privacy.epsilon))
+        epsilon = self._epsilon(float(privacy.epsilon))
         return theory.median(self.concepts.size, epsilon, float(accuracy.alpha), float(accuracy.beta))
+
+    def _epsilon(self, epsilon: float) -> float:
+        """The epsilon at which a mechanism of sensitivity 2 has the inverse temperature of this one."""
+        return 2 / records_moved(self.neighboring) * effective_epsilon(epsilon)

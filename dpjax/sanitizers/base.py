@@ -15,7 +15,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.checks import InputError
 from dpjax.core.draws import asked
 from dpjax.core.plans import Number, Spends
-from dpjax.core.types import Accuracy, Neighboring, Privacy
+from dpjax.core.types import Accuracy, Neighboring, Privacy, replace_one_only
 from dpjax.laws import Laplace, RoundedLaplace
 from dpjax.mechanisms.median import bits as B
 
@@ -133,6 +133,7 @@ class OfThresholds(OfElements):
     kind: ClassVar[str] = "thresholds"
 
     def __post_init__(self):
+        replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         B.limbs(self.bits)
 
 

@@ -15,7 +15,7 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
-from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.sanitizers.base import Sanitized
@@ -55,6 +55,7 @@ class BLR(OfQueries):
     spends: ClassVar[Spends] = "bounded range"
 
     def __post_init__(self):
+        replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         if self.points is None:
             return
         checks.integer("points", self.points, 1)

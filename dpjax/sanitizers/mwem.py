@@ -20,7 +20,7 @@ from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical, RoundedLaplace
 from dpjax.mechanisms.exponential import effective_epsilon, exponential, exponential_guarantee
 from dpjax.mechanisms.noise import laplace_mechanism_guarantee
@@ -87,6 +87,7 @@ class MWEM(OfQueries):
     spends: ClassVar[Spends] = "approximate"
 
     def __post_init__(self):
+        replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         checks.whole_or_none("rounds", self.rounds, 1, _MOST_ROUNDS)
         checks.integer("replays", self.replays, 0, 1 << 8)
         if self.queries.width > _MOST_VALUES:

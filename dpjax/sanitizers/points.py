@@ -13,7 +13,7 @@ from dpjax.concepts.domain import Domain
 from dpjax.core import checks, wide
 from dpjax.core.draws import asked
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
-from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers
+from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.mechanisms.histogram import HistogramLaw, RoundedHistogram, stability_histogram_guarantee
 from dpjax.mechanisms.stability import survival
 from dpjax.sanitizers.base import OfElements, Sanitized
@@ -62,6 +62,7 @@ class PointCounts(OfElements):
     kind: ClassVar[str] = "points"
 
     def __post_init__(self):
+        replace_one_only(self.neighboring, "its guarantee is for databases of one public size")
         checks.whole_or_none("kept", self.kept, 1)
         checks.whole_or_none("fillers", self.fillers, 1)
 

@@ -166,10 +166,61 @@ def test_outputs_that_are_there_already():
     report = audit.of_outputs(first, second, CLAIM)
     assert report.violated and report.epsilon_found > 3 and "outputs seen" in report.details["event"]
     same = [generator.laplace(size=20_000) for _ in range(2)]
-    assert not audit.of_outputs(*np.float32(same), CLAIM).violated
+    wide = audit.of_outputs(*same, CLAIM)  # float64
+    narrow = audit.of_outputs(*np.float32(same), CLAIM)
+    assert not wide.violated and wide.to_dict() | {"seconds": 0} == narrow.to_dict() | {"seconds": 0}
     silent = audit.of_outputs(np.zeros(1000), np.zeros(1000), CLAIM)
     assert silent.verdict.startswith("vacuous") and report.details["outcomes"] > 2
     with pytest.raises(InputError, match="training"):
         audit.of_outputs(first, second, CLAIM, training=0.001)
     with pytest.raises(InputError, match="equally many"):
         audit.of_outputs(first[:600], second, CLAIM)
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        (np.full(1000, 2**40), "whole numbers that 32 bits hold, or floats, got 1099511627776"),
+        (np.append(np.zeros(999), np.nan), "without NaN, got NaN in output 999"),
+        (np.full(1000, "text"), "numbers"),
+        ([[0.0], [0.0, 1.0]] * 500, "one shape"),
+        (3.0, "one value"),
+    ],
+)
+def test_outputs_that_cannot_be_audited(bad, says):
+    for sides, name in (((bad, np.zeros(1000)), "first"), ((np.zeros(1000), bad), "second")):
+        with pytest.raises(InputError, match=f"{name}.*{says}"):
+            audit.of_outputs(*sides, CLAIM)
+
+
+def test_floats_of_any_size_are_outputs():
+    """Infinite in float32, and as far apart as they were."""
+    first, second = np.where(np.arange(1000) % 2, 1e300, -1e300), np.full(1000, -1e300)
+    assert audit.of_outputs(first, second, CLAIM).violated
+    assert audit.of_outputs(first, first, CLAIM).epsilon_found == 0
+
+
+def test_pairs_are_checked_to_be_neighbors():
+    """As far as they are rows; numbers are a promise, as in all other tests."""
+    total = lambda data, seed: float(np.sum(data)) + laplace(1.0)(0, seed)  # noqa: E731
+    far = np.array([0, 1, 1]), np.array([0, 0, 0])
+    for pairs in (
+        [(np.array([0, 1]), np.array([0, 0])), far],
+        [([0, 1], [0, 0]), tuple(side.tolist() for side in far)],
+    ):
+        with pytest.raises(InputError, match="pairs, number 1: expected neighbors under replace-one, got more than 1"):
+            audit.from_function(total, CLAIM, pairs)
+    with pytest.raises(InputError, match="two equal databases"):
+        audit.from_function(total, CLAIM, [(far[0], far[0])])
+    added = replace(CLAIM, neighboring=Neighboring.ADD_OR_REMOVE_ONE)
+    assert audit.from_function(total, added, [(far[0], far[0][:2])])
+    with pytest.raises(InputError, match="number 0"):
+        audit.from_function(total, CLAIM, [(far[0], far[0][:2])])
+    counts = np.array([2, 1]), np.array([1, 2])
+    assert audit.from_function(total, CLAIM, [counts], data="counts")
+    assert audit.from_function(total, CLAIM, [far], data="other")
+    two = audit.from_function(total, CLAIM, [far], distance=2)
+    report = audit.statistical(two, PRIVACY, trials=2000, distance=2)
+    assert report.claim.epsilon == 2 * CLAIM.epsilon
+    with pytest.raises(InputError, match="distance"):
+        audit.from_function(total, CLAIM, [far], distance=0)

@@ -50,6 +50,11 @@ def test_histograms_samples_and_what_is_a_promise():
         with pytest.raises(InputError, match=says):
             audit.require_neighbors("pairs", *bad, REPLACE)
     assert audit.require_neighbors("pairs", one, other, REPLACE, distance=2)
+    assert audit.require_neighbors("pairs", [[1, 2], [3, 4]], [[1, 2], [3, 5]], REPLACE)
+    assert not audit.require_neighbors("pairs", ([1.5, 2.5], [3]), ([1.5, 2.5], [4]), REPLACE), "a pytree"
+    for bad in (([3, 5, 0], [4, 4, 0]), ([3, 5], [3, 5]), ((3, 5), np.array([4, 4]))):
+        with pytest.raises(InputError, match="neighbors under"):
+            audit.require_neighbors("pairs", *bad, REPLACE)
     with pytest.raises(InputError, match="one shape"):
         steps(np.zeros((2, 3)), np.zeros((2, 2)), ADD)
 

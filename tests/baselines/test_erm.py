@@ -25,6 +25,7 @@ from dpjax.concepts import tree_generators as trees
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy, Sample
+from dpjax.learners import BitReduction, Boosted, Confident, EmpiricalLearner, Independent
 from dpjax.theory import erm as theory
 
 ACCURACY = Accuracy(0.1, 0.1)
@@ -155,3 +156,17 @@ def test_many_labels_are_learned_from_all_bits():
     assert np.array_equal(learner.learn(jax.random.key(0), sample, None).concept[:, 1:], rows)
     with pytest.raises(InputError, match="2 columns for each concept"):
         learner.learn(jax.random.key(0), Sample(x, sample.y[:, :3], sample.mask), None)
+
+
+@pytest.mark.parametrize("of", [
+    lambda erm: erm, lambda erm: Independent(erm, 3), Confident, EmpiricalLearner, Boosted,
+    lambda erm: BitReduction(Multiclass.of([[0, 1], [2, 0], [1, 2]]), ERM),
+])  # fmt: skip
+def test_nothing_that_is_made_of_it_claims_privacy(of):
+    """`spends` is the kind that promises least, and no guarantee follows from it."""
+    learner = of(ERM(Thresholds(Domain(16))))
+    assert learner.spends == "approximate"
+    for delta in (0.0, 1e-6):
+        assert learner.guarantee(learner.plan(Privacy(1.0, delta), ACCURACY, 200)) is None
+    with pytest.raises(InputError, match="zcdp"):
+        Independent(ERM(Thresholds(Domain(16))), 3, "zcdp")

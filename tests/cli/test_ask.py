@@ -7,7 +7,9 @@ import pytest
 from dpjax import cli
 from dpjax.concepts import Domain, Points
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.asking import ask
 from dpjax.experiments.lower_bounds import lower_bound
+from dpjax.experiments.racing import Measure
 from dpjax.experiments.workloads import hard_tasks
 from dpjax.learners import KLN, StablePoints
 
@@ -81,6 +83,22 @@ def test_the_table_names_both_learners_and_the_bound(capsys, tmp_path, monkeypat
     assert "asked_of:Knows: n* (2, 3]" in shown.err and any((tmp_path / "trials" / "cells").iterdir())
     assert cli.main([*words, "--verbose"]) == 0
     assert "does not compete: ParityLearner" in capsys.readouterr().out
+
+
+def test_the_answer_in_python_prints_as_the_command_does(capsys, tmp_path, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    only = ["KLN", "StablePoints", "ParityLearner"]
+    question = {"privacy": Privacy(1.0, 1e-6), "accuracy": Accuracy(0.2, 0.1), "only": only}
+    how = Measure(trials=128, gamma=0.3, store=tmp_path)
+    words = ["--trials", "128", "--gamma", "0.3", "--store", str(tmp_path)]
+    for measure, more in ((None, ["--theorems"]), (how, words)):
+        found = ask(Points(Domain(16)), 1, measure=measure, **question)
+        assert cli.main(["ask", "Points(16)", "--alpha", "0.2", "--only", *only, *more]) == 0
+        shown = capsys.readouterr().out
+        assert f"{found}\n" == shown.replace("not listed without --verbose", "not listed, see entries and refused")
+        print(found)
+        printed = capsys.readouterr().out
+        assert printed == f"{found}\n" and len(printed) < 2000 and ("n*:" in printed) == (measure is not None)
 
 
 def test_a_matrix_is_a_class_and_reasons_are_printed(capsys):

@@ -12,16 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
+from dpjax import audit
 from dpjax.concepts import Domain, Points, Thresholds
 from dpjax.core import wide
 from dpjax.core.checks import InputError
 from dpjax.core.plans import down, widened
-from dpjax.core.types import Accuracy, Privacy, Sample
-from dpjax.learners import ThresholdMedian, database
+from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
+from dpjax.evidence.learners import World
+from dpjax.learners import ThresholdInterior, ThresholdMedian, database
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.theory import thresholds as theory
 
-CAPACITY = 10
+CAPACITY, LINE = 10, Thresholds(Domain(3))
 SIZES = [1, 2, 5, 9, 2**32 - 1, 2**32, 2**63, 2**64 - 1, 2**64]
 
 
@@ -114,6 +116,47 @@ def test_one_replaced_row_moves_a_depth_by_two_at_most_and_does(size):
                 table = [[depth([a, b, c], m, size, z) for z in range(size)] for c in rows]
                 worst = max(worst, int(np.max(np.ptp(table, axis=0))))
     assert worst == 2
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_one_added_row_moves_a_depth_by_one_at_most_and_does(size):
+    """The sensitivity under add-or-remove-one: it is half of the other."""
+    rows = [(x, y) for x in range(size) for y in (False, True)]
+    worst = 0
+    for m in (1, 2, 3):
+        for a in rows:
+            for b in rows:
+                before = np.array([depth([a, b], m, size, z) for z in range(size)])
+                table = np.array([[depth([a, b, c], m, size, z) for z in range(size)] for c in rows])
+                worst = max(worst, int(np.max(np.abs(table - before))))
+    assert worst == 1
+
+
+@pytest.mark.parametrize("learner", [ThresholdMedian(LINE), ThresholdInterior(LINE, "exponential", 2)])
+def test_the_claim_is_that_of_each_relation_and_not_twice_what_it_costs(learner):
+    """Exact audits, at epsilon 1, and at the plan of epsilon 2, which breaks the claim."""
+    for relation in Neighboring:
+        world = World(replace(learner, neighboring=relation)).target("median")
+        report = audit.exact(world, Privacy(1.0))
+        assert report.claim.neighboring is relation and float(report.claim.epsilon) == 1
+        assert not report.violated and report.epsilon_found > 0.5
+        twice = replace(world, plan=lambda privacy, plan=world.plan: plan(Privacy(2 * float(privacy.epsilon))))
+        assert audit.exact(twice, Privacy(1.0)).violated
+
+
+def test_added_rows_need_half_of_the_records():
+    """Each is one record, a replaced row up to two."""
+    for learner in (
+        ThresholdMedian(Thresholds(Domain(2**32))),
+        ThresholdInterior(Thresholds(Domain(2**32)), "recprefix"),
+    ):
+        added = replace(learner, neighboring=Neighboring.ADD_OR_REMOVE_ONE)
+        budget = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
+        one, two = (int(each.plan(*budget).records) for each in (added, learner))
+        assert one < 0.6 * two and added.sample_size(*budget) < 0.65 * learner.sample_size(*budget)
+        whole = added.guarantee(added.plan(*budget))
+        assert 0.99 < whole.epsilon <= 1 and whole.delta <= 1e-6
+        assert whole.neighboring is Neighboring.ADD_OR_REMOVE_ONE
 
 
 @pytest.mark.parametrize("size", [1, 5, 9])

@@ -1,10 +1,10 @@
 """The page of `dpjax ask`: which choices count as the best, and what its tables say."""
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core.types import Neighboring
+from dpjax.core.types import Accuracy, Neighboring, Privacy
 from dpjax.experiments.asking import Asked
 from dpjax.experiments.lower_bounds import LowerBound
-from dpjax.experiments.racing import Entry, Star
+from dpjax.experiments.racing import Entry, Goal, Star
 from scripts import ask
 
 
@@ -15,7 +15,8 @@ def entry(name, theorem, low, high, delta=0.0, runs=True):
 
 
 def asked(*entries):
-    return Asked(entries, {}, (), LowerBound(7, "packing"), ("hard",))
+    goal = Goal(1, Privacy(1.0), Accuracy(0.2, 0.1))
+    return Asked(entries, {}, (), LowerBound(7, "packing"), ("hard",), goal)
 
 
 def test_the_best_choice_is_one_that_no_bracket_excludes():

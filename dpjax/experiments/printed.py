@@ -1,0 +1,38 @@
+"""Tables in text that truncate no number."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
+from rich.table import Table as RichTable
+from rich.text import Text
+
+WIDE = 160
+"""Width of texts that are not for a terminal, in characters."""
+
+
+class Table(RichTable):
+    """A table if it fits, else each row as lines "heading: cell", without truncation."""
+
+    def __init__(self, *headings: Any, **how: Any):
+        super().__init__(*headings, **how)
+        self._records: list[tuple[Any, ...]] = []
+
+    def add_row(self, *cells: Any, **how: Any) -> None:
+        """See rich's table."""
+        self._records.append(cells)
+        super().add_row(*cells, **how)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
+        free = options.update(no_wrap=False, overflow="fold")
+        natural = Measurement.get(console, free.update(max_width=1 << 14), self).maximum
+        if natural <= options.max_width:
+            yield from super().__rich_console__(console, free)
+            return
+        if self.title:
+            yield Text(str(self.title), "bold", no_wrap=False, overflow="fold")
+        for record in self._records:
+            yield Text()
+            for column, cell in zip(self.columns, record, strict=False):
+                yield Text(f"{column.header}: {cell}", no_wrap=False, overflow="fold")
