@@ -49,6 +49,12 @@ def test_pythons_are_those_that_are_tested(page, project):
 def test_the_golden_files_that_it_names_are_there(page, root):
     (folder,) = set(re.findall(r"`(tests/golden/jax-[\d.]+)`", page))
     assert (root / folder / "random.json").is_file()
+    same = re.findall(r"^\| (0\.\d+)[\d.]* \| as 0\.10 ", page, re.MULTILINE)
+    assert same == ["0.11", "0.12"]
+    for series in same:
+        assert (root / f"tests/golden/jax-{series}/random.json").read_text() == (
+            root / folder / "random.json"
+        ).read_text()
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "CODE_OF_CONDUCT"])
