@@ -112,8 +112,8 @@ def _made() -> str:
 _OF_ALL = """\
 # How the figures were made
 
-All of this is read from the metadata of the figures. Seconds are those of the last run of the command, which may have
-found trials in a store; figures from before they were recorded have none.
+All of this is read from the metadata of the figures. Scripts record their command and its seconds, for which trials may
+have been in a store already; for older figures the command is that of the script or the study in the metadata.
 """
 
 
@@ -124,8 +124,9 @@ def _seconds(about: Mapping[str, Any]) -> str:
 _INTRODUCTION = """\
 # Gallery
 
-Every page of measurements is written by a script of this repository, and every figure says in its metadata how it was
-made: command, configuration, seed, versions and device. `dpjax trial FIGURE` reruns a trial of one.
+Pages of measurements are written by scripts of this repository (the one on speed by hand, from what `make bench`
+prints), and every figure says [how it was made](generated/index.md): command, configuration, seed, versions and device.
+`dpjax trial FIGURE` reruns a trial of one.
 """
 
 
@@ -140,12 +141,13 @@ def _card(figure: Path, name: str | None) -> str:
 ```{{image}} figures/{figure.name}
 :alt: {_alternative(figure)}
 :loading: lazy
+:class: sd-mb-3
 :target: {Path(target).with_suffix(".html")}
 ```
 
 **[{title}]({target})**
 
-{_first_sentence(summary(name)) if name is not None and alone else ""}
+{_opening(summary(name)) if name is not None and alone else ""}
 
 [How the figure was made]({made})
 :::
@@ -157,15 +159,15 @@ def _plain_card(name: str) -> str:
 :::{{grid-item-card}} {heading(name)}
 :link: {name}
 :link-type: doc
-{_first_sentence(summary(name))}
+{_opening(summary(name))}
 :::
 """
 
 
-def _first_sentence(text: str) -> str:
-    """Up to the first full stop that ends a sentence, without links."""
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
-    return re.split(r"(?<=[.:?])\s+(?=[A-Z`\"])", plain, maxsplit=1)[0].rstrip(":")
+def _opening(text: str) -> str:
+    """The first sentence; of a question, with the answer's first sentence."""
+    sentences = re.split(r"(?<=[.?])\s+(?=[A-Z])", text)
+    return " ".join(sentences[: 2 if sentences[0].endswith("?") else 1])
 
 
 def _alternative(figure: Path) -> str:

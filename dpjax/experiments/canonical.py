@@ -37,7 +37,8 @@ def cell_hash(config: Mapping[str, Any]) -> str:
 def versions() -> dict[str, str]:
     """The installed versions of what decides the numbers: dpjax, jax and jaxlib.
 
-    Of dpjax the minor series, such as "0.2": a patch changes no stored number, and a development version such as
+    Of jax and jaxlib the whole version, such as "0.10.2": a patch may change the last bit of a number. Of dpjax the
+    minor series, such as "0.2": a patch changes no stored number, and a development version such as
     0.2.1.dev3+g1a2b3c4 differs by the commit, which says nothing about the numbers. What a change of the code does to
     a trial is in the digests of program, plan and learner.
     """

@@ -95,7 +95,8 @@ def _wrapped(paragraph: str) -> str:
 def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | None = None) -> dict[str, Any]:
     """The metadata of a figure: configuration, seed, versions and kind of device.
 
-    In the process of the script that ``config`` names, also `command_of` and the seconds since it began.
+    In the process of the script that ``config`` names, also `command_of`, and a function that gives the seconds from
+    its beginning, which is called when the figure is written, see `plots.files.save`.
     points: by name, points of the figure of which `dpjax trial` reruns trials.
     """
     own = dict(config)
@@ -103,7 +104,7 @@ def about(config: Mapping[str, Any], seed: int, points: Mapping[str, Setting] | 
         own |= {"seed": seed, "settings": {name: setting_spec(one) for name, one in points.items()}}
     found = {"config": own, "seed": seed, "versions": versions(), "device": device_kind()}
     if Path(sys.argv[0]).stem == config.get("script"):
-        found |= {"command": command_of(sys.argv), "seconds": round(time.monotonic() - _BEGIN, 1)}
+        found |= {"command": command_of(sys.argv), "seconds": lambda: round(time.monotonic() - _BEGIN, 1)}
     return found
 
 

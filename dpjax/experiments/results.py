@@ -131,11 +131,12 @@ class Result:
         return to_xarray(self.data)
 
     def _repr_png_(self) -> bytes | None:
-        """The figure, which a notebook shows; none before a curve is measured."""
+        """The figure, which a notebook shows, as wide as its page; none before a curve is measured."""
         if not self.data["points"]:
             return None
+        how = {"width": 8, "size": 9, "dpi": 200, "title": str(self.data.get("title") or "")}
         with tempfile.TemporaryDirectory() as folder:
-            return self.plot(Path(folder) / "figure.png")[0].read_bytes()
+            return self.plot(Path(folder) / "figure.png", **how)[0].read_bytes()
 
     def _outcomes(self) -> dict[str, Any]:
         """The bytes of the trials of every point, by the name of its cell."""

@@ -1,5 +1,7 @@
-"""Output laws. The same object is sampled, audited and accounted for. One law per file.
+"""Output laws. Trials sample the same object that audits list and compare. One law per file.
 
+A law states a distribution and no privacy: guarantees are computed from the numbers of a plan, not from laws.
+`accounting.hockey_stick` compares the laws of two databases.
 A law is a pytree, so it can be built inside jit and vmapped. Log-weights and locations are float32, or float64 in
 exact audits.
 """

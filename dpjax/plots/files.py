@@ -78,13 +78,15 @@ def save(
 ) -> list[Path]:  # fmt: skip
     """Draws a figure in a page's style and writes one file per format, ``base`` with its suffix; returns the paths.
 
-    draw: returns the figure and its title. Each file is replaced atomically: a reader sees the old or the complete new
-    file. InputError for an unknown format, or if a file cannot be written.
+    draw: returns the figure and its title. about: entries that are functions are called when the files are written.
+    Each file is replaced atomically: a reader sees the old or the complete new file. InputError for an unknown format,
+    or if a file cannot be written.
     """
     names, place = check_formats(formats), Path(base)
     with house_style(page):
         figure, title = draw()
         settle(figure)
+        about = {name: value() if callable(value) else value for name, value in about.items()}
         software = f"dpjax {about.get('versions', {}).get('dpjax', '')}".strip()
         files = {
             place.with_name(f"{place.name}.{name}"): render(figure, name, about, title, software, page.dpi)

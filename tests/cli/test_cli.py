@@ -52,10 +52,12 @@ def test_the_defaults_that_help_names_are_those_of_studies():
     assert told == {name: float(value) for name, value in known.items()}
 
 
-def test_help_needs_no_jax(fresh):
+@pytest.mark.parametrize("module", ["dpjax", "dpjax.cli"])
+def test_help_needs_no_jax(fresh, module):
+    """``python -m dpjax`` and ``python -m dpjax.cli``."""
     program = (
         "import json, runpy, sys\nsys.argv = ['dpjax', '--help']\n"
-        "try:\n    runpy.run_module('dpjax.cli', run_name='__main__')\nexcept SystemExit as end:\n"
+        f"try:\n    runpy.run_module('{module}', run_name='__main__')\nexcept SystemExit as end:\n"
         "    print()\n    print(json.dumps([end.code, 'dpjax.cli' in sys.modules, 'jax' in sys.modules]))"
     )
     assert fresh(program) == [0, True, False]

@@ -6,8 +6,9 @@ import jax
 import pytest
 
 import dpjax as dp
-from dpjax import audit, mechanisms
+from dpjax import attacks, audit, evidence, mechanisms, sanitizers
 from dpjax.attacks.optimum import Goal, optimum
+from dpjax.core.plans import same_plan
 from dpjax.dimensions import families
 from scripts import explain_pictures
 from tests.conftest import ROOT
@@ -89,16 +90,18 @@ def refused():
 def test_what_is_beyond_a_limit_is_refused(expression):
     concepts = dp.Points(dp.Domain(8))
     space = {
-        "dp": dp, "audit": audit, "mechanisms": mechanisms, "families": families, "optimum": optimum,
+        "dp": dp, "audit": audit, "mechanisms": mechanisms, "sanitizers": sanitizers, "attacks": attacks,
+        "Goal": Goal, "families": families, "optimum": optimum,
         "concepts": concepts, "task": dp.Task(concepts, dp.uniform(concepts.domain)), "learner": dp.KLN(concepts),
         "relation": dp.Neighboring.REPLACE_ONE, "goal": Goal(((0,), (1,)), alpha=0.1),
+        "target": evidence.learner_target(dp.KLN(concepts), "KLN"),
     }  # fmt: skip
     with pytest.raises(dp.InputError):
         eval(expression, space)
 
 
 def test_the_limits_are_listed():
-    assert len(refused()) >= 15
+    assert len(refused()) >= 25
 
 
 @pytest.mark.parametrize(
@@ -130,6 +133,24 @@ def test_learners_that_need_delta_refuse_none():
         learner.plan(dp.Privacy(1.0, 1e-6), accuracy)
         with pytest.raises(dp.InputError, match="delta"):
             learner.plan(dp.Privacy(1.0), accuracy)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        lambda of: dp.KLN(dp.Points(dp.Domain(8)), of),
+        lambda of: dp.HashedPoints(dp.Points(dp.Domain(8)), 1, neighboring=of),
+        lambda of: dp.StablePoints(dp.Points(dp.Domain(8)), of),
+        lambda of: dp.StableNodes(dp.Tree.of_parents([0, 0, 0]), of),
+        lambda of: dp.ThresholdMedian(dp.Thresholds(dp.Domain(8)), of),
+        lambda of: dp.ConjunctionLearner(dp.Conjunctions(8), 2, neighboring=of),
+        lambda of: dp.UnionLearner(dp.Unions(64, 2), neighboring=of),
+    ],
+)
+def test_plans_do_not_use_a_private_n(learner):
+    own = learner(dp.Neighboring.ADD_OR_REMOVE_ONE)
+    budget = dp.Privacy(1.0, 1e-6), dp.Accuracy(0.1, 0.1)
+    assert same_plan(own.plan(*budget, 10), own.plan(*budget, 1000))
 
 
 def test_a_raw_key_is_refused():

@@ -7,8 +7,9 @@ import gallery
 import pytest
 
 from dpjax.cli.arguments import COMMANDS
-from dpjax.experiments.reports import about, command_of
+from dpjax.experiments.reports import about, command_of, write_page
 from dpjax.plots import read_metadata
+from dpjax.plots.lines import Line, Panel, plot_lines
 
 
 @pytest.fixture(scope="module")
@@ -59,21 +60,31 @@ def test_a_page_says_what_it_shows_as_its_script_does(name, root):
     assert len(scripts) == (name != "benchmarks") and all(f'"{name}.md"' in text for text in scripts)
 
 
+@pytest.mark.parametrize("name", [name for name in gallery._names() if name != "benchmarks"])
+def test_a_page_is_wrapped_as_a_script_wraps_it(name, root, tmp_path):
+    text = (root / f"docs/gallery/{name}.md").read_text()
+    write_page(tmp_path / "page.md", text)
+    assert (tmp_path / "page.md").read_text() == text
+
+
 def test_titles_in_plain_text():
     titles = {figure.stem: gallery.title_of(figure) for figure in gallery.FIGURES}
     assert titles["one-tree"] == "n* over k" and titles["vc1-proper"] == "Examples over 1/alpha, epsilon = 4"
     assert titles["dp-sgd"].startswith("Convex polygons, epsilon = 1, delta = 10^-6: median")
 
 
-def test_a_script_records_its_command(monkeypatch):
+def test_a_script_records_its_command(monkeypatch, tmp_path):
     plain = about({"script": "polygons"}, 3)
     assert plain.keys() == {"config", "seed", "versions", "device"}
     monkeypatch.setattr(
         "sys.argv", ["/a/folder/polygons.py", "--out", "/b", "--trials", "9", "--store=/c d", "--seed=3"]
     )
     found = about({"script": "polygons"}, 3)
-    assert found["command"] == "python scripts/polygons.py --trials 9 --seed=3" and found["seconds"] > 0
+    assert found["command"] == "python scripts/polygons.py --trials 9 --seed=3" and found["seconds"]() > 0
     assert about({"script": "another"}, 3) == about({}, 3) | {"config": {"script": "another"}}
     assert command_of(["plans.py", "--title", "two words"]) == "python scripts/plans.py --title 'two words'"
-    recorded = found | {"config": {"script": "polygons"}}
-    assert gallery.command(gallery.FIGURES[0], recorded) == found["command"]
+    line = Line("k", "k", [1.0, 2.0], [1.0, 2.0])
+    plot_lines([Panel("", "n", "n", [line])], tmp_path / "figure", found, "nothing")
+    recorded = read_metadata(tmp_path / "figure.png")
+    assert 0 < recorded["seconds"] <= found["seconds"]()
+    assert gallery.command(tmp_path / "figure.png", recorded) == found["command"]

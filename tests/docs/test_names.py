@@ -1,6 +1,7 @@
 """Every public name has a page, and every name of the README and the tutorials leads to one."""
 
 import ast
+import importlib
 import json
 import re
 from pathlib import Path
@@ -49,6 +50,10 @@ def test_a_name_is_found_as_people_write_it(names):
     assert names.find("Gain", "dpjax.learners.polygons") == "dpjax.mechanisms.cover.Gain"
     for wrong in ("KLM", "Study.ran", "theory.kln.unreal", "dpjax.learners._kln", "Study._table"):
         assert names.find(wrong) is None
+
+
+ELSEWHERE = {"LocalCluster": "distributed"}
+"""Names of other libraries, by the module that has them."""
 
 
 def tutorials(root):
@@ -101,8 +106,11 @@ def test_every_name_in_the_text_leads_to_the_reference(root, names):
     assert not {one for one in dotted if names.find(one[1]) is None}
     camel = {(page, word) for page, word in words if re.fullmatch(r"[A-Z]\w*[a-z]\w*(\.\w+)?(\(\))?", word)}
     assert camel
-    defined = {page: set(re.findall(r"class (\w+)", code)) for page, code in code_of(root)}
+    own = {}  # what a page defines itself, or imports from elsewhere
     for page, code in code_of(root):
-        defined[page] |= set(re.findall(r"class (\w+)", code))
-    lost = {one for one in camel if names.find(one[1]) is None and one[1].split(".")[0] not in defined.get(one[0], ())}
-    assert lost <= {("README.md", "Nothing")}
+        tree = ast.parse(re.sub(r"^[%!].*$", "", code, flags=re.MULTILINE))
+        imported = {a.asname or a.name for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names}
+        own.setdefault(page, set()).update(imported | set(re.findall(r"class (\w+)", code)))
+    lost = {one for one in camel if names.find(one[1]) is None and one[1].split(".")[0] not in own.get(one[0], ())}
+    assert {name for _, name in lost} <= ELSEWHERE.keys()
+    assert all(hasattr(importlib.import_module(ELSEWHERE[name]), name) for _, name in lost)

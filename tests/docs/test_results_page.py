@@ -62,7 +62,7 @@ def folder(tmp_path_factory):
         (where / "study.toml").write_text(STUDY)
         run = "curve", "study.toml", "--import", "raising", "--out", str(out)
         assert cli.main([*run, "--learners", "good", "--k", "1", "--formats"]) == 0
-        assert cli.main([*run]) == 4
+        assert cli.main([*run, "--formats"]) == 4
         next((out / "cells").rglob("*.parquet")).write_bytes(b"broken")
         assert cli.main([*run, "--repair"]) == 4
         export = "export", str(out), "--between", "epsilon", "--alphas", "0.2"

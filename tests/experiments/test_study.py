@@ -105,6 +105,9 @@ def test_a_study_in_a_notebook(tmp_path, machine):
     _compared(again)
     (figure,) = result.plot(tmp_path / "figure.pdf")
     assert figure.read_bytes().startswith(b"%PDF")
+    shown = result._repr_png_()
+    assert shown.startswith(b"\x89PNG") and int.from_bytes(shown[16:20]) == 8 * 200, "8 inches"
+    assert Result(result.data | {"points": []})._repr_png_() is None
 
 
 def _compared(result):

@@ -61,6 +61,16 @@ def test_a_minor_version_has_cells_of_its_own(installed):
     assert len({*hashes}) == 2
 
 
+def test_another_patch_of_jax_has_cells_of_its_own(monkeypatch):
+    """Of jax and jaxlib the whole version counts, of dpjax the minor series."""
+    hashes = []
+    for jax in ("0.10.2", "0.10.3"):
+        monkeypatch.setattr(canonical, "_version", lambda name, jax=jax: CLEAN if name == "dpjax" else jax)
+        assert versions() == {"dpjax": "0.2", "jax": jax, "jaxlib": jax}
+        hashes.append(cell_hash({"n": 1, "versions": versions()}))
+    assert len({*hashes}) == 2
+
+
 def test_a_study_of_a_development_version_is_read_by_the_release(installed, tmp_path, capsys):
     words = ["curve", "--concepts", "Points(8)", "--learners", "PointLearner", "--epsilon", "1", "--n", "20"]
     words += ["--trials", "50", "--out", str(tmp_path), "--json"]

@@ -12,26 +12,31 @@ import dpjax as dp
 
 
 def vc1(space, printed):
-    in_class = space["in_class"]
-    assert in_class.members == in_class.trials == 50
-    assert space["error"] <= space["accuracy"].alpha
-    assert space["curve"][200].successes > space["curve"][65].successes
-    assert "50 of 50 hypotheses are concepts" in printed
+    assert space["inside"] == {"improper": 0, "proper": 50} and space["error"] <= space["accuracy"].alpha
+    assert all(space["reached"][line] <= theorem for line, theorem in space["theorems"].items())
+    flat, steep = space["needed"]["recprefix"], space["needed"]["exponential"]
+    assert flat[0] > 10 * steep[0] and steep[-1] > 10 * flat[-1] and flat[-1] < 1.5 * flat[0]
+    curves = space["curves"].pivot(index="n", columns="learner", values="success")
+    assert (curves["improper"] >= curves["proper"]).all() and curves["proper"].iloc[-1] >= 0.9
+    assert "shattered by concepts 0, 1, 2, 3" in printed and "from 129 bits on" in printed
 
 
 def many_concepts(space, printed):
-    success, errors = space["success"], space["errors"]
-    assert space["right"].all() and space["exact"] and errors[4] < 0.8 * errors[0]
-    assert success["PointLearner", 64, 640] == 1 and success["direct sum of KLN", 64, 80] == 0
-    assert success["direct sum of KLN", 1, 160] > success["direct sum of KLN", 64, 160]
+    enough, theorem = space["enough"], space["theorem"]
+    assert space["right"].all() and space["exact"] and space["errors"][4] < 0.8 * space["errors"][0]
+    assert enough["direct sum, zCDP", 64] > 20 * enough["stability", 64]
+    assert enough["direct sum, zCDP", 64] > enough["sanitizer", 64] > enough["sanitizer", 1]
+    assert len(set(theorem["stability"])) == 1 and theorem["direct sum, basic"][-1] > 100 * theorem["stability"][0]
     assert "256 of 256 points found" in printed
 
 
 def geometry(space, printed):
-    assert space["error"] <= space["accuracy"].alpha
-    assert space["curve"][1600].successes > space["curve"][400].successes
+    error, curves = space["error"], space["curves"].set_index(["epsilon", "n"])["success"]
+    assert all(error[learner, "pentagon"] < 0.1 for learner in space["learners"])
+    assert error["UnionLearner", "L"] < 0.75 * error["PolygonLearner", "L"] < 0.29
+    assert curves[2, 1000] >= 0.9 > curves[1, 450] and (curves[2] >= curves[1]).all()
     assert max(space["allowed"], key=space["allowed"].get) == "noise_free" and space["spent"] < 1
-    assert abs(space["cells_of"].chance.sum() - 1) < 1e-9 and "the theorem: 13 rounds" in printed
+    assert "east,north,service" in printed
 
 
 def quickstart(space, printed):
@@ -140,25 +145,53 @@ def tails(space, printed):
 
 def dimensions(space, printed):
     assert space["whole"].value == 1 and space["by_bits"] == 2 and "True" in printed
-    sizes = space["sizes"]
-    assert sizes["KLN"][0] < sizes["BitReduction"][0] and min(rate for _, rate in sizes.values()) >= 0.8
-    assert space["measured"].high >= space["lists"].eta and space["success"][1000] > space["success"][200]
+    grown = space["grown"]
+    assert grown["thresholds", "vc"] == [1] * 5 and grown["thresholds", "littlestone"] == [2, 3, 4, 5, 6]
+    sizes, reduced = space["sizes"], space["by_reduction"].curves.to_pandas()
+    reduced = reduced.pivot(index="n", columns="learner", values="success")
+    assert sizes["directly"] < sizes["bit by bit"] and (reduced["directly"] >= reduced["bit by bit"]).all()
+    assert space["measured"].high >= space["lists"].eta and space["by_theorem"] > 10_000
+    success = space["curves"].set_index(["learner", "n"])["success"]
+    assert success["globally stable", 1000] > success["globally stable", 60] and success["KLN", 60] >= 0.8
     assert space["rows"] > 10_000 and "rounds of boosting: (1, 0)-DP" in printed
 
 
 def lower_bounds(space, printed):
-    names = " ".join(bound.name for bound in space["found"])
-    assert "packing" in names and "scores" in names
+    names = " ".join(space["by_name"])
+    assert (
+        "packing" in names and "scores" in names and max(space["found"], key=lambda one: one.n).n < space["asked"][-1]
+    )
     assert np.all(np.less(space["own"], space["best"])) and space["best"] == sorted(space["best"])
+    assert np.allclose(space["reached"], space["best"], atol=0.01) and "ERM betrays a participant" in printed
+    assert not space["private"].betrays and not space["private"].violated
     assert 0 < space["packed"].epsilon <= space["packed"].claim.epsilon <= 1
     assert 0.5 < space["report"].epsilon_found <= space["report"].claim.epsilon
+
+
+def cluster(space, printed):
+    names = {"whole", "interrupted", "two-devices", "joined"} | ({"dask"} if "\ndask " in printed else set())
+    assert set(space["digests"]) == names and set(space["digests"].values()) == {space["digest"]("whole")}
+    assert space["digest"]("monday") not in {space["digest"]("tuesday"), space["digest"]("whole")}
+    first, second = space["first"].seen, space["second"].seen
+    assert 0 < second < first + second == 9 * 64 and "Interrupted" not in printed
+    assert "all equal: True" in printed and "#SBATCH --array=0-12" in printed and str(space["root"]) not in printed
+
+
+def someone_elses_trial(space, printed):
+    look, failed = space["look"], space["failed"]
+    assert 7 in failed and not look.success and look.errors[0] > 0.5 and space["twin"].x == look.x
+    assert look.hypotheses[0] in space["rerun"] and "stored: the same outcome" in space["stored"]
+    assert space["mine"]["outcome"].head(20).tolist() == [one.outcome for one in space["several"]]
+    assert len(space["mine"]) == 64 and space["about"]["config"]["sweep"]["n"] == [32, 64, 128, 256]
+    assert "and 502 more rows" in space["of_demo"]
 
 
 NAMES = {
     "vc1": vc1, "many_concepts": many_concepts, "geometry": geometry, "quickstart": quickstart, "learner": learner,
     "class": concept_class, "mechanism": mechanism, "tails": tails, "dimensions": dimensions,
-    "lower_bounds": lower_bounds,
+    "lower_bounds": lower_bounds, "cluster": cluster, "someone_elses_trial": someone_elses_trial,
 }  # fmt: skip
+WITHOUT_AUDIT = {"cluster", "someone_elses_trial"}
 
 
 def cells(root, name):
@@ -186,8 +219,7 @@ def test_what_it_links_to_exists(root, name):
     found = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"]
     text = "".join("".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown")
     linked = re.findall(r"\]\(([^)]*)\)", text)
-    assert not [path for path in linked if not (root / "docs/learn" / path).exists()]
-    assert linked or name in ("vc1", "many_concepts", "geometry")
+    assert linked and not [path for path in linked if not (root / "docs/learn" / path.partition("#")[0]).exists()]
 
 
 @pytest.mark.slow
@@ -201,7 +233,7 @@ def test_it_runs(root, name, tmp_path, monkeypatch, capsys):
     for number, source in enumerate(sources):
         exec(compile(source, f"{name}.ipynb, code cell {number}", "exec"), space)
     NAMES[name](space | {"cells": sources}, capsys.readouterr().out)
-    assert not space["report"].violated
+    assert name in WITHOUT_AUDIT or not space["report"].violated
 
 
 @pytest.mark.slow
