@@ -76,8 +76,12 @@ def _anchors(app, domain, objtype, content):
 def _sources(app):
     """Pages of source link back to the names of where things are defined, the anchors above, and not to those of the
     path under which the first of them is documented."""
-    found = getattr(app.env, "_viewcode_modules", {})
-    found |= {module: (*entry[:3], module) for module, entry in found.items() if entry}
+    known = getattr(app.env, "_viewcode_modules", {})
+    for module, entry in list(known.items()):
+        if entry:
+            known[module] = (*entry[:3], module)
+        else:
+            del known[module]
     return []
 
 
