@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.allotment import MAIN, Posed, Marks, Sizes, allotted, answered, bet_on, corrections
+from dpjax.audit.allotment import MAIN, Marks, Posed, Sizes, allotted, answered, bet_on, corrections
 from dpjax.audit.choices import choose
 from dpjax.audit.events import marks
 from dpjax.audit.machine import Machine
