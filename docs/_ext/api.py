@@ -53,8 +53,8 @@ def _directive(one: Name) -> str:
         return f".. py:data:: {one.path}\n\n{text}\n"
     if one.kind == "function":
         return f".. autofunction:: {one.path}\n"
-    lines = [f".. autoclass:: {one.path}", "   :show-inheritance:", ""]
     kind = value(one)
+    lines = [f".. autoclass:: {one.path}", *["   :show-inheritance:"] * (kind.__bases__ != (object,)), ""]
     found = members(kind).items()  # methods before properties, own before inherited
     for name, directive in sorted(found, key=lambda member: (member[1] != "automethod", member[0] not in vars(kind))):
         lines += [f"   .. {directive}:: {name}", ""]

@@ -32,6 +32,7 @@ SECTIONS = frozenset(
 )
 _SECTION = re.compile(r"([A-Z][a-z]+):(?: (.*)|)")
 _ITEM = re.compile(r"((?:\\\*)*[A-Za-z_]\w*(?:, (?:\\\*)*[A-Za-z_]\w*)*):(?: (.*)|)")
+_INNER = re.compile(r"(?:^|(?<=[.;] ))((?:\\\*)*[A-Za-z_]\w*(?:, (?:\\\*)*[A-Za-z_]\w*)*): ")
 _LITERAL = re.compile(r"(``.+?``|`[^`\n]+?`|(?<!\w)\*\*[^*\s][^*]*?\*\*(?!\w))", re.DOTALL)
 _PAGE = re.compile(r"`?\b(docs/(?:gallery|guide|explain|proofs|project|reference)/[\w./-]+?\.md(?:#[\w-]+)?)`?")
 _MARKUP = re.compile(r"(?<!\\)[|*]")
@@ -70,7 +71,7 @@ def as_restructured(text: str, names: Collection[str] = ()) -> list[str]:
         section = _SECTION.fullmatch(first)
         item = _ITEM.fullmatch(first)
         if section and section[1] in SECTIONS:
-            found += [*_fields(paragraph), ""]
+            found += [*_fields(paragraph, names), ""]
         elif item and _all_in(item[1], names):
             found += [*_listed(paragraph, names), ""]
         elif listing or first.startswith((" ", ">>>", "..")):
@@ -102,49 +103,49 @@ def _escaped(text: str) -> str:
     return "".join(part if place % 2 else _MARKUP.sub(r"\\\g<0>", part) for place, part in enumerate(parts))
 
 
-def _fields(lines: list[str]) -> list[str]:
+def _fields(lines: list[str], names: Collection[str]) -> list[str]:
     """A list of fields; what precedes a section in a paragraph belongs to the section above it."""
     found: list[str] = []
     name, body = "", []
     for line in lines:
         match = _SECTION.fullmatch(line)
         if match and match[1] in SECTIONS:
-            found += _field(name, body) if name else []
+            found += _field(name, body, names) if name else []
             name, body = match[1], [match[2]] if match[2] else []
         else:
             body.append(line)
-    return found + _field(name, body)
+    return found + _field(name, body, names)
 
 
-def _field(name: str, body: list[str]) -> list[str]:
+def _field(name: str, body: list[str], names: Collection[str]) -> list[str]:
     if name == "Example":
         return [f":{name}: ::", "", *(f"      {line.strip()}" for line in body), ""]
-    indented = [len(line) - len(line.lstrip()) for line in body if line.startswith(" ")]
     if name in ("Args", "Attributes") or (name == "Raises" and body and body[0].startswith(" ")):
-        indent, items = min(indented, default=0), []
-        for line in body:
-            match = _ITEM.fullmatch(line[indent:]) if line[:indent].isspace() or not indent else None
-            items.append(f"   - **{match[1]}**: {match[2] or ''}" if match else f"     {line.strip()}")
-        if items and not items[0].startswith("   - "):
-            items = (
-                [item.replace("     ", "   ", 1) for item in items] if not any("   - " in i for i in items) else items
-            )
-        return [f":{name}:", *items]
+        return [f":{name}:", *(f"   {line}" for item in _items(body) for line in _listed(item, names))]
     first, *rest = body or [""]
     return [f":{name}: {first.strip()}", *(f"   {line.strip()}" for line in rest)]
 
 
+def _items(body: list[str]) -> list[list[str]]:
+    """The lines of each item; those that are indented further continue it."""
+    indent = min((len(line) - len(line.lstrip()) for line in body if line.startswith(" ")), default=0)
+    found: list[list[str]] = []
+    for line in body:
+        if found and not _ITEM.fullmatch(line[indent:]):
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
+
+
 def _listed(lines: list[str], names: Collection[str]) -> list[str]:
-    """Items ``name: text`` of one paragraph, wherever in it they begin."""
+    """Items ``name: text`` of one paragraph: what it begins with, and parameters wherever they begin."""
     text = " ".join(line.strip() for line in lines)
-    found, start = [], 0
-    for match in re.finditer(r"(?:^|(?<=[.;] ))([A-Za-z_]\w*(?:, [A-Za-z_]\w*)*): ", text):
-        if _all_in(match[1], names):
-            if match.start() > start:
-                found.append(text[start : match.start()])
-            start = match.start()
-    found.append(text[start:])
-    return [f"- **{name}**: {rest.strip()}" for name, _, rest in (one.partition(": ") for one in found)]
+    starts = [match.start() for match in _INNER.finditer(text) if not match.start() or _all_in(match[1], names)]
+    ends = [*starts[1:], len(text)]
+    found = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)] or [text]
+    pairs = [one.partition(": ") for one in found]
+    return [f"- **{name}**: {rest}" if rest else f"- {name}" for name, _, rest in pairs]
 
 
 def _bullets(lines: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ def test_sections_become_fields(lines):
         "Utility: `theory.kln.realizable`.\nReference: Yan 2025, Theorem 11."
     )
     assert text == (
-        "Selects a concept.\n\n:Args:\n   - **a, b**: numbers\n     that add up.\n   - **\\*rest**: others.\n\n"
+        "Selects a concept.\n\n:Args:\n   - **a, b**: numbers that add up.\n   - **\\*rest**: others.\n\n"
         ":Returns: one.\n\n:Privacy: (epsilon, 0), for\n   every sample.\n:Utility: `theory.kln.realizable`.\n"
         ":Reference: Yan 2025, Theorem 11."
     )
@@ -32,6 +32,11 @@ def test_fields_in_running_text_become_a_list(lines):
     )
     assert text.endswith("- **low, high**: bounds, both inclusive.\n- **step**: between them. other: is none.")
     assert lines("note: this is a sentence.") == "note: this is a sentence."
+
+
+def test_arguments_in_one_line_become_items(lines):
+    text = lines("One.\n\nArgs:\n  k, epsilon: numbers; delta: of the budget. other: words.", {"k", "epsilon", "delta"})
+    assert text.endswith(":Args:\n   - **k, epsilon**: numbers;\n   - **delta**: of the budget. other: words.")
 
 
 def test_signs_that_mean_something_to_docutils_are_escaped(lines):
