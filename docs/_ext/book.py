@@ -15,6 +15,7 @@ def setup(app):
     """Called by Sphinx."""
     app.connect("builder-inited", _write)
     app.connect("autodoc-process-docstring", docstrings.process)
+    app.connect("autodoc-process-signature", docstrings.signature)
     links.setup(app)
     mathml.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

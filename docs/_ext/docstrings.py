@@ -32,6 +32,7 @@ SECTIONS = frozenset(
 )
 _SECTION = re.compile(r"([A-Z][a-z]+):(?: (.*)|)")
 _ITEM = re.compile(r"((?:\\\*)*[A-Za-z_]\w*(?:, (?:\\\*)*[A-Za-z_]\w*)*):(?: (.*)|)")
+_UNREADABLE = re.compile(r"<function (?:\w+\.)*(\w+)[^<>]*>|<class '(?:\w+\.)*(\w+)'>|<[^<>]*>")
 _INNER = re.compile(r"(?:^|(?<=[.;] ))((?:\\\*)*[A-Za-z_]\w*(?:, (?:\\\*)*[A-Za-z_]\w*)*): ")
 _LITERAL = re.compile(r"(``.+?``|`[^`\n]+?`|(?<!\w)\*\*[^*\s][^*]*?\*\*(?!\w))", re.DOTALL)
 _PAGE = re.compile(r"`?\b(docs/(?:gallery|guide|explain|proofs|project|reference)/[\w./-]+?\.md(?:#[\w-]+)?)`?")
@@ -41,6 +42,13 @@ _MARKUP = re.compile(r"(?<!\\)[|*]")
 def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Handler of autodoc-process-docstring."""
     lines[:] = as_restructured("\n".join(lines), parameters(obj))
+
+
+def signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, text: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """Handler of autodoc-process-signature: defaults that are no Python, such as ``<factory>``, by name or as dots."""
+    return text and _UNREADABLE.sub(lambda match: match[1] or match[2] or "...", text), returns
 
 
 def parameters(obj: Any) -> frozenset[str]:

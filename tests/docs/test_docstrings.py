@@ -59,6 +59,13 @@ def test_pages_are_linked(lines):
     assert lines("See docs/proofs/lines.md#cuts.") == "See :page:`docs/proofs/lines.md#cuts`."
 
 
+def test_defaults_in_signatures_can_be_read(site):
+    text = "(a=<function unwatched at 0x7f>, b=<factory>, c=<class 'dpjax.core.types.Sample'>, d: int = 1)"
+    handled, returns = site("docstrings").signature(None, "class", "X", None, None, text, "int")
+    assert handled == "(a=unwatched, b=..., c=Sample, d: int = 1)" and returns == "int"
+    assert site("docstrings").signature(None, "class", "X", None, None, None, None) == (None, None)
+
+
 def test_no_word_of_a_docstring_is_lost(site):
     import re
 
