@@ -1,6 +1,5 @@
 """Configuration of the documentation, see ``make docs``. Nothing is loaded from other hosts."""
 
-import hashlib
 import os
 import sys
 from pathlib import Path
@@ -8,6 +7,8 @@ from pathlib import Path
 _DOCS = Path(__file__).parent
 sys.path[:0] = [str(_DOCS / "_ext"), str(_DOCS.parent)]
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import executed  # noqa: E402
 
 import dpjax  # noqa: E402
 
@@ -25,6 +26,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_codeautolink",
     "book",
+    "executed",
 ]
 exclude_patterns = ["_build", "_ext", "_static", "_templates", "**/figures/*.md"]
 templates_path = ["_templates"]
@@ -44,16 +46,8 @@ myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
 
-def _sources() -> str:
-    """A digest of the package: notebooks run again when it changes."""
-    found = hashlib.sha256()
-    for path in sorted(Path(dpjax.__file__).parent.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
-
-
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(_DOCS / "_build" / "notebooks" / _sources())
+nb_execution_cache_path = str(_DOCS / "_build" / "notebooks" / executed.digest(Path(dpjax.__file__).parent))
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_merge_streams = True

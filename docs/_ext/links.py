@@ -59,6 +59,7 @@ def setup(app):
     app.add_post_transform(Linked)
     app.connect("missing-reference", _missing)
     app.connect("object-description-transform", _anchors)
+    app.connect("html-collect-pages", _sources, priority=100)
 
 
 def _anchors(app, domain, objtype, content):
@@ -70,6 +71,18 @@ def _anchors(app, domain, objtype, content):
                 signature["ids"].append(names()[path].home)
             elif owner in names():
                 signature["ids"].append(f"{names()[owner].home}.{last}")
+
+
+def _sources(app):
+    """Pages of source link back to the names of where things are defined, the anchors above, and not to those of the
+    path under which the first of them is documented."""
+    known = getattr(app.env, "_viewcode_modules", {})
+    for module, entry in list(known.items()):
+        if entry:
+            known[module] = (*entry[:3], module)
+        else:
+            del known[module]
+    return []
 
 
 def _missing(app, env, node, contents):

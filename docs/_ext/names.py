@@ -17,8 +17,8 @@ from typing import Any
 
 import dpjax
 
-_WITHOUT_PAGES = ("dpjax.cli",)
-"""Packages that are no library: the commands have pages of their own."""
+_WITHOUT_PAGES = ("dpjax.cli", "dpjax.templates")
+"""Packages that are no library: the commands have pages of their own, and `dpjax new` writes the templates."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ Marks = tuple[np.ndarray, np.ndarray]  # of the events of a question on both dat
 
 
 @dataclass(frozen=True)
-class Asked:
+class Posed:
     """A question, the index of its pair, its share of the level, and whether training trials answer it, too."""
 
     question: Question
@@ -28,7 +28,7 @@ class Asked:
     stated: bool = False
 
 
-def allotted(stated: tuple[Question, int] | None, chosen: Sequence[tuple[Question, int]]) -> list[Asked]:
+def allotted(stated: tuple[Question, int] | None, chosen: Sequence[tuple[Question, int]]) -> list[Posed]:
     """Questions with shares of the level whose sum is 1: by the union bound all tests together keep the level.
 
     A question that was stated before any run comes first, then those that were chosen in training, at most two. The
@@ -36,11 +36,11 @@ def allotted(stated: tuple[Question, int] | None, chosen: Sequence[tuple[Questio
     """
     shares = [Fraction(1)] if len(chosen) == 1 else [MAIN, 1 - MAIN]
     rest = Fraction(1) if stated is None else 1 - MAIN
-    found = [Asked(question, pair, rest * share) for (question, pair), share in zip(chosen, shares, strict=True)]
-    return found if stated is None else [Asked(*stated, MAIN, stated=True), *found]
+    found = [Posed(question, pair, rest * share) for (question, pair), share in zip(chosen, shares, strict=True)]
+    return found if stated is None else [Posed(*stated, MAIN, stated=True), *found]
 
 
-def corrections(tests: Sequence[Asked]) -> str:
+def corrections(tests: Sequence[Posed]) -> str:
     """How the level is divided, in words."""
     if len(tests) == 1:
         return "none: one test at the whole level"
@@ -82,7 +82,7 @@ def _coins(key: jax.Array, trials: int) -> tuple[int, int]:
 
 
 def answered(
-    asked: Sequence[Asked], limits: Sequence[Limits], trained: Marks | None, tiles: Iterator[list[Marks]], tile: int,
+    asked: Sequence[Posed], limits: Sequence[Limits], trained: Marks | None, tiles: Iterator[list[Marks]], tile: int,
     claim: Guarantee, level: float,
 ) -> list[tuple[Result, int]]:  # fmt: skip
     """The results of questions on one pair, and the number of their trials a side.
@@ -104,7 +104,7 @@ def answered(
 
 
 def bet_on(
-    one: Asked, trained: Marks | None, tiles: Iterator[Marks], claim: Guarantee, level: float
+    one: Posed, trained: Marks | None, tiles: Iterator[Marks], claim: Guarantee, level: float
 ) -> tuple[Result, int]:
     """The result of a bet on one question, and the number of its trials a side."""
 

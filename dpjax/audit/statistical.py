@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.accounting.distance import group
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.audit.allotment import MAIN, Asked, Marks, Sizes, allotted, answered, bet_on, corrections
+from dpjax.audit.allotment import MAIN, Marks, Posed, Sizes, allotted, answered, bet_on, corrections
 from dpjax.audit.choices import choose
 from dpjax.audit.events import marks
 from dpjax.audit.machine import Machine
@@ -105,7 +105,7 @@ def statistical(
     sizes = {False: Sizes.equal(training, fresh), True: coined}
     groups = [[test for test in tests if test.pair == number] for number in sorted({test.pair for test in tests})]
     work.more(2 * fresh * (len(groups) - 1))
-    results: list[tuple[Result, int, Asked]] = []
+    results: list[tuple[Result, int, Posed]] = []
     for group_ in groups:
         if sequential and results and results[-1][0].refutes:
             break

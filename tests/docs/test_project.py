@@ -1,5 +1,6 @@
 """The page of compatibility says what pyproject.toml and the tests say."""
 
+import json
 import re
 import tomllib
 
@@ -18,7 +19,7 @@ def project(root):
 
 
 def rows(page):
-    table = page.partition("## Versions of Python")[2]
+    table = page.partition("## Versions of Python")[2].partition("\n## ")[0]
     return {
         cells[0]: cells[1:]
         for cells in (
@@ -49,6 +50,12 @@ def test_pythons_are_those_that_are_tested(page, project):
 def test_the_golden_files_that_it_names_are_there(page, root):
     (folder,) = set(re.findall(r"`(tests/golden/jax-[\d.]+)`", page))
     assert (root / folder / "random.json").is_file()
+    same = re.findall(r"^\| (0\.\d+)[\d.]* \| as 0\.10 ", page, re.MULTILINE)
+    assert same == ["0.11", "0.12"]
+    first, *others = (
+        json.loads((root / f"tests/golden/jax-{name}/random.json").read_text()) for name in ["0.10", *same]
+    )
+    assert all(other == first for other in others)
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "CODE_OF_CONDUCT"])

@@ -1,7 +1,10 @@
 """Results are found by the minor series of dpjax, whatever the commit or the day of a development version."""
 
+from importlib import metadata
+
 import pytest
 
+import dpjax
 from dpjax import cli
 from dpjax.experiments import canonical
 from dpjax.experiments.canonical import series_of
@@ -30,6 +33,14 @@ def installed(monkeypatch):
 )  # fmt: skip
 def test_the_series_of_a_version(version, series):
     assert series_of(version) == series
+
+
+def test_a_tree_that_is_not_installed_has_a_version(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert dpjax.__version__ == series_of(dpjax.__version__) == "0+unknown"
 
 
 def test_development_versions_and_patches_find_one_another_s_cells(installed, tmp_path):

@@ -203,6 +203,17 @@ def test_each_notebook_is_named_here(root):
     assert sorted(path.stem for path in (root / "docs/learn").glob("*.ipynb")) == sorted(NAMES)
 
 
+def test_the_index_has_a_card_for_each_and_the_titles_agree(root):
+    index = (root / "docs/learn/index.md").read_text()
+    listed = index.partition("{toctree}")[2].split("```")[0].split()
+    assert sorted(name for name in listed if not name.startswith(":")) == sorted(NAMES)
+    cards = dict(re.findall(r"\{grid-item-card\} (.*)\n:link: (\w+)\n", index))
+    assert sorted(cards.values()) == sorted(NAMES)
+    for title, name in cards.items():
+        first = json.loads((root / "docs/learn" / f"{name}.ipynb").read_text())["cells"][0]
+        assert first["source"][0] == f"# {title}\n"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_outputs_are_stored(root, name):
     assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells(root, name))
