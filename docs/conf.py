@@ -57,6 +57,7 @@ html_title = "dpjax"
 html_static_path = ["_static"]
 html_favicon = html_logo = "_static/logo.svg"
 html_context = {"default_mode": "auto"}
+html_search_scorer = str(_DOCS / "_static" / "scorer.js")
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
