@@ -44,6 +44,7 @@ def test_learners_plans_laws(root, capsys):
     [
         ("vc1", [r"(?s)\(1, 1e-06\)-DP.*\(1, 1e-06\)-DP"]),
         ("many-concepts", ["^32 136\n"]),
+        ("tables", [r"^1 iff mean radius < 15\.2283\n0\.120, not private\n$"]),
         ("boosting", [r"(?s)^28 328 78090\n28 rounds of boosting: \(1, 0\)-DP, replace-one"]),
         ("geometry", [r"(?s)set cover.*set cover"]),
         ("dimensions", []),
@@ -56,7 +57,8 @@ def test_learners_plans_laws(root, capsys):
         pytest.param("own-code", ["passed"], marks=pytest.mark.slow),
     ],
 )
-def test_pages_run(page, says, root, capsys):
+def test_pages_run(page, says, root, monkeypatch, capsys):
+    monkeypatch.chdir(root)
     printed = "".join(run(root, f"docs/guide/{page}.md", capsys)[1])
     for pattern in says:
         assert re.search(pattern, printed), printed
@@ -65,7 +67,7 @@ def test_pages_run(page, says, root, capsys):
 def test_every_page_with_samples_is_tested(root):
     pages = {path.stem for path in (root / "docs/guide").glob("*.md") if python(root, path.relative_to(root))}
     here = "python vc1 many-concepts geometry audits own-code dimensions many-labels littlestone representations "
-    tested = here + "boosting lower-bounds audit-elsewhere"  # others: tests/docs/test_guide.py
+    tested = here + "boosting lower-bounds audit-elsewhere tables"  # others: tests/docs/test_guide.py
     assert pages == {*tested.split(), *SHORT}
 
 

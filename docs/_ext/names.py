@@ -206,7 +206,8 @@ def _named(path: str, name: str, exported: bool) -> Name:
     found = getattr(module, name)
     if isinstance(found, ModuleType):
         return Name(f"{path}.{name}", found.__name__, "module", exported)
-    kind = "class" if inspect.isclass(found) else "function" if inspect.isroutine(found) else "data"
+    own = inspect.isclass(found) and found.__module__.startswith("dpjax")  # an alias of Any is a constant
+    kind = "class" if own else "function" if inspect.isroutine(found) else "data"
     if kind == "data" and callable(found) and inspect.getdoc(found) and hasattr(found, "__wrapped__"):
         kind = "function"
     return Name(f"{path}.{name}", _home(module, name), kind, exported)

@@ -65,7 +65,7 @@ def run(command: ClusterScriptCommand) -> Answer:
 
         for path in texts:
             say(f"written: {path}")
-        say(f"{shards.cells} cells in {shards.count} shards of about {max(1, round(shards.seconds / 60))} minutes each")
+        say(_division(shards))
         for note in notes:
             say(f"note: {note}")
         say("next:")
@@ -73,6 +73,14 @@ def run(command: ClusterScriptCommand) -> Answer:
             say(f"  {step}")
 
     return answer, show
+
+
+def _division(shards: Shards) -> str:
+    """The cells, the shards and the time of each, as one line."""
+    minutes = max(1, round(shards.seconds / 60))
+    counts = (shards.cells, "cell"), (shards.count, "shard"), (minutes, "minute")
+    cells, count, each = (f"{number} {what}{'s' * (number != 1)}" for number, what in counts)
+    return f"{cells} in {count} of about {each}{' each' * (shards.count > 1)}"
 
 
 def _check(command: ClusterScriptCommand, scheduler: str) -> None:

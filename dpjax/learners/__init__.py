@@ -1,4 +1,15 @@
-"""Private learners, one per file. The protocol that each of them implements is `base.Learner`."""
+"""Private learners, one per file. The protocol that each of them implements is `base.Learner`.
+
+For learners of your own there are their base `OfClass` and what a plan is made of: `plan_type`, `Number`, `STATIC`,
+`down` and `up`.
+"""
+
+from dpjax.core.plans import STATIC as STATIC
+from dpjax.core.plans import Number as Number
+from dpjax.core.plans import Spends as Spends
+from dpjax.core.plans import down as down
+from dpjax.core.plans import plan_type as plan_type
+from dpjax.core.plans import up as up
 
 from .base import ConceptClass as ConceptClass
 from .base import Learner as Learner

@@ -96,7 +96,7 @@ class Covering(OfClass, ABC):
         return cover_guarantee(plan, self.neighboring, f"set cover, {plan.rounds} {self.what.format(self.concepts)}")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.set_cover.realizable` with the plan's numbers; InputError if there are too few rounds."""
+        """`theory.set_cover.realizable` with the plan's numbers; NoTheoremError if there are too few rounds."""
         plan = self.plan(privacy, accuracy)
         return self.theorem(plan, accuracy)
 

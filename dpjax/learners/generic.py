@@ -16,7 +16,7 @@ from dpjax.accounting.zcdp import rho_of, zcdp, zcdp_rho
 from dpjax.concepts.base import covers_of, line_of, on_line
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers, replace_one_only
 from dpjax.learners.base import OfColumns
@@ -156,7 +156,10 @@ class GenericLearner(OfColumns):
         return basic(parts, "GenericLearner")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.generic.rows`, realizable, for the plan's numbers."""
+        """`theory.generic.rows`, realizable, for the plan's numbers.
+
+        NoTheoremError if the sanitizer's own numbers are too few for alpha, or its queries lack symmetric differences.
+        """
         return self._planned_rows(privacy, accuracy, False)
 
     def agnostic_sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
@@ -165,7 +168,7 @@ class GenericLearner(OfColumns):
 
     def _planned_rows(self, privacy: Privacy, accuracy: Accuracy, agnostic: bool) -> int:
         if not self.sanitizer.answers_differences(self.concepts):
-            raise InputError(
+            raise NoTheoremError(
                 "sanitizer", "one whose queries hold all symmetric differences of concepts", "others",
                 "make it with queries = concepts.xor(), or search for n",
             )  # fmt: skip

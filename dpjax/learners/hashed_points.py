@@ -96,7 +96,7 @@ class HashedPoints(OfColumns):
         return composed(part, self.k, float(plan.slack), self.composition, f"{self.k} points by hashing")
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.points.hashed`; InputError if there are too few functions or buckets for this accuracy."""
+        """`theory.points.hashed`; NoTheoremError if there are too few functions or buckets for this accuracy."""
         plan = self.plan(privacy, accuracy)
         alpha, beta = float(accuracy.alpha), float(accuracy.beta)
         return theory.hashed(self.k, plan.tries, plan.bits, effective_epsilon(plan.epsilon), alpha, beta)

@@ -9,7 +9,7 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass
@@ -78,14 +78,14 @@ class RepresentationLearner(OfClass):
         return exponential_guarantee(float(plan.epsilon), what, self.neighboring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.representations.fewest_rows`, or `printed`; InputError for sizes too small for this accuracy."""
+        """`theory.representations.fewest_rows`, or `printed`; NoTheoremError for sizes too small for this accuracy."""
         epsilon, _, alpha, beta = host_numbers(privacy, accuracy)
         planned = self._planned(alpha, beta)
         if self.calibration == "corrected":
             return theory.fewest_rows(planned.count, planned.failure, effective_epsilon(epsilon), alpha, beta)
         if planned.failure(alpha / 6) > beta / 4:
             least = f"failure at most beta/4 = {beta / 4:.3g} for error alpha/6 = {alpha / 6:.3g}"
-            raise InputError("representation", least, f"{planned.failure(alpha / 6):.3g}", "leave out its sizes")
+            raise NoTheoremError("representation", least, f"{planned.failure(alpha / 6):.3g}", "leave out its sizes")
         return theory.printed(planned.count, epsilon, alpha / 6, beta / 4)
 
     def _planned(self: Any, alpha: float, beta: float) -> Any:

@@ -13,7 +13,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.core import checks, wide
-from dpjax.core.checks import InputError
+from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, single_column
@@ -120,10 +120,10 @@ class ThresholdInterior(OfClass):
         )  # fmt: skip
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.thresholds.interior`. Raises InputError if ``records`` are too few for this budget and beta."""
+        """`theory.thresholds.interior`. NoTheoremError if ``records`` are too few for this budget and beta."""
         design, records = self._designed(privacy, accuracy)
         if 2 * records < design.required():
-            raise InputError(
+            raise NoTheoremError(
                 "records", f"at least {-(-design.required() // 2)} at this budget and beta", str(records),
                 "leave records out, or search for n",
             )  # fmt: skip

@@ -13,7 +13,7 @@ from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.concepts.thresholds import Thresholds
 from dpjax.concepts.tree.tree import Tree
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, bucket, down, plan_type, whole
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
 from dpjax.learners.base import OfClass, Pairs, database, replace_one_only, single_column
@@ -183,7 +183,7 @@ class ImproperVC1(OfClass):
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`theory.vc1.deepest`, or `theory.vc1.improper` with subsamples; one row for a single concept, always right.
 
-        Raises InputError if ``subsamples`` are too few for this budget and beta.
+        NoTheoremError if ``subsamples`` are too few for this budget and beta.
         """
         if self.concepts.size == 1:
             return 1
@@ -192,7 +192,7 @@ class ImproperVC1(OfClass):
         needed, _ = subsamples_and_median(self.method, depth_bits(self.concepts), privacy, accuracy)
         t = needed if self.subsamples == FEWEST else int(self.subsamples)
         if t < needed:
-            raise InputError(
+            raise NoTheoremError(
                 "subsamples", f"at least {needed} at this budget and beta", str(t),
                 'leave subsamples out, take "fewest", or search for n',
             )  # fmt: skip

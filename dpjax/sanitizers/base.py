@@ -12,7 +12,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.draws import asked
 from dpjax.core.plans import Number, Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, replace_one_only
@@ -138,9 +138,9 @@ class OfThresholds(OfElements):
 
 
 def whole_rows(rows: float, alpha: float, least: str, parts: str) -> int:
-    """Rows as an integer; InputError if no number of rows suffices, which means that alpha must exceed ``least``."""
+    """Rows as an integer; NoTheoremError if no number of rows suffices: alpha must exceed ``least``."""
     if rows == math.inf:
-        raise InputError("alpha", f"more than {least}", repr(alpha), f"use more {parts}")
+        raise NoTheoremError("alpha", f"more than {least}", repr(alpha), f"use more {parts}")
     return int(rows)
 
 

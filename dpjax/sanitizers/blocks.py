@@ -12,7 +12,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.accounting.splits import best_split, least_composed
 from dpjax.accounting.zcdp import exponential_epsilon0
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Privacy, host_numbers
 from dpjax.mechanisms.exponential import effective_epsilon
@@ -93,7 +93,7 @@ class RankBlocks(OfThresholds):
         """k times the rows of one interior point at its fractions of the budget and of beta."""
         plan, rows = self._planned(privacy, accuracy)
         if plan.size < blocks_for(float(accuracy.alpha)):
-            raise InputError("alpha", f"at least 1 / {plan.size} blocks", repr(accuracy.alpha), "take more blocks")
+            raise NoTheoremError("alpha", f"at least 1 / {plan.size} blocks", repr(accuracy.alpha), "take more blocks")
         return rows
 
     def _planned(self, privacy: Privacy, accuracy: Accuracy) -> tuple[BlocksPlan, int]:

@@ -18,7 +18,7 @@ from dpjax.accounting.optimal_composition import optimal, optimal_epsilon0
 from dpjax.accounting.zcdp import bounded_range_rho, pure_rho, zcdp, zcdp_rho
 from dpjax.concepts.finite import Finite
 from dpjax.core import checks, keys
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type, up
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, replace_one_only
 from dpjax.laws import Categorical, RoundedLaplace
@@ -201,9 +201,9 @@ class MWEM(OfQueries):
         return min(wholes, key=lambda whole: whole.epsilon)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`theory.sanitizers.mwem`; InputError if the rounds are too few for this alpha, and with replays."""
+        """`theory.sanitizers.mwem`; NoTheoremError if the rounds are too few for this alpha, and with replays."""
         if self.replays:
-            raise InputError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
+            raise NoTheoremError("replays", "0 for the theorem", str(self.replays), "leave them out, or search for n")
         plan, (_, _, alpha, beta) = self.plan(privacy, accuracy), host_numbers(privacy, accuracy)
         part = min(effective_epsilon(plan.choice) / _CHOICE, 1 / float(plan.scale) / (1 - _CHOICE))
         return sizes.mwem(self.queries.width, self.queries.size, plan.rounds, part, alpha, beta)

@@ -144,7 +144,7 @@ class Placing:
         return zip(self.features, self.grids, values or (None,) * len(self.grids), strict=True)
 
 
-def on_lines(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Sequence[str]) -> Placing:
+def on_lines(features: Sequence[str], bounds: Sequence[str], bits: int, flip: Sequence[str] = ()) -> Placing:
     """Parses ``name=low:high`` for every feature. InputError for missing or invalid bounds."""
     checks.integer("bits", bits, 1, 52)
     parsed = {}

@@ -17,8 +17,7 @@ import dpjax as dp
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import sentences
 from dpjax.core import checks, wide
-from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.learners.base import OfClass, single_column
+from dpjax.learners import Number, OfClass, Spends, down, plan_type, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.exponential import effective_epsilon
 from dpjax.mechanisms.intervals import Pieces

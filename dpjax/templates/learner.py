@@ -14,8 +14,7 @@ from jax import Array
 import dpjax as dp
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.core import checks, wide
-from dpjax.core.plans import Number, Spends, down, plan_type
-from dpjax.learners.base import ConceptClass, OfClass, single_column
+from dpjax.learners import ConceptClass, Number, OfClass, Spends, down, plan_type, single_column
 from dpjax.mechanisms import exponential, exponential_guarantee
 from dpjax.mechanisms.exponential import effective_epsilon
 

@@ -3,7 +3,7 @@
 from math import atanh, ceil, expm1, inf, isfinite, log, log1p, sinh
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import NoTheoremError
 
 
 def realizable(concepts: int, epsilon: float, alpha: float, beta: float) -> int:
@@ -76,7 +76,7 @@ def agnostic_printed(concepts: int, epsilon: float, alpha: float, beta: float) -
 def _rows(value: float) -> int:
     if not isfinite(value):
         expected = "a sample size that is a 64-bit floating-point number"
-        raise InputError("alpha, beta, epsilon", expected, "a larger one", "choose larger numbers")
+        raise NoTheoremError("alpha, beta, epsilon", expected, "a larger one", "choose larger numbers")
     return ceil(value)
 
 

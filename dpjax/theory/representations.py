@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import ceil, exp, expm1, inf, log, log1p
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 
 _NEAR = (
     0.0,
@@ -49,13 +49,13 @@ def fewest_rows(
 ) -> int:
     """The least `rows` over the errors of the good member, with ``failure(near)`` the probability that there is none.
 
-    InputError if no error below alpha has a failure below beta.
+    NoTheoremError if no error below alpha has a failure below beta.
     """
     nears = [part * alpha for part in _NEAR]
     found = [rows(count, near, failure(near), epsilon, alpha, beta) for near in nears]
     if not (enough := [n for n in found if n is not None]):
         least = min(failure(near) for near in nears if near < alpha)
-        raise InputError(
+        raise NoTheoremError(
             "representation", f"one with a good function with probability above 1 - beta = {1 - beta:g}",
             f"{1 - least:.3g} for error below alpha = {alpha:g}", advice or "take a larger representation",
         )  # fmt: skip

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpjax.core.checks import InputError
+from dpjax.core.checks import NoTheoremError
 from dpjax.theory.search import least, smallest
 from dpjax.theory.splits import excess
 
@@ -210,7 +210,7 @@ def points(epsilon: float, delta: float, kept: int, fillers: int, alpha: float, 
     each gets at most max(M, E + 1/2) + 1. A filler has at most n/fillers + 1. In total E + 2 + max(M, n/fillers).
     """
     if 1 / min(kept, fillers) >= alpha:
-        raise InputError(
+        raise NoTheoremError(
             "alpha", f"more than {1 / min(kept, fillers):.3g}, for {kept} values kept and {fillers} more",
             repr(alpha), "plan the sanitizer for this alpha",
         )  # fmt: skip
@@ -287,7 +287,7 @@ def blr(databases: int, queries: int, points: int, epsilon: float, alpha: float,
     room = alpha - math.sqrt(math.log(2 * queries) / (2 * points))
     if room <= 0:
         least = f"at least {blr_points(queries, alpha)} for alpha = {alpha:g}"
-        raise InputError("points", least, str(points), "take more points, or MWEM")
+        raise NoTheoremError("points", least, str(points), "take more points, or MWEM")
     return math.ceil(2 / epsilon * math.log(databases / beta) / room)
 
 
@@ -314,7 +314,7 @@ def mwem(values: int, queries: int, rounds: int, part: float, alpha: float, beta
     if room <= 0:
         least = f"at least {mwem_rounds(values, alpha)}" if fixed > 0 else "a smaller domain"
         wanted = f"{least} for alpha = {alpha:g} on {values} values"
-        raise InputError("rounds", wanted, str(rounds), "take more rounds, or increase alpha")
+        raise NoTheoremError("rounds", wanted, str(rounds), "take more rounds, or increase alpha")
     noise = 3 / part * (math.log(2 * rounds * queries / beta) + math.log(2 * rounds / beta))
     return math.ceil((noise + 2) / room)
 

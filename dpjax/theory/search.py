@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 
 ROUNDING = 1e-12
 """More than the rounding error of a lower bound in float64: it excludes a number of rows only by a larger margin."""
@@ -11,12 +11,13 @@ _LIMIT = 1 << 62
 
 
 def smallest(enough: Callable[[int], bool]) -> int:
-    """The smallest n >= 1 with ``enough(n)``, which must be monotone in n; InputError beyond 2**62."""
+    """The smallest n >= 1 with ``enough(n)``, which must be monotone in n; NoTheoremError beyond 2**62."""
     high = 1
     while not enough(high):
         high *= 2
         if high > _LIMIT:
-            raise InputError("sample size", "a number below 2**62", "more", "relax epsilon, alpha or beta")
+            advice = "relax epsilon, alpha or beta; leave numbers of the learner out; or search for n"
+            raise NoTheoremError("sample size", "a number of rows below 2**62 that is enough", "none", advice)
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -37,7 +38,7 @@ def least(enough: Callable[[float], bool], low: float, high: float) -> float:
 def fewest_rows(tried: Iterable[int], enough: Callable[[int, int], bool]) -> tuple[int, int]:
     """(rows, draws): the draws, one of ``tried``, that need the fewest rows for ``enough(draws, rows)``.
 
-    ``enough`` is monotone in rows. Of equal numbers the first; InputError if no number of rows is enough for any.
+    ``enough`` is monotone in rows. Of equal numbers the first; NoTheoremError if no number of rows is enough for any.
     """
     best, refusal = None, None
     for draws in tried:

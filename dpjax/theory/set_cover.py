@@ -5,7 +5,7 @@ from math import ceil, exp, expm1, log, log1p
 import numpy as np
 
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.theory.search import fewest_rows, least
 
 _TIMES, _EXPONENTS = np.linspace(0.5, 3.0, 26), np.geomspace(2.0**-10, 8.0, 27)
@@ -72,7 +72,7 @@ def realizable(
       functions: mu(H) / mu(G_i) for each of k sets of good functions, as in `sample_errors`.
       missed: the mass, at most, of targets that none of the k sets hits as a whole. Others: `sample_errors`.
 
-    InputError if the rounds are too few for alpha at any n.
+    NoTheoremError if the rounds are too few for alpha at any n.
     Reference: Kaplan, Mansour, Matias, Stemmer 2019, Theorem 3.2; the proof and the constants are our own.
     """
     checks.accuracy(alpha, beta)
@@ -85,7 +85,7 @@ def realizable(
     share, weights = _weights(k, rounds)
     if share >= alpha:
         wanted = f"enough that (1 - 1/{k})^rounds < alpha = {alpha:g}"
-        raise InputError("rounds", wanted, str(rounds), f"take {rounds_for(k, alpha)} rounds")
+        raise NoTheoremError("rounds", wanted, str(rounds), f"take {rounds_for(k, alpha)} rounds")
     of_noise, of_missed = (beta / 2 if scale else 0.0), (beta / 20 if missed else 0.0)
     left = beta - of_noise - of_missed
     above, below = _noise(rounds, of_noise, scale, offset) if scale else (0.0, 0.0)
@@ -101,7 +101,7 @@ def realizable(
             if gain > rate * missed:
                 parts.append((gain, rate, needed))
     if not parts:
-        raise InputError("missed", f"far less than alpha = {alpha:g}", repr(missed), "assume less, or add rounds")
+        raise NoTheoremError("missed", f"far less than alpha = {alpha:g}", repr(missed), "assume less, or add rounds")
 
     def enough(which: int, n: int) -> bool:
         gain, rate, needed = parts[which]

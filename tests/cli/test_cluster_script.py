@@ -73,6 +73,20 @@ def test_what_the_files_do_is_printed(tmp_path, capsys):
     assert f"bash {tmp_path}/jobs/submit.sh" in printed and "scancel" in printed
 
 
+@pytest.mark.parametrize(
+    ("cells", "seconds", "line"),
+    [
+        ("12", "10", "12 cells in 1 shard of about 2 minutes"),
+        ("1", "60", "1 cell in 1 shard of about 1 minute"),
+        ("2", "2400", "2 cells in 2 shards of about 40 minutes each"),
+    ],
+)
+def test_the_division_is_in_words(cells, seconds, line, tmp_path, capsys):
+    words = ["--cells", cells, "--seconds-per-cell", seconds, "--cpus-per-task", "1"]
+    assert cli.main(["cluster-script", "slurm", str(tmp_path), "--out", str(tmp_path / "jobs"), *words]) == 0
+    assert line in capsys.readouterr().out.splitlines()
+
+
 @pytest.mark.parametrize("flags", [(), ("--gpus", "1"), ("--import", "mine", "--namespace", "lab")])
 def test_kubernetes_accepts_the_files(flags, tmp_path, capsys):
     yaml = pytest.importorskip("yaml")

@@ -52,6 +52,15 @@ def test_a_name_is_found_as_people_write_it(names):
         assert names.find(wrong) is None
 
 
+def test_what_learners_and_tables_are_written_with_has_a_page_of_its_own(names, site):
+    pages = site("api").pages()
+    for name in ("Number", "STATIC", "Spends", "down", "plan_type", "up"):
+        assert names.find(f"dpjax.core.plans.{name}") == f"dpjax.learners.{name}"
+    for name in ("Learned", "held_out", "learn_all", "load", "on_cube", "on_lines", "on_plane", "read"):
+        assert f"reference/api/dpjax.tables.{name}.rst" in pages
+    assert ".. py:data:: dpjax.learners.Number\n\n   A leaf" in pages["reference/api/dpjax.learners.Number.rst"]
+
+
 ELSEWHERE = {"LocalCluster": "distributed"}
 """Names of other libraries, by the module that has them."""
 

@@ -47,6 +47,14 @@ def test_pythons_are_those_that_are_tested(page, project):
     assert tested == re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
 
 
+def test_packages_without_a_reference_are_those_that_are_not_public(page, site):
+    names = site("names")
+    private = re.search(r"Names that begin with an underscore, (.*?) are not public", page, re.DOTALL)[1]
+    assert {*re.findall(r"`(dpjax\.\w+)`", private)} == {*names._WITHOUT_PAGES}
+    assert not [path for path in names.names() if path.startswith(names._WITHOUT_PAGES)]
+    assert names.find("dpjax.evidence.learner_target")  # which tutorials use
+
+
 def test_the_golden_files_that_it_names_are_there(page, root):
     (folder,) = set(re.findall(r"`(tests/golden/jax-[\d.]+)`", page))
     assert (root / folder / "random.json").is_file()

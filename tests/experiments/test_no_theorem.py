@@ -7,10 +7,11 @@ import pytest
 import dpjax as dp
 from dpjax.cli import main
 from dpjax.concepts import Finite, Unions
-from dpjax.core.checks import NoTheoremError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.dimensions import families
 from dpjax.learners import UnionLearner
 from dpjax.lists import Irreducibility
+from dpjax.sanitizers import BLR, MWEM, PointCounts
 
 FEW = dp.HashedPoints(dp.Points(dp.Domain(64)), 1, 1, 2)
 
@@ -61,3 +62,33 @@ def test_lists_with_smaller_trees_have_no_theorem():
     learner = dp.SparseAggregate(Irreducibility(concepts, 1), 40)
     line = dp.Study(dp.Task(concepts, dp.uniform(concepts.domain)), {"small": learner}, n=[40]).lines[0]
     assert line.theorem() is None and line.guarantee().delta <= 1e-6
+
+
+POINTS, CHAIN, MATRIX = dp.Points(dp.Domain(16)), dp.Thresholds(dp.Domain(16)), Finite.of(families.thresholds(6))
+TREE = dp.Tree.of_class(families.thresholds(5))
+TOO_FEW = {
+    "improper": lambda: dp.ImproperVC1(CHAIN, subsamples=3),
+    "proper": lambda: dp.ProperVC1(TREE, subsamples=3),
+    "interior": lambda: dp.ThresholdInterior(CHAIN, "exponential", records=1),
+    "fillers": lambda: dp.GenericLearner(POINTS, 1, PointCounts(POINTS.domain, 15, 10)),
+    "rounds of MWEM": lambda: dp.GenericLearner(MATRIX, 1, MWEM(MATRIX.xor(), 3)),
+    "points of BLR": lambda: dp.GenericLearner(MATRIX, 1, BLR(MATRIX.xor(), 2)),
+    "queries": lambda: dp.GenericLearner(MATRIX, 1, MWEM(MATRIX, 3)),
+    "rounds of a cover": lambda: dp.ConjunctionLearner(dp.Conjunctions(8), 4, rounds=1),
+}
+
+
+@pytest.mark.parametrize("name", TOO_FEW)
+def test_numbers_below_a_theorem_do_not_stop_a_study(name):
+    """The plan exists, so the learner can be measured, in a list of sizes or by a search."""
+    learner = TOO_FEW[name]()
+    (line,) = dp.Study(dp.Task(learner.concepts, dp.uniform(learner.concepts.domain)), {"few": learner}).lines
+    assert line.theorem() is None and "expected" in line.why_no_theorem()
+    assert 0 < line.guarantee().epsilon <= 1
+
+
+@pytest.mark.parametrize("name", ["improper", "proper", "fillers"])
+def test_a_plan_that_cannot_exist_stops_a_study(name):
+    learner = TOO_FEW[name]()
+    with pytest.raises(InputError, match="delta"):
+        dp.Study(dp.Task(learner.concepts, dp.uniform(learner.concepts.domain)), {"few": learner}, delta=0.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpjax.core.checks import InputError
+from dpjax.core.checks import NoTheoremError
 from dpjax.theory.search import fewest_rows, smallest
 
 
@@ -12,7 +12,7 @@ def test_smallest_finds_the_first_number_that_is_enough(least):
 
 
 def test_smallest_gives_up_beyond_all_sizes():
-    with pytest.raises(InputError, match="sample size"):
+    with pytest.raises(NoTheoremError, match="sample size"):
         smallest(lambda n: False)
 
 
@@ -24,5 +24,5 @@ def test_fewest_rows_takes_the_first_of_the_best_candidates(needs, expected):
 
 
 def test_fewest_rows_passes_on_why_no_candidate_works():
-    with pytest.raises(InputError, match="sample size"):
+    with pytest.raises(NoTheoremError, match="sample size"):
         fewest_rows([5, 6], lambda draws, rows: False)
