@@ -19,6 +19,10 @@ from dpjax.core.plans import widened
 from dpjax.core.types import Privacy
 
 TOLERANCE, AS_IT_RUNS = 1e-9, 1e-5  # relative to the claim: a tight claim holds with equality
+_SMALL = (
+    "as large as float32 rounding; a division of integers stays float32: try audit.exact(..., as_it_runs=True), "
+    "or convert integers to plan.epsilon.dtype before they are divided"
+)
 _ROUNDING = 2.0**-46  # float64 error of a log mass, relative to 1 + its absolute value
 _LEAST = -690.0  # an outcome below this log mass may have underflowed on the neighbor
 _SEEN = 1e-15  # least mass of a counted outcome
@@ -39,7 +43,8 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     Returns: "consistent" if no pair of neighbors exceeds the claim by more than 1e-9 of it (1e-5 as it runs) plus the
       rounding error of log masses. InputError without an exact law, or if a universe's relation differs from the
       claim's. ``details["outcomes"]``: the number of outcomes with mass at least 1e-15 on some database; with one
-      outcome the audit tests nothing and the verdict is "vacuous".
+      outcome the audit tests nothing and the verdict is "vacuous". ``details["excess"]``, for a refuted claim: by how
+      much epsilon and delta exceed it; ``details["rounding"]``: what to try if that is at most 1e-5 of the claim.
     """
     if not isinstance(target, Target):
         raise InputError("target", "a dpjax.audit.Target", type(target).__name__, "make a Target of it")
@@ -50,7 +55,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     claim, plan = target.claim(*budget), target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
-    largest, found, pairs, words, outcomes = 0.0, 0.0, 0, [], 0
+    largest, found, pairs, words, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True
     universes = target.universes()
     for universe in universes:
         _same_relation(universe, claim)
@@ -64,6 +69,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
                 continue
             delta, epsilon, place = worst(table, judged, own)
             refuted = exceeds(own, table, judged, tolerance)
+            by_rounding &= not refuted or not exceeds(own, table, judged, AS_IT_RUNS)
             largest, found = max(largest, epsilon), max(found, delta)
             if best is None or (refuted, delta, epsilon) > best[:3]:
                 best = (refuted, delta, epsilon, (universe, table, place, own))
@@ -73,7 +79,9 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         words.append(universe.what)
     if best is None:
         raise InputError("universes", "databases to go through", "none", "give the target a universe")
-    refuted, _, _, (universe, table, (i, j), claim) = best
+    refuted, delta, epsilon, (universe, table, (i, j), claim) = best
+    excess = f"epsilon by {max(0.0, epsilon - claim.epsilon):.2g}, delta by {max(0.0, delta - claim.delta):.2g}"
+    refutation = {"excess": excess, **({"rounding": _SMALL} if by_rounding else {})} if refuted else {}
     show = lambda at: universe.show(jax.tree.map(lambda part: np.asarray(part)[at], universe.databases))  # noqa: E731
     grid = np.linspace(0, 2 * claim.epsilon, 41)
     curve = hockey_stick(table[i][None], table[j][None], grid)
@@ -85,7 +93,7 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
         target.name, target.calibration, claim, "exact", "; ".join(part for part in parts if part), largest, found,
         1.0, {"database": show(i), "neighbor": show(j)}, refuted,
         [(float(e), float(d)) for e, d in zip(grid, curve, strict=True)],
-        {"outcomes": outcomes, "seconds": round(time.perf_counter() - begin, 3)},
+        {"outcomes": outcomes, **refutation, "seconds": round(time.perf_counter() - begin, 3)},
     )  # fmt: skip
 
 

@@ -71,7 +71,9 @@ class Report:
             f"  method    {self.method}, confidence {self.confidence:g}: {self.evidence}",
         ]
         lines += [f"  {name:<9} {value}" for name, value in self.witness.items()]
-        lines += [f"  {name:<9} {value}" for name, value in self.details.items() if not isinstance(value, dict | list)]
+        for name, value in self.details.items():
+            if not isinstance(value, dict | list):
+                lines.append(f"  {name:<9} {f'{value:.3g}' if name == 'p_value' else value}")
         return "\n".join(lines)
 
 

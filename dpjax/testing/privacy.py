@@ -73,8 +73,10 @@ def statistically(target: Target, subject: Any) -> str:
 def _told(report: Report) -> str:
     claim = report.claim
     budget = f"({claim.epsilon:.6g}, {claim.delta:.6g})"
-    found = f"epsilon {report.epsilon_found:.6g} at that delta on {report.witness}"
-    advice = f"dpjax audit prints the report ({report.method}); correct the plan or the guarantee"
+    beyond = f" (excess: {report.details['excess']})" if "excess" in report.details else ""
+    found = f"epsilon {report.epsilon_found:.6g} at that delta{beyond} on {report.witness}"
+    correct = report.details.get("rounding", "correct the plan or the guarantee")
+    advice = f"dpjax audit prints the report ({report.method}); {correct}"
     require(not report.violated, f"at most the claim {budget}", found, advice)
     if report.verdict == VACUOUS:
         raise Skipped(f"{report.method} at {budget}: {report.verdict}; give small, or more rows")

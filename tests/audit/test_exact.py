@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax import audit, evidence
+from dpjax import audit, evidence, testing
 from dpjax import mechanisms as m
 from dpjax.accounting import Guarantee, hockey_stick
 from dpjax.audit import outcomes
@@ -19,6 +19,7 @@ from dpjax.core.checks import InputError
 from dpjax.core.plans import Number, down, plan_type, whole
 from dpjax.core.types import Neighboring, Privacy
 from dpjax.evidence.worlds import target_of
+from dpjax.laws import Categorical
 from dpjax.learners import KLN, Independent, PointLearner, ThresholdMedian
 from dpjax.mechanisms.intervals import interval_exponential
 from tests.oracles.pld import pld_of_pmfs
@@ -305,6 +306,33 @@ def test_the_float32_program_as_it_runs():
     report = found(choice, as_it_runs=True)
     assert not report.violated and "as it runs" in report.evidence
     assert report.epsilon_found == pytest.approx(found(choice).epsilon_found, rel=1e-4)
+
+
+def shares(dtype):
+    """A correct mechanism whose fraction of yeses is computed in float32 if integers are divided."""
+
+    def law(votes, plan):
+        kind = dtype or plan.epsilon.dtype
+        share = votes[1].astype(kind) / jnp.asarray(3, kind)
+        tilt = plan.epsilon * (3 * share.astype(plan.epsilon.dtype) - 30)
+        return Categorical(jnp.stack([jnp.zeros_like(tilt), tilt]))
+
+    universe = audit.histograms(3, 2, REPLACE, least=3)
+    return testing.target_of(law, lambda epsilon, delta: Guarantee(epsilon, 0.0, REPLACE, "shares"), universe)
+
+
+def test_an_excess_as_large_as_float32_rounding_is_named():
+    report = audit.exact(shares(jnp.int32), Privacy(1.0))
+    assert report.violated and 1e-9 < report.epsilon_found - 1 < 1e-6
+    assert "excess    epsilon by 3e-08" in str(report) and "as it runs" not in report.evidence
+    assert "as large as float32 rounding" in str(report) and "as_it_runs=True" in report.details["rounding"]
+    assert not audit.exact(shares(jnp.int32), Privacy(1.0), as_it_runs=True).violated
+    kept = audit.exact(shares(None), Privacy(1.0))
+    assert not kept.violated and "excess" not in kept.details
+    (failed,) = [each for each in testing.check_mechanism(shares(jnp.int32), quick=True) if each.verdict == "failed"]
+    assert "excess: epsilon by 3e-08" in str(failed) and "as large as float32 rounding" in str(failed)
+    large = audit.exact(mechanism_target("stability", calibration="printed"), Privacy(1.0, 1e-6))
+    assert "excess    epsilon by inf, delta by 0.36\n" in str(large) and "rounding" not in large.details
 
 
 def test_a_learner_that_casts_its_plan_is_told_not_to():
