@@ -31,7 +31,7 @@ def commands(page):
     return [line for block in SHELL.findall((GUIDE / f"{page}.md").read_text()) for line in block.splitlines()]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "gpu"])
+@pytest.mark.parametrize("page", [*PAGES, "gpu", "compose"])
 def test_snippets_print_what_the_page_says(page, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     snippets(page, capsys)
