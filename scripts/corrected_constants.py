@@ -30,8 +30,8 @@ violation. dpjax uses the corrected constants unless it is asked for the printed
 Written by `scripts/corrected_constants.py` from exact audits: every neighbor in a small universe, in float64,
 replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its
 witness. The corrected constants are the default of every mechanism and learner. `accounting.advanced` has
-form="printed" as its default, Theorem 2.16(2) of Bun, Nissim and Stemmer with its 2 m epsilon^2: that bound holds, and learners
-use the smaller form="tight".
+form="printed" as its default, Theorem 2.16(2) of Bun, Nissim and Stemmer with its 2 m epsilon^2: that bound holds, and
+learners use the smaller form="tight".
 
 | mechanism | printed in | epsilon | delta found as printed | as corrected | two databases that show it |
 |---|---|---|---|---|---|
