@@ -29,7 +29,9 @@ violation. dpjax uses the corrected constants unless it is asked for the printed
 
 Written by `scripts/corrected_constants.py` from exact audits: every neighbor in a small universe, in float64,
 replace-one, claimed delta {DELTA:g}. `dpjax audit stability --calibration printed` shows the first row with its
-witness. The corrected constants are the default everywhere.
+witness. The corrected constants are the default of every mechanism and learner. `accounting.advanced` has
+form="printed" as its default, Theorem 2.16(2) of Bun, Nissim and Stemmer with its 2 m epsilon^2: that bound holds, and
+learners use the smaller form="tight".
 
 | mechanism | printed in | epsilon | delta found as printed | as corrected | two databases that show it |
 |---|---|---|---|---|---|
@@ -53,9 +55,11 @@ SAMPLE_SIZE = """
 ## Statements that do not follow from their proofs
 
 Theorem 3.12 of the same paper states d log(1/beta) + log(1/(beta delta)) / epsilon rows up to a constant C: a sum.
-Algorithm 4 needs m subsamples that each solve for d unknowns, with m about (2/epsilon) ln(1/(4 delta beta)): a product.
-With that many rows there are too few subsamples for any lead to pass the test, for every d. epsilon = 1, beta = 0.1;
-success with subsamples of d + 3 rows is exact (`theory.parities.success`).
+Algorithm 4 needs m subsamples that each solve for d unknowns, with m about 2 + (2/epsilon) ln(1/(4 delta beta)): a
+product. With that many rows there are too few subsamples for any lead to pass the test, for every d. epsilon = 1, beta
+= 0.1. "Subsamples that fit" and "success" are of subsamples of d + 3 rows, each of full rank with probability at
+least 0.880; success is exact (`theory.parities.success`). The last three columns are the plan of `ParityLearner`
+(`theory.parities.parity_learner`), which has the fewest rows in total: m subsamples of d + 5 or d + 8 rows here.
 
 """
 LEMMA = """
@@ -101,8 +105,11 @@ def _parities() -> str:
         total = constant * math.ceil(d * math.log(10) + math.log(10 / delta))
         fit = total // (d + 3)
         m, each = parities.parity_learner(d, 1.0, delta, 0.1)
-        rows.append((d, f"{delta:g}", constant, total, fit, parities.success(fit, d + 3, d, 1.0, delta), m, m * each))
-    head = ("d", "delta", "C", "rows of the sum", "subsamples that fit", "success", "m needed", "rows needed")
+        assert each - d in (5, 8)
+        chance = parities.success(fit, d + 3, d, 1.0, delta)
+        rows.append((d, f"{delta:g}", constant, total, fit, chance, m, each, m * each))
+    head = ("d", "delta", "C", "rows of the sum", "subsamples that fit", "success", "m planned", "rows of each",
+            "rows planned")  # fmt: skip
     return SAMPLE_SIZE + table(head, rows)
 
 

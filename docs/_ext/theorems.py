@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from dpjax.papers.theorems import STATUSES, Item, Paper, papers
+from dpjax.papers.theorems import RULES, STATUSES, Item, Paper, papers
 from dpjax.papers.theorems.references import code_of
 
 _DOCS = Path(__file__).resolve().parents[1]
@@ -27,13 +27,18 @@ Every numbered definition, algorithm and theorem of the four papers whose learne
 words, the code whose docstring cites it, and the audits, simulations, figures and proofs that are about it.
 
 | paper | | {" | ".join(STATUSES)} |
-|---|---|---|---|---|
+|---|---|{"---|" * len(STATUSES)}
 {rows}
 
-*have*: the code does it, with constants where the paper has O(.). *corrected*: the printed form does not hold, or does
-not follow; the code has one that does. *missing*: there is no code, and the page says why. `dpjax theorem bns:3.12`
-prints an item; the key is the paper and the number, with the kind where kinds are numbered apart (`bns:algorithm-2`,
-`yan:theorem-11`).
+{_rules()}
+
+A definition counts as *have* if the code works by it. Classes are finite here: a theorem about all classes counts if
+the code does it for finite ones, with a remark if these have to be small. A slip that changes neither statement nor
+proof, such as a citation of a wrong lemma, is a remark. An item without code may have a wrong print, too: it is
+*missing*, and listed under both headings below.
+
+`dpjax theorem bns:3.12` prints an item; the key is the paper and the number, with the kind where kinds are numbered
+apart (`bns:algorithm-2`, `yan:theorem-11`).
 
 ```{{toctree}}
 :hidden:
@@ -45,10 +50,18 @@ prints an item; the key is the paper and the number, with the kind where kinds a
 
 {_list("corrected")}
 
+## Partly
+
+{_list("partly")}
+
 ## Missing
 
 {_list("missing")}
 """
+
+
+def _rules() -> str:
+    return "\n".join(f"- *{status}*: {_plain(meaning)}" for status, meaning in RULES.items())
 
 
 def _list(status: str) -> str:
@@ -56,11 +69,13 @@ def _list(status: str) -> str:
     lines = []
     for paper in papers().values():
         for item in paper.items.values():
-            if item.status == status:
+            if item.status == status or (status == "corrected" and item.printed):
                 link = f"[{item.key}]({paper.key}.md#{_slug(item.title)})"
-                more = (
-                    f"Printed: {item.printed}. Right: {item.right}." if status == "corrected" else f"Why: {item.why}."
-                )
+                more = {
+                    "corrected": f"Printed: {item.printed}. Right: {item.right}.",
+                    "partly": f"Remark: {item.why}.",
+                    "missing": f"Why: {item.why}.",
+                }[status]
                 lines.append(f"- {link}: {_plain(f'{item.says} {more}')}")
     return "\n".join(lines)
 

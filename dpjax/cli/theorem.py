@@ -11,7 +11,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import TheoremCommand
 from dpjax.cli.printing import Table as Wide
 from dpjax.cli.printing import console
-from dpjax.papers.theorems import Item, Paper, papers, search
+from dpjax.papers.theorems import RULES, STATUSES, Item, Paper, papers, search
 from dpjax.papers.theorems.references import code_of
 
 
@@ -38,11 +38,13 @@ def _item(item: Item) -> dict[str, Any]:
 
 def _show_papers() -> None:
     out = console()
-    table = Wide("paper", "have", "corrected", "missing", "title")
+    table = Wide("paper", *STATUSES, "title")
     for one in papers().values():
         counts = [str(count) for count in one.counts.values()]
         table.add_row(one.key, *counts, f"{one.authors} {one.year}, {one.title}")
     out.print(table)
+    for status, meaning in RULES.items():
+        out.print(f"{status}: {meaning}", highlight=False)
     out.print("`dpjax theorem PAPER` lists its items, `dpjax theorem PAPER:NUMBER` shows one", highlight=False)
 
 

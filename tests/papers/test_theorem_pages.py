@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dpjax.papers.theorems import papers
+from dpjax.papers.theorems import RULES, papers
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,10 @@ def test_the_index_lists_what_is_corrected_and_what_is_missing(pages):
     text = pages["reference/theorems/index.md"]
     listed = {item.key for paper in papers().values() for item in paper.items.values() if item.status != "have"}
     assert listed == set(re.findall(r"^- \[([^]]*)\]", text, re.MULTILINE))
+    corrected = text.partition("## Corrected")[2].partition("\n## ")[0]
+    printed = {item.key for paper in papers().values() for item in paper.items.values() if item.printed}
+    assert printed == set(re.findall(r"^- \[([^]]*)\]", corrected, re.MULTILINE))
+    assert all(f"- *{status}*: {meaning}" in text for status, meaning in RULES.items())
 
 
 def test_links_lead_somewhere(pages, root):
@@ -43,8 +47,8 @@ def test_links_lead_somewhere(pages, root):
     for name, text in pages.items():
         for target in re.findall(r"(?<!\\)\]\(([^)]+)\)", text):
             path, _, anchor = target.partition("#")
-            file = (root / "docs" / name).parent / path
-            inside = file.resolve().relative_to(root / "docs").as_posix()
+            file = ((root / "docs" / name).parent / path).resolve()
+            inside = file.relative_to(root / "docs").as_posix()
             assert inside in pages or file.exists(), (name, target)
             if anchor:
                 assert anchor in anchors(pages[inside] if inside in pages else file.read_text()), (name, target)

@@ -18,6 +18,7 @@ from dpjax.papers.theorems.references import code_of
 
 NUMBERS = tomllib.loads((Path(__file__).parent / "numbers.toml").read_text())
 ITEMS = [item for paper in papers().values() for item in paper.items.values()]
+WRONG_PRINT = {"bgs:A.3", "yan:fact-1"}  # of items without code
 SEEDS = {"bgs": "bgs-multiclass", "bns": "bns-multi", "kmms": "kmms-geometric", "yan": "yan-vc1-proper"}
 
 
@@ -48,7 +49,10 @@ def test_the_status_says_whether_there_is_code():
         assert item.says.endswith("."), item.key
         if item.status == "missing":
             assert item.why and not (item.audit or item.simulation or item.figure or item.proof), item.key
-        assert bool(item.printed) == bool(item.right) and (item.printed or item.status != "corrected"), item.key
+        assert item.why or item.status != "partly", item.key
+        assert bool(item.printed) == bool(item.right) == (item.status == "corrected" or item.key in WRONG_PRINT), (
+            item.key
+        )
 
 
 def test_an_item_of_code_that_computes_names_its_simulation():

@@ -13,7 +13,14 @@ from typing import Any
 
 from dpjax.core.checks import InputError
 
-STATUSES = ("have", "corrected", "missing")
+RULES = {
+    "have": "The code does what the item states, or more, with constants where the paper has O(.).",
+    "corrected": "The printed form does not hold, or does not follow from its proof; the code has a form that does.",
+    "partly": "The code does a part of it, or a weaker form; the remark says what is left out.",
+    "missing": "There is no code, and the page says why.",
+}
+"""What each status means."""
+STATUSES = tuple(RULES)
 _NAMED = ("audit", "simulation", "figure", "page", "proof")
 
 
@@ -22,8 +29,7 @@ class Item:
     """A definition, theorem, algorithm, ... of a paper.
 
     key: "bns:3.12", or "bns:algorithm-2" where kinds are numbered apart. kind and number: "Theorem" and "3.12"; the
-    number is empty for an item that has a name only. says: what it states, in our words. status: "have" (code does it),
-    "corrected" (code does it in another form, since the printed one does not hold or does not follow), "missing".
+    number is empty for an item that has a name only. says: what it states, in our words. status: one of `RULES`.
     printed, right: what is printed, and what holds. why: of a missing item, or a remark. name: that the paper gives it.
     first: kind and number in the paper's first version, if they differ.
     audit: targets of `dpjax audit`. simulation: files of tests and scripts. figure, page, proof: files in docs.

@@ -1,0 +1,145 @@
+"""Numbers in the index of theorems are what the code computes, and no other numbers are in it."""
+
+import math
+import re
+
+import pytest
+
+from dpjax import audit, evidence
+from dpjax.accounting import calibrate_set_cover
+from dpjax.accounting.cover.instance import instance_epsilon
+from dpjax.attacks import BonehShaw
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.dimensions import families, littlestone_dimension
+from dpjax.mechanisms import stability_histogram_guarantee
+from dpjax.mechanisms.cover.lines.measures import Box, Kinematic
+from dpjax.papers import bgs_boosting, bgs_dimensions
+from dpjax.papers.theorems import papers, search
+from dpjax.theory import boosting, parities, representations
+from dpjax.theory.vc1 import printed_subsample_size, subsample_size
+
+NUMBER = re.compile(r"(?<![\w./^-])(?:\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d{2,})(?![\w/]|\.\d)")
+SETTING = re.compile(r"\b(?:alpha|beta|delta|epsilon|xi|[a-zA-Z]) = \d[\d.e-]*\d")
+OTHERS = re.compile(
+    r"\b(?:Theorem|Lemma|Claim|Corollary|Definition|Remark)s? [A-Z]?\.?\d[\d.]*\d(?: and \d[\d.]*\d)?"
+    r"|\bbinary learner \(3\.6\)|where 1e-6 is claimed|at 1\.5 alpha|(?:of|with|by|not needed:|that|constants of) "
+    r"(?:\d\.\d+)(?: and \d\.\d+)?(?=\b)"
+)  # items of the paper, hypotheses, and parts of a formula
+
+
+def of_7_1():
+    found = bgs_dimensions.measure(bgs_dimensions.COUNTEREXAMPLE)
+    rows = ", ".join("".join(map(str, row)) for row in bgs_dimensions.COUNTEREXAMPLE)
+    bits, k = found.largest_bit, found.k
+    return [
+        f"rows {rows} (dimension {found.multiclass}, bits of dimension {bits}, log2({k + 1}) = {math.log2(k + 1):.3f})"
+    ]
+
+
+def of_7_2():
+    small, full = (littlestone_dimension(families.independent_bits(2, 1, count)).value for count in (2, 3))
+    assert full == 2
+    return [f"with 2 elements (L = 2, d = 1) the dimension is {small}"]
+
+
+def of_8_3():
+    near, failure = 0.05, 0.025
+    size = representations.point_hashing_printed(near, failure)[2]
+    quarter = representations.point_hashing_printed(*representations.CONSTANT)[2]
+    rows = [representations.printed(one, 1.0, near, failure) for one in (size, quarter)]
+    return [f"n = {rows[0]} for {size} functions, where the printed form has {rows[1]}"]
+
+
+def of_boosting():
+    turns = boosting.rounds(0.1 / 3, 1 / 6)
+    off = f"{bgs_boosting.last_step_factor(0.25, turns):.3g}".replace("e+", "e")
+    return [f"off by {off} at epsilon = 1/4, T = {turns}"]
+
+
+def of_the_histogram():
+    delta = lambda n: stability_histogram_guarantee(1.0, 1e-6, calibration="printed", alpha=0.1, n=n).delta  # noqa: E731
+    last = max(n for n in range(1, 3000) if delta(n) > 1e-6)
+    target = evidence.mechanism_target("stability_histogram", calibration="printed", n=100)
+    found = audit.exact(target, Privacy(1.0, 1e-6)).delta_found
+    return [f"fails up to n = {last} (delta = {found:.3g} at n = 100)"]
+
+
+def of_a_dist():
+    found = audit.exact(evidence.mechanism_target("stability", calibration="printed"), Privacy(1.0, 1e-6))
+    votes = {sum(found.witness[name]) for name in ("database", "neighbor")}
+    return [f"over three candidates with {votes.pop()} votes delta is {found.delta_found:.3g} at epsilon = 1"]
+
+
+def of_parities():
+    m, rows = parities.parity_learner(128, 1.0, 1e-6, 0.1)
+    about = 2 + 2 * math.log(1 / (4 * 1e-6 * 0.1))
+    assert "m about 2 + (2/epsilon) ln(1/(4 delta beta))" in search("bns:3.12").right and abs(m - about) < 1
+    assert "each of d rows plus a few" in search("bns:3.12").right and 0 <= rows - 128 <= 12
+    return [f"{m} x {rows} = {m * rows} rows at d = 128, epsilon = 1, delta = 1e-6, beta = 0.1"]
+
+
+def of_codes():
+    a, b, c = (BonehShaw(n, 0.05).length for n in (4, 8, 16))
+    return [f"k = {a}, {b} and {c} at n = 4, 8 and 16, xi = 0.05"]
+
+
+def of_set_cover():
+    relation, ours, printed, least = Neighboring.ADD_OR_REMOVE_ONE, [], set(), []
+    for k in (1, 2, 4, 8):
+        m = math.ceil(2 * k * math.log(2 / 0.1))
+        paper = calibrate_set_cover(1.0, 1e-6, m, k, relation, "paper")
+        printed.add(f"{paper.coefficient:.4f}")
+        ours.append(f"{calibrate_set_cover(1.0, 1e-6, m, k, relation, 'noisy').coefficient:.4f}")
+        if k <= 2:
+            least.append((f"{instance_epsilon(1e-6, paper.coefficient, m, paper.scale):.3f}", m))
+    (e, m), (e2, m2) = least
+    return [
+        f"k = 1 and 2 (epsilon at least {e} and {e2} with m = {m} and {m2})",
+        f"coefficients {', '.join(ours[:3])} and {ours[3]} for k = 1, 2, 4 and 8 in place of {printed.pop()}",
+    ]
+
+
+def of_lines():
+    constants = [math.ceil(measure.log_cost(1) * 10) / 10 for measure in (Box(), Kinematic())]
+    growth = [(one.log_cost(2**20) - one.log_cost(1)) / (20 * math.log(2)) for one in (Box(), Kinematic())]
+    (box, kinematic), (steep, flat) = constants, map(round, growth)
+    return [f"{steep} ln d + {box} nats here, and {flat} ln d + {kinematic} for the kinematic measure"]
+
+
+def of_subsamples():
+    printed, ours = printed_subsample_size(453, 0.1, 0.05), subsample_size(453, 0.1, 0.05 / 3)
+    return [f"{printed} examples a subsample where {ours} are enough"]
+
+
+COMPUTED = {
+    "bgs:7.1": of_7_1, "bgs:7.2": of_7_2, "bgs:8.3": of_8_3, "bgs:A.1": of_boosting, "bns:2.20": of_the_histogram,
+    "bns:3.11": of_a_dist, "bns:3.12": of_parities, "bns:4.5": of_codes, "kmms:3.4": of_set_cover,
+    "kmms:4.7": of_lines, "yan:theorem-3": of_subsamples,
+}  # fmt: skip
+
+
+def text_of(item):
+    return " | ".join((item.printed, item.right, item.why))
+
+
+@pytest.mark.parametrize("key", COMPUTED)
+def test_a_number_is_what_the_code_computes(key):
+    text = text_of(search(key))
+    for words in COMPUTED[key]():
+        assert words in text
+        text = text.replace(words, "")
+    assert not NUMBER.findall(OTHERS.sub("", SETTING.sub("", text)))
+
+
+def test_no_other_item_has_a_number():
+    items = [item for paper in papers().values() for item in paper.items.values() if item.key not in COMPUTED]
+    left = {item.key: NUMBER.findall(OTHERS.sub("", SETTING.sub("", text_of(item)))) for item in items}
+    assert not {key: found for key, found in left.items() if found}
+
+
+@pytest.mark.parametrize(("text", "found"), [
+    ("4352 rows", ["4352"]), ("delta is 0.363 here", ["0.363"]), ("off by 9.37e11 at", ["9.37e11"]),
+    ("alpha = 0.1 and n = 20", []), ("Lemma 3.7 with 2.20", []), ("32 x 136", ["32", "136"]),
+])  # fmt: skip
+def test_what_a_number_is(text, found):
+    assert NUMBER.findall(OTHERS.sub("", SETTING.sub("", text))) == found
