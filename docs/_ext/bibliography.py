@@ -7,7 +7,7 @@ from dpjax.papers.theorems import papers, works
 _HEAD = """\
 # Papers
 
-How to cite dpjax is in `CITATION.cff` at the root of the repository; cite the papers whose algorithms you ran, too.
+How to cite dpjax: {download}`CITATION.cff <../../CITATION.cff>`. Cite the papers whose algorithms you ran, too.
 
 ## Indexed
 

@@ -4,6 +4,7 @@ import re
 
 import bibliography
 import pytest
+import yaml
 
 from dpjax.papers.theorems import papers, works
 from dpjax.papers.theorems.references import _named
@@ -16,6 +17,15 @@ def test_each_paper_is_identified():
         assert ", ".join(last) == paper.authors
         assert str(paper.year) in paper.citation and f"arXiv:{paper.arxiv}" in paper.citation
         assert not paper.doi or paper.doi.startswith("10.")
+
+
+def test_the_citation_file_has_the_papers(root):
+    cited = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    assert [one["title"] for one in cited] == [paper.title for paper in papers().values()]
+    for one, paper in zip(cited, papers().values(), strict=True):
+        names = ", ".join(f"{author['given-names']} {author['family-names']}" for author in one["authors"])
+        assert (names, one["year"], one.get("doi", "")) == (paper.names, paper.year, paper.doi)
+        assert one["identifiers"] == [{"type": "other", "value": f"arXiv:{paper.arxiv}"}]
 
 
 def test_the_page_lists_papers_and_works():
