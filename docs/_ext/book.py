@@ -7,7 +7,17 @@ import docstrings
 import links
 import mathml
 
-_GENERATORS = ("api", "commands", "configuration", "statuses", "theorems", "results", "gallery")
+_GENERATORS = (
+    "api",
+    "commands",
+    "configuration",
+    "statuses",
+    "theorems",
+    "audits",
+    "bibliography",
+    "results",
+    "gallery",
+)
 """Modules with ``pages() -> dict[str, str]``: path relative to docs -> text."""
 
 

@@ -28,7 +28,7 @@ TOPICS = {
     ],
     "What no learner can do": ["optimum", "fingerprinting"],
     "Data and sanitizers": ["hospital", "mwem", "threshold-sanitizers"],
-    "Audits": ["corrected-constants", "audit-power", "planted-bugs"],
+    "Audits": ["corrected-constants", "audits", "audit-power", "planted-bugs"],
     "Speed and devices": ["benchmarks", "devices"],
 }  # fmt: skip
 """Headings of the gallery, and the pages of measurements under each, by the names of their files."""

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import audits
+
 from dpjax.papers.theorems import RULES, STATUSES, Item, Paper, papers
 from dpjax.papers.theorems.references import code_of
 
@@ -25,6 +27,8 @@ def _index() -> str:
 
 Every numbered definition, algorithm and theorem of the four papers whose learners dpjax runs: what it states, in our
 words, the code whose docstring cites it, and the audits, simulations, figures and proofs that are about it.
+
+Titles, venues and identifiers are on the page of [papers](../papers.md).
 
 | paper | | {" | ".join(STATUSES)} |
 |---|---|{"---|" * len(STATUSES)}
@@ -60,6 +64,13 @@ apart (`bns:algorithm-2`, `yan:theorem-11`).
 """
 
 
+def cited(paper: Paper) -> str:
+    """Authors, title, venue and identifiers, with links."""
+    text = _plain(paper.citation)
+    text = text.replace(f"arXiv:{paper.arxiv}", f"[arXiv:{paper.arxiv}](https://arxiv.org/abs/{paper.arxiv})")
+    return text.replace(f"doi:{paper.doi}", f"[doi:{paper.doi}](https://doi.org/{paper.doi})") if paper.doi else text
+
+
 def _rules() -> str:
     return "\n".join(f"- *{status}*: {_plain(meaning)}" for status, meaning in RULES.items())
 
@@ -81,7 +92,7 @@ def _list(status: str) -> str:
 
 
 def _paper(paper: Paper) -> str:
-    text = [f"# {_named(paper)}", f"{_plain(paper.title)}. {_plain(paper.note)}"]
+    text = [f"# {_named(paper)}", f"{cited(paper)} {_plain(paper.note)}"]
     text.append(", ".join(f"{count} {status}" for status, count in paper.counts.items()) + ". [All papers](index.md)")
     group = ""
     for item in paper.items.values():
@@ -99,7 +110,7 @@ def _item(item: Item) -> str:
         "Why" if item.status == "missing" else "Remark": _plain(item.why),
         "First version": item.first,
         "Code": ", ".join(f"`{place.name}` in `{place.file}`" for place in code_of(item)),
-        "Audit": ", ".join(f"`dpjax audit {_quoted(name)}`" for name in item.audit),
+        "Audit": ", ".join(f"[{name}](../audits.md#{audits.anchor(name)})" for name in item.audit),
         "Simulation": ", ".join(f"`{file}`" for file in item.simulation),
         "Figure": ", ".join(f"[{Path(file).name}]({_UP}{file})" for file in item.figure),
         "Pages": ", ".join(map(_link, item.page)), "Proof": ", ".join(map(_link, item.proof)),
@@ -135,7 +146,3 @@ def _plain(text: str) -> str:
 def _slug(title: str) -> str:
     """The anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[\w-]+", name) else f'"{name}"'

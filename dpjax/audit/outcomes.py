@@ -21,7 +21,8 @@ from dpjax.core import keys
 from dpjax.core.checks import InputError
 
 _MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
-_MASS_TOLERANCE = 1e-9
+MASS_TOLERANCE = 1e-9  # of the total of masses, also in `dpjax.testing.check_law`
+_ROUNDED = 1e-5  # totals of float32 numbers are off by less
 
 Run = Callable[[Any, Any, Any], Any]
 
@@ -84,13 +85,30 @@ class Forking(Interpreter):
         outcomes, mass = self._supports[spot](*(filled(Value(one, True), size) for one in leaves))
         mass = np.asarray(mass, np.float64)[:rows]
         total = logsumexp(mass, axis=1)
-        if not np.all(np.abs(total) <= _MASS_TOLERANCE):
+        if not np.all(np.abs(total) <= MASS_TOLERANCE):
             refuse(
                 equation, "a law whose masses add up to 1",
                 f"{type(tree.unflatten(leaves)).__name__} of log-mass {total.min():.3g} to {total.max():.3g}",
-                "check its support: it lists each possible outcome once, with its mass", InputError,
+                mass_advice(
+                    tree.unflatten(leaves), float(np.abs(total).max()),
+                    "check its support: it lists each possible outcome once, with its mass",
+                ), InputError,
             )  # fmt: skip
         return [np.asarray(one)[:rows] for one in jax.tree.leaves(outcomes)], mass
+
+
+def mass_advice(law: Any, off: float, otherwise: str) -> str:
+    """What to do about masses whose total is off by ``off``: rounding to float32, or else ``otherwise``.
+
+    A law that was normalized in float32 passes in a program that an audit traces in float64, where it is normalized
+    again, and fails as it is.
+    """
+    if off < _ROUNDED and any(getattr(leaf, "dtype", None) == np.float32 for leaf in jax.tree.leaves(law)):
+        return (
+            "its numbers were normalized in float32, and are rounded: normalize in log_prob, in float64, for example "
+            "by jax.nn.log_softmax(self.logits.astype(jnp.float64))"
+        )
+    return otherwise
 
 
 def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
@@ -150,7 +168,7 @@ def exact_law(run: Run, databases: Any, plan: Any) -> tuple[np.ndarray, np.ndarr
     table = np.full((len(leaves[0]), len(distinct)), -np.inf)
     np.logaddexp.at(table, (at, slots), log_p)
     total = logsumexp(table, axis=1)
-    if not np.all(np.abs(total) <= _MASS_TOLERANCE):
+    if not np.all(np.abs(total) <= MASS_TOLERANCE):
         raise NotListable(
             "target", "outcomes that add up to probability 1", f"total log-mass {total.min():.3g} to {total.max():.3g}",
             "values outside the universe have positive probability: audit it statistically",

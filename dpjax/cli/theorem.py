@@ -28,7 +28,7 @@ def run(command: TheoremCommand) -> Answer:
 
 
 def _paper(paper: Paper) -> dict[str, Any]:
-    names = ("key", "authors", "year", "title", "note")
+    names = ("key", "authors", "year", "title", "note", "names", "venue", "arxiv", "doi", "citation")
     return {name: getattr(paper, name) for name in names} | paper.counts
 
 
@@ -51,6 +51,7 @@ def _show_papers() -> None:
 def _show_paper(paper: Paper) -> None:
     out = console()
     out.print(Text(f"{paper.authors} {paper.year}, {paper.title}", "bold"), soft_wrap=False)
+    out.print(Text(paper.citation), soft_wrap=False)
     out.print(Text(paper.note), soft_wrap=False)
     for one in paper.items.values():
         out.print(Text(f"\n{one.key}  {one.title}: {one.status}", "bold"), soft_wrap=False)
@@ -66,6 +67,7 @@ def _show_item(item: Item, paper: Paper) -> None:
     rows += [("audit", [f"dpjax audit {_quoted(name)}" for name in item.audit])]
     rows += [("simulation", [*item.simulation])]
     rows += [(name, [f"docs/{file}" for file in getattr(item, name)]) for name in ("figure", "page", "proof")]
+    rows += [("paper", [paper.citation])]
     table = Table.grid(padding=(0, 2))
     for name, lines in rows:
         for line in filter(None, lines):

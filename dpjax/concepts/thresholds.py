@@ -25,6 +25,8 @@ def _up_to(first: int, last: int) -> str:
 class Thresholds(OnLine):
     """THRESH_X over a domain of up to 2**64 elements. Concept number t labels {0, ..., t} with 1.
 
+    N concepts for N elements: no concept is empty. `dimensions.families.thresholds` has one more, with the empty one.
+
     Reference: Bun, Nissim, Stemmer 2016, Section 2.2.
     """
 

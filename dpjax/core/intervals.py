@@ -21,7 +21,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: float =
       lower, upper: float64 of the same shape. For numbers of trials fixed in advance, each interval covers its own
       probability with probability >= confidence. **Not valid if trials are added depending on the results.**
 
-    Reference: Clopper and Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
+    Reference: Clopper and Pearson 1934, "The use of confidence or fiducial limits", Biometrika.
     """
     hits, total = _counts(successes, trials)
     tail = (1 - checks.probability("confidence", confidence)) / 2

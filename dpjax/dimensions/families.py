@@ -13,7 +13,10 @@ from dpjax.core.matrices import LARGEST, class_matrix, first_rows
 
 
 def thresholds(elements: int) -> np.ndarray:
-    """The functions 1[x >= t] for t = 0, ..., N: N + 1 rows. Littlestone dimension floor(log2(N + 1))."""
+    """The functions 1[x >= t] for t = 0, ..., N: N + 1 rows. Littlestone dimension floor(log2(N + 1)).
+
+    One more than the N concepts of `concepts.Thresholds`, which has no empty concept; elements are in reverse order.
+    """
     checks.integer("elements", elements, 1)
     _require_size(elements + 1, elements)
     return (np.arange(elements) >= np.arange(elements + 1)[:, None]).astype(np.int64)

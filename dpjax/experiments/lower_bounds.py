@@ -51,7 +51,9 @@ def lower_bounds(
 ) -> list[LowerBound]:
     """All that apply to private learners of k concepts of the task's class, proper or not, with one name each.
 
-    An argument that has no bound for these numbers, or none below 2^62, is left out.
+    An argument that has no bound for these numbers, or none below 2^62, is left out. Known bounds that are not among
+    them: by the representation dimension and the Littlestone dimension (pure), of order log* of the domain or of the
+    Littlestone dimension (approximate), and by the VC dimension (without privacy).
 
     They are about learners that succeed on every distribution, agnostic ones if the task has noise: on an easy
     distribution fewer rows may do. A class with ``any_distribution`` False, such as `Parities`, is learned from one

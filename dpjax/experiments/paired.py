@@ -84,8 +84,8 @@ def _upper(first: int, second: int, trials: int, error: float) -> float:
     1 - q, and over q in [a, b] the largest p - q is at most that p at b less a, or 1 - 2 a. Intervals of q are halved
     until that bound is within a fiftieth of the half width, and the end is the bound.
 
-    Reference: Buehler, "Confidence intervals for the product of two binomial parameters", JASA 1957 (the ordering);
-    Berger and Boos, "P values maximized over a confidence set for the nuisance parameter", JASA 1994.
+    Reference: Buehler 1957, "Confidence intervals for the product of two binomial parameters", JASA (the ordering);
+    Berger and Boos 1994, "P values maximized over a confidence set for the nuisance parameter", JASA.
     """
     kept = error * (1 - _SET_ASIDE)
     z = abs(float(ndtri(error))) + 0.1

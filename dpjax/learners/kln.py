@@ -28,7 +28,10 @@ class KLN(OfClass):
 
     For points and thresholds it samples from level sets of the error, so the cost does not depend on |X|.
 
-    Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample.
+    Privacy: (epsilon, 0), replace-one and add-or-remove-one, for every sample. Under add-or-remove-one the scores are
+      monotonic, so that twice the inverse temperature, epsilon in place of epsilon / 2, would be (epsilon, 0)-private
+      as well: `mechanisms.exponential` has ``monotonic=True``. The learner does not use it, so that one plan and one
+      theorem hold under both relations; up to half of the rows could be saved there.
     Utility: `theory.kln.realizable`.
     Reference: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011, Theorem 3.4; Bun, Nissim, Stemmer 2016,
       Theorem 2.22.

@@ -9,13 +9,14 @@ from scipy.special import logsumexp
 from scipy.stats import binom
 
 from dpjax import audit
+from dpjax.audit.outcomes import MASS_TOLERANCE, mass_advice
 from dpjax.core.checks import InputError
 from dpjax.testing.findings import Skipped, require, short
 from dpjax.testing.success import FALSE_ALARM
 
 _LIMIT = 1 << 13
 _TRIALS = 1 << 16
-_EXACT = 1e-9
+_EXACT = MASS_TOLERANCE  # one rule with exact audits
 
 
 class LawUnderTest:
@@ -60,7 +61,8 @@ def masses_add_up_to_one(subject: LawUnderTest) -> str:
     mass = np.asarray(support.log_mass)
     require(mass.dtype == np.float64, "log masses float64", mass.dtype, "compute them with 64-bit types enabled")
     total = float(np.exp(logsumexp(mass)))
-    require(abs(total - 1) <= _EXACT, "masses that add up to 1", f"{total:.12g}", "normalize them")
+    advice = mass_advice(subject.law, abs(total - 1), "normalize them")
+    require(abs(total - 1) <= _EXACT, "masses that add up to 1", f"{total:.12g}", advice)
     alive = np.flatnonzero(mass > -np.inf)
     rows = [np.ascontiguousarray(leaf).reshape(len(mass), -1) for leaf in jax.tree.leaves(support.outcomes)]
     codes = {b"".join(row[i].tobytes() for row in rows) for i in alive}

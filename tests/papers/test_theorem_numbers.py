@@ -21,7 +21,7 @@ from dpjax.theory.vc1 import printed_subsample_size, subsample_size
 NUMBER = re.compile(r"(?<![\w./^-])(?:\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+|\d{2,})(?![\w/]|\.\d)")
 SETTING = re.compile(r"\b(?:alpha|beta|delta|epsilon|xi|[a-zA-Z]) = \d[\d.e-]*\d")
 OTHERS = re.compile(
-    r"\b(?:Theorem|Lemma|Claim|Corollary|Definition|Remark)s? [A-Z]?\.?\d[\d.]*\d(?: and \d[\d.]*\d)?"
+    r"\b(?:Theorem|Lemma|Claim|Corollary|Definition|Remark|Proposition)s? [A-Z]?\.?\d[\d.]*\d(?: and \d[\d.]*\d)?"
     r"|\bbinary learner \(3\.6\)|where 1e-6 is claimed|at 1\.5 alpha|(?:of|with|by|not needed:|that|constants of) "
     r"(?:\d\.\d+)(?: and \d\.\d+)?(?=\b)"
 )  # items of the paper, hypotheses, and parts of a formula

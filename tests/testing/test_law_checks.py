@@ -1,12 +1,19 @@
 """Each check of a law or mechanism finds its planted fault; ours pass all of them."""
 
+from dataclasses import dataclass, field
+
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import dpjax as dp
 from dpjax import audit, evidence, testing
+from dpjax.audit.outcomes import exact_table
 from dpjax.core.checks import InputError
+from dpjax.core.draws import drawn
 from dpjax.laws import Categorical, DiscreteLaplace, Gaussian, Laplace
+from dpjax.laws.base import listed
 from dpjax.mechanisms import randomized_response, randomized_response_guarantee
 from tests.testing import faults as f
 
@@ -82,3 +89,36 @@ def test_a_continuous_mechanism_is_tested_on_its_pairs():
     findings = testing.check_mechanism(replace(target, table=None), quick=True, seconds=0.1)
     testing.assert_passed(findings)
     assert "statistical at" in findings[-1].given
+
+
+def test_masses_normalized_in_float32_are_told_how_to_be():
+    """check_law and exact audits have one rule: what one refuses the other refuses, with the same advice."""
+    weights = jnp.exp(jnp.linspace(0.0, 3.0, 7))
+
+    @jax.tree_util.register_dataclass
+    @dataclass(frozen=True)
+    class Wheel:
+        logits: jax.Array
+        again: bool = field(metadata={"static": True})
+
+        @drawn
+        def sample(self, key):
+            return jax.random.categorical(key, self.logits).astype(jnp.int32)
+
+        def log_prob(self, outcome):
+            logits = self.logits.astype(jnp.float64)
+            return (jax.nn.log_softmax(logits) if self.again else logits)[outcome]
+
+        def support(self, limit):
+            return listed(jnp.arange(7, dtype=jnp.int32), self.log_prob) if limit >= 7 else None
+
+    def total(law):
+        table = exact_table(lambda key, database, plan: law.sample(key), np.zeros((1, 1), np.int32), np.float32(1))
+        return np.exp(table).sum()
+
+    narrow, wide = (Wheel(jnp.log(weights / weights.sum()), again) for again in (False, True))
+    (refused,) = (one for one in testing.check_law(narrow, quick=True) if one.verdict == "failed")
+    assert "float32" in str(refused) and "log_softmax" in str(refused)
+    with pytest.raises(InputError, match="normalize in log_prob, in float64"):
+        total(narrow)
+    assert all(one.verdict != "failed" for one in testing.check_law(wide, quick=True)) and abs(total(wide) - 1) < 1e-12

@@ -19,6 +19,8 @@ _NUMBER = r"(?:(?:[A-Z]\.)?\d+(?:\.\d+)*|[A-Z]\b)"
 _LINK = r"(?:, and |, | and | to )"
 _LIST = re.compile(rf"\b({_KINDS})s? ({_NUMBER}(?:{_LINK}{_NUMBER})*)")
 _OTHERS = re.compile(r"\((?:[^()]*\b(?:19|20)\d\d[^()]*)\)")  # another work in parentheses
+_AUTHOR = r"[A-Z][\w'\-]+"
+_WORK = re.compile(rf"\b({_AUTHOR}(?:(?:,? and |, ){_AUTHOR})*(?: et al\.)?),? ((?:19|20)\d\d)\b")
 _END = re.compile(r";|\.(?=\s|$)")
 _NEXT = re.compile(r"\n\s*\n|\n\s*(?:Args|Returns|Privacy|Utility|Raises|Soundness|Completeness|Proof)\b[^\n]*:")
 
@@ -73,6 +75,28 @@ def _numbered(text: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
+def works() -> Mapping[str, tuple[Place, ...]]:
+    """The works that docstrings cite by authors and year, "Blum, Ligett, Roth 2013", and the places that cite each."""
+    found: dict[str, list[Place]] = {}
+    for path in sorted(_ROOT.rglob("*.py")):
+        if "Reference:" in (text := path.read_text("utf-8")):
+            for place, part in _texts(path, ast.parse(text)):
+                for work in _named(part):
+                    if place not in found.setdefault(work, []):
+                        found[work].append(place)
+    return {work: tuple(where) for work, where in sorted(found.items())}
+
+
+def _named(text: str) -> list[str]:
+    """Works in a text, authors separated by commas."""
+    found = []
+    for match in _WORK.finditer(" ".join(text.split())):
+        authors = re.sub(r",? and ", ", ", match[1])
+        found.append(f"{authors} {match[2]}")
+    return [*dict.fromkeys(found)]
+
+
+@cache
 def places() -> tuple[Citation, ...]:
     """Everything that the package's docstrings cite of the papers, in the order of files and lines."""
     found = []
@@ -100,13 +124,18 @@ def code_of(item: Item) -> tuple[Place, ...]:
 
 
 def _of_file(path: Path, tree: ast.Module) -> Iterator[Citation]:
+    for place, text in _texts(path, tree):
+        yield from (Citation(*one, place) for one in dict.fromkeys(cited(text)))
+
+
+def _texts(path: Path, tree: ast.Module) -> Iterator[tuple[Place, str]]:
+    """The texts behind "Reference:" of a file, with the places of their definitions."""
     parts = path.relative_to(_ROOT.parent).with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     file = path.relative_to(_ROOT.parent).as_posix()
     for names, node in _definitions(tree, ()):
         for text in _reference(ast.get_docstring(node) or ""):
-            place = Place(_public(module, names), file, getattr(node, "lineno", 1))
-            yield from (Citation(*one, place) for one in dict.fromkeys(cited(text)))
+            yield Place(_public(module, names), file, getattr(node, "lineno", 1)), text
 
 
 def _definitions(

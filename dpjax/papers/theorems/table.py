@@ -63,7 +63,8 @@ class Item:
 class Paper:
     """One paper. key: "bns". cite: a regular expression of how docstrings cite it.
 
-    sections: their numbers. figures: how many there are.
+    sections: their numbers. figures: how many there are. names: of the authors in full. venue: where it appeared.
+    arxiv, doi: identifiers, empty if there is none that is known to be right.
     """
 
     key: str
@@ -75,6 +76,17 @@ class Paper:
     sections: tuple[str, ...]
     figures: int
     items: Mapping[str, Item]
+    names: str
+    venue: str
+    arxiv: str
+    doi: str = ""
+
+    @property
+    def citation(self) -> str:
+        """Authors, title, venue, year and identifiers, in plain text."""
+        known = [f"arXiv:{self.arxiv}"] * bool(self.arxiv) + [f"doi:{self.doi}"] * bool(self.doi)
+        year = "" if str(self.year) in self.venue else f", {self.year}"
+        return ". ".join([f"{self.names}. {self.title}. {self.venue}{year}", *known]) + "."
 
     @property
     def counts(self) -> dict[str, int]:
