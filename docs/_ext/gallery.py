@@ -33,10 +33,18 @@ TOPICS = {
 }  # fmt: skip
 """Headings of the gallery, and the pages of measurements under each, by the names of their files."""
 ALONE = {
-    "demo": ("Which learner, and how many rows", "success probability against n, and n* against k"),
-    "vc1-figure-one": ("One class of VC dimension 1", "a tree of eight concepts, with the votes of subsamples"),
+    "demo": (
+        "Which learner, and how many rows",
+        "success probability against n, and n* against k",
+        "How often four learners learn k point functions from n rows, and n* against k and epsilon; by `make demo`.",
+    ),
+    "vc1-figure-one": (
+        "One class of VC dimension 1",
+        "a tree of eight concepts, with the votes of subsamples",
+        "A small class drawn as its tree, with the votes that subsamples give to the nodes.",
+    ),
 }
-"""Figures that no page of measurements shows: heading, and the text that stands for the image."""
+"""Figures that no page of measurements shows: heading, the text that stands for the image, and a caption."""
 
 
 def pages() -> dict[str, str]:
@@ -88,7 +96,7 @@ def heading(name: str) -> str:
 def _index() -> str:
     parts = [_INTRODUCTION]
     for topic, names in TOPICS.items():
-        alone = [name for name, (heading, _) in ALONE.items() if heading == topic]
+        alone = [name for name, (of_topic, *_) in ALONE.items() if of_topic == topic]
         cards = [_card(figure, None) for figure in FIGURES if figure.stem in alone]
         for name in names:
             own = [figure for figure in FIGURES if shown_on(figure) == name]
@@ -147,18 +155,25 @@ def _card(figure: Path, name: str | None) -> str:
 
 **[{title}]({target})**
 
-{_opening(summary(name)) if name is not None and alone else ""}
+{_caption(figure, name, alone)}
 
 [How the figure was made]({made})
 :::
 """
 
 
+def _caption(figure: Path, name: str | None, alone: bool) -> str:
+    """What a card says of its figure; one figure of several on a page names the page."""
+    if name is None:
+        return ALONE[figure.stem][2]
+    return _opening(summary(name)) if alone else f"From [{heading(name)}]({name}.md)."
+
+
 def _plain_card(name: str) -> str:
     return f"""\
-:::{{grid-item-card}} {heading(name)}
-:link: {name}
-:link-type: doc
+:::{{grid-item-card}}
+**[{heading(name)}]({name}.md)**
+
 {_opening(summary(name))}
 :::
 """
