@@ -57,9 +57,9 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
         yield element("p", ">: no sample size was found to be enough.")
     if bounded:
         yield element(
-            "p", "No private learner below: a learner with the same guarantee that succeeds on every distribution needs "
-            "at least this many examples. On an easy distribution fewer may do, and learners that are not private have no "
-            "bound. The bounds are by:",
+            "p", "No private learner below: a learner with the same guarantee that succeeds on every distribution "
+            "needs at least this many examples. On an easy distribution fewer may do, and learners that are not "
+            "private have no bound. The bounds are by:",
         )  # fmt: skip
         reasons = dict.fromkeys(str(row["below_by"]) for row in rows if row.get("below_by") is not None)
         yield element("ul", *(element("li", reason) for reason in reasons))
