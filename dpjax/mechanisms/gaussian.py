@@ -17,7 +17,10 @@ from dpjax.mechanisms._inputs import held, positive
 
 @plan_type
 class GaussianPlan:
-    """sigma: the standard deviation of the noise, rounded up. claim: the budget that it was calibrated for."""
+    """The noise of a Gaussian mechanism.
+
+    sigma: the standard deviation, rounded up. claim: the budget that it was calibrated for.
+    """
 
     sigma: Number
     claim: Claim
