@@ -37,7 +37,10 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
 
 @plan_type
 class DiscreteLaplacePlan:
-    """scale: of the noise, rounded up. table: for that scale, to 60 digits."""
+    """The noise of a discrete Laplace mechanism.
+
+    scale: of the noise, rounded up. table: for that scale, to 60 digits.
+    """
 
     scale: Number
     table: GeometricTable
