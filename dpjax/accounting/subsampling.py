@@ -144,7 +144,9 @@ def secrecy_pair(epsilon: float, delta: float, draws: int, rows: int, form: str 
 
 
 def with_replacement(base: Guarantee, draws: int, rows: int | None = None, mass: float | None = None) -> Guarantee:
-    """``base`` on ``draws`` independent draws: uniform from ``rows`` rows, or weighted with ``mass`` from ``special_mass``.
+    """``base`` on ``draws`` independent draws: uniform from ``rows`` rows, or weighted, with ``mass``.
+
+    mass: from ``special_mass``.
 
     Privacy: ``with_replacement_pair``; REPLACE_ONE. Give exactly one of ``rows`` and ``mass``.
     """
