@@ -10,7 +10,9 @@ from dpjax.core.types import Neighboring
 
 
 def group_delta(epsilon: float, delta: float, distance: int) -> float:
-    """delta (e^{g epsilon} - 1) / (e^epsilon - 1) = delta (1 + e^epsilon + ... + e^{(g-1) epsilon}).
+    """The delta of group privacy at a distance of g.
+
+    delta (e^{g epsilon} - 1) / (e^epsilon - 1) = delta (1 + e^epsilon + ... + e^{(g-1) epsilon}).
 
     Args:
       epsilon: >= 0; at 0 the sum is g delta.

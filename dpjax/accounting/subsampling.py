@@ -17,7 +17,7 @@ Pair = tuple[float, float]
 
 
 def with_replacement_pair(epsilon: float, delta: float, draws: int, mass: float) -> Pair:
-    """(epsilon, delta) of a REPLACE_ONE-private algorithm on ``draws`` = m i.i.d. draws of rows.
+    """(epsilon, delta) of a REPLACE_ONE-private algorithm on ``draws`` = m independent draws of rows.
 
     Args:
       epsilon: >= 0, of the base algorithm on m rows.
@@ -144,7 +144,9 @@ def secrecy_pair(epsilon: float, delta: float, draws: int, rows: int, form: str 
 
 
 def with_replacement(base: Guarantee, draws: int, rows: int | None = None, mass: float | None = None) -> Guarantee:
-    """``base`` on ``draws`` i.i.d. draws: uniform from ``rows`` rows, or weighted with ``mass`` from ``special_mass``.
+    """``base`` on ``draws`` independent draws: uniform from ``rows`` rows, or weighted, with ``mass``.
+
+    mass: from ``special_mass``.
 
     Privacy: ``with_replacement_pair``; REPLACE_ONE. Give exactly one of ``rows`` and ``mass``.
     """

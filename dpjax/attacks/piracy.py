@@ -20,8 +20,11 @@ _TILE = 256  # codebooks of a call; the last call's surplus is dropped
 
 @dataclass(frozen=True)
 class Piracy:
-    """feasible: the word satisfies the marking assumption. missed: it does and nobody is accused (completeness fails).
-    innocent: somebody outside of the coalition is accused (soundness fails). guilty: a member is accused."""
+    """Rates at which pirated words are feasible, missed and traced.
+
+    feasible: the word satisfies the marking assumption. missed: it does and nobody is accused (completeness fails).
+    innocent: somebody outside of the coalition is accused (soundness fails). guilty: a member is accused.
+    """
 
     feasible: Rate
     missed: Rate

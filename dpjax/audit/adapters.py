@@ -42,7 +42,7 @@ def from_function(
       function: (database, 64-bit seed) -> a number or an array of fixed shape; called once per trial. An opendp
         measurement is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``.
-      claim: the function's claim as a function of the budget.
+      claim: the function's guarantee, at whatever budget the audit is asked for.
       pairs: neighboring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
         Arrays of rows are checked to be neighbors; numbers and other pytrees are the caller's responsibility.
       repeatable: False for functions with their own source of randomness, whose audits cannot be repeated.

@@ -41,7 +41,9 @@ class Known(Protocol):
 
 @dataclass(frozen=True)
 class KnownLaw:
-    """law: (database, plan) -> the law of the output as it is stated; the score is the log-ratio of its densities.
+    """A score from the law of the output as it is stated.
+
+    law: (database, plan) -> that law; the score is the log-ratio of its densities.
 
     By the lemma of Neyman and Pearson no other events are better if the law is true. Thresholds are selected on draws
     of the law itself.
@@ -80,7 +82,9 @@ def _scores(key: Array, data: Any, first: Any, second: Any, plan: Any, known: Kn
 
 @dataclass(frozen=True)
 class KnownEvent:
-    """event: output -> ``bool[]``, a set of outputs that is named in advance, more likely on a pair's first database.
+    """A score that is 1 inside of an event and 0 outside.
+
+    event: output -> ``bool[]``, a set of outputs that is named in advance, more likely on a pair's first database.
 
     An audit of several pairs tests it on the first of them.
     """

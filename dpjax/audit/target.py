@@ -17,7 +17,10 @@ from dpjax.core.types import Neighboring, Privacy
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighboring databases, both pytrees of arrays of the same shapes, and their descriptions."""
+    """Two neighboring databases, both pytrees of arrays of the same shapes, and their descriptions.
+
+    show: database -> its description in a report, for example ``int`` for a single number.
+    """
 
     first: Any
     second: Any
@@ -51,11 +54,11 @@ class Target:
       name: the name on the command line.
       claim: (epsilon, delta) -> the guarantee at this budget.
       run: (key, database, plan) -> output, any pytree of arrays; pure, jittable and total.
-      universes: the databases of an exact audit.
+      universes: () -> the databases of an exact audit; the bare ``list`` gives none, for statistical audits only.
       table: (databases, plan) -> log-probabilities ``float64[databases, outcomes]``; None: no exact audit.
       plan: Privacy -> the argument ``plan`` of ``run``, ``table`` and ``canaries``, any pytree of numbers, made on the
         host; by default the budget itself.
-      pairs: neighbors for a statistical audit.
+      pairs: () -> neighbors for a statistical audit; the bare ``list`` gives none.
       calibration: "corrected", or "printed" for a paper's constants.
       caveat: distinctions that the exact law does not make, in words.
       unlisted: why there is no ``table``, if known.

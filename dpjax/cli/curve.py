@@ -65,7 +65,7 @@ def run(command: CurveCommand) -> Answer:
 
 def _show(answer: dict[str, Any], study: Study) -> None:
     console, rows = screen(), Printed(title=study.title or "Samples needed: n*")
-    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "no learner below", "trials of the search"):
+    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "no private learner below", "trials of the search"):
         rows.add_column(heading, justify="left" if heading == "learner" else "right")
     if (search := study.search) is not None and answer["n_star"]:
         for star in answer["n_star"]:
@@ -78,7 +78,7 @@ def _show(answer: dict[str, Any], study: Study) -> None:
         console.print(rows)
         for name in dict.fromkeys(star["below_by"] for star in answer["n_star"] if star["below_by"] is not None):
             kind = "agnostic " * bool(study.task.noise)
-            console.print(f"no {kind}learner below, on every distribution: {name}", highlight=False)
+            console.print(f"no {kind}private learner below, on every distribution: {name}", highlight=False)
         for end, words in (("n_low", f"<{search.n_min}: no n was found to be too small"),
                            ("n_high", f">{search.n_max}: no n was found to be enough")):  # fmt: skip
             if any(star[end] is None for star in answer["n_star"]):

@@ -1,0 +1,1 @@
+"""Studies: tasks, sweeps, searches for n*, and their stores."""

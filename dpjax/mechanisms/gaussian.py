@@ -17,7 +17,10 @@ from dpjax.mechanisms._inputs import held, positive
 
 @plan_type
 class GaussianPlan:
-    """sigma: the standard deviation of the noise, rounded up. claim: the budget that it was calibrated for."""
+    """The noise of a Gaussian mechanism.
+
+    sigma: the standard deviation, rounded up. claim: the budget that it was calibrated for.
+    """
 
     sigma: Number
     claim: Claim
@@ -28,7 +31,8 @@ def gaussian_plan(privacy: Privacy, *, sensitivity: float) -> GaussianPlan:
 
     Args:
       privacy: epsilon > 0, delta in (0, 1).
-      sensitivity: the L2 sensitivity of the value.
+      sensitivity: the L2 sensitivity of the value. For a sum of rows of norm at most C it is 2 C if neighbors replace
+        one row, and C if they add or remove one.
 
     Privacy: of the mechanism, at most ``privacy``: sigma is rounded up, and `gaussian_mechanism_guarantee` reads it.
     Reference: Balle and Wang 2018, Theorem 8 and Algorithm 1.

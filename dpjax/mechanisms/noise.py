@@ -23,7 +23,8 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Args:
       value: ``int32[...]`` or ``float[...]``. The sum with the noise is rounded to the dtype of epsilon, not the value.
       epsilon: traced scalar > 0.
-      sensitivity: static; the L1 sensitivity of value over all coordinates.
+      sensitivity: static; the L1 sensitivity of value over all coordinates. For a sum of rows of norm at most C it is
+        2 C if neighbors replace one row, and C if they add or remove one.
 
     Returns: Laplace with the shape of value.
 
@@ -37,7 +38,10 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
 
 @plan_type
 class DiscreteLaplacePlan:
-    """scale: of the noise, rounded up. table: for that scale, to 60 digits."""
+    """The noise of a discrete Laplace mechanism.
+
+    scale: of the noise, rounded up. table: for that scale, to 60 digits.
+    """
 
     scale: Number
     table: GeometricTable

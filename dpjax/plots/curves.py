@@ -86,7 +86,7 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
         grey = page.colors["grey"]
         blocks.append(sheet.text(page, ", ".join(settings), size=page.small, space=gap, color=grey))
     room, handle = page.width - 2 * sheet.MARGIN, 2.8 if _narrow(page) else 3.3
-    for legend, space in ((_lines(shown), 0.2 * page.em), (_marks(shown), gap)):
+    for legend, space in ((_lines(shown), 0.2 * page.em), (_marks(shown, any(panel.bounded for panel in below)), gap)):
         if legend[1]:
             blocks.append(sheet.legends(page, [sheet.legend(page, room, *legend, handle=handle)], 1, space=space))
     spans = _spans(shown, columns)
@@ -196,8 +196,8 @@ def _lines(shown: Shown) -> tuple[list[Artist], list[str]]:
     return handles, names
 
 
-def _marks(shown: Shown) -> tuple[list[Artist], list[str]]:
-    """Legend entries of the other marks."""
+def _marks(shown: Shown, bounded: bool) -> tuple[list[Artist], list[str]]:
+    """Legend entries of the other marks. bounded: whether lower bounds are drawn."""
     page = shown.options.page
     grey = page.colors["grey"]
     handles: list[Artist] = []
@@ -212,10 +212,10 @@ def _marks(shown: Shown) -> tuple[list[Artist], list[str]]:
         handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, marker="o", markersize=page.marker,
                               markerfacecolor=page.colors["paper"]))  # fmt: skip
         names.append("theorem's $n$ (hollow)")
-    if any(b.below for b in shown.brackets):
+    if bounded:
         handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.24 * page.size, marker="_",
                               markersize=1.4 * page.size))  # fmt: skip
-        names.append("no learner below (dotted)")
+        names.append("no private learner below (dotted)")
     return handles, names
 
 

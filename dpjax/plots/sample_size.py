@@ -19,10 +19,12 @@ LEGEND = "fitted exponent of $k$ [least, greatest] (claimed)"
 
 
 class Panel(NamedTuple):
-    """draw: takes axes and the approximate number of ticks that fit along x. legend: handles and texts below them."""
+    """draw: takes axes and the approximate number of ticks that fit along x. legend: handles and texts below them.
+    bounded: whether lower bounds are drawn."""
 
     draw: Callable[[Axes, int], None]
     legend: tuple[list[Line2D], list[str]]
+    bounded: bool = False
 
 
 def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
@@ -78,7 +80,7 @@ def _against_k(shown: Shown, epsilon: float) -> Panel:
         axes.set(title=rf"{N_STAR} against $k$, $\varepsilon = {number(epsilon)}$", xlabel="number of concepts $k$")
 
     handles = [Line2D([], [], **shown.learners[s.learner].line()) for s in slopes]
-    return Panel(draw, (handles, [_exponent_text(s) for s in slopes]))
+    return Panel(draw, (handles, [_exponent_text(s) for s in slopes]), any(b.below for b in brackets))
 
 
 def _against_epsilon(shown: Shown, k: int) -> Panel:
@@ -88,7 +90,7 @@ def _against_epsilon(shown: Shown, k: int) -> Panel:
         _lines(axes, shown, brackets, "epsilon", [b.setting.epsilon for b in brackets], ticks)
         axes.set(title=rf"{N_STAR} against $\varepsilon$, $k = {k}$", xlabel=r"privacy parameter $\varepsilon$")
 
-    return Panel(draw, ([], []))
+    return Panel(draw, ([], []), any(b.below for b in brackets))
 
 
 def _slack(shown: Shown, epsilon: float) -> Panel:

@@ -43,7 +43,7 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
     bounded = any(row.get("below") is not None for row in rows)
     own = _varying(rows)
     columns = [*_headings(own), Column("n* above"), Column("n* at most"), Column("theorem's n"), Column("theorem / n*")]
-    columns += [Column("no learner below")] * bounded + [Column("trials of the search")]
+    columns += [Column("no private learner below")] * bounded + [Column("trials of the search")]
     shown = [
         [*_labels(row, own), row["n_low"] or f"< {search.get('n_min', _DASH)}",
          row["n_high"] or f"> {search.get('n_max', _DASH)}", row.get("theorem"), _slack(row),
@@ -57,9 +57,9 @@ def of_n_star(data: Mapping[str, Any]) -> Iterator[str]:
         yield element("p", ">: no sample size was found to be enough.")
     if bounded:
         yield element(
-            "p", "No learner below: a learner with the same guarantee that succeeds on every distribution needs at "
-            "least this many examples. On an easy distribution fewer may do, and learners that are not private have no "
-            "bound. The bounds are by:",
+            "p", "No private learner below: a learner with the same guarantee that succeeds on every distribution "
+            "needs at least this many examples. On an easy distribution fewer may do, and learners that are not "
+            "private have no bound. The bounds are by:",
         )  # fmt: skip
         reasons = dict.fromkeys(str(row["below_by"]) for row in rows if row.get("below_by") is not None)
         yield element("ul", *(element("li", reason) for reason in reasons))

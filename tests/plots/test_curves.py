@@ -73,6 +73,14 @@ def test_one_epsilon_shows_ratios(small):
     assert axes_titles(drawn(small))[-1] == r"slack of the theorems, $\varepsilon = 1$"
 
 
+def test_lower_bounds_are_in_the_legend_where_they_are_drawn(small):
+    for row in small["n_star"]:
+        row["below"] = 9
+    entry = "no private learner below (dotted)"
+    for panels, there in ((["k"], 1), (["curves"], 0)):
+        assert [t.get_text() for t in texts(drawn(small, panels=panels))].count(entry) == there, panels
+
+
 def cases(all_of, *short):
     """All combinations, slow but for those among ``short``."""
     return [
