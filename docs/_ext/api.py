@@ -68,7 +68,11 @@ def _module(path: str, listed: list[Name], kept: list[str]) -> str:
     for kind, heading in _KINDS.items():
         chosen = sorted((one for one in own if one.kind == kind), key=lambda one: one.path)
         if chosen:
-            text += f"{heading}\n{'-' * len(heading)}\n\n.. autosummary::\n   :nosignatures:\n\n"
+            text += f"{heading}\n{'-' * len(heading)}\n\n"
+            if kind == "data":  # their own documentation is that of their type
+                text += "".join(f"- `{one.path}`: {' '.join(comment(one).split())}\n" for one in chosen) + "\n"
+                continue
+            text += ".. autosummary::\n   :nosignatures:\n\n"
             text += "".join(f"   {one.path.rpartition('.')[2]}\n" for one in chosen) + "\n"
     if below:
         text += "Modules\n-------\n\n.. list-table::\n   :widths: 40 60\n\n"

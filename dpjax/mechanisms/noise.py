@@ -23,8 +23,8 @@ def laplace_mechanism(value: Array, epsilon: Array | float, *, sensitivity: floa
     Args:
       value: ``int32[...]`` or ``float[...]``. The sum with the noise is rounded to the dtype of epsilon, not the value.
       epsilon: traced scalar > 0.
-      sensitivity: static; the L1 sensitivity of value over all coordinates. For a sum of rows of norm at most C it is
-        2 C if neighbors replace one row, and C if they add or remove one.
+      sensitivity: static; the L1 sensitivity of value over all coordinates. For a sum of rows of L1 norm at most C it
+        is 2 C if neighbors replace one row, and C if they add or remove one.
 
     Returns: Laplace with the shape of value.
 
