@@ -31,8 +31,8 @@ def gaussian_plan(privacy: Privacy, *, sensitivity: float) -> GaussianPlan:
 
     Args:
       privacy: epsilon > 0, delta in (0, 1).
-      sensitivity: the L2 sensitivity of the value. For a sum of rows of L2 norm at most C it is 2 C if neighbors replace
-        one row, and C if they add or remove one.
+      sensitivity: the L2 sensitivity of the value. For a sum of rows of L2 norm at most C it is 2 C if neighbors
+        replace one row, and C if they add or remove one.
 
     Privacy: of the mechanism, at most ``privacy``: sigma is rounded up, and `gaussian_mechanism_guarantee` reads it.
     Reference: Balle and Wang 2018, Theorem 8 and Algorithm 1.
