@@ -73,7 +73,7 @@ class Worker:
         self.queue, self.rules, self._trials = queue, rules, trials
         self.cells = Cells(store, engine, seed, self._tick, self._saved)
         self._own = threading.local()
-        self._stop = threading.Event()
+        self._stop = False  # not an Event: signal handlers set it, and the lock of an Event would stop them forever
         self._door = Door()
         self._retried: set[str] = set()
         self._stored: set[str] | None = None
@@ -84,12 +84,12 @@ class Worker:
 
     def stop(self) -> None:
         """Ends all work at the next tile; `Stopped` is raised in the threads that compute."""
-        self._stop.set()
+        self._stop = True
 
     @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
-        return self._stop.is_set()
+        return self._stop
 
     def state(self, item: Item) -> tuple[str, Record | None]:
         """DONE or FAILED with the record if this code, on this kind of device, need not look at the item again, else
@@ -191,7 +191,7 @@ class Worker:
 
     def _tick(self, count: int) -> None:
         self._trials(count)
-        if self._stop.is_set():
+        if self._stop:
             raise Stopped
         limit, begin = self.rules.time_limit, getattr(self._own, "begin", 0.0)
         if getattr(self._own, "item", None) and limit is not None and time.monotonic() - begin > limit:

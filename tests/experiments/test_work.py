@@ -413,3 +413,20 @@ def test_records_of_other_code_are_looked_at_again(tmp_path, machine):
     assert study.run(root, engine=machine, quiet=True, rules=Rules(code="c")).data["points"]
     record = json.loads((root / "queue" / "done" / item.name).read_text())
     assert record["item"] == str(item) and isinstance(item, Item) and time.time() - record["at"] < 600
+
+
+def test_a_signal_may_stop_a_worker_that_is_being_stopped(fresh):
+    """A handler runs between any two instructions of `stop`, where a lock would be held by its own thread."""
+    program = (
+        "import json, signal, time\n"
+        "from dpjax.experiments.work import Worker\n"
+        "worker = Worker.__new__(Worker)\n"
+        "signal.signal(signal.SIGALRM, lambda *_: worker.stop())\n"
+        "signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)\n"
+        "end = time.monotonic() + 0.5\n"
+        "while time.monotonic() < end:\n"
+        "    worker.stop()\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\n"
+        "print(json.dumps(worker.stopped))"
+    )
+    assert fresh(program) is True
