@@ -92,7 +92,7 @@ def page(answers: Sequence[tuple[Problem, Asked]], trials: int) -> str:
     for problem, found in answers:
         text += f"\n## {str(problem).capitalize()}\n\nOn {', '.join(found.tasks)}. "
         text += f"{found.caution}. " if found.caution else ""
-        text += f"No learner below {found.below.n}: {found.below.name}.\n\n"
+        text += f"No private learner below {found.below.n}: {found.below.name}.\n\n"
         measured = [one for one in found.entries if one.star is not None or (one.theorem is not None and not one.runs)]
         cells = [[one.name, "pure" if one.pure else "approximate", one.theorem, _star(one)] for one in measured]
         text += table(("learner", "guarantee", "provable", "n*"), cells)

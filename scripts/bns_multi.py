@@ -30,6 +30,8 @@ the dimension.
     dpjax table bns-multi --out results/table      # half an hour on 2 cores; resumable
     python scripts/bns_multi.py                    # this page
 
+## What is measured
+
 alpha = {alpha:g}, beta = {beta:g}, replace-one; pure rows at epsilon = {pure:g} and the others at ({epsilon:g},
 {delta:g}), but those in log2 |X| at epsilon = 1; agnostic rows flip {noise:.0%} of the labels, and their errors are
 in excess of the best concept's. Points and thresholds have 32 bits, parities {dimension} (uniform examples), the class
@@ -38,6 +40,14 @@ values away, has error above alpha.
 
 Each n* is bracketed: all k hypotheses are good with probability below {target:g} at the lower end and above {least:g}
 at the upper one. All brackets of a row hold together with probability {confidence:g}.
+
+The section of a row names the learner that was measured, as a study does. `Independent(KLN)` runs `KLN` once for each
+of the k concepts. `GenericLearner` makes a synthetic database by a sanitizer, `Hierarchy` or `PointCounts`, and chooses
+k concepts with it; `HashedPoints` chooses them among buckets of random hash functions. The epsilons of the k choices
+add up; with "composition=zcdp" they are composed by zCDP. `PointLearner` and `ParityLearner` learn all k concepts
+together.
+
+## How an exponent is fitted
 
 A claim is an exponent b of curves c + a L x^b, or max(c, a L x^b), with c and a at least 0. L is the proof's logarithm
 (of the number of hypotheses times k over beta), 1 on other axes than k; if the claim has only one term, c = 0. Where
@@ -54,13 +64,19 @@ of {all} points in k, those with the smallest logarithms. "Claim within" is the 
 1.000 if a curve is in all brackets; "curve of the claim" is that curve. "Measured" is the exponent that needs the least
 factor.
 
+## The columns of bounds
+
 "Planner" is the theorem's sample size with its constants: the agnostic theorem if labels are flipped, otherwise the
 realizable one; a dash if the learner has no such theorem, or if its static numbers are below those of the proof. "No
-learner below" is the largest of the lower bounds of `dpjax.experiments.lower_bounds`, with constants: with fewer rows
-no private learner succeeds on every distribution.
+private learner below" is the largest of the lower bounds of `dpjax.experiments.lower_bounds`, with constants: with
+fewer rows no private learner succeeds on every distribution.
+
+## Exponents
 
 """
 TAIL = """
+## Figure
+
 ![n* along each axis](figures/bns-multi.png)
 """
 

@@ -24,6 +24,7 @@ from dpjax.attacks.by_score import by_score
 from dpjax.attacks.codes.base import Code
 from dpjax.attacks.pirates import Pirate
 from dpjax.attacks.rates import Rate
+from dpjax.cli.table import heading_of
 from dpjax.core.checks import InputError
 from dpjax.core.types import host_numbers
 from dpjax.evidence.traced import Constant, LastLabel, constant, noise, opposed, opposite
@@ -141,8 +142,8 @@ A learner with empirical error alpha is traced on databases that are 1 / (2 alph
 
 Up to the lines "traced up to", n rows, one for each user, are too few for privacy at small epsilon. The measured n*
 of private agnostic learners are upper ends of brackets from [the measured table](bns-multi.md) at epsilon =
-{epsilon:g}, delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}; "no learner below" are the bounds by expected
-scores at that budget.
+{epsilon:g}, delta = {delta:g}, alpha = {alpha:g}, beta = {beta:g}; "no private learner below" are the bounds by
+expected scores at that budget.
 """
 INFORMED = """
 ## Informed tracing
@@ -237,7 +238,7 @@ def _fitted(name: str, claimed: float, brackets: Brackets) -> list[Any]:
 
 def upper_bounds(text: str, title: str) -> list[tuple[int, int]]:
     """(k, upper end of n*) of a table of docs/gallery/bns-multi.md."""
-    part = text.partition(f"\n{title} (")[2].partition("\n\n")[2].partition("\n\n")[0]
+    part = text.partition(f"\n## {heading_of(title)}\n\n")[2].partition("\n\n")[2].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines()[2:]]
     return [(int(row[0]), int(row[2])) for row in rows if row[2] != "-"]
 
@@ -253,9 +254,9 @@ def _crossing_panel(found: Sequence[tuple[Sweep, Brackets]]) -> Panel:
                       [n for n, _, _ in word], kind="theorem"))  # fmt: skip
     given, ks = host_numbers(*TABLE), [2**i for i in range(4, 15)]
     lines += [
-        Line("no learner below: any labels", "agnostic", ks, [fingerprinting.agnostic(k, *given) for k in ks],
+        Line("no private learner below: any labels", "agnostic", ks, [fingerprinting.agnostic(k, *given) for k in ks],
              kind="formula"),
-        Line("no learner below: thresholds", "thresholds", ks,
+        Line("no private learner below: thresholds", "thresholds", ks,
              [fingerprinting.thresholds(k, *given, 2**32) for k in ks], kind="formula"),
     ]  # fmt: skip
     text = MEASURED.read_text(encoding="utf-8")

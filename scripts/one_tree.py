@@ -1,4 +1,4 @@
-"""Writes one-tree.md: n* of k concepts of one class of VC dimension 1, over k, and what no learner can do.
+"""Writes one-tree.md: n* of k concepts of one class of VC dimension 1, over k, and what no private learner can do.
 
 Run: python scripts/one_tree.py [--out FOLDER] [--seed SEED] [--store FOLDER]
 """

@@ -51,8 +51,8 @@ ask for still more.
 
 Written by `python scripts/optimum.py{option}`. A learner succeeds if the error of its hypothesis, any function on the
 points, is at most alpha = {alpha:g}; its success is the least over all targets of the class and all distributions.
-Neighbors differ by one replaced row. "No learner above" bounds every private learner; "found" is a lower bound on the
-success, over all distributions, of an exactly private learner that the program found. The first is proved by a
+Neighbors differ by one replaced row. "No private learner above" bounds every private learner; "found" is a lower bound
+on the success, over all distributions, of an exactly private learner that the program found. The first is proved by a
 certificate in whole numbers, the second by subdivision in floating point. No success is sampled.
 
 ## Rows for success {good:g}
@@ -60,17 +60,17 @@ certificate in whole numbers, the second by subdivision in floating point. No su
 All classes with at least two concepts on at most {points} points, up to a renaming of the points and an exchange of the
 labels 0 and 1 at any of them (the symmetries of the program), and thresholds on {more} points: {classes} classes. The
 {points} classes with a single concept, one for each number of points, are left out: their success is 1 without a row.
-A class is written by its concepts, each by its labels. "9" is the exact number of rows; "9 to 10" that no learner with
-fewer than 9 succeeds and one with 10 does; "> 6" that no learner with 6 does, the most rows that were computed; "6 ?"
-that 6 rows decide nothing. A learner with delta = 0 is private for every delta, so an entry with delta = 0 bounds the
-one with the same epsilon and a larger delta from above.
+A class is written by its concepts, each by its labels. "9" is the exact number of rows; "9 to 10" that no private
+learner with fewer than 9 succeeds and one with 10 does; "> 6" that no private learner with 6 does, the most rows that
+were computed; "6 ?" that 6 rows decide nothing. A learner with delta = 0 is private for every delta, so an entry with
+delta = 0 bounds the one with the same epsilon and a larger delta from above.
 
 """
 WHOLE = """
-The largest distance between "no learner above" and "found" is {gaps}. The program's search for worse distributions
-stops below {gap:g} or after {rounds} rounds.
+The largest distance between "no private learner above" and "found" is {gaps}. The program's search for worse
+distributions stops below {gap:g} or after {rounds} rounds.
 
-<details><summary>All {count} programs: no learner above / found</summary>
+<details><summary>All {count} programs: no private learner above / found</summary>
 
 """
 CHECKS = """
@@ -118,8 +118,8 @@ SEEN = """
 
 ![Success against n](figures/optimum.png)
 
-Thresholds on 2 points, epsilon = 1, delta = 0. Between "no learner above" and "found" is less than the width of a line.
-"By formula" is the largest success that the lower bounds of `dpjax plan` allow.
+Thresholds on 2 points, epsilon = 1, delta = 0. Between "no private learner above" and "found" is less than the width
+of a line. "By formula" is the largest success that the lower bounds of `dpjax plan` allow.
 """
 
 
@@ -273,7 +273,7 @@ def curves(solved: Solved, most: int, checked: Checked) -> dict[str, list[tuple[
         checked.others.add(value <= found[n].value, f"Confident n = {n}")
     return {
         "by formula": [(n, allowed(solved.matrix, solved.privacy, n)) for n in rows],
-        "no learner above": [(n, float(found[n].value)) for n in rows],
+        "no private learner above": [(n, float(found[n].value)) for n in rows],
         "found": [(n, sure(found[n])) for n in rows],
         "KLN": [success(KLN(concepts), n) for n in rows], "two blocks of KLN": own,
     }  # fmt: skip
@@ -339,10 +339,10 @@ def main(arguments: Sequence[str] | None = None) -> Checked:
     page += LEFT.format(names=", ".join(left), refused=refused, rows=3)
     head = ("neighbors", "claimed epsilon", "claimed delta", "epsilon found", "delta found", "outcomes", "verdict")
     page += table(head, audits(3, budgets))
-    page += KLNS + table(("n", "no learner above", "KLN", "gap", "KLN needs", "more rows"), gaps)
+    page += KLNS + table(("n", "no private learner above", "KLN", "gap", "KLN needs", "more rows"), gaps)
     formula = KLN(Finite.of(families.thresholds(2))).sample_size(Privacy(1.0), PLANNED)
     page += REACH.format(good=GOOD, best=best, kln=kln, alpha=ALPHA, beta=float(PLANNED.beta), formula=formula)
-    page += table(("points", "n", "epsilon", "constraints", "solved", "no learner above", "seconds"), programs)
+    page += table(("points", "n", "epsilon", "constraints", "solved", "no private learner above", "seconds"), programs)
     write_page(given.out / "optimum.md", page + SEEN)
     return checked
 

@@ -41,7 +41,7 @@ epsilon = {EPSILON:g}, delta = {DELTA:g}, add-or-remove-one, alpha = {ALPHA:g}, 
 right with probability 0.95: success is below {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper
 one. Errors are fractions of 2^14 probes.
 
-"No learner below" bounds all private learners of the class, which succeed on every distribution.
+"No private learner below": with fewer rows no private learner of the class succeeds on every distribution.
 
 Four edges:
 
@@ -127,13 +127,13 @@ def main(
     with cells_in(store, seed) as cells:
         stars = {case: _measured(case, trials, cells) for case in dict.fromkeys([*cases, *by_edges, *on_grids])}
     rows = [_row(case, stars[case]) for case in cases]
-    page = HEAD + table(("measure", "accounting", "d", "rounds", "n*", "no learner below"), rows) + MIDDLE
+    page = HEAD + table(("measure", "accounting", "d", "rounds", "n*", "no private learner below"), rows) + MIDDLE
     page += table(
-        ("k", "rounds", "n*", "no learner below"),
+        ("k", "rounds", "n*", "no private learner below"),
         [(case.edges, case.rounds, _bracket(stars[case], case), _below(case)) for case in by_edges],
     )
     page += BY_SIDE + table(
-        ("measure", "d", "n*", "no learner below"),
+        ("measure", "d", "n*", "no private learner below"),
         [(_name(case), f"2^{log2(case.d):g}", _bracket(stars[case], case), _below(case)) for case in on_grids],
     )
     write_page(out / "polygons.md", page + TAIL_TEXT)

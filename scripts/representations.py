@@ -54,7 +54,7 @@ functions of {buckets} buckets here, N = {count}). KLN chooses among all |X| poi
 above alpha and the rest of its mass elsewhere. n\\* is bracketed with probability {confidence:g}: success is below
 {target:g} at the lower end and above {least:g} at the upper end.
 
-"No learner below" bounds all private learners of the class, which succeed on every distribution.
+"No private learner below": with fewer rows no private learner of the class succeeds on every distribution.
 
 """
 FIGURE = """
@@ -174,7 +174,7 @@ def main(
         alpha=ALPHA, beta=BETA, epsilon=EPSILON, tries=sizes[0], buckets=2 ** sizes[1],
         count=hashed.representation.sized(sizes).count, confidence=confidence, target=1 - BETA, least=1 - BETA - GAMMA,
     )  # fmt: skip
-    page += table(("abs(X)", "n* by hash", "planned", "n* of KLN", "planned", "no learner below"), rows)
+    page += table(("abs(X)", "n* by hash", "planned", "n* of KLN", "planned", "no private learner below"), rows)
     page += FIGURE.format(trials=trials)
     page += table(("representation", "N", "alpha", "beta", "n", "printed n", "success", "interval"), planned)
     spec = theory.point_hashing_printed(0.05, 0.025)

@@ -53,8 +53,8 @@ Long: `caterpillar(c, 1)` of improper nodes, `experiments.hard.hard_chain`, c - 
 them between two children of which one is wrong. Brackets, each right with probability 0.95: success is below
 {1 - BETA:g} at the lower end and above {1 - BETA - GAMMA:g} at the upper one.
 
-"first part": the fraction of the proper learner's rows that find the improper node. "No learner below" bounds all
-private learners of the class, which succeed on every distribution.
+"first part": the fraction of the proper learner's rows that find the improper node. "No private learner below":
+with fewer rows no private learner of the class succeeds on every distribution.
 
 """
 TAIL = """
@@ -103,7 +103,7 @@ def main(
         "first part",
         "n* measured",
         "planned n",
-        "no learner below",
+        "no private learner below",
         "in the class at n*",
     )
     page += MIDDLE + table(header, shown) + TAIL.format(exponents=_exponents(whole))

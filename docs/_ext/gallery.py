@@ -26,7 +26,7 @@ TOPICS = {
     "Finite classes and generic learners": [
         "dimensions", "generic-learners", "representations", "multiclass", "boosting",
     ],
-    "What no learner can do": ["optimum", "fingerprinting"],
+    "What no private learner can do": ["optimum", "fingerprinting"],
     "Data and sanitizers": ["hospital", "mwem", "threshold-sanitizers"],
     "Audits": ["corrected-constants", "audits", "audit-power", "planted-bugs"],
     "Speed and devices": ["benchmarks", "devices"],

@@ -98,7 +98,7 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
         highlight=False, markup=False,
     )  # fmt: skip
     names = [*answer["rows"][0]["learners"]]
-    table = Table("n", "no learner above", "learner found", "for all distributions", *names,
+    table = Table("n", "no private learner above", "learner found", "for all distributions", *names,
                   *(f"gap of {name}" for name in names), "program", "seconds")  # fmt: skip
     for row in answer["rows"]:
         own = row["learners"]
@@ -109,10 +109,10 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
         )  # fmt: skip
     out.print(table)
     out.print(
-        "no learner above: a bound for every private learner, certified in exact arithmetic. learner found and others: "
-        "exact worst success on the program's distributions. for all distributions: a lower bound for the learner "
-        f"found; {_NOTHING}: the search over all distributions ended before it had one. "
-        "gap: no learner above, less the learner.",
+        "no private learner above: a bound for every private learner, certified in exact arithmetic. learner found "
+        "and others: exact worst success on the program's distributions. for all distributions: a lower bound for the "
+        f"learner found; {_NOTHING}: the search over all distributions ended before it had one. "
+        "gap: no private learner above, less the learner.",
         highlight=False, markup=False,
     )  # fmt: skip
 

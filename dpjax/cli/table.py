@@ -83,9 +83,9 @@ def _points(rows: Sequence[Any], measured: Sequence[dict[str, Any]]) -> dict[str
 
 
 def markdown(answer: dict[str, Any]) -> str:
-    """The table, and every bracket below it."""
+    """The table, and below it a section for each row: its learner and every bracket."""
     text = table(_HEADINGS, [_cells(row) for row in answer["rows"]])
-    heading = ("n* above", "at most", "curve of the claim", "planner", "no learner below", "trials")
+    heading = ("n* above", "at most", "curve of the claim", "planner", "no private learner below", "trials")
     for row in answer["rows"]:
         fit = row["fit"]
         curve = {} if fit is None else dict(zip(fit["values"], fit["claim"]["values"], strict=True))
@@ -97,8 +97,15 @@ def markdown(answer: dict[str, Any]) -> str:
             for one in row["points"]
         ]  # fmt: skip
         parts = "" if fit is None else _of_choices(fit["parts"])
-        text += f"\n{row['title']} ({row['source']}{parts}):\n\n" + table((row["axis"], *heading), points)
+        text += f"\n## {heading_of(row['title'])}\n\n"
+        text += f"Learner: `{row['learner']}`. Claimed in {row['source']}{parts}.\n\n"
+        text += table((row["axis"], *heading), points)
     return text
+
+
+def heading_of(title: str) -> str:
+    """The heading of a row's section in `markdown`."""
+    return title[:1].upper() + title[1:]
 
 
 def _of_choices(parts: Sequence[Sequence[float]]) -> str:

@@ -192,7 +192,10 @@ def geometric(key: Array, table: GeometricTable, shape: tuple[int, ...] = ()) ->
 
 
 def discrete_laplace(key: Array, table: GeometricTable, shape: tuple[int, ...] = ()) -> Array:
-    """P(Z = z) = (1 - q)/(1 + q) q**|z|, ``int32[shape]``; integers only, so equal on every backend."""
+    """P(Z = z) = (1 - q)/(1 + q) q**|z|, ``int32[shape]``; integers only, so equal on every backend.
+
+    q = exp(-1/scale) with the scale of `geometric_table`: sensitivity / epsilon for a private release.
+    """
     levels = table.digits.shape[0]
     high, low = words(key, (*shape, levels + 2))
     magnitude = 1 + _digits_value(high[..., :levels], low[..., :levels], table)

@@ -36,13 +36,13 @@ def show(found: "Asked", out: Console, *, verbose: bool = False, rest: str) -> N
 
     theorem, best, how = found.by_theorem, found.by_measurement, found.measure
     none = "no learner that runs has a theorem for these numbers"
-    say(f"smallest provable n    {none if theorem is None else f'{theorem.theorem}  {theorem.name}'}")
+    say(f"smallest provable n       {none if theorem is None else f'{theorem.theorem}  {theorem.name}'}")
     if how is not None:
         none = f"no learner was found to succeed up to n = {how.n_max}"
-        say(f"smallest measured n*   {none if best is None else f'{best.star}  {best.name}'}")
+        say(f"smallest measured n*      {none if best is None else f'{best.star}  {best.name}'}")
         if others := [name for name in found.as_good if best is not None and name != best.name]:
-            say(f"maybe as small         {', '.join(others)}")
-    say(f"no learner below       {found.below}")
+            say(f"maybe as small            {', '.join(others)}")
+    say(f"no private learner below  {found.below}")
     rows = Table()
     for heading in ("learner", "guarantee", "provable n", *(() if how is None else ("n*", "on"))):
         rows.add_column(heading, justify="right" if heading in ("provable n", "n*") else "left")

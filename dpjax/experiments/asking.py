@@ -24,9 +24,9 @@ class Asked:
     """The answer of `ask`; ``print`` writes it as `dpjax ask` does.
 
     entries: the learners that compete, by theorem, those without one last. refused: other learners by name, with the
-    reason; failed: those of them whose code raised. below: no learner has fewer rows. tasks: names of those on which n*
-    is the largest. goal: what was asked for. measure: how n* was measured; None if it was not. caution: a sentence if
-    nothing says that the tasks are hard.
+    reason; failed: those of them whose code raised. below: with fewer rows no private learner succeeds on every
+    distribution. tasks: names of those on which n* is the largest. goal: what was asked for. measure: how n* was
+    measured; None if it was not. caution: a sentence if nothing says that the tasks are hard.
     """
 
     entries: tuple[Entry, ...]

@@ -20,7 +20,7 @@ _OF_POINTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], Any]]] = {
 }
 _OF_STARS = {
     "n_low": "lower end of the bracket of n*", "n_high": "upper end of the bracket of n*",
-    "theorem": "sample size of the theorem", "below": "no learner succeeds on every distribution below",
+    "theorem": "sample size of the theorem", "below": "no private learner succeeds on every distribution below",
 }  # fmt: skip
 _COORDINATES = {
     "learner": "learner", "k": "number of concepts", "epsilon": "privacy parameter epsilon",

@@ -1,4 +1,4 @@
-"""No learner below: the largest proved lower bound on the rows that every private learner of a task's class needs."""
+"""Lower bounds: numbers of rows that every private learner of a task's class needs, and the largest of them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,10 +25,10 @@ _LONGEST = 64  # rows and columns of a matrix that is searched for a chain: seco
 
 @dataclass(frozen=True)
 class LowerBound:
-    """n: every learner that succeeds for every distribution has at least n rows. name: the argument, and its source.
+    """n: a private learner with fewer than n rows fails on some distribution. name: the argument, and its source.
 
-    agnostic: the distributions are those of labeled rows, with noise or without: with few rows a learner may succeed on
-    all that have the noise of the task, where every hypothesis may be good.
+    agnostic: that distribution is one of labeled rows, and its labels need not have the task's noise. With much noise
+    every hypothesis may be good, so on distributions with the task's noise fewer rows may do.
     """
 
     n: int
@@ -49,21 +49,23 @@ def lower_bound(
 def lower_bounds(
     task: Task, k: int, privacy: Privacy, accuracy: Accuracy, *, neighboring: Neighboring = Neighboring.REPLACE_ONE
 ) -> list[LowerBound]:
-    """All that apply to private learners of k concepts of the task's class, proper or not, with one name each.
+    """Lower bounds for all private learners of k concepts of the task's class, proper or not: one for each argument.
 
     An argument that has no bound for these numbers, or none below 2^62, is left out. Known bounds that are not among
     them: by the representation dimension and the Littlestone dimension (pure), of order log* of the domain or of the
-    Littlestone dimension (approximate), and by the VC dimension (without privacy).
+    Littlestone dimension (approximate), and by the VC dimension (without privacy). "An unseen element, also without
+    privacy" holds for every learner: a sample without a heavy element does not tell its label.
 
-    They are about learners that succeed on every distribution, agnostic ones if the task has noise: on an easy
+    The bounds are about learners that succeed on every distribution, agnostic ones if the task has noise: on an easy
     distribution fewer rows may do. A class with ``any_distribution`` False, such as `Parities`, is learned from one
-    distribution, and has the bounds of that.
+    distribution, and only the bounds for that distribution are given.
 
-    What the class has is found by the labels of the task's targets, and of the class's own, on drawn elements and on
-    some that are spread over the domain, and by ``dichotomies`` on the first elements; and told by the class's optional
-    members: ``chain``, the largest number of elements over which it has all thresholds, and ``separated(alpha)``, ln of
-    a number of concepts of which any two differ on more than 2 alpha of one distribution (its own). A ``matrix()`` of
-    at most 64 rows and columns is searched for a chain.
+    Which arguments apply depends on which concepts differ where. The labels of the task's targets, and of the class's
+    own targets, are computed on drawn elements and on elements spread over the domain; ``dichotomies``, if the class
+    has them, on the first elements. Optional members of the class say more: ``chain``, the largest number of elements
+    over which it has all thresholds, and ``separated(alpha)``, ln of a number of concepts of which any two differ on
+    more than 2 alpha of one distribution (the class's own). A ``matrix()`` of at most 64 rows and columns is searched
+    for a chain.
 
     privacy: plain numbers. neighboring: of the learner's guarantee; packing under ADD_OR_REMOVE_ONE is that of two
     steps. A class with more than two labels has the trivial bound only.
@@ -93,7 +95,7 @@ def _arguments(
         return lambda: bound((replaced := as_replace_one(claim)).epsilon, replaced.delta)
 
     if agree:
-        yield "an element that is not seen, without privacy", lambda: generalization.unseen(k, alpha, beta)
+        yield "an unseen element, also without privacy", lambda: generalization.unseen(k, alpha, beta)
         yield (
             "packing, bns-multi Remark 5.2",
             packed(lambda epsilon, delta: packing.concepts(k, epsilon, alpha, beta, delta)),

@@ -48,7 +48,11 @@ class DiscreteLaplacePlan:
 
 
 def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplacePlan:
-    """The noise of `discrete_laplace_mechanism`, on the host; epsilon >= sensitivity / 2e7.
+    """The noise of `discrete_laplace_mechanism`, on the host.
+
+    Args:
+      epsilon: plain number >= sensitivity / 2e7.
+      sensitivity: integer >= 1; the L1 sensitivity of the value over all coordinates, see `discrete_laplace_mechanism`.
 
     The table is padded to a multiple of 4 digits with digits that are always 0, so that budgets share programs.
 
@@ -64,17 +68,21 @@ def discrete_laplace_plan(epsilon: float, *, sensitivity: int) -> DiscreteLaplac
 def discrete_laplace_mechanism(
     value: Array, epsilon: float | DiscreteLaplacePlan, *, sensitivity: int
 ) -> DiscreteLaplace:
-    """value + two-sided geometric noise of scale sensitivity / epsilon: integers in, integers out.
+    """value + two-sided geometric noise of scale sensitivity / epsilon, independently in each coordinate.
+
+    Integers in, integers out.
 
     Args:
       value: ``int32[...]``.
       epsilon: a `discrete_laplace_plan` (traced), or a plain number > 0, from which a plan is made.
-      sensitivity: static integer; the L1 sensitivity of value.
+      sensitivity: static integer >= 1; the L1 sensitivity of value over all coordinates, the largest sum of absolute
+        differences between neighbors. For a histogram of rows it is 2 if neighbors replace one row, and 1 if they add
+        or remove one. With a plan, the value given to `discrete_laplace_plan`.
 
     Returns: DiscreteLaplace with the shape of value; the sampler has each digit's probability to within 2**-64.
 
     Privacy: (epsilon, 0) under the relation for which ``sensitivity`` is stated; contract "lattice".
-    Utility: P(|noise| >= t) = 2 q**t / (1 + q) for t >= 1, with q = exp(-epsilon / sensitivity).
+    Utility: in a coordinate P(|noise| >= t) = 2 q**t / (1 + q) for t >= 1, with q = exp(-epsilon / sensitivity).
     Reference: Ghosh, Roughgarden and Sundararajan 2009, Section 2.
     """
     value = held("value", value)
@@ -108,7 +116,10 @@ def laplace_mechanism_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "Laplace mechanism",
 ) -> Guarantee:
-    """Pure differential privacy, in real arithmetic."""
+    """Pure differential privacy, in real arithmetic.
+
+    sensitivity: the L1 sensitivity of the value under ``neighboring``, as given to `laplace_mechanism`.
+    """
     positive("sensitivity", sensitivity)
     return Guarantee(
         checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity:g}, noise of that / epsilon",
@@ -123,7 +134,10 @@ def discrete_laplace_mechanism_guarantee(
     neighboring: Neighboring = Neighboring.REPLACE_ONE,
     what: str = "discrete Laplace mechanism",
 ) -> Guarantee:
-    """Pure differential privacy of an integer output with an exact pmf."""
+    """Pure differential privacy of an integer output with an exact pmf.
+
+    sensitivity: the L1 sensitivity of the value under ``neighboring``, as given to `discrete_laplace_mechanism`.
+    """
     checks.integer("sensitivity", sensitivity, 1)
     return Guarantee(
         checks.epsilon(epsilon), 0.0, neighboring, what, why=f"L1 sensitivity {sensitivity}, noise of that / epsilon",

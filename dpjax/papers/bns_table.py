@@ -14,6 +14,7 @@ from dpjax.accounting.splits import split
 from dpjax.concepts import Domain, Finite, Parities, Points, Thresholds, UniformCube, distributions
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
+from dpjax.experiments.candidates import words
 from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.hard import hard_thresholds
 from dpjax.experiments.lower_bounds import LowerBound
@@ -69,6 +70,11 @@ class Row:
     def title(self) -> str:
         """The title of the row."""
         return f"{self.privacy}: {self.name}, in {self.axis}"
+
+    @property
+    def learner(self) -> str:
+        """The measured learner as a study names it."""
+        return words(self.setting(self.values[0]).learner)
 
     def below(self, value: int) -> LowerBound:
         """The largest lower bound that applies to the setting of this value."""
@@ -165,7 +171,8 @@ def measure(
             "bound": below.n, "bound_by": below.name, "trials": star.trials_total,
         })  # fmt: skip
     labels = ("title", "privacy", "claim", "axis", "claimed", "source")
-    return {name: getattr(row, name) for name in labels} | {"points": points, "fit": fit(row, points, share)}
+    found = {name: getattr(row, name) for name in labels} | {"learner": row.learner}
+    return found | {"points": points, "fit": fit(row, points, share)}
 
 
 def _near(grid: Sequence[int], guesses: Sequence[tuple[int, int]], value: int, claimed: float) -> Sequence[int]:

@@ -46,5 +46,5 @@ def _lines(row: Mapping[str, Any]) -> list[Line]:
     bounded = [one for one in closed if one["bound"]]
     if bounded:
         x, bound = ([one[key] for one in bounded] for key in ("value", "bound"))
-        lines.append(Line(f"{name}: no learner below", name, x, bound, kind="formula"))
+        lines.append(Line(f"{name}: no private learner below", name, x, bound, kind="formula"))
     return lines

@@ -77,8 +77,8 @@ def test_the_table_names_both_learners_and_the_bound(capsys, tmp_path, monkeypat
              "--task", "asked_of:seven", "--gamma", "0.3", "--trials", "128", "--store", "trials"]  # fmt: skip
     assert cli.main(words) == 0
     shown = capsys.readouterr()
-    for text in ("smallest provable n    4  asked_of:Knows", "smallest measured n*   (2, 3]  asked_of:Knows",
-                 "no learner below", "1 that do not compete"):  # fmt: skip
+    for text in ("smallest provable n       4  asked_of:Knows", "smallest measured n*      (2, 3]  asked_of:Knows",
+                 "no private learner below", "1 that do not compete"):  # fmt: skip
         assert text in shown.out, shown.out
     assert "asked_of:Knows: n* (2, 3]" in shown.err and any((tmp_path / "trials" / "cells").iterdir())
     assert cli.main([*words, "--verbose"]) == 0

@@ -40,7 +40,7 @@ def test_it_says_what_success_means(capsys):
 def test_a_vacuous_bound_is_none(capsys):
     words = ["--n", "2", "--agnostic", "--rounds", "0", "--learners"]
     assert cli.main(["optimum", "Points(3)", *words]) == 0
-    assert "none proved" in capsys.readouterr().out.split("no learner above: a bound")[0]
+    assert "none proved" in capsys.readouterr().out.split("no private learner above: a bound")[0]
 
 
 def test_other_settings(capsys, tmp_path):

@@ -36,9 +36,9 @@ def names(found):
 @pytest.mark.parametrize(("concepts", "expected"), [
     (Finite.of([[0, 1]]), {"one row"}),
     (Finite.of([[0, 1, 0], [1, 0, 1]]), {"one row", "packing"}),  # they agree nowhere
-    (Finite.of([[0, 1], [1, 1]]), {"one row", "packing", "an element that is not seen", "scores"}),
-    (Points(Domain(2**64)), {"one row", "packing", "an element that is not seen"}),
-    (Thresholds(Domain(2**40)), {"one row", "packing", "an element that is not seen", "scores"}),
+    (Finite.of([[0, 1], [1, 1]]), {"one row", "packing", "an unseen element", "scores"}),
+    (Points(Domain(2**64)), {"one row", "packing", "an unseen element"}),
+    (Thresholds(Domain(2**40)), {"one row", "packing", "an unseen element", "scores"}),
 ], ids=["one", "complements", "two", "points", "thresholds"])  # fmt: skip
 def test_what_a_class_has_is_found(concepts, expected):
     assert names(lower_bounds(task(concepts), 3, BUDGET, ACCURACY)) == expected
@@ -147,10 +147,10 @@ def test_a_bound_that_fails_leaves_the_others():
     """At a tiny epsilon packing is beyond 2^62 rows, and the scores are not for more than 2^62 concepts."""
     noisy = task(Thresholds(Domain(64)), noise=0.1)
     found = lower_bounds(noisy, 1, Privacy(1e-20), ACCURACY)
-    assert "an element that is not seen" in names(found)
+    assert "an unseen element" in names(found)
     assert "packing, bns-multi Theorems 5.1 and 5.4" not in {one.name for one in found}
     found = lower_bounds(noisy, 2**63, BUDGET, ACCURACY)
-    assert {"an element that is not seen", "packing"} <= names(found) and "scores" not in names(found)
+    assert {"an unseen element", "packing"} <= names(found) and "scores" not in names(found)
 
 
 @pytest.mark.parametrize(("wrong", "message"), [

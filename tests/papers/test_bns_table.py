@@ -118,6 +118,7 @@ def test_a_row_is_measured_kept_and_shown(tmp_path):
     answer = {"table": "bns-multi", "rows": [found], "left": 0} | about(how, 0)
     json.dumps(answer, allow_nan=False)
     page = markdown(answer)
-    assert whole.title in page and f"| {found['points'][0]['n_high']} |" in page
+    assert f"## Approximate: points, PAC, in k\n\nLearner: `PointLearner`. Claimed in {whole.source}." in page
+    assert f"| {found['points'][0]['n_high']} |" in page
     paths = plot_table(answer, tmp_path / "table", ("png",))
     assert [path.stat().st_size > 1000 for path in paths] == [True]

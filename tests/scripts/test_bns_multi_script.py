@@ -23,7 +23,8 @@ def answer(claims):
     for number, claimed in enumerate([*claims, None]):
         rows.append({
             "title": f"pure: points {number}, in log2 |X|", "privacy": "pure", "claim": "log |C|", "axis": "log2 |X|",
-            "claimed": 1 if claimed is None else claimed, "source": "Theorem 3.1", "points": points,
+            "claimed": 1 if claimed is None else claimed, "source": "Theorem 3.1", "learner": "Independent(KLN)",
+            "points": points,
             "fit": None if claimed is None else multi_table.fit(replace(row, claimed=claimed), points, 0.0125),
         })  # fmt: skip
     return {"table": "bns-multi", "rows": rows, "left": 0} | about({"gamma": 0.1, "confidence": 0.95}, 0)
@@ -46,6 +47,8 @@ def test_bns_multi_page(claims, inside, exact, alone, scripts, tmp_path):
     if claims[0] == 0.5:  # a x^0.5 with a = 95 sqrt(8): too high by sqrt(8) at 1, too low at 64, less half a bracket
         assert "misses brackets by a factor 2.71" in prose and "for (91, 99] at log2 |X| = 1" in prose
     assert f"alpha = {multi_table.ALPHA:g}" in prose and "together with probability 0.95" in prose
+    sections = re.findall(r"\n## (Pure: .*)\n\nLearner: `(.*)`\. Claimed in Theorem 3.1\.\n\n\| log2", page)
+    assert sections == [(f"Pure: points {i}, in log2 |X|", "Independent(KLN)") for i in range(3)]
     bars = [line.replace(r"\|", "").count("|") for line in page.splitlines() if line.startswith("|")]
     assert set(bars) == {11, 8}  # bars inside of cells do not end them
     assert (tmp_path / "figures" / "bns-multi.png").stat().st_size > 1000
@@ -69,7 +72,7 @@ def test_the_page_says_what_parts_of_the_budget_explain(scripts, tmp_path):
     scripts("bns_multi").main(tmp_path / "table.json", tmp_path)
     prose = " ".join((tmp_path / "bns-multi.md").read_text().split())
     assert "**1 of 1 intervals have the claimed exponent" in prose
-    assert "the choices' parts of epsilon: 0.90, 0.30, 0.90, 0.30)" in prose
+    assert "the choices' parts of epsilon: 0.90, 0.30, 0.90, 0.30." in prose
     said = re.search(r"Without the parts of epsilon these claims would be within ([\d.]+) \(", prose)
     assert float(said[1]) > 1.1
 
