@@ -1,6 +1,8 @@
 """The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, MathML."""
 
 import importlib
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import docstrings
@@ -35,9 +37,9 @@ def _write(app):
     """Writes generated pages whose text changed, and removes those that no generator has any more."""
     root = Path(app.srcdir)
     listed = root / "_build" / "generated.txt"
-    found: dict[str, str] = {}
-    for name in _GENERATORS:
-        found |= importlib.import_module(name).pages()
+    # a process of its own: Sphinx forks this one later, which JAX's threads do not survive
+    with ProcessPoolExecutor(1, get_context("spawn")) as apart:
+        found = apart.submit(_pages).result()
     for path, text in found.items():
         page = root / path
         if not page.exists() or page.read_text(encoding="utf-8") != text:
@@ -48,3 +50,11 @@ def _write(app):
             (root / path).unlink(missing_ok=True)
     listed.parent.mkdir(exist_ok=True)
     listed.write_text("\n".join(sorted(found)), encoding="utf-8")
+
+
+def _pages() -> dict[str, str]:
+    """All generated pages, by path."""
+    found: dict[str, str] = {}
+    for name in _GENERATORS:
+        found |= importlib.import_module(name).pages()
+    return found

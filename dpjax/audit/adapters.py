@@ -22,39 +22,43 @@ from dpjax.audit.questions import asked, tally
 from dpjax.audit.report import Report
 from dpjax.audit.target import Pair, Target
 from dpjax.audit.thresholds import Aim
+from dpjax.audit.traced import traced_target
 from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
-HostFunction = Callable[[Any, Any], Any]
-RANDOMNESS = ("seed", "generator")
+Function = Callable[[Any, Any], Any]
+RANDOMNESS = ("seed", "generator", "key")
 _WIDE = 64  # largest database that a report shows in full, in numbers
 
 
 def from_function(
-    function: HostFunction, claim: Guarantee, pairs: Sequence[tuple[Any, Any]], *,
+    function: Function, claim: Guarantee, pairs: Sequence[tuple[Any, Any]], *,
     name: str = "host function", repeatable: bool = True, randomness: str = "seed", known: Known | None = None,
     data: str = "rows", distance: int = 1,
 ) -> Target:  # fmt: skip
-    """A Python function as a target of statistical audits.
+    """A Python function as a target of audits.
 
     Args:
       function: (database, 64-bit seed) -> a number or an array of fixed shape; called once per trial. An opendp
         measurement is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
-        mechanism.randomise(data.item())``.
+        mechanism.randomise(data.item())``. A JAX function takes a key, see ``randomness``.
       claim: the function's guarantee, at whatever budget the audit is asked for.
       pairs: neighboring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
         Arrays of rows are checked to be neighbors; numbers and other pytrees are the caller's responsibility.
       repeatable: False for functions with their own source of randomness, whose audits cannot be repeated.
-      randomness: "seed", or "generator" for a function of (database, `numpy.random.Generator`): one generator object,
-        whose state is set anew for each trial.
+      randomness: "seed"; "generator" for a function of (database, `numpy.random.Generator`): one generator object,
+        whose state is set anew for each trial; or "key" for a JAX function of (database, key) -> a pytree of arrays,
+        which is traced and runs in batches. The databases reach it as arrays of at most 32 bits: floats are rounded,
+        whole numbers must fit. If its draws are of dpjax's laws with finite supports and all databases have one shape,
+        `exact` audits it on the pairs.
       known: an event, `KnownEvent`, or a law, `KnownLaw`, that is known before any run.
       data: what the arrays are: "rows", "counts" for histograms, or "other" for data that are not checked.
       distance: databases of the pairs are up to this many steps of the claim's relation apart; give `statistical` the
         same.
 
-    Raises InputError if the function fails on a database or does not return numbers, in any trial, and for a pair that
-    is not one of neighbors.
+    Raises InputError if the function fails on a database or does not return numbers, in any trial, if a function of a
+    key cannot be traced, and for a pair that is not one of neighbors.
     """
     checks.choice("randomness", randomness, RANDOMNESS)
     checks.integer("distance", distance, 1)
@@ -64,6 +68,8 @@ def from_function(
         require_neighbors(f"pairs, number {number}", pair.first, pair.second, claim.neighboring, data, apart)
     if not found:
         raise InputError("pairs", "neighboring databases", "none", "give at least one pair")
+    if randomness == "key":
+        return replace(traced_target(function, claim, found, name, known, distance), repeatable=repeatable)
     make = Generators() if randomness == "generator" else int
     _outputs(function, np.zeros((1, 2), np.uint32), found[0].first, make)
 
@@ -85,7 +91,7 @@ def from_function(
 
 
 def _outputs(
-    function: HostFunction, words: np.ndarray, data: Any, make: Callable[[int], Any]
+    function: Function, words: np.ndarray, data: Any, make: Callable[[int], Any]
 ) -> np.ndarray:  # fmt: skip
     """The function's outputs in trials with these words, ``float32`` or ``int32[t, ...]``."""
     high, low = words.T.astype(np.uint64)

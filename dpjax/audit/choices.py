@@ -41,7 +41,8 @@ def choose(first: Features, second: Features, aim: Aim, guesses: bool = True) ->
     sides = [jax.tree.map(np.asarray, part) for part in (first, second)]
     half, count = len(sides[0].code) // 2, sides[0].numbers.shape[-1]
     if len(only := np.unique(np.concatenate([side.code for side in sides]))) == 1:  # the event is any other output
-        known = replace(by_numbers(np.zeros((count, 3), np.float32), "cells"), codes=jnp.asarray(only))
+        known = by_numbers(np.zeros((count, 3), np.float32), "cells")
+        known = replace(known, codes=jnp.asarray(only), outputs=jnp.asarray(sides[0].numbers[:1]))
         other = replace(known, scores=jnp.ones(1, jnp.float32), threshold=jnp.float32(0.5), complement=jnp.bool_(True))
         return Ratio(other, False, (-np.inf, -np.inf)), Ratio(other, True, (-np.inf, -np.inf))
     halves = slice(half), slice(half, None)
@@ -111,8 +112,8 @@ def _of_guesses(first: Array, second: Array, aim: Aim) -> list[tuple[Threshold, 
 
 def _fit_cells(sides: list[Features]) -> Event | None:
     """Outputs that occurred at least twice, scored by their smoothed log-ratio; None if there are none."""
-    codes, place, seen = np.unique(
-        np.concatenate([side.code for side in sides]), return_inverse=True, return_counts=True
+    codes, at, place, seen = np.unique(
+        np.concatenate([side.code for side in sides]), return_index=True, return_inverse=True, return_counts=True
     )
     cut = len(sides[0].code)
     x, y = (np.bincount(part, minlength=len(codes)) for part in (place[:cut], place[cut:]))
@@ -120,11 +121,12 @@ def _fit_cells(sides: list[Features]) -> Event | None:
     keep = keep[seen[keep] > 1]
     if not len(keep):
         return None
-    codes, x, y = codes[keep], x[keep], y[keep]
+    codes, at, x, y = codes[keep], at[keep], x[keep], y[keep]
     scores = np.log((x + 0.5) / (y + 0.5)).astype(np.float32)
     count = sides[0].numbers.shape[-1]
     blank = by_numbers(np.zeros((count, 3), np.float32), "cells")
-    return replace(blank, codes=jnp.asarray(codes), scores=jnp.asarray(scores))
+    outputs = np.concatenate([side.numbers for side in sides])[at]
+    return replace(blank, codes=jnp.asarray(codes), scores=jnp.asarray(scores), outputs=jnp.asarray(outputs))
 
 
 def _fit_classifier(sides: list[Features]) -> Event:

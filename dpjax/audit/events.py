@@ -10,6 +10,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 _MOST_NUMBERS = 64  # coordinates of an output that are considered individually
+_NAMED, _WIDE = 6, 4  # a set of at most so many outputs of at most so many numbers is described by naming them
 
 
 @register_dataclass
@@ -66,7 +67,8 @@ class Event:
     kind: static; "cells" (score is a table's entry, 0 for outputs not in it), "coordinate", "classifier", or "stated"
     (score is `Features.stated`).
     codes ``uint32[c]`` ascending with scores ``float32[c]``; weights ``float32[f, 3]`` for 1, x and x^2 of standardized
-    numbers, shift and scale ``float32[f]``; threshold ``float32[]``; complement ``bool[]``.
+    numbers, shift and scale ``float32[f]``; threshold ``float32[]``; complement ``bool[]``. outputs: ``float32[c, f]``,
+    the numbers of the outputs with these codes, for their description.
     """
 
     codes: Array
@@ -76,6 +78,7 @@ class Event:
     scale: Array
     threshold: Array
     complement: Array
+    outputs: Array
     kind: str = field(metadata={"static": True})
 
     def contains(self, seen: Features) -> Array:
@@ -98,9 +101,7 @@ class Event:
         """Description of the event; count: number of coordinates of an output."""
         sign = "<" if bool(self.complement) else ">="
         if self.kind == "cells":
-            rest = bool(self.complement) != (float(self.threshold) <= 0)
-            inside = int(np.sum((np.asarray(self.scores) >= float(self.threshold)) ^ bool(self.complement)))
-            return f"{inside} of the {len(self.codes)} outputs seen in training{', or an unseen one' if rest else ''}"
+            return self._of_cells()
         if self.kind == "coordinate":
             which = int(np.argmax(np.abs(np.asarray(self.weights)[:, 1])))
             name = "output" if count == 1 else f"number {which} of the output"
@@ -108,6 +109,23 @@ class Event:
         if self.kind == "stated":
             return f"stated score {sign} {float(self.threshold):.6g}"
         return f"classifier's log-odds {sign} {float(self.threshold):.4g}"
+
+    def _of_cells(self) -> str:
+        rest = bool(self.complement) != (float(self.threshold) <= 0)
+        inside = (np.asarray(self.scores) >= float(self.threshold)) ^ bool(self.complement)
+        named = np.asarray(self.outputs)[inside != rest]
+        if len(named) > _NAMED or named.shape[1] > _WIDE:
+            unseen = ", or an unseen one" * rest
+            return f"{int(inside.sum())} of the {len(self.codes)} outputs seen in training{unseen}"
+        names = [_name(row) for row in sorted(named.tolist())]
+        if len(names) == 1:
+            return f"output is {'not ' * rest}{names[0]}"
+        return f"output is {'none' if rest else 'one'} of {', '.join(names)}"
+
+
+def _name(numbers: list[float]) -> str:
+    words = [f"{number:.9g}" for number in numbers]
+    return words[0] if len(words) == 1 else f"({', '.join(words)})"
 
 
 def by_numbers(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = None) -> Event:
@@ -117,7 +135,7 @@ def by_numbers(weights: np.ndarray, kind: str, shift: Any = None, scale: Any = N
     scale = np.ones(count, np.float32) if scale is None else scale
     none = jnp.asarray(np.zeros(0, np.uint32)), jnp.asarray(np.zeros(0, np.float32))
     return Event(*none, jnp.asarray(weights), jnp.asarray(shift), jnp.asarray(scale), jnp.float32(0), jnp.bool_(False),
-                 kind)  # fmt: skip
+                 jnp.zeros((0, count), jnp.float32), kind)  # fmt: skip
 
 
 contains, score = jax.jit(Event.contains), jax.jit(Event.score)

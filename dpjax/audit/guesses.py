@@ -56,7 +56,10 @@ def delta_of_guesses(right: int, wrong: int, trials: int, epsilon: float, *, sig
 def p_value_of_guesses(
     right: int, wrong: int, trials: int, epsilon: float, delta: float, *, significance: float = 0.05
 ) -> float:
-    """P-value of (epsilon, delta)-privacy for a test at level ``significance``: at most it iff the bound refutes."""
+    """P-value of (epsilon, delta)-privacy for a test at level ``significance``: at most it iff the bound refutes.
+
+    If delta > 0 it is never below ``significance`` / 20, the share for the number of free guesses.
+    """
     _require(right, wrong, trials, significance)
     free = _free(trials, checks.delta(delta), significance)
     if right <= free:

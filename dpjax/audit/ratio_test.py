@@ -31,6 +31,9 @@ def p_value(
 ) -> Floats:  # fmt: skip
     """P-value of H0: p <= e^epsilon q + delta, elementwise; at most ``significance`` with that probability under H0.
 
+    It is never below ``significance`` / 100, a share that pays for not knowing q: it decides one test, and its size
+    does not say how strong very strong evidence is. For that see the bounds, such as `epsilon_lower`.
+
     Args:
       x, n: successes and trials for p, whole numbers with 0 <= x <= n, n >= 1.
       y, m: the same for q; the two samples are independent.

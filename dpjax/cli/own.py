@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
 
 from dpjax import audit, evidence
@@ -15,10 +14,9 @@ from dpjax.accounting import Guarantee
 from dpjax.audit import Pair, Target, Universe
 from dpjax.audit.adapters import shown
 from dpjax.audit.neighbors import KINDS, as_database
-from dpjax.audit.target import universe_of
 from dpjax.cli.arguments import AuditCommand
 from dpjax.concepts import Domain, Points
-from dpjax.core import checks, keys
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 from dpjax.experiments.build import PersonsFault, imported, own_frames
@@ -29,7 +27,6 @@ RANDOMNESS = {"key": "key", "seed": "seed", "rng": "generator", "generator": "ge
 _OWN, _AS_RUN = "own", "as run"
 _ELEMENTS, _CONCEPTS = 3, 2  # sizes of the small universe on which a learner is audited
 _MOST_PAIRS = 4096
-_Pairs = Callable[[], list[Pair]]
 _LEARNER = ("plan", "learn", "guarantee", "hard_neighbors")
 _EXPECTED = "a dpjax.audit.Target, a Learner, or a function of key and data"
 
@@ -170,67 +167,31 @@ def _function(
     checks.choice("data", command.data, KINDS)
     assert command.epsilon is not None
     claim = Guarantee(checks.epsilon(command.epsilon), checks.delta(command.delta), relation, "as the flags claim")
-    pairs, universe, caveat = _databases(command, relation, kind)
-    if kind == "key":
-        return _traced(name, found, (str(random), data), claim, pairs, universe, caveat)
-    listed = pairs()
-    plain = [(pair.first, pair.second) for pair in listed]
+    if command.histograms is None:
+        some, caveat = _of_the_user(command, relation)
+    else:
+        universe, caveat = _histograms(command.histograms, relation), ""
+        some = _of_histograms(universe, 1 if kind == "key" else None)
 
-    def host(value: Any, randomness: Any) -> Any:
+    def run(value: Any, randomness: Any) -> Any:
         return found(**({data: value} if random is None else {data: value, random: randomness}))
 
-    how = "generator" if kind == "generator" else "seed"
     try:
-        target = audit.from_function(  # the pairs are checked by `_databases`
-            host, claim, plain, name=name, repeatable=kind != _OWN, randomness=how, data="other"
-        )
+        target = audit.from_function(  # the user's pairs are checked already
+            run, claim, [(pair.first, pair.second) for pair in some], name=name, repeatable=kind != _OWN,
+            randomness="seed" if kind == _OWN else kind, data="other", distance=command.distance,
+        )  # fmt: skip
     except InputError as error:
         if error.__cause__ is not None:
             vars(error)["trace"] = own_frames(error.__cause__)
         raise
-    return replace(target, pairs=lambda: listed, caveat=caveat, calibration=_AS_RUN)
+    if command.histograms is not None and kind == "key":  # exact audits look at more than a statistical one can
+        target = replace(target, pairs=partial(_of_histograms, universe), universes=lambda: [universe])
+    return replace(target, caveat=caveat, calibration=_AS_RUN)
 
 
-def _traced(
-    name: str, found: Any, names: tuple[str, str], claim: Guarantee, pairs: _Pairs, universe: Universe | None,
-    caveat: str,
-) -> Target:  # fmt: skip
-    def run(key: Any, data: Any, plan: Any) -> Any:
-        return found(**{names[0]: key, names[1]: data})
-
-    databases = None if universe is None else universe.databases
-    first = pairs()[0].first if databases is None else jax.tree.map(lambda leaf: leaf[0], databases)
-    try:
-        output = jax.eval_shape(lambda key, data: run(key, data, None), keys.root(0), first)
-    except InputError:
-        raise
-    except Exception as error:
-        refused = InputError(
-            "target", "a function that JAX can trace, since it takes a key",
-            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-            "correct it, its traceback is above; or, if it is NumPy code, let it take rng or seed in place of key "
-            "(or give --kind generator or --kind seed)",
-        )  # fmt: skip
-        vars(refused)["trace"] = own_frames(error)
-        raise refused from error
-    if not jax.tree.leaves(output):
-        raise InputError("target", "a function that returns arrays", "one that returns nothing", "return the answer")
-    universes = [] if universe is None else [universe]
-    table = audit.table_of_run(run) if universes else None
-    unlisted = "" if universes else "its databases have several shapes"
-    return Target(
-        name, lambda epsilon, delta: claim, run, lambda: universes, pairs, table, caveat=caveat, calibration=_AS_RUN,
-        unlisted=unlisted,
-    )  # fmt: skip
-
-
-def _databases(
-    command: AuditCommand, relation: Neighboring, kind: str
-) -> tuple[_Pairs, Universe | None, str]:  # fmt: skip
-    """Pairs of neighbors, the same as a universe if they have one shape, and their description for the report."""
-    if command.histograms is not None:
-        universe = _histograms(command.histograms, relation)
-        return partial(_of_histograms, universe), universe, ""
+def _of_the_user(command: AuditCommand, relation: Neighboring) -> tuple[list[Pair], str]:
+    """The pairs of --pairs, and what was not checked of them, for the report."""
     pairs, promised = [], 0
     for number, pair in enumerate(_given_pairs(str(command.pairs))):
         name = f"pairs, number {number}"
@@ -239,16 +200,13 @@ def _databases(
         except (TypeError, ValueError) as error:
             given = _a(type(pair).__name__) + (f" of length {len(pair)}" if hasattr(pair, "__len__") else "")
             raise InputError(name, "two databases", given, "return or yield (database, neighbor)") from error
-        sides = [as_database(side) for side in (first, second)]
-        if kind == "key":
-            sides = [jax.tree.map(lambda leaf, name=name: _narrow(name, leaf), side) for side in sides]
-        first, second = sides
+        first, second = as_database(first), as_database(second)
         promised += not audit.require_neighbors(name, first, second, relation, command.data, command.distance)
         pairs.append(Pair(first, second, shown))
     if not pairs:
         raise InputError("pairs", "at least one pair", f"none from {command.pairs}", "return or yield some")
     promise = f"not checked: that {promised} of {len(pairs)} pairs of {command.pairs} are neighbors"
-    return lambda: pairs, _universe(pairs, relation, str(command.pairs)), promise * bool(promised)
+    return pairs, promise * bool(promised)
 
 
 def _given_pairs(path: str) -> Iterator[Any]:
@@ -274,13 +232,6 @@ def _given_pairs(path: str) -> Iterator[Any]:
     return iter(given)
 
 
-def _universe(pairs: list[Pair], relation: Neighboring, path: str) -> Universe | None:
-    """The stacked databases of the pairs; None if their shapes differ."""
-    sides = [side for pair in pairs for side in (pair.first, pair.second)]
-    kinds = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
-    return universe_of(pairs, relation, f"the {len(pairs)} pairs of {path}") if len(kinds) == 1 else None
-
-
 def _histograms(words: str, relation: Neighboring) -> Universe:
     try:
         rows, cells = (from_words(word) for word in words.split(","))
@@ -290,27 +241,14 @@ def _histograms(words: str, relation: Neighboring) -> Universe:
     return audit.histograms(rows, cells, relation)
 
 
-def _of_histograms(universe: Universe) -> list[Pair]:
-    """All pairs, each in one order."""
-    ends = {tuple(sorted(pair)) for pair in universe.pairs.tolist()}
+def _of_histograms(universe: Universe, most: int | None = None) -> list[Pair]:
+    """All pairs, each in one order, or at most this many."""
+    ends = sorted({tuple(sorted(pair)) for pair in universe.pairs.tolist()})[:most]
     if not 0 < len(ends) <= _MOST_PAIRS:
         given, advice = f"{len(ends)}: {universe.what}", "choose other numbers of rows and cells"
         raise InputError("histograms", f"1 to {_MOST_PAIRS} pairs of neighbors for a statistical audit", given, advice)
     rows = universe.databases
-    return [Pair(rows[i], rows[j], shown) for i, j in sorted(ends)]
-
-
-def _narrow(name: str, leaf: Any) -> np.ndarray:
-    """Converts to the types that JAX takes, at most 32 bits; floats are rounded, whole numbers must fit."""
-    array = np.asarray(leaf)
-    if array.dtype.itemsize <= 4:
-        return array
-    narrow = {"i": np.int32, "u": np.uint32, "f": np.float32}[array.dtype.kind]
-    with np.errstate(over="ignore"):
-        found = array.astype(narrow)
-    if array.dtype.kind != "f" and not np.array_equal(found, array):
-        raise InputError(name, "whole numbers that 32 bits hold", str(array.max()), "encode them as smaller ones")
-    return found
+    return [Pair(rows[i], rows[j], shown) for i, j in ends]
 
 
 def _a(noun: str) -> str:

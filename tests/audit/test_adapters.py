@@ -58,7 +58,7 @@ def test_bad_functions():
     with pytest.raises(InputError, match="at least one pair"):
         audit.from_function(laplace(1), CLAIM, [])
     with pytest.raises(InputError, match="randomness"):
-        audit.from_function(laplace(1), CLAIM, [(0, 1)], randomness="key")
+        audit.from_function(laplace(1), CLAIM, [(0, 1)], randomness="keys")
 
 
 @pytest.mark.parametrize(

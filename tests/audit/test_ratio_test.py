@@ -96,3 +96,10 @@ def test_finer_cells_only_sharpen():
 def test_counts_are_checked(bad):
     with pytest.raises(InputError, match="whole successes"):
         p_value(*bad, 1.0, 0.0)
+
+
+def test_the_p_value_has_a_floor():
+    """A share of the level pays for not knowing q, however strong the evidence."""
+    for level in (0.05, 1e-4):
+        found = float(p_value(1000, 1000, 0, 1000, 1.0, 0.0, significance=level))
+        assert found == pytest.approx(level / 100, rel=1e-6)

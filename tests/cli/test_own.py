@@ -154,7 +154,11 @@ def test_finite_laws_are_audited_exactly_on_all_histograms(capsys):
         assert status == 0 and answer["method"] == "exact" and "0 to 3 rows on 2 cells" in answer["evidence"]
         assert answer["epsilon_found"] > found and answer["claim"]["relation"] == relation
     status, out, _ = run(capsys, "persons:selection", *FEW, *PAIRS, "--json")
-    assert status == 0 and "the 1 pairs of persons:pairs" in json.loads(out)["evidence"]
+    assert status == 0 and "the 1 pair(s) of persons:selection" in json.loads(out)["evidence"]
+    status, out, _ = run(capsys, "persons:selection", *FEW, "--histograms", "100,2", "--json")
+    assert status == 0 and json.loads(out)["method"] == "exact", "more pairs than a statistical audit takes"
+    status, _, err = run(capsys, "persons:selection", *FEW, "--histograms", "100,2", "--method", "statistical")
+    assert status == 2 and "1 to 4096 pairs" in err
     status, out, _ = run(capsys, "persons:noisy_sum", *FEW, "--histograms", "1,2", "--json")
     assert status == 0 and "from 1 pair(s)" in json.loads(out)["evidence"], "a sum of counts moves only with n"
 
@@ -220,7 +224,7 @@ def test_things_that_are_no_function_of_ones_own(capsys, target, says):
     [
         (("faulty", *PAIRS), "in inner", "ZeroDivisionError"),
         (("rarely", *PAIRS), "in rarely", "once in a while, with the seed"),
-        (("not_traced", *PAIRS), "in not_traced", "let it take rng or seed in place of key"),
+        (("not_traced", *PAIRS), "in not_traced", "let it take a seed or a generator"),
         (("noisy_sum", "--pairs", "persons:broken"), "in broken", "no such table"),
     ],
 )

@@ -1,0 +1,74 @@
+"""A JAX function of a database and a key as an audit target: statistical, and exact where its draws can be listed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+
+from dpjax.accounting.guarantee import Guarantee
+from dpjax.audit.exact import table_of_run
+from dpjax.audit.known import Known
+from dpjax.audit.target import Pair, Target, universe_of
+from dpjax.core import keys
+from dpjax.core.checks import InputError
+
+
+def traced_target(
+    function: Callable[[Any, Array], Any], claim: Guarantee, pairs: list[Pair], name: str, known: Known | None,
+    distance: int,
+) -> Target:  # fmt: skip
+    """See `from_function`. Neighbors of one shape are the universe of exact audits.
+
+    Raises InputError for a function that JAX cannot trace, for numbers that do not fit 32 bits, and for an output
+    without arrays.
+    """
+    listed = [
+        Pair(_narrow(f"pairs, number {number}", one.first), _narrow(f"pairs, number {number}", one.second), one.show)
+        for number, one in enumerate(pairs)
+    ]
+
+    def run(key: Array, data: Any, plan: Any) -> Any:
+        del plan
+        return function(data, key)
+
+    try:
+        output = jax.eval_shape(lambda key, data: run(key, data, None), keys.root(0), listed[0].first)
+    except InputError:
+        raise
+    except Exception as error:  # user code may raise anything
+        raise InputError(
+            "function", "one that JAX can trace, since it takes a key",
+            f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+            "correct it; or, if it is NumPy code, let it take a seed or a generator in place of the key "
+            "(randomness, on the command line --kind)",
+        ) from error  # fmt: skip
+    if not jax.tree.leaves(output):
+        raise InputError("function", "one that returns arrays", "one that returns nothing", "return the answer")
+    sides = [side for pair in listed for side in (pair.first, pair.second)]
+    shapes = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
+    if len(shapes) > 1 or distance > 1:
+        why = "its databases have several shapes" if len(shapes) > 1 else f"its pairs are up to {distance} steps apart"
+        return Target(name, lambda epsilon, delta: claim, run, list, lambda: listed, known=known, unlisted=why)
+    universe = universe_of(listed, claim.neighboring, f"the {len(listed)} pair(s) of {name}")
+    return Target(
+        name, lambda epsilon, delta: claim, run, lambda: [universe], lambda: listed, table_of_run(run), known=known
+    )
+
+
+def _narrow(name: str, database: Any) -> Any:
+    """A database in the types that JAX takes, at most 32 bits: floats are rounded, whole numbers must fit."""
+    return jax.tree.map(lambda leaf: _of_32_bits(name, np.asarray(leaf)), database)
+
+
+def _of_32_bits(name: str, array: np.ndarray) -> np.ndarray:
+    if array.dtype.itemsize <= 4:
+        return array
+    narrow = {"i": np.int32, "u": np.uint32, "f": np.float32}[array.dtype.kind]
+    with np.errstate(over="ignore"):  # values beyond float32's range become infinite
+        found = array.astype(narrow)
+    if array.dtype.kind != "f" and not np.array_equal(found, array):
+        wrong = array.flat[int(np.argmax(found != array))]
+        raise InputError(name, "whole numbers that 32 bits hold", str(wrong), "encode them as smaller ones")
+    return found

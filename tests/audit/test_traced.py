@@ -1,0 +1,69 @@
+"""JAX functions of a key as targets: tested on samples, exact where draws are listed, refused if untraceable."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax import audit
+from dpjax.accounting import Guarantee
+from dpjax.core import random
+from dpjax.core.checks import InputError
+from dpjax.core.types import Neighboring, Privacy
+from dpjax.mechanisms import exponential, randomized_response
+
+CLAIM = Guarantee(1.0, 0.0, Neighboring.REPLACE_ONE, "as claimed")
+PAIRS = [([0, 1, 1], [0, 1, 0])]
+
+
+def traced(function, pairs=PAIRS, **how):
+    return audit.from_function(function, CLAIM, pairs, randomness="key", **how)
+
+
+def response(epsilon):
+    return lambda data, key: randomized_response(data[2], epsilon).sample(key)
+
+
+@pytest.mark.parametrize(("scale", "violated"), [(1.0, False), (0.5, True)])
+def test_samples_of_a_function(scale, violated):
+    target = traced(lambda data, key: jnp.sum(data).astype(jnp.float32) + scale * random.laplace(key), name="noisy sum")
+    report = audit.statistical(target, Privacy(1.0), trials=20_000, confidence=0.999)
+    assert report.violated is violated and report.epsilon_found > 0.6 and report.target == "noisy sum"
+
+
+@pytest.mark.parametrize(("epsilon", "violated"), [(1.0, False), (1.01, True)])
+def test_a_finite_law_is_exact(epsilon, violated):
+    report = audit.exact(traced(response(epsilon)), Privacy(1.0))
+    assert report.violated is violated and report.epsilon_found == pytest.approx(epsilon, abs=1e-6)
+    assert "the 1 pair(s)" in report.evidence
+
+
+def test_pairs_that_are_no_universe():
+    """A test of samples takes what an exact audit would read as neighbors of one shape, one step apart."""
+    counts = lambda data, key: exponential(jnp.bincount(data, length=2), 1.0).sample(key)  # noqa: E731
+    for pairs, how in (([*PAIRS, ([0], [1])], {}), ([([0, 1], [1, 0])], {"distance": 2})):
+        target = traced(counts, pairs, **how)
+        assert target.table is None and target.universes() == [] and len(target.pairs()) == len(pairs)
+        report = audit.statistical(target, Privacy(1.0), trials=2000, **how)
+        assert not report.violated and report.claim.epsilon == how.get("distance", 1)
+
+
+def test_databases_of_64_bits():
+    found = traced(response(1.0), [(np.array([0, 0, 1]), np.array([0, 0, 0]))]).pairs()[0]
+    assert found.first.dtype == np.int32 and found.first.tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match=f"pairs, number 1: expected whole numbers that 32 bits hold, got {2**40}"):
+        traced(response(1.0), [*PAIRS, ([0, 1, 2**40], [0, 1, 0])])
+    floats = traced(lambda data, key: jnp.sum(data), [([0.1], [1e300])]).pairs()[0]
+    assert floats.first.dtype == np.float32 and floats.second == np.inf
+
+
+def test_functions_that_are_refused():
+    with pytest.raises(InputError, match=r"one that JAX can trace.*let it take a seed"):
+        traced(lambda data, key: float(data.sum()))
+    with pytest.raises(InputError, match="returns nothing"):
+        traced(lambda data, key: None)
+    with pytest.raises(InputError, match="more than 1 step"):
+        traced(response(1.0), [([0, 1, 1], [1, 0, 1])])
+    with pytest.raises(InputError, match="at least one pair"):
+        traced(response(1.0), [])
+    with pytest.raises(InputError, match="arrays of numbers"):
+        traced(response(1.0), [("a text", 0)])
