@@ -1,9 +1,11 @@
-"""The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, MathML."""
+"""The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, links of
+figures to their files, MathML."""
 
 import importlib
 from pathlib import Path
 
 import docstrings
+import figures
 import links
 import mathml
 
@@ -27,6 +29,7 @@ def setup(app):
     app.connect("autodoc-process-docstring", docstrings.process)
     app.connect("autodoc-process-signature", docstrings.signature)
     links.setup(app)
+    figures.setup(app)
     mathml.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
