@@ -1,4 +1,5 @@
-"""The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, MathML."""
+"""The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, links of
+figures to their files, MathML."""
 
 import importlib
 from concurrent.futures import ProcessPoolExecutor
@@ -6,6 +7,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import docstrings
+import figures
 import links
 import mathml
 
@@ -29,6 +31,7 @@ def setup(app):
     app.connect("autodoc-process-docstring", docstrings.process)
     app.connect("autodoc-process-signature", docstrings.signature)
     links.setup(app)
+    figures.setup(app)
     mathml.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -52,11 +52,13 @@ RESULT = {
     "versions": "Minor series of dpjax, versions of jax and jaxlib.",
     "made_by": "Whole version of the dpjax that wrote the file; no result is found or refused by it.",
     "device": "Kind of device that computed the trials.",
-    "points": "Rows of the table `curves` without `success`; each with `errors`, the quantiles by level, and `cell`, "
-    "the name of the cell that holds its trials.",
-    "n_star": "Rows of the table `n_star`, each with `exponent_of_k`, the exponent that the theorem claims; `below`, "
-    "the number of rows below which no learner that is as private succeeds on every distribution, and `below_by`, "
-    "which argument says so; and `cells`, the names of the search's cells by n.",
+    "points": "Rows of the table `curves` without `success`; each with `guarantee_delta`, the delta of the guarantee "
+    "of the plan, which is 0 for pure differential privacy whatever the budget's delta, and null for a learner without "
+    "privacy; `errors`, the quantiles by level; and `cell`, the name of the cell that holds its trials.",
+    "n_star": "Rows of the table `n_star`, each with `guarantee_delta`, as in the points, of the plan for the "
+    "theorem's n (without a theorem, for the largest n of the study); `exponent_of_k`, the exponent that the theorem "
+    "claims; `below`, the number of rows below which no learner that is as private succeeds on every distribution, "
+    "and `below_by`, which argument says so; and `cells`, the names of the search's cells by n.",
     "exponents": "Rows of the table `exponents`, fitted over k >= fit_from.",
     "exponents_all_k": "The same, over all k.",
     "failures": "Rows of the table `failures`.",

@@ -242,6 +242,11 @@ class Cells:
         """The hash that names the setting's cell in the store."""
         return cell_hash(self.config(setting))
 
+    def guarantee(self, setting: Setting) -> Guarantee | None:
+        """The guarantee of the setting's plan; None without privacy."""
+        learner: Any = setting.learner
+        return learner.guarantee(self._plan(setting))
+
     def _plan(self, setting: Setting) -> Any:
         numbers = setting.epsilon, setting.delta, setting.alpha, setting.beta, setting.n
         return self._plans.get((setting.learner_digest, setting.code, *numbers), setting.plan)

@@ -23,7 +23,8 @@ _EPSILON = Column("epsilon", _REAL, "Privacy parameter epsilon.")
 _N = Column("n", _WHOLE, "Number of rows.")
 _ALPHA = Column("alpha", _REAL, "Accuracy alpha, the largest error of a successful trial.")
 LINE = (
-    _NAME, _K, _EPSILON, Column("delta", _REAL, "Privacy parameter delta."), _ALPHA,
+    _NAME, _K, _EPSILON, Column("delta", _REAL, "Privacy parameter delta of the budget; a pure learner uses none."),
+    _ALPHA,
     Column("beta", _REAL, "Failure probability beta: a sample size is enough if success is at least 1 - beta."),
 )  # fmt: skip
 """The curve that a row belongs to."""

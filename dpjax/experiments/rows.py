@@ -6,12 +6,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpjax.accounting.guarantee import Guarantee
 from dpjax.core.files import StoreError
 from dpjax.experiments import errors
 from dpjax.experiments.bands import fit_exponent, simultaneous_band
 from dpjax.experiments.cell_files import BrokenCell
-from dpjax.experiments.cells import Cells
+from dpjax.experiments.cells import Cells, Setting
 from dpjax.experiments.items import Item, Record
 from dpjax.experiments.measuring import find, setting_of
 from dpjax.experiments.n_star import end_of
@@ -30,8 +32,8 @@ def rows_of(line: Line, study: Study, cells: Cells, known: Known = lambda item: 
     """The rows of one line, by table. What is not stored yet is computed.
 
     points: success at each n, with the simultaneous band of its curve, quantiles of the error, and the name of the
-    cell that holds its trials. n_star: brackets, with the cells of all n that the search visited. failures: what
-    raised.
+    cell that holds its trials. n_star: brackets, with the cells of all n that the search visited. Both have the delta
+    of the plan's guarantee. failures: what raised.
     """
     failures: list[dict[str, Any]] = []
     stars: list[dict[str, Any]] = []
@@ -111,8 +113,8 @@ def _failure(item: Item, error: str, text: str) -> dict[str, Any]:
 
 def _star_row(line: Line, star: NStar, cells: Cells) -> dict[str, Any]:
     return {
-        **line.labels(), "n_low": star.n_low, "n_high": star.n_high, **theory(line), "confidence": star.confidence,
-        "gamma": star.gamma, "trials": star.trials_total,
+        **line.labels(), "guarantee_delta": _delta(line.guarantee()), "n_low": star.n_low, "n_high": star.n_high,
+        **theory(line), "confidence": star.confidence, "gamma": star.gamma, "trials": star.trials_total,
         "cells": {str(visit.n): cells.cell(end_of(line.setting, visit.n)) for visit in star.visits},
     }  # fmt: skip
 
@@ -126,6 +128,11 @@ def theory(line: Line) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _delta(guarantee: Guarantee | None) -> float | None:
+    """Delta of a guarantee, 0 for pure differential privacy whatever the budget; None without privacy."""
+    return None if guarantee is None else float(guarantee.delta)
+
+
 def _point_rows(
     line: Line, study: Study, sizes: tuple[int, ...], cells: Cells, known: Known, failures: list[dict[str, Any]]
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
@@ -133,17 +140,22 @@ def _point_rows(
     for n in sizes:
         item = Item(study, line, n)
         setting = setting_of(item)
-        found = _tried(item, known, failures, partial(cells.outcomes, setting, study.trials))
-        counted += [] if found is None else [(n, found, cells.cell(setting))]
+        found = _tried(item, known, failures, partial(_measured, setting, study.trials, cells))
+        counted += [] if found is None else [(n, *found)]
     if not counted:
         return
     alpha, confidence = line.setting.alpha, (study.search or Search()).confidence
-    successes = np.array([errors.successes(found, alpha).sum() for _, found, _ in counted])
-    trials = np.array([len(found) for _, found, _ in counted])
+    successes = np.array([errors.successes(found, alpha).sum() for _, found, _, _ in counted])
+    trials = np.array([len(found) for _, found, _, _ in counted])
     lower, upper = simultaneous_band(successes, trials, confidence)
-    for i, (n, found, cell) in enumerate(counted):
+    for i, (n, found, cell, delta) in enumerate(counted):
         yield {
-            **line.labels(), "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
+            **line.labels(), "guarantee_delta": delta, "n": n, "trials": int(trials[i]), "successes": int(successes[i]),
             "no_answers": int(errors.silent(found).sum()), "lower": float(lower[i]), "upper": float(upper[i]),
             "errors": dict(zip(map(str, LEVELS), errors.quantiles(found, alpha, LEVELS), strict=True)), "cell": cell,
         }  # fmt: skip
+
+
+def _measured(setting: Setting, trials: int, cells: Cells) -> tuple[NDArray[np.uint8], str, float | None]:
+    """The outcomes of a point, its cell, and the delta of its guarantee."""
+    return cells.outcomes(setting, trials), cells.cell(setting), _delta(cells.guarantee(setting))

@@ -1,6 +1,7 @@
 """The figure of one result: success curves above, n* against k and epsilon below."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dpjax.plots import sample_size, sheet, success
 from dpjax.plots.files import check_formats, save
 from dpjax.plots.options import Options
 from dpjax.plots.page import Page
+from dpjax.plots.records import NOT_PRIVATE, PURE
 from dpjax.plots.selection import PANELS, Shown, select, with_notes
 from dpjax.plots.sheet import Block
 from dpjax.plots.words import N_STAR, number, typeset
@@ -85,8 +87,10 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
         blocks.append(sheet.text(page, typeset(title), size=1.3 * page.size, weight="bold", space=gap))
         grey = page.colors["grey"]
         blocks.append(sheet.text(page, ", ".join(settings), size=page.small, space=gap, color=grey))
-    room, handle = page.width - 2 * sheet.MARGIN, 2.8 if _narrow(page) else 3.3
-    for legend, space in ((_lines(shown), 0.2 * page.em), (_marks(shown, any(panel.bounded for panel in below)), gap)):
+    room, handle = page.width - 2 * sheet.MARGIN, _handle(page)
+    learners = success.learners(shown).union(*(panel.learners for panel in below))
+    marks = success.marks(shown).union(*(panel.marks for panel in below))
+    for legend, space in ((_lines(shown, learners), 0.2 * page.em), (_marks(shown, marks), gap)):
         if legend[1]:
             blocks.append(sheet.legends(page, [sheet.legend(page, room, *legend, handle=handle)], 1, space=space))
     spans = _spans(shown, columns)
@@ -113,6 +117,11 @@ def _most(page: Page) -> int:
 def _narrow(page: Page) -> bool:
     """Whether the page is narrow, so that less is shown by default."""
     return sheet.most_columns(page, _PANEL) < 3
+
+
+def _handle(page: Page) -> float:
+    """The width of the samples in legends, in em."""
+    return 3.4 if _narrow(page) else 4.2
 
 
 def _columns(shown: Shown) -> int:
@@ -154,7 +163,7 @@ def _below(shown: Shown, panels: Sequence[sample_size.Panel]) -> Iterator[Block]
     columns = -(-len(panels) // -(-len(panels) // columns))
     while True:
         room = page.width / columns - 4 * sheet.MARGIN
-        legends = [sheet.legend(page, room, *one.legend, title=sample_size.LEGEND, most=2, handle=2.8)
+        legends = [sheet.legend(page, room, *one.legend, title=sample_size.LEGEND, most=2, handle=_handle(page))
                    if one.legend[1] else None for one in panels]  # fmt: skip
         if columns == 1 or all(one.width <= room for one in legends if one):
             break
@@ -185,44 +194,65 @@ def _spans(shown: Shown, columns: int) -> list[tuple[float, float]]:
     return [success.limits(shown, panels[i % columns :: columns] if same else [panels[i]]) for i in range(len(panels))]
 
 
-def _lines(shown: Shown) -> tuple[list[Artist], list[str]]:
-    """Legend entries of the learners."""
+def _lines(shown: Shown, drawn: AbstractSet[str]) -> tuple[list[Artist], list[str]]:
+    """Legend entries of the learners that are drawn."""
     handles: list[Artist] = []
     names = []
-    differ = len(set(shown.deltas.values())) > 1
+    privacy, common = _privacy(shown), _common(shown)
     for name, look in shown.learners.items():
+        if name not in drawn:
+            continue
         handles.append(Line2D([], [], **look.line()))
-        names.append(typeset(look.label) + (rf", $\delta = {number(shown.deltas[name])}$" if differ else ""))
+        said = privacy[name] == common or privacy[name] in look.label
+        names.append(typeset(look.label) + ("" if said else f", {privacy[name]}"))
     return handles, names
 
 
-def _marks(shown: Shown, bounded: bool) -> tuple[list[Artist], list[str]]:
-    """Legend entries of the other marks. bounded: whether lower bounds are drawn."""
+def _privacy(shown: Shown) -> dict[str, str]:
+    """For each learner, the kind of its guarantee if it is pure or there is none, otherwise delta of the budget."""
+    others = {PURE: r"pure ($\delta = 0$)", NOT_PRIVATE: NOT_PRIVATE}
+    return {name: others.get(shown.kinds[name], rf"$\delta = {number(shown.deltas[name])}$") for name in shown.learners}
+
+
+def _common(shown: Shown) -> str:
+    """What `_privacy` says of all learners, or of all whose guarantee has a delta; empty if these differ."""
+    privacy = _privacy(shown)
+    of = [name for name in privacy if shown.kinds[name] not in (PURE, NOT_PRIVATE)] or list(privacy)
+    found = {privacy[name] for name in of}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _marks(shown: Shown, drawn: AbstractSet[str]) -> tuple[list[Artist], list[str]]:
+    """Legend entries of the other marks. drawn: those of brackets, some of `sample_size.MARKS`."""
     page = shown.options.page
     grey = page.colors["grey"]
     handles: list[Artist] = []
     names = []
     if shown.panels:
-        handles += [Patch(color=grey, alpha=0.3, linewidth=0), Line2D([], [], color=grey, dashes=(4, 3))]
-        names += ["confidence band", rf"target $1 - \beta = {1 - shown.beta:g}$"]
-    if any(b.n_low or b.n_high for b in shown.brackets):
+        handles.append(Patch(color=grey, alpha=0.3, linewidth=0))
+        names.append("confidence band")
+        low, high = shown.options.limits.get("success", (0, 1))
+        if low <= 1 - shown.beta <= high:
+            handles.append(Line2D([], [], color=grey, dashes=(4, 3)))
+            names.append(rf"target $1 - \beta = {1 - shown.beta:g}$")
+    if "bracket" in drawn:
         handles.append(Line2D([], [], color=grey, linewidth=0.2 * page.size, marker="|", markersize=0.7 * page.size))
         names.append(f"bracket of {N_STAR}")
-    if any(b.theorem for b in shown.brackets):
+    if "theorem" in drawn:
         handles.append(Line2D([], [], color=grey, linewidth=0.08 * page.size, marker="o", markersize=page.marker,
                               markerfacecolor=page.colors["paper"]))  # fmt: skip
         names.append("theorem's $n$ (hollow)")
-    if bounded:
-        handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.24 * page.size, marker="_",
-                              markersize=1.4 * page.size))  # fmt: skip
+    if "below" in drawn:
+        handles.append(Line2D([], [], color=grey, linestyle=":", linewidth=0.26 * page.marker, marker="_",
+                              markersize=1.2 * page.marker, markeredgewidth=0.3 * page.marker))  # fmt: skip
         names.append("no private learner below (dotted)")
     return handles, names
 
 
 def _settings(result: Mapping[str, Any], shown: Shown) -> list[str]:
     parts = [rf"$\alpha = {shown.alpha:g}$", rf"$\beta = {shown.beta:g}$"]
-    if len(set(shown.deltas.values())) == 1:
-        parts.append(rf"$\delta = {number(next(iter(shown.deltas.values())))}$")
+    if common := _common(shown):
+        parts.append(common)
     if trials := {p.trials for p in shown.points if (p.k, p.setting.epsilon) in shown.panels}:
         span = f"{min(trials)}" if len(trials) == 1 else f"{min(trials)} to {max(trials)}"
         parts.append(f"{span} trials a point")

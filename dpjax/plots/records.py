@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 
+PURE, APPROXIMATE, NOT_PRIVATE = "pure", "approximate", "not private"
+
 
 class Setting(NamedTuple):
     """The parameters of one n*, except the number of concepts."""
@@ -20,7 +22,8 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """The success rate of one learner at one n, with its simultaneous band [lower, upper]."""
+    """The success rate of one learner at one n, with its simultaneous band [lower, upper]. kind: of the learner's
+    guarantee, one of `PURE`, `APPROXIMATE` and `NOT_PRIVATE`; empty in results that do not say it."""
 
     learner: str
     k: int
@@ -30,12 +33,14 @@ class Point:
     rate: float
     lower: float
     upper: float
+    kind: str = ""
 
 
 @dataclass(frozen=True)
 class Bracket:
     """n* is in [n_low, n_high]; an end that was not found is None. theorem: the theorem's sample size. below: no
-    learner that is as private succeeds on every distribution with fewer rows; None if not known."""
+    learner that is as private succeeds on every distribution with fewer rows; None if not known. kind: as in
+    `Point`."""
 
     learner: str
     k: int
@@ -46,6 +51,7 @@ class Bracket:
     confidence: float | None
     gamma: float | None
     below: int | None = None
+    kind: str = ""
 
     @property
     def middle(self) -> float | None:
@@ -102,6 +108,14 @@ class _Record:
             raise InputError(f"{self.where}.learner", "a name", repr(name), "give a result as it was saved")
         return name
 
+    def kind(self) -> str:
+        """Kind of the learner's guarantee, by its delta; empty if the result does not have it."""
+        if "guarantee_delta" not in self.values:
+            return ""
+        if self.values["guarantee_delta"] is None:
+            return NOT_PRIVATE
+        return APPROXIMATE if self.number("guarantee_delta", 0, 1) else PURE
+
     def setting(self) -> Setting:
         epsilon = checks.epsilon(self.required("epsilon"), f"{self.where}.epsilon")
         return Setting(epsilon, *(self.number(name, 0, 1) for name in ("delta", "alpha", "beta")))
@@ -117,7 +131,8 @@ def read_points(result: Mapping[str, Any]) -> list[Point]:
         upper = record.number("upper", lower, 1)
         name, k, n = record.learner(), record.integer("k", 1), record.integer("n", 1)
         if trials:
-            points.append(Point(name, k, record.setting(), n, trials, successes / trials, lower, upper))
+            rate = successes / trials
+            points.append(Point(name, k, record.setting(), n, trials, rate, lower, upper, record.kind()))
     return points
 
 
@@ -131,6 +146,7 @@ def read_brackets(result: Mapping[str, Any]) -> list[Bracket]:
         bracket = Bracket(
             record.learner(), record.integer("k", 1), record.setting(), low, high, theorem,
             record.number_or_none("confidence"), record.number_or_none("gamma"), record.integer_or_none("below"),
+            record.kind(),
         )  # fmt: skip
         if (low, high, theorem) != (None, None, None):
             brackets.append(bracket)

@@ -15,16 +15,18 @@ from dpjax.plots.ticks import axis
 from dpjax.plots.words import N_STAR, number
 
 _STEP, _ASIDE = 0.022, 0.1  # fractions of the axis: from one learner to the next at one x, and from first to last
+MARKS = ("bracket", "theorem", "below")
 LEGEND = "fitted exponent of $k$ [least, greatest] (claimed)"
 
 
 class Panel(NamedTuple):
     """draw: takes axes and the approximate number of ticks that fit along x. legend: handles and texts below them.
-    bounded: whether lower bounds are drawn."""
+    learners: those that are drawn. marks: what is drawn of them, some of `MARKS`."""
 
     draw: Callable[[Axes, int], None]
     legend: tuple[list[Line2D], list[str]]
-    bounded: bool = False
+    learners: frozenset[str]
+    marks: frozenset[str]
 
 
 def panels(shown: Shown, narrow: bool = False) -> tuple[list[Panel], list[str]]:
@@ -80,7 +82,7 @@ def _against_k(shown: Shown, epsilon: float) -> Panel:
         axes.set(title=rf"{N_STAR} against $k$, $\varepsilon = {number(epsilon)}$", xlabel="number of concepts $k$")
 
     handles = [Line2D([], [], **shown.learners[s.learner].line()) for s in slopes]
-    return Panel(draw, (handles, [_exponent_text(s) for s in slopes]), any(b.below for b in brackets))
+    return Panel(draw, (handles, [_exponent_text(s) for s in slopes]), *_seen(shown, brackets, "k", "n_star"))
 
 
 def _against_epsilon(shown: Shown, k: int) -> Panel:
@@ -90,7 +92,7 @@ def _against_epsilon(shown: Shown, k: int) -> Panel:
         _lines(axes, shown, brackets, "epsilon", [b.setting.epsilon for b in brackets], ticks)
         axes.set(title=rf"{N_STAR} against $\varepsilon$, $k = {k}$", xlabel=r"privacy parameter $\varepsilon$")
 
-    return Panel(draw, ([], []), any(b.below for b in brackets))
+    return Panel(draw, ([], []), *_seen(shown, brackets, "epsilon", "n_star"))
 
 
 def _slack(shown: Shown, epsilon: float) -> Panel:
@@ -102,7 +104,7 @@ def _slack(shown: Shown, epsilon: float) -> Panel:
         title = rf"slack of the theorems, $\varepsilon = {number(epsilon)}$"
         axes.set(title=title, xlabel="number of concepts $k$", ylabel=f"theorem's $n$ / {N_STAR}")
 
-    return Panel(draw, ([], []))
+    return Panel(draw, ([], []), *_seen(shown, ratios, "k", "slack"))
 
 
 _BY_K = {"k": (f"{N_STAR} against $k$", _against_k), "slack": ("Slack", _slack)}
@@ -162,6 +164,22 @@ def _interval(axes: Axes, x: float, low: float | None, high: float | None, look:
                         "shrinkB": 0},
             annotation_clip=True,
         )  # fmt: skip
+
+
+def _seen(shown: Shown, brackets: Sequence[Any], along: str, up: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The learners and the `MARKS` of these brackets that are inside the limits of the axes."""
+    limits = shown.options.limits
+    left, right = limits.get(along, (-math.inf, math.inf))
+    low, high = limits.get(up, (-math.inf, math.inf))
+    found = set()
+    for b in brackets:
+        x = b.k if along == "k" else b.setting.epsilon
+        values = {"bracket": (b.n_low, b.n_high), "theorem": (b.theorem,), "below": (b.below,)}
+        for mark, ends in values.items():
+            known = [n for n in ends if n is not None]
+            if known and left <= x <= right and min(known) <= high and max(known) >= low:
+                found.add((b.learner, mark))
+    return frozenset(name for name, _ in found), frozenset(mark for _, mark in found)
 
 
 class _Ratio(NamedTuple):

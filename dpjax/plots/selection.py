@@ -8,7 +8,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.plots.options import Options
-from dpjax.plots.records import Bracket, Point, Slope, read_brackets, read_points, read_slopes
+from dpjax.plots.records import APPROXIMATE, Bracket, Point, Slope, read_brackets, read_points, read_slopes
 from dpjax.plots.styles import Style, styles
 from dpjax.plots.words import number
 
@@ -21,7 +21,8 @@ class Shown:
     """The records of one figure: one alpha and beta, one delta per learner.
 
     learners: in the order of the legend, with their styles. panels: the (k, epsilon) with a success curve, row by row
-    in ``columns``. notes: one sentence for each omission. options: the user's options.
+    in ``columns``. deltas: of each learner's budget. kinds: of each learner's guarantee, as in `records.Point`, for
+    everything shown. notes: one sentence for each omission. options: the user's options.
     """
 
     points: tuple[Point, ...]
@@ -31,6 +32,7 @@ class Shown:
     alpha: float
     beta: float
     deltas: Mapping[str, float]
+    kinds: Mapping[str, str]
     panels: tuple[tuple[int, float], ...]
     columns: int
     notes: tuple[str, ...]
@@ -80,6 +82,7 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
             what = rf"$\delta = {number(deltas[name])}$, one of {len(counted)} in the data."
             notes.append(f"Shown for {learners[name].label}: {what}")
     kept = [r for r in records if r.setting.delta == deltas[r.learner]]
+    kinds = {name: _kind({r.kind for r in kept if r.learner == name}) for name in learners}
     points = sorted((r for r in kept if isinstance(r, Point)), key=lambda p: (p.n, p.learner, p.k, p.setting, p.rate))
     combinations = {(p.k, p.setting.epsilon) for p in points}
     chosen = options.k is not None and options.epsilon is not None
@@ -94,7 +97,7 @@ def select(result: Mapping[str, Any], options: Options | None = None, most: int 
     values = {r.setting.epsilon for r in kept}
     slopes = [s for s in read_slopes(result) if s.learner in deltas and s.epsilon in values]
     return Shown(tuple(points), tuple(brackets), tuple(slopes if options.k is None else ()), learners, alpha, beta,
-                 deltas, panels, columns, tuple(notes), options)  # fmt: skip
+                 deltas, kinds, panels, columns, tuple(notes), options)  # fmt: skip
 
 
 def _order(result: Mapping[str, Any], records: Sequence[Point | Bracket]) -> tuple[str, ...]:
@@ -126,6 +129,11 @@ def spread(values: Iterable[Any], count: int) -> list[Any]:
     if count == 1:
         return ordered[-1:]
     return [ordered[round(i * (len(ordered) - 1) / (count - 1))] for i in range(count)]
+
+
+def _kind(found: set[str]) -> str:
+    """The kind of several guarantees: what all of them are, or else approximate."""
+    return found.pop() if len(found) == 1 else APPROXIMATE
 
 
 def _most_common(counted: Counter) -> Any:

@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend_handler import HandlerLine2D
+from matplotlib.lines import Line2D
 
 from dpjax.plots.files import settle
 from dpjax.plots.page import Page
@@ -31,7 +33,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Legend:
-    """Handles and their texts, in columns that fit. handle: width in em. width, height: inches."""
+    """Handles and their texts, in columns that fit. handle: width in em. width, height: inches.
+
+    Markers of lines are at both ends of a handle, so that its dashes can be seen between them.
+    """
 
     handles: Sequence[Artist]
     names: Sequence[str]
@@ -43,16 +48,18 @@ class Legend:
 
     def draw(self, part: Figure | SubFigure, **where: Any) -> Any:
         """Draws at ``loc`` and ``bbox_to_anchor``."""
-        title: dict[str, Any] = {"title": self.title, "alignment": "left"} if self.title else {}
+        how: dict[str, Any] = {"title": self.title, "alignment": "left"} if self.title else {}
+        alone = HandlerLine2D(numpoints=1)
+        how["handler_map"] = {one: alone for one in self.handles if isinstance(one, Line2D) and _is_points(one)}
         return part.legend(
             self.handles, self.names, ncols=self.columns, borderpad=0, borderaxespad=0, handlelength=self.handle,
-            handletextpad=0.7, columnspacing=1.6, labelspacing=0.35, **title, **where,
+            numpoints=2, handletextpad=0.7, columnspacing=1.6, labelspacing=0.35, **how, **where,
         )  # fmt: skip
 
 
 def legend(
     page: Page, inches: float, handles: Sequence[Artist], names: Sequence[str], title: str = "", most: int = 4,
-    handle: float = 3.3,
+    handle: float = 4.2,
 ) -> Legend:  # fmt: skip
     """A legend in as many columns, up to ``most``, as fit into a width; longer texts are wrapped."""
     room = inches - (handle + 1) * page.small / 72
@@ -131,6 +138,11 @@ def _align(figure: Figure) -> None:
         left, right = max(box.x0 for box in boxes), min(box.x1 for box in boxes)
         for axes, box in zip(group, boxes, strict=True):
             axes.set_position((left, box.y0, right - left, box.height))
+
+
+def _is_points(line: Line2D) -> bool:
+    """Whether a handle has markers and no line."""
+    return line.get_linestyle() == "None"
 
 
 def _scratch(inches: float) -> Figure:

@@ -48,6 +48,18 @@ def lanes(shown: Shown) -> list[str]:
     return [name for name in shown.learners if name in named]
 
 
+def learners(shown: Shown) -> set[str]:
+    """The learners of the curves and of the rows above them."""
+    return {p.learner for p in shown.points if (p.k, p.setting.epsilon) in shown.panels} | {*lanes(shown)}
+
+
+def marks(shown: Shown) -> set[str]:
+    """What is drawn of the brackets, some of `sample_size.MARKS`."""
+    drawn = [b for b in shown.brackets if (b.k, b.setting.epsilon) in shown.panels]
+    there = {"bracket": any(b.n_low or b.n_high for b in drawn), "theorem": any(b.theorem for b in drawn)}
+    return {mark for mark, is_there in there.items() if is_there}
+
+
 def draw(axes: Axes, shown: Shown, panel: tuple[int, float], span: tuple[float, float], ticks: int = 5) -> None:
     """Curves, bands, target and brackets of one (k, epsilon), over the n axis ``span``."""
     k, epsilon = panel

@@ -34,6 +34,11 @@ def test_a_broken_link_is_found(tmp_path):
     assert found == ["a.html: loads https://x.org/y.js", "a.html: no anchor b.html#here", "a.html: c.html"]
 
 
+def test_figures_open_at_full_size(built):
+    page = (built / "gallery/dp-sgd.html").read_text()
+    assert '<a class="dpjax-figure large reference internal" href="../_images/dp-sgd.png"><img alt="Error' in page
+
+
 def test_each_page_of_the_reference_says_what_is_promised(built):
     page = (built / "reference/api/dpjax.KLN.html").read_text()
     for words in ("Privacy", "Utility", "Reference", "sample_size", "_modules/dpjax/learners/kln.html"):

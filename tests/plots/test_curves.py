@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -73,12 +74,77 @@ def test_one_epsilon_shows_ratios(small):
     assert axes_titles(drawn(small))[-1] == r"slack of the theorems, $\varepsilon = 1$"
 
 
-def test_lower_bounds_are_in_the_legend_where_they_are_drawn(small):
+def legend_of(result, **how):
+    """The words of a figure without dollar signs."""
+    return [t.get_text() for t in texts(drawn(result, **how))]
+
+
+def with_guarantees(result, **deltas):
+    for row in [*result["points"], *result["n_star"]]:
+        row["guarantee_delta"] = deltas[row["learner"]]
+    return result
+
+
+DELTA, PURE = r"$\delta = 10^{-6}$", r"pure ($\delta = 0$)"
+
+
+def test_pure_learners_and_those_without_privacy_are_named(small):
+    assert "point" in legend_of(small) and "erm" in legend_of(small), "nothing is known"
+    words = legend_of(with_guarantees(small, point=0.0, erm=9e-7), width="column")
+    assert {f"point, {PURE}", "erm"} <= {*words} and any(DELTA in text for text in words)
+    words = legend_of(with_guarantees(small, point=0.0, erm=None))
+    assert {f"point, {PURE}", "erm, not private"} <= {*words} and not any(DELTA in text for text in words)
+    words = legend_of(with_guarantees(small, point=0.0, erm=0.0))
+    assert {"point", "erm"} <= {*words} and any(PURE in text for text in words)
+    words = legend_of(with_guarantees(small, point=1e-6, erm=None), styles={"erm": {"label": "ERM (not private)"}})
+    assert {"point", "ERM (not private)"} <= {*words} and any(DELTA in text for text in words)
+    with pytest.raises(InputError, match=r"result.points\[0\].guarantee_delta"):
+        drawn(with_guarantees(small, point=2.0, erm=0.0))
+
+
+def test_results_that_do_not_say_it_are_drawn_as_with_the_delta_of_the_budget(small, tmp_path):
+    older = plot_curve(small, tmp_path / "older", ["svg"])[0].read_bytes()
+    assert older == plot_curve(with_guarantees(small, point=1e-6, erm=9e-7), tmp_path / "same", ["svg"])[0].read_bytes()
+    assert older != plot_curve(with_guarantees(small, point=0.0, erm=9e-7), tmp_path / "pure", ["svg"])[0].read_bytes()
+
+
+BAND, TARGET, BRACKET = "confidence band", r"target $1 - \beta = 0.9$", f"bracket of {N_STAR}"
+THEOREM, BELOW = "theorem's $n$ (hollow)", "no private learner below (dotted)"
+
+
+@pytest.mark.parametrize(
+    ("how", "there"),
+    [
+        ({}, {BAND, TARGET, BRACKET, THEOREM, BELOW}),
+        ({"panels": ["curves"]}, {BAND, TARGET, BRACKET, THEOREM}),
+        ({"panels": ["curves"], "limits": {"success": (0, 0.8)}}, {BAND, BRACKET, THEOREM}),
+        ({"panels": ["k"]}, {BRACKET, THEOREM, BELOW}),
+        ({"panels": ["k"], "limits": {"n_star": (50, 400)}}, {BRACKET}),
+        ({"panels": ["k"], "limits": {"n_star": (600, 900)}}, {THEOREM}),
+        ({"panels": ["slack"]}, {BRACKET}),
+    ],
+)
+def test_the_legend_has_what_is_drawn(how, there, small):
     for row in small["n_star"]:
         row["below"] = 9
-    entry = "no private learner below (dotted)"
-    for panels, there in ((["k"], 1), (["curves"], 0)):
-        assert [t.get_text() for t in texts(drawn(small, panels=panels))].count(entry) == there, panels
+    assert {*legend_of(small, **how)} & {BAND, TARGET, BRACKET, THEOREM, BELOW} == there
+
+
+def test_brackets_of_panels_that_are_not_shown_are_not_in_the_legend(small):
+    small["n_star"] = [row for row in small["n_star"] if row["k"] == 4 and row["learner"] == "erm"]
+    small["points"] = [row for row in small["points"] if row["k"] == 1 or row["learner"] == "point"]
+    words = {*legend_of(small, panels=["curves"], k=[1])}
+    assert {"erm", "point", BAND} <= words and not words & {BRACKET, THEOREM}
+    words = {*legend_of(small, panels=["k"])}
+    assert {"erm", BRACKET, THEOREM} <= words and not words & {"point", BAND}
+
+
+def test_dashes_are_seen_between_the_markers_of_a_sample(small):
+    figure = drawn(small)
+    (legend,) = (one for part in figure.subfigs for one in part.legends if one.get_texts()[0].get_text() == "point")
+    for line in legend.get_lines():
+        x, dashes = line.get_xdata(), line._dash_pattern[1]  # points
+        assert len(x) == 2 and np.ptp(x) - line.get_markersize() > (2 * sum(dashes) if dashes else 15)
 
 
 def cases(all_of, *short):
