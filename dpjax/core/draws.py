@@ -26,6 +26,7 @@ Lanes = tuple[tuple[int, tuple[bool, ...]], ...]
 source_info_util.register_exclusion(__file__)  # an equation's source line is the caller's
 draw_p = Primitive("dpjax_draw")
 draw_p.multiple_results = True
+draw_p.is_high = lambda *_, **__: False  # the lowering expands what its jaxprs hold
 asked_p = Primitive("dpjax_asked")
 
 

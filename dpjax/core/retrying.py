@@ -22,6 +22,7 @@ _GROUPS = 16  # a group is this part of the lanes: failures are expected to be r
 _FEW = 2 * _GROUPS  # with fewer lanes a group would be one lane
 retry_p = Primitive("dpjax_retry")
 retry_p.multiple_results = True
+retry_p.is_high = lambda *_, **__: False  # the lowering expands what its jaxprs hold
 
 
 def retry(
