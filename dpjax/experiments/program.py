@@ -19,6 +19,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 from jax.tree_util import PyTreeDef
 
 from dpjax.core.checks import InputError
+from dpjax.core.lowered import lowered
 from dpjax.core.products import EXACT
 
 _INSIDE = {
@@ -43,12 +44,13 @@ def digest(program: ClosedJaxpr, token: str | None = None) -> str:
     ``cache_token``), and for a parameter whose value is only known by its address.
     """
     walker = _Walker(token)
-    return hashlib.sha256(f"{walker.closed(program)}|{token or ''}".encode()).hexdigest()
+    return hashlib.sha256(f"{walker.closed(lowered(program))}|{token or ''}".encode()).hexdigest()
 
 
 def sums_in_parts(program: ClosedJaxpr | Jaxpr) -> bool:
     """Whether its numbers may depend on the number of threads of a CPU: it has products of matrices of floats, or
     factorizations, and not by the functions of `core.products`, which are exact."""
+    program = lowered(program)
     for equation in (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns:
         name = equation.primitive.name
         if name == "jit" and equation.params["name"] in EXACT:
@@ -66,6 +68,7 @@ def _is_float(aval: Any) -> bool:
 
 def calls_host(program: ClosedJaxpr | Jaxpr) -> bool:
     """Whether it calls Python while it runs, also for printing."""
+    program = lowered(program)
     equations = (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns
     return any(
         "callback" in one.primitive.name or one.primitive.name in _NOT_RUN
