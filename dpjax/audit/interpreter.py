@@ -137,7 +137,7 @@ class Interpreter(ABC):
 
     def _scan(self, equation: Any, args: list[Value], pop: Population) -> tuple[list[Value], Population]:
         how = equation.params
-        fixed, carried = how["num_consts"], how["num_carry"]
+        fixed, carried = _fixed_and_carried(how)
         constants, state, rows = args[:fixed], args[fixed : fixed + carried], args[fixed + carried :]
         made: list[list[Value]] = []
         order = range(how["length"])
@@ -201,6 +201,14 @@ class Interpreter(ABC):
                 test, body, state = taken(test, keep), taken(body, keep), taken(state, keep)
                 going = going if going is None else going[keep]
         return joined(ended)
+
+
+def _fixed_and_carried(how: dict[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan are constants, and how many are its state; the others are scanned."""
+    if "ft_in" in how:  # from JAX 0.11 on, a tree of the three groups
+        fixed, carried, _ = map(len, how["ft_in"].unpack())
+        return fixed, carried
+    return how["num_consts"], how["num_carry"]
 
 
 def _inside(own: np.ndarray | None, outer: np.ndarray | None) -> np.ndarray | None:

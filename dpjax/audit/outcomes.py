@@ -19,6 +19,7 @@ from dpjax.audit.pieces import checked, filled, on_host, padded, refuse
 from dpjax.audit.population import Population, Value
 from dpjax.core import keys
 from dpjax.core.checks import InputError
+from dpjax.core.lowered import lowered
 
 _MOST_ROWS, _MOST_OUTCOMES = 1 << 20, 1 << 13
 MASS_TOLERANCE = 1e-9  # of the total of masses, also in `dpjax.testing.check_law`
@@ -182,7 +183,8 @@ def _traced(run: Run, databases: Any, like: tuple, plan: Any, of_plan: tuple, wi
         with jax.enable_x64(wide):
             one = databases.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in like])
             numbers = plan.unflatten([jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in of_plan])
-            return checked(jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers)), Forking()
+            code = lowered(jax.make_jaxpr(run)(jax.eval_shape(lambda: keys.root(0)), one, numbers))
+            return checked(code), Forking()
     except InputError:
         raise
     except Exception as error:  # user code may raise anything

@@ -12,6 +12,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var, jaxpr_as_fun
 
 from dpjax.audit.population import Value
 from dpjax.core.checks import InputError
+from dpjax.core.lowered import lowered
 
 DRAW, ASKED = "dpjax_draw", "dpjax_asked"
 _CALLS = {
@@ -78,7 +79,7 @@ def draws_in(jaxpr: Jaxpr) -> bool:
 
 def random_bits_outside(run: Callable, *arguments: Any) -> list[str]:
     """Equations of ``run(*arguments)``, with their lines, that draw random bits without a declared law, in order."""
-    found = _walk(jax.make_jaxpr(run)(*arguments).jaxpr, "")
+    found = _walk(lowered(jax.make_jaxpr(run)(*arguments)).jaxpr, "")
     return [f"{one.primitive.name}{where}" for one, where in found if one.primitive.name in _RANDOM]
 
 

@@ -22,6 +22,7 @@ from dpjax.audit.watch import Watch, Work, unwatched
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 from dpjax.core.draws import draw_p
+from dpjax.core.lowered import lowered
 from dpjax.core.types import Privacy
 
 _SLACK = 1e-5  # relative tolerance of sensitivities in float32
@@ -181,7 +182,7 @@ _MOVED = {
 
 def traces(run: Callable, key: Any, first: Any, second: Any, plan: Any) -> tuple[Trace, Trace]:
     """The traces of ``run(key, database, plan)`` on two databases; draws on the second repeat those on the first."""
-    code = checked(jax.make_jaxpr(run)(key, first, plan))
+    code = checked(lowered(jax.make_jaxpr(run)(key, first, plan)))
     interpreter = Replaying()
     values = lambda database: [Value(on_host(one), False) for one in jax.tree.leaves((key, database, plan))]  # noqa: E731
     found = interpreter.trace(code, values(first))

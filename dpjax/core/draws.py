@@ -18,6 +18,7 @@ from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from dpjax.core.checks import InputError
+from dpjax.core.lowered import lowered
 
 Sampler = Callable[[Any, Array], Any]
 Lanes = tuple[tuple[int, tuple[bool, ...]], ...]
@@ -60,7 +61,7 @@ def _traced(sample: Sampler, tree: Any, avals: tuple, x64: bool) -> tuple[Closed
 
     with jax.enable_x64(True):  # keeps the dtypes of the operands
         jaxpr, shapes = jax.make_jaxpr(call, return_shape=True)(*like)
-    return jaxpr, jax.tree.structure(shapes)
+        return lowered(jaxpr), jax.tree.structure(shapes)
 
 
 def sampler_of(jaxpr: ClosedJaxpr, lanes: Lanes) -> Callable:

@@ -8,9 +8,10 @@ exp(-40)), and the float64 one, from 128 bits, to 1e-9 up to 60 scales.
 This is a research simulator. Do not use floating-point noise to release sensitive data.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import partial
+from functools import partial, wraps
 from math import ceil, isfinite, log2, prod
 
 import jax
@@ -92,11 +93,34 @@ def _sign_and_unit_of(high: Array, low: Array) -> tuple[Array, Array]:
     return bit, total
 
 
+_ROWS_ROUND_ALIKE = jax.__version_info__ < (0, 12)
+
+
+def _in_one_row(sampler: Callable[..., Array]) -> Callable[..., Array]:
+    """The sampler, whose logarithms are taken in one row, whatever the shape.
+
+    From JAX 0.12 on, XLA's compiler for CPUs may write out a short last axis, such as 3, and combine some of these
+    elements into vectors with a product and a sum in place of one multiply-add. The last bit of their float32
+    logarithms then depends on how many rows there are. A single axis becomes a loop, whose vectors and remainder
+    have the same operations. With an older JAX the program stays as it is, so that stored results are found.
+    """
+
+    @wraps(sampler)
+    def draw(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
+        if _ROWS_ROUND_ALIKE or len(shape) < 2:
+            return sampler(key, shape, dtype)
+        row = jax.lax.optimization_barrier(sampler(key, (prod(shape),), dtype))  # without it XLA moves the reshape in
+        return row.reshape(shape)
+
+    return draw
+
+
 def uniform(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
     """Uniform on (0, 1] with full relative precision near 0 (the smallest value is about 2**-64)."""
     return _sign_and_unit(key, shape, dtype)[1]
 
 
+@_in_one_row
 def exponential(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
     """Standard exponential with both tails exact: values from about 2**-64 to 44 in float32."""
     upper, u = _sign_and_unit(key, shape, dtype)
@@ -108,6 +132,7 @@ def exponential(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> A
     return jnp.where(upper, value, jnp.where(lost > 0, value * (half / lost), half))
 
 
+@_in_one_row
 def laplace(key: Array, shape: tuple[int, ...] = (), dtype=jnp.float32) -> Array:
     """Standard Laplace (scale 1), |x| up to 44; the absolute spacing near 0 is 2**-24 in float32."""
     negative, u = _sign_and_unit(key, shape, dtype)

@@ -17,6 +17,7 @@ from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import batching, mlir
 
 from dpjax.core.checks import InputError
+from dpjax.core.lowered import lowered
 
 _GROUPS = 16  # a group is this part of the lanes: failures are expected to be rare
 _FEW = 2 * _GROUPS  # with fewer lanes a group would be one lane
@@ -83,7 +84,7 @@ def _closed(name: str, function: Callable, given: list[Array], wanted: list[tupl
     types = [(one.shape, one.dtype) for one in jaxpr.out_avals]
     if types != wanted:
         raise InputError(name, _listed(wanted), _listed(types), advice)
-    return jaxpr
+    return lowered(jaxpr)
 
 
 def _listed(types: list[tuple]) -> str:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
+from dpjax.core.lowered import lowered
+
 _WHERE = re.compile(r"^(?P<path>.*?):\d+(?::\d+)? \((?P<function>.*)\)$")
 _ELEMENTWISE = ("update_jaxpr", "computation")
 """Parameters that hold the operation that a scatter or a reduction applies to two elements."""
@@ -35,6 +37,7 @@ def equations(program: ClosedJaxpr | Jaxpr, times: int = 1, caller: tuple[str, s
       times: of the whole program.
       caller: path and function of equations that have none of their own.
     """
+    program = lowered(program)
     jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     for equation in jaxpr.eqns:
         name, parameters = equation.primitive.name, equation.params

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cached_property
 from types import NoneType
 from typing import Any
 
@@ -15,8 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
+from jax.tree_util import PyTreeDef
 
 from dpjax.core.checks import InputError
+from dpjax.core.lowered import lowered
 from dpjax.core.products import EXACT
 
 _INSIDE = {
@@ -41,12 +44,13 @@ def digest(program: ClosedJaxpr, token: str | None = None) -> str:
     ``cache_token``), and for a parameter whose value is only known by its address.
     """
     walker = _Walker(token)
-    return hashlib.sha256(f"{walker.closed(program)}|{token or ''}".encode()).hexdigest()
+    return hashlib.sha256(f"{walker.closed(lowered(program))}|{token or ''}".encode()).hexdigest()
 
 
 def sums_in_parts(program: ClosedJaxpr | Jaxpr) -> bool:
     """Whether its numbers may depend on the number of threads of a CPU: it has products of matrices of floats, or
     factorizations, and not by the functions of `core.products`, which are exact."""
+    program = lowered(program)
     for equation in (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns:
         name = equation.primitive.name
         if name == "jit" and equation.params["name"] in EXACT:
@@ -64,6 +68,7 @@ def _is_float(aval: Any) -> bool:
 
 def calls_host(program: ClosedJaxpr | Jaxpr) -> bool:
     """Whether it calls Python while it runs, also for printing."""
+    program = lowered(program)
     equations = (program.jaxpr if isinstance(program, ClosedJaxpr) else program).eqns
     return any(
         "callback" in one.primitive.name or one.primitive.name in _NOT_RUN
@@ -147,11 +152,48 @@ class _Walker:
             parts = [f"{field.name}={self.value(getattr(value, field.name))}" for field in fields(value)
                      if field.name not in _UNSEEN]  # fmt: skip
             return f"{type(value).__qualname__}({','.join(parts)})"
-        raise _OpaqueError(f"a {type(value).__qualname__}")
+        if isinstance(value, PyTreeDef):
+            return _grouping(value)
+        parts = [f"{name}={self.value(part)}" for name, part in sorted(_state(value).items())]
+        return f"{type(value).__qualname__}({','.join(parts)})"
 
 
 class _OpaqueError(Exception):
     """A value of which not everything can be described, as its repr may leave out a part."""
+
+
+def _state(value: Any) -> dict[str, Any]:
+    """What an object of a class in Python holds, by the names of its attributes, without what it remembers of itself:
+    its hash, and properties that were asked for.
+
+    Refused: what has parts that only C sees, and a class that compares by address, is called, or says itself how it is
+    copied, since then attributes do not say what a value does.
+    """
+    kind = type(value)
+    if kind.__eq__ is object.__eq__ or callable(value) or (kind.__reduce_ex__, kind.__reduce__, kind.__getstate__) != (
+        object.__reduce_ex__, object.__reduce__, object.__getstate__
+    ):  # fmt: skip
+        raise _OpaqueError(f"a {kind.__qualname__}")
+    try:
+        state = value.__reduce_ex__(2)[2] or {}
+    except TypeError:  # a part that only C sees
+        raise _OpaqueError(f"a {kind.__qualname__}") from None
+    attributes, slots = state if isinstance(state, tuple) else (state, {})
+    parts = {**(attributes or {}), **slots}
+    remembered = [name for name, part in parts.items()
+                  if isinstance(getattr(kind, name, None), cached_property) or _is_hash(name, part, value)]  # fmt: skip
+    return {name: part for name, part in parts.items() if name not in remembered}
+
+
+def _is_hash(name: str, part: Any, value: Any) -> bool:
+    return "hash" in name and type(part) is int and type(value).__hash__ is not None and part == hash(value)
+
+
+def _grouping(tree: PyTreeDef) -> str:
+    """How a tree groups its leaves, which is what counts of it where they are operands; names of its nodes do not."""
+    if tree.node_data() is None:
+        return "*"
+    return f"({','.join(map(_grouping, tree.children()))})"
 
 
 def _type(aval: Any) -> str:

@@ -123,6 +123,19 @@ def test_prefix_stability_with_trailing_axes_and_in_float64(key):
                 np.testing.assert_array_equal(short, whole[:20])
 
 
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("trailing", [(2,), (3,), (5,), (3, 3)], ids=str)
+def test_no_bit_depends_on_how_many_rows_there_are(name, trailing):
+    """Against one long row, at lengths of which some compilers write out or vectorize a part."""
+    draw = jax.jit(getattr(random, name), static_argnums=1)
+    keys = [jax.random.key(i) for i in range(20)]
+    rows = [np.asarray(draw(key, (600,))) for key in keys]
+    for count in (1, 8, 24, 50):
+        size = count * np.prod(trailing)
+        for key, row in zip(keys, rows, strict=True):
+            np.testing.assert_array_equal(np.asarray(draw(key, (count, *trailing))).reshape(-1), row[:size])
+
+
 def test_64_bit_types_change_no_bit(key):
     compiled = []
     for wide in (False, True):
