@@ -31,6 +31,7 @@ extensions = [
 exclude_patterns = ["_build", "_ext", "_static", "_templates", "**/figures/*.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"
+smartquotes = False
 nitpicky = True
 maximum_signature_line_length = 88
 python_use_unqualified_type_names = True

@@ -12,6 +12,8 @@ from html import escape
 from pathlib import Path
 
 INK, FAINT, GROUND, BLUE, RED, YELLOW = "#1c2733", "#8a96a3", "#fbfbf8", "#cfe0f5", "#f5d5cf", "#f7ebc3"
+BAND = "#efcf6e"
+"""Strong enough to be seen where dark mode turns light and dark around."""
 
 
 class Picture:
@@ -127,7 +129,7 @@ def bracket() -> Picture:
 
     low, high = at(197, 0)[0], at(215, 0)[0]
     where = f'x="{low}" y="{top}" width="{high - low:.1f}" height="{bottom - top}"'
-    drawn.parts.append(f'<rect {where} fill="{YELLOW}"/>')
+    drawn.parts.append(f'<rect {where} fill="{BAND}"/>')
     drawn.line((left, top), (left, bottom), (right, bottom))
     for level, words in ((0.9, "1 - beta"), (0.85, "1 - beta - gamma")):
         drawn.line(at(0, level), at(most, level), ink=FAINT, width=1, dashed=True)
@@ -138,7 +140,8 @@ def bracket() -> Picture:
         drawn.text(at(n, 0)[0] + shift, bottom + 22, words, size=13)
     drawn.line(at(231, 0), at(231, 0.9), ink=FAINT, width=1, dashed=True)
     drawn.text(right - 10, bottom - 10, "n", anchor="end")
-    drawn.text(left + 75, bottom - 30, "p(n) = probability that all k hypotheses are good", size=13, anchor="start")
+    for number, words in enumerate(("p(n) = probability that", "all k hypotheses are good")):
+        drawn.text(left + 145, bottom - 52 + 18 * number, words, size=13, anchor="start")
     drawn.text(405, 322, "p(n_high) is above 1 - beta - gamma, and n* above n_high: 197, 215 and 231 rows", size=12)
     return drawn
 

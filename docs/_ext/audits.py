@@ -82,7 +82,7 @@ def _theorems() -> dict[str, list[str]]:
     for paper in papers().values():
         for item in paper.items.values():
             for name in item.audit:
-                found[name].append(f"[{item.key}](theorems/{paper.key}.md#{anchor(item.title)})")
+                found[name].append(f"[{item.key}](theorems/{paper.key}.md#{anchor(item.heading)})")
     return found
 
 

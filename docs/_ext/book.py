@@ -8,6 +8,7 @@ from pathlib import Path
 
 import docstrings
 import figures
+import items
 import links
 import mathml
 
@@ -17,6 +18,7 @@ _GENERATORS = (
     "configuration",
     "statuses",
     "theorems",
+    "sources",
     "audits",
     "bibliography",
     "results",
@@ -32,6 +34,7 @@ def setup(app):
     app.connect("autodoc-process-signature", docstrings.signature)
     links.setup(app)
     figures.setup(app)
+    items.setup(app)
     mathml.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

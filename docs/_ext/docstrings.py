@@ -11,6 +11,8 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+import items
+
 SECTIONS = frozenset(
     [
         "Args",
@@ -131,7 +133,8 @@ def _field(name: str, body: list[str], names: Collection[str]) -> list[str]:
     if name in ("Args", "Attributes") or (name == "Raises" and body and body[0].startswith(" ")):
         return [f":{name}:", *(f"   {line}" for item in _items(body) for line in _listed(item, names))]
     first, *rest = body or [""]
-    return [f":{name}: {first.strip()}", *(f"   {line.strip()}" for line in rest)]
+    more = items.fields("\n".join(body)) if name == "Reference" else []
+    return [f":{name}: {first.strip()}", *(f"   {line.strip()}" for line in rest), *more]
 
 
 def _items(body: list[str]) -> list[list[str]]:

@@ -38,14 +38,15 @@ class Linked(SphinxPostTransform):
                 node.replace_self(self._page(node))
 
     def _page(self, node):
-        """A link to a page of this site, which a docstring names by its file."""
-        path, _, anchor = node.astext().partition("#")
+        """A link to a page of this site, which a docstring names by its file; without a text, with its title."""
+        path, _, anchor = node.get("target", node.astext()).partition("#")
         page = path.removeprefix("docs/").removesuffix(".md")
         if page not in self.env.found_docs:
             _LOG.warning("no page %s", path, location=(self.env.docname, None), type="dpjax", subtype="page")
             return nodes.inline(text=path)
         uri = self.app.builder.get_relative_uri(self.env.docname, page)
-        return nodes.reference("", page, refuri=uri + (f"#{anchor}" if anchor else ""), internal=True)
+        shown = (node.astext() or self.env.titles[page].astext()) if "target" in node else page
+        return nodes.reference("", shown, refuri=uri + (f"#{anchor}" if anchor else ""), internal=True)
 
 
 def page_role(name, rawtext, text, lineno, inliner, options=None, content=()):

@@ -61,6 +61,10 @@ apart (`bns:algorithm-2`, `yan:theorem-11`).
 ## Missing
 
 {_list("missing")}
+
+## Have
+
+{_have()}
 """
 
 
@@ -81,7 +85,7 @@ def _list(status: str) -> str:
     for paper in papers().values():
         for item in paper.items.values():
             if item.status == status or (status == "corrected" and item.printed):
-                link = f"[{item.key}]({paper.key}.md#{_slug(item.title)})"
+                link = f"[{item.key}]({paper.key}.md#{_slug(item.heading)})"
                 more = {
                     "corrected": f"Printed: {item.printed}. Right: {item.right}.",
                     "partly": f"Remark: {item.why}.",
@@ -89,6 +93,16 @@ def _list(status: str) -> str:
                 }[status]
                 lines.append(f"- {link}: {_plain(f'{item.says} {more}')}")
     return "\n".join(lines)
+
+
+def _have() -> str:
+    """The other items, by name, folded by paper."""
+    parts = []
+    for paper in papers().values():
+        chosen = [item for item in paper.items.values() if item.status == "have"]
+        lines = (f"- [{item.key}]({paper.key}.md#{_slug(item.heading)}): {_plain(item.heading)}" for item in chosen)
+        parts.append(f":::{{dropdown}} {_named(paper)}: {len(chosen)}\n{chr(10).join(lines)}\n:::")
+    return "\n\n".join(parts)
 
 
 def _paper(paper: Paper) -> str:
@@ -104,14 +118,14 @@ def _paper(paper: Paper) -> str:
 
 
 def _item(item: Item) -> str:
-    lines = [f"### {item.title}", "", f"**{item.status.capitalize()}.** {_plain(item.says)}", ""]
+    lines = [f"### {item.heading}", "", f"**{item.status.capitalize()}.** {_plain(item.says)} `{item.key}`", ""]
     named = {
         "Printed": _plain(item.printed), "Right": _plain(item.right),
         "Why" if item.status == "missing" else "Remark": _plain(item.why),
         "First version": item.first,
         "Code": ", ".join(f"`{place.name}` in `{place.file}`" for place in code_of(item)),
         "Audit": ", ".join(f"[{name}](../audits.md#{audits.anchor(name)})" for name in item.audit),
-        "Simulation": ", ".join(f"`{file}`" for file in item.simulation),
+        "Simulation": ", ".join(f"[{file}](../sources/{Path(file).with_suffix('.md')})" for file in item.simulation),
         "Figure": ", ".join(f"[{Path(file).name}]({_UP}{file})" for file in item.figure),
         "Pages": ", ".join(map(_link, item.page)), "Proof": ", ".join(map(_link, item.proof)),
     }  # fmt: skip

@@ -29,7 +29,7 @@ def test_a_page_for_each_paper_and_a_heading_for_each_item(pages):
     for key, paper in papers().items():
         text = pages[f"reference/theorems/{key}.md"]
         heads = re.findall(r"^### (.*)$", text, re.MULTILINE)
-        assert heads == [item.title for item in paper.items.values()]
+        assert heads == [item.heading for item in paper.items.values()]
         assert len(anchors(text)) == len(set(anchors(text)))
         assert text.count("\n**Missing.**") == paper.counts["missing"]
 

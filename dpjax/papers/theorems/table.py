@@ -29,7 +29,8 @@ class Item:
     """A definition, theorem, algorithm, ... of a paper.
 
     key: "bns:3.12", or "bns:algorithm-2" where kinds are numbered apart. kind and number: "Theorem" and "3.12"; the
-    number is empty for an item that has a name only. says: what it states, in our words. status: one of `RULES`.
+    number is empty for an item that has a name only. says: what it states, in our words; about: the same in a few words.
+    status: one of `RULES`.
     printed, right: what is printed, and what holds. why: of a missing item, or a remark. name: that the paper gives it.
     first: kind and number in the paper's first version, if they differ.
     audit: targets of `dpjax audit`. simulation: files of tests and scripts. figure, page, proof: files in docs.
@@ -38,6 +39,7 @@ class Item:
     key: str
     kind: str
     number: str
+    about: str
     says: str
     status: str
     name: str = ""
@@ -57,6 +59,11 @@ class Item:
         if not self.number:
             return f"{self.kind} {self.name}"
         return f"{self.kind} {self.number}" + f" ({self.name})" * bool(self.name)
+
+    @property
+    def heading(self) -> str:
+        """The title with what it is about: "Theorem 3.12: ParityLearner"."""
+        return f"{self.title}: {self.about}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,72 @@
+"""The index of theorems within the site: anchors and index entries of its items, and links to them from the reference."""
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+from dpjax.papers.theorems import Item, cited, papers
+
+_PAGES = "reference/theorems/"
+
+
+def anchor(item: Item) -> str:
+    """The anchor of an item on its paper's page: that of its title alone, which stays if its description changes."""
+    return nodes.make_id(item.title)
+
+
+def fields(text: str) -> list[str]:
+    """Fields for a docstring that cites items: links to these, and to the pages of measurements that they name.
+
+    text: what is behind "Reference:".
+    """
+    found = (papers()[paper].find(kind, number) for paper, kind, number in cited(text))
+    items = list({item.key: item for item in found if item is not None}.values())
+    measured = dict.fromkeys(page for item in items for page in item.page if page.startswith("gallery/"))
+    lists = {
+        "Theorems": ", ".join(f":item:`{item.key}`" for item in items),
+        "Measured": ", ".join(f":titled:`{page}`" for page in measured),
+    }
+    return [f":{name}: {links}" for name, links in lists.items() if links]
+
+
+def item_role(name, rawtext, text, lineno, inliner, options=None, content=()):
+    """``:item:`bns:2.22```: a link to an item of the index, with what it is about."""
+    paper = papers()[text.partition(":")[0]]
+    item = paper.items[text.partition(":")[2]]
+    target = f"{_PAGES}{paper.key}.md#{anchor(item)}"
+    return [nodes.inline(rawtext, f"{item.key} ({item.about})", classes=["dpjax-page"], target=target)], []
+
+
+def titled_role(name, rawtext, text, lineno, inliner, options=None, content=()):
+    """``:titled:`gallery/plans.md```: a link to a page with its title."""
+    return [nodes.inline(rawtext, "", classes=["dpjax-page"], target=text)], []
+
+
+class Entries(SphinxTransform):
+    """Items keep the anchors of their titles, and are in the index by key, title and what they are about."""
+
+    default_priority = 800  # before the index of a page is collected
+
+    def apply(self, **kwargs):
+        """Called by Sphinx for each page."""
+        folder, _, key = self.env.docname.rpartition("/")
+        if f"{folder}/" != _PAGES or key not in papers():
+            return
+        items = {item.heading: item for item in papers()[key].items.values()}
+        for section in list(self.document.findall(nodes.section)):
+            item = items.get(section[0].astext())
+            if item is None:
+                continue
+            place = anchor(item)
+            section["ids"] = [place, *(one for one in section["ids"] if one != place)]
+            self.document.ids[place] = section
+            words = dict.fromkeys([item.key, item.title, f"{item.kind} {item.number}".strip(), item.about])
+            entries = [("single", word, place, "main", None) for word in words]
+            section.insert(1, addnodes.index(entries=entries))
+
+
+def setup(app):
+    """Registers the roles and the index entries."""
+    app.add_role("item", item_role)
+    app.add_role("titled", titled_role)
+    app.add_transform(Entries)
