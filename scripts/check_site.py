@@ -23,7 +23,10 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-SEARCHES = {"stability histogram": "histogram", "log*": "log", "replace-one": "replace"}
+SEARCHES = {
+    "stability histogram": "histogram", "log*": "log", "replace-one": "replace", "Theorem 2.22": "theorem 2.22",
+    "bns:2.22": "theorem 2.22",
+}  # fmt: skip
 """What is searched -> a word that a title of the results has, in lower case."""
 
 

@@ -1,4 +1,4 @@
-"""The gallery: a card for every figure and page of measurements, and a page on how each figure was made.
+"""The gallery: a card for every figure, a line for every page without one, and a page on how each figure was made.
 
 What is said of a figure is read from its own metadata; what is said of a page is its first paragraph.
 """
@@ -98,10 +98,13 @@ def _index() -> str:
     for topic, names in TOPICS.items():
         alone = [name for name, (of_topic, *_) in ALONE.items() if of_topic == topic]
         cards = [_card(figure, None) for figure in FIGURES if figure.stem in alone]
-        for name in names:
-            own = [figure for figure in FIGURES if shown_on(figure) == name]
-            cards += [_card(figure, name) for figure in own] or [_plain_card(name)]
-        parts.append(f"## {topic}\n\n::::{{grid}} 1 2 3 3\n:gutter: 3\n\n{chr(10).join(cards)}::::\n")
+        cards += [_card(figure, name) for name in names for figure in FIGURES if shown_on(figure) == name]
+        tables = [_entry(name) for name in names if not any(shown_on(figure) == name for figure in FIGURES)]
+        parts.append(f"## {topic}\n")
+        if cards:
+            parts.append(f"::::{{grid}} 1 1 2 2\n:gutter: 3\n\n{chr(10).join(cards)}::::\n")
+        if tables:
+            parts.append(("In tables:\n\n" if cards else "") + "\n".join(tables) + "\n")
     listed = [name for names in TOPICS.values() for name in names]
     parts.append("\n".join(["```{toctree}", ":hidden:", "", *listed, "generated/index", "```"]))
     return "\n".join(parts) + "\n"
@@ -149,7 +152,7 @@ def _card(figure: Path, name: str | None) -> str:
 ```{{image}} figures/{figure.name}
 :alt: {_alternative(figure)}
 :loading: lazy
-:class: sd-mb-3
+:class: dpjax-thumbnail
 :target: {Path(target).with_suffix(".html")}
 ```
 
@@ -169,14 +172,9 @@ def _caption(figure: Path, name: str | None, alone: bool) -> str:
     return _opening(summary(name)) if alone else f"From [{heading(name)}]({name}.md)."
 
 
-def _plain_card(name: str) -> str:
-    return f"""\
-:::{{grid-item-card}}
-**[{heading(name)}]({name}.md)**
-
-{_opening(summary(name))}
-:::
-"""
+def _entry(name: str) -> str:
+    """A page without a figure."""
+    return f"- [{heading(name)}]({name}.md): {_opening(summary(name))}"
 
 
 def _opening(text: str) -> str:

@@ -1,5 +1,6 @@
 """The index of theorems within the site: anchors and index entries of its items, and links to them from the reference."""
 
+import audits
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
@@ -23,18 +24,18 @@ def fields(text: str) -> list[str]:
     items = list({item.key: item for item in found if item is not None}.values())
     measured = dict.fromkeys(page for item in items for page in item.page if page.startswith("gallery/"))
     lists = {
-        "Theorems": ", ".join(f":item:`{item.key}`" for item in items),
+        "Theorems": "; ".join(f":item:`{item.key}`" for item in items),
         "Measured": ", ".join(f":titled:`{page}`" for page in measured),
     }
     return [f":{name}: {links}" for name, links in lists.items() if links]
 
 
 def item_role(name, rawtext, text, lineno, inliner, options=None, content=()):
-    """``:item:`bns:2.22```: a link to an item of the index, with what it is about."""
+    """``:item:`bns:2.22```: a link to an item of the index, with its heading."""
     paper = papers()[text.partition(":")[0]]
     item = paper.items[text.partition(":")[2]]
     target = f"{_PAGES}{paper.key}.md#{anchor(item)}"
-    return [nodes.inline(rawtext, f"{item.key} ({item.about})", classes=["dpjax-page"], target=target)], []
+    return [nodes.inline(rawtext, item.heading, classes=["dpjax-page"], target=target)], []
 
 
 def titled_role(name, rawtext, text, lineno, inliner, options=None, content=()):
@@ -58,8 +59,8 @@ class Entries(SphinxTransform):
             if item is None:
                 continue
             place = anchor(item)
-            section["ids"] = [place, *(one for one in section["ids"] if one != place)]
-            self.document.ids[place] = section
+            section["ids"] = [*dict.fromkeys([place, audits.anchor(item.title), *section["ids"]])]
+            self.document.ids |= dict.fromkeys(section["ids"], section)
             words = dict.fromkeys([item.key, item.title, f"{item.kind} {item.number}".strip(), item.about])
             entries = [("single", word, place, "main", None) for word in words]
             section.insert(1, addnodes.index(entries=entries))

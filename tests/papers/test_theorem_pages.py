@@ -6,6 +6,7 @@ import re
 import audits
 import bibliography
 import pytest
+import sources
 
 from dpjax.papers.theorems import RULES, papers
 
@@ -34,10 +35,12 @@ def test_a_page_for_each_paper_and_a_heading_for_each_item(pages):
         assert text.count("\n**Missing.**") == paper.counts["missing"]
 
 
-def test_the_index_lists_what_is_corrected_and_what_is_missing(pages):
+def test_the_index_lists_every_item_under_its_status(pages):
     text = pages["reference/theorems/index.md"]
-    listed = {item.key for paper in papers().values() for item in paper.items.values() if item.status != "have"}
-    assert listed == set(re.findall(r"^- \[([^]]*)\]", text, re.MULTILINE))
+    for status in ("partly", "missing", "have"):
+        part = text.partition(f"## {status.capitalize()}\n")[2].partition("\n## ")[0]
+        listed = [item.key for paper in papers().values() for item in paper.items.values() if item.status == status]
+        assert listed == re.findall(r"^- \[([^]]*)\]", part, re.MULTILINE)
     corrected = text.partition("## Corrected")[2].partition("\n## ")[0]
     printed = {item.key for paper in papers().values() for item in paper.items.values() if item.printed}
     assert printed == set(re.findall(r"^- \[([^]]*)\]", corrected, re.MULTILINE))
@@ -45,7 +48,7 @@ def test_the_index_lists_what_is_corrected_and_what_is_missing(pages):
 
 
 def test_links_lead_somewhere(pages, root):
-    links, made = 0, pages | audits.pages() | bibliography.pages()
+    links, made = 0, pages | audits.pages() | bibliography.pages() | sources.pages()
     for name, text in made.items():
         for target in re.findall(r"(?<!\\)\]\(([^)]+)\)", text):
             if target.startswith("https://"):
@@ -58,3 +61,18 @@ def test_links_lead_somewhere(pages, root):
                 assert anchor in anchors(made[inside] if inside in made else file.read_text()), (name, target)
             links += 1
     assert links > 200
+
+
+def test_each_cited_file_has_its_page_and_no_other_has(pages, root):
+    items = [item for paper in papers().values() for item in paper.items.values()]
+    found = sources.pages()
+    assert found.keys() == {sources.page_of(file) for item in items for file in item.simulation}
+    for item in items:
+        for file in item.simulation:
+            page = sources.page_of(file)
+            text = found[page]
+            shown = re.search(r"^```\{literalinclude\} (\S+)$", text, re.MULTILINE)[1]
+            assert ((root / "docs" / page).parent / shown).resolve() == root / file
+            assert f"[{item.key}](" in text and "nosearch: true" in text
+            link = f"[{file}](../{page.removeprefix('reference/')})"
+            assert link in pages[f"reference/theorems/{item.key.partition(':')[0]}.md"]
