@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-import items
+import cites
 
 SECTIONS = frozenset(
     [
@@ -133,7 +133,7 @@ def _field(name: str, body: list[str], names: Collection[str]) -> list[str]:
     if name in ("Args", "Attributes") or (name == "Raises" and body and body[0].startswith(" ")):
         return [f":{name}:", *(f"   {line}" for item in _items(body) for line in _listed(item, names))]
     first, *rest = body or [""]
-    more = items.fields("\n".join(body)) if name == "Reference" else []
+    more = cites.fields("\n".join(body)) if name == "Reference" else []
     return [f":{name}: {first.strip()}", *(f"   {line.strip()}" for line in rest), *more]
 
 

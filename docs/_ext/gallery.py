@@ -12,6 +12,7 @@ from typing import Any
 import site_text
 from PIL import Image
 from site_text import code
+from widths import size
 
 from dpjax.plots import read_metadata
 from dpjax.reports.toml import as_toml
@@ -152,7 +153,7 @@ def _card(figure: Path, name: str | None) -> str:
 ```{{image}} figures/{figure.name}
 :alt: {_alternative(figure)}
 :loading: lazy
-:class: dpjax-thumbnail
+:class: dpjax-thumbnail {size(figure)}
 :target: {Path(target).with_suffix(".html")}
 ```
 

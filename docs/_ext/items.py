@@ -1,33 +1,14 @@
-"""The index of theorems within the site: anchors and index entries of its items, and links to them from the reference."""
+"""The index of theorems within the site: anchors and index entries of its items, and the roles that link to them."""
 
 import audits
+from cites import anchor
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
 
-from dpjax.papers.theorems import Item, cited, papers
+from dpjax.papers.theorems import papers
 
 _PAGES = "reference/theorems/"
-
-
-def anchor(item: Item) -> str:
-    """The anchor of an item on its paper's page: that of its title alone, which stays if its description changes."""
-    return nodes.make_id(item.title)
-
-
-def fields(text: str) -> list[str]:
-    """Fields for a docstring that cites items: links to these, and to the pages of measurements that they name.
-
-    text: what is behind "Reference:".
-    """
-    found = (papers()[paper].find(kind, number) for paper, kind, number in cited(text))
-    items = list({item.key: item for item in found if item is not None}.values())
-    measured = dict.fromkeys(page for item in items for page in item.page if page.startswith("gallery/"))
-    lists = {
-        "Theorems": "; ".join(f":item:`{item.key}`" for item in items),
-        "Measured": ", ".join(f":titled:`{page}`" for page in measured),
-    }
-    return [f":{name}: {links}" for name, links in lists.items() if links]
 
 
 def item_role(name, rawtext, text, lineno, inliner, options=None, content=()):

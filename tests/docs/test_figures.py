@@ -5,6 +5,7 @@ import zlib
 
 import figures
 import pytest
+import widths
 from docutils import nodes
 
 
@@ -25,12 +26,12 @@ def png(pixels, per_meter=None):
     ],
 )  # fmt: skip
 def test_width_in_inches(data, inches):
-    assert figures.width(data) == pytest.approx(inches, rel=1e-3)
+    assert widths.width(data) == pytest.approx(inches, rel=1e-3)
 
 
 def test_the_width_of_committed_figures_is_that_of_their_page(root):
     folder = root / "docs" / "gallery" / "figures"
-    assert figures.size(folder / "demo.png") == "large" and figures.size(folder / "conjunctions.png") == "small"
+    assert widths.size(folder / "demo.png") == "large" and widths.size(folder / "conjunctions.png") == "small"
 
 
 class App:

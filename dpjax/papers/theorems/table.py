@@ -29,7 +29,7 @@ class Item:
     """A definition, theorem, algorithm, ... of a paper.
 
     key: "bns:3.12", or "bns:algorithm-2" where kinds are numbered apart. kind and number: "Theorem" and "3.12"; the
-    number is empty for an item that has a name only. says: what it states, in our words; about: the same in a few words.
+    number is empty for an item that has a name only. says: what it states, in our words; about: the same in brief.
     status: one of `RULES`.
     printed, right: what is printed, and what holds. why: of a missing item, or a remark. name: that the paper gives it.
     first: kind and number in the paper's first version, if they differ.
