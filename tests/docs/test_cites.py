@@ -29,7 +29,9 @@ def test_a_reference_links_the_items_that_it_cites_once():
     assert cites.fields("Kasiviswanathan et al. 2011, Theorem 3.4.") == []
 
 
-def test_a_reference_links_the_measurements_of_its_items(root):
+def test_a_reference_links_the_measurements_and_figures_of_its_items(root):
     theorems, measured = cites.fields("Bun, Nissim, Stemmer 2016, Theorem 1.1.")
     assert theorems == ":Theorems: :item:`bns:1.1`" and measured == ":Measured: :titled:`gallery/multi-learners.md`"
     assert (root / "docs" / re.search("`(.*)`", measured)[1]).exists() and "bns:1.1" in code()
+    measured = cites.fields("Kaplan, Mansour, Matias, Stemmer 2019, Theorem 1.2.")[1]
+    assert measured == ":Measured: :titled:`gallery/conjunctions.md`; :titled:`gallery/generated/conjunctions.md`"

@@ -19,7 +19,8 @@ def test_sections_become_fields(lines):
         "Selects a concept.\n\n:Args:\n   - **a, b**: numbers that add up.\n   - **\\*rest**: others.\n\n"
         ":Returns: one.\n\n:Privacy: (epsilon, 0), for\n   every sample.\n:Utility: `theory.kln.realizable`.\n"
         ":Reference: Yan 2025, Theorem 11.\n:Theorems: :item:`yan:theorem-11`\n"
-        ":Measured: :titled:`gallery/vc1-height.md`, :titled:`gallery/vc1-subsample-size.md`"
+        ":Measured: :titled:`gallery/vc1-height.md`; :titled:`gallery/vc1-subsample-size.md`; "
+        ":titled:`gallery/generated/vc1-height.md`"
     )
 
 
