@@ -1,0 +1,26 @@
+"""Printed text wraps in its box; code and tables do not."""
+
+import re
+
+from docutils import nodes
+
+_TEXT = frozenset(["default", "text", "none", "console", "bash", "sh", "myst-ansi"])
+_FRAME = re.compile(r"[┏┌]")
+_GAP = re.compile(r"\S {2,}(?=\S)")
+
+
+def setup(app):
+    """Registers the classes."""
+    app.connect("doctree-resolved", _mark)
+
+
+def _mark(app, page, docname):
+    for block in page.findall(nodes.literal_block):
+        if block.get("language", "default") in _TEXT and not is_table(block.astext()):
+            block["classes"].append("dpjax-wrapped")
+
+
+def is_table(text: str) -> bool:
+    """Whether a text has a frame, or two lines with three columns or more: gaps of two spaces or more separate them."""
+    lines = text.splitlines()
+    return bool(_FRAME.search(text)) or sum(len(_GAP.findall(line)) >= 2 for line in lines) >= 2
