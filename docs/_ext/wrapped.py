@@ -1,4 +1,5 @@
-"""Printed text wraps in its box; code and tables do not."""
+"""Where lines may break: printed text wraps in its box, code and tables do not; names in titles break at their dots and
+underscores."""
 
 import re
 
@@ -6,6 +7,8 @@ from docutils import nodes
 
 _TEXT = frozenset(["default", "text", "none", "console", "bash", "sh", "myst-ansi"])
 _FRAME = re.compile(r"[┏┌]")
+_NAME = re.compile(r"\w+(\.\w+)+")
+_PART = re.compile(r"(?<=[._])")
 _GAP = re.compile(r"\S {2,}(?=\S)")
 
 
@@ -18,6 +21,12 @@ def _mark(app, page, docname):
     for block in page.findall(nodes.literal_block):
         if block.get("language", "default") in _TEXT and not is_table(block.astext()):
             block["classes"].append("dpjax-wrapped")
+    for title in page.findall(nodes.title):
+        if app.builder.format == "html" and _NAME.fullmatch(title.astext()):
+            first, *others = _PART.split(title.astext())
+            breaks = [one for part in others for one in (nodes.raw("", "<wbr>", format="html"), nodes.Text(part))]
+            title.children.clear()
+            title.extend([nodes.Text(first), *breaks])
 
 
 def is_table(text: str) -> bool:
