@@ -15,6 +15,9 @@ TREE = """a rule and a count: (0.6, 0)-DP
 │  basic composition: epsilons and deltas add
 └─ Laplace mechanism: (0.1, 0)-DP"""
 
+LISTING = """dpjax status results  # what is done
+dpjax plan study.toml  # what it would do"""
+
 
 @pytest.fixture
 def wrapped(site):
@@ -24,3 +27,5 @@ def wrapped(site):
 
 def test_tables_keep_their_columns_and_sentences_wrap(wrapped):
     assert [wrapped.is_table(text) for text in (TABLE, FRAMED, REPORT, TREE)] == [True, True, False, False]
+    assert not wrapped.is_table(LISTING)
+    assert [wrapped.is_listing(text) for text in (LISTING, REPORT, TREE)] == [True, False, False]
