@@ -37,5 +37,5 @@ def is_table(text: str) -> bool:
 
 
 def is_listing(text: str) -> bool:
-    """Whether a text is a list of commands with comments in a column of their own, which wraps only where it is wide."""
+    """Whether a text lists commands with comments in a column of their own; it wraps in wide windows alone."""
     return sum(bool(_COMMENT.search(line)) for line in text.splitlines()) >= 2
