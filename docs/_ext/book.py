@@ -1,5 +1,5 @@
 """The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, links of
-figures to their files, MathML."""
+figures to their files, MathML, text that wraps."""
 
 import importlib
 from concurrent.futures import ProcessPoolExecutor
@@ -10,6 +10,7 @@ import docstrings
 import figures
 import links
 import mathml
+import wrapped
 
 _GENERATORS = (
     "api",
@@ -33,6 +34,7 @@ def setup(app):
     links.setup(app)
     figures.setup(app)
     mathml.setup(app)
+    wrapped.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
