@@ -227,7 +227,7 @@ A learner's passes over the rows take time, which on a CPU is a reason for small
 learners of several passes, the temporary memory of a trial of {_CAPACITIES[0]} / {_CAPACITIES[1]} rows (of {_TOGETHER},
 compiled for a CPU), and the trials of a block:
 
-{table(("learner", "passes", "memory of a trial", *DEVICES), passes())}
+{table(("learner", "passes", "memory of a trial", *(name.partition(",")[0] for name in DEVICES)), passes())}
 ## By learner
 
 The last column names functions with float64 outside of the shared `{"`, `".join(SHARED)}`.

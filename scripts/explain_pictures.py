@@ -11,7 +11,7 @@ import math
 from html import escape
 from pathlib import Path
 
-INK, FAINT, GROUND, BLUE, RED, YELLOW = "#1c2733", "#8a96a3", "#fbfbf8", "#cfe0f5", "#f5d5cf", "#f7ebc3"
+INK, FAINT, GROUND, BLUE, RED, YELLOW = "#1c2733", "#8a96a3", "#ffffff", "#cfe0f5", "#f5d5cf", "#f7ebc3"
 BAND = "#efcf6e"
 """Strong enough to be seen where dark mode turns light and dark around."""
 
@@ -171,29 +171,26 @@ def neighbors() -> Picture:
 
 
 def keys() -> Picture:
-    """From the seed to the streams of a trial."""
-    drawn = Picture(760, 330, "How the key of a trial is derived")
+    """From the seed to the streams of a trial, from top to bottom, as narrow as a phone."""
+    drawn = Picture(360, 392, "How the key of a trial is derived")
     steps = (
-        ("root", "the seed"),
-        ("point", "task, purpose", "(searches: n)"),
-        ("trial", "its number, t"),
+        (14, 48, ("root", "the seed")),
+        (94, 66, ("point", "task, purpose", "(searches: n)")),
+        (192, 48, ("trial", "its number, t")),
     )
-    for number, lines in enumerate(steps):
-        drawn.box(20 + 170 * number, 40, 130, 70, *lines, fill=YELLOW if number == 0 else BLUE)
+    for number, (y, height, lines) in enumerate(steps):
+        drawn.box(105, y, 150, height, *lines, fill=BLUE if number else YELLOW)
         if number:
-            drawn.arrow((170 * number - 20, 75), (18 + 170 * number, 75))
-    drawn.text(255, 28, "fold_in", size=12)
-    for y, words in ((40, '"data"'), (160, '"learner"')):
-        drawn.arrow((490, 75), (518, y + 25))
-        drawn.box(520, y, 90, 50, words, fill=GROUND)
+            drawn.arrow((180, y - 32), (180, y - 2))
+            drawn.text(190, y - 12, "fold_in", size=12, anchor="start")
+    for x, width, words in ((71, 110, '"data"'), (256, 90, '"learner"')):
+        drawn.arrow((180, 240), (x + width / 2, 270))
+        drawn.box(x, 272, width, 40, words, fill=GROUND)
     for number, words in enumerate(('"target"', '"sample"', '"noise"')):
-        drawn.arrow((610, 65), (648, 30 + 42 * number))
-        drawn.box(650, 14 + 42 * number, 95, 32, words, fill=RED)
-    drawn.arrow((610, 185), (648, 185))
-    drawn.box(650, 165, 95, 40, "draws", fill=RED)
-    drawn.text(20, 250, "Not in the key: the learner, k, epsilon, delta, alpha, beta, and on curves n.", anchor="start")
-    drawn.text(20, 274, "So trial t has the same examples for all of them: differences are paired.", anchor="start")
-    drawn.text(20, 298, "Not in the key either: device, tile, process, time.", anchor="start")
+        drawn.arrow((126, 312), (47 + 80 * number, 342))
+        drawn.box(10 + 80 * number, 344, 73, 34, words, fill=RED)
+    drawn.arrow((301, 312), (301, 342))
+    drawn.box(264, 344, 74, 34, "draws", fill=RED)
     return drawn
 
 

@@ -1,5 +1,5 @@
 """The Sphinx extension of this site: pages that are generated, docstrings, links from code to the reference, links of
-figures to their files, MathML."""
+figures to their files, MathML, text that wraps."""
 
 import importlib
 from concurrent.futures import ProcessPoolExecutor
@@ -11,6 +11,7 @@ import figures
 import items
 import links
 import mathml
+import wrapped
 
 _GENERATORS = (
     "api",
@@ -36,6 +37,7 @@ def setup(app):
     figures.setup(app)
     items.setup(app)
     mathml.setup(app)
+    wrapped.setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -4,17 +4,14 @@ import re
 from pathlib import Path
 
 from docutils import nodes
-from names import find, modules, names
+from names import find, modules, names, written
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.nodes import make_refnode
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\(\))?")
-_SHORT = re.compile(r"[a-z_0-9]+")
 _SKIPPED = (nodes.reference, nodes.title, nodes.literal_block)
-_EVERYDAY = frozenset(["ask", "uniform", "zipf", "heavy", "trial_key", "database"])
-"""Names in lower case that are linked where they stand alone; others are common words."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -29,7 +26,7 @@ class Linked(SphinxPostTransform):
             text = node.astext()
             if not _NAME.fullmatch(text) or _within(node, _SKIPPED) or "xref" in node.get("classes", ()):
                 continue
-            target = None if _SHORT.fullmatch(text) and text not in _EVERYDAY else find(text)
+            target = written(text)
             made = target and _reference(self.env, self.app.builder, self.env.docname, target, node)
             if made:
                 node.replace_self(made)

@@ -8,6 +8,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -19,6 +20,8 @@ import dpjax
 
 _WITHOUT_PAGES = ("dpjax.cli", "dpjax.templates")
 """Packages that are no library: the commands have pages of their own, and `dpjax new` writes the templates."""
+
+_WORD = re.compile(r"[a-z_0-9]+")
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,13 @@ def find(text: str, *scopes: str) -> str | None:
             return found
     first, dot, rest = text.partition(".")
     return _resolved(f"{_classes()[first]}{dot}{rest}") if first in _classes() else None
+
+
+def written(text: str) -> str | None:
+    """The documented path of inline code on a page, or None. A single word in lower case is None, since it is more
+    often the name of a flag, a column or an argument, or of a function of another module: `dp.uniform` is a name,
+    `uniform` a word. Write the dot to have a link."""
+    return None if _WORD.fullmatch(text) else find(text)
 
 
 @cache

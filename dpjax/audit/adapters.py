@@ -20,7 +20,7 @@ from dpjax.audit.known import Known, KnownEvent
 from dpjax.audit.neighbors import as_database, require_neighbors
 from dpjax.audit.questions import asked, tally
 from dpjax.audit.report import Report
-from dpjax.audit.target import Pair, Target
+from dpjax.audit.target import Pair, Target, of_one_budget
 from dpjax.audit.thresholds import Aim
 from dpjax.audit.traced import traced_target
 from dpjax.core import checks, keys
@@ -43,7 +43,7 @@ def from_function(
       function: (database, 64-bit seed) -> a number or an array of fixed shape; called once per trial. An opendp
         measurement is ``lambda data, _: measurement(data.tolist())``, a diffprivlib mechanism ``lambda data, _:
         mechanism.randomise(data.item())``. A JAX function takes a key, see ``randomness``.
-      claim: the function's guarantee, at whatever budget the audit is asked for.
+      claim: the function's guarantee. Audits take its epsilon and delta as the budget, and refuse another one.
       pairs: neighboring databases: numbers, arrays, or pytrees of arrays, which reach the function as NumPy arrays.
         Arrays of rows are checked to be neighbors; numbers and other pytrees are the caller's responsibility.
       repeatable: False for functions with their own source of randomness, whose audits cannot be repeated.
@@ -58,7 +58,7 @@ def from_function(
         same.
 
     Raises InputError if the function fails on a database or does not return numbers, in any trial, if a function of a
-    key cannot be traced, and for a pair that is not one of neighbors.
+    key cannot be traced or does not read its key, and for a pair that is not one of neighbors.
     """
     checks.choice("randomness", randomness, RANDOMNESS)
     checks.integer("distance", distance, 1)
@@ -85,7 +85,7 @@ def from_function(
         return _outputs(function, words, data, make)
 
     return Target(
-        name, lambda epsilon, delta: claim, run, list, lambda: found, repeatable=repeatable, host=host,
+        name, of_one_budget(claim), run, list, lambda: found, repeatable=repeatable, host=host,
         unlisted="it runs on the host", known=known,
     )  # fmt: skip
 
@@ -104,7 +104,8 @@ def _outputs(
         raise
     except Exception as error:  # user code may raise anything
         given = f"{type(error).__name__}: {error}, with the seed {seeds[at]}"
-        raise InputError("function", "(database, seed) -> numbers", given, "call it once by hand") from error
+        advice = 'call it once by hand; a function (database, key) of JAX needs randomness="key"'
+        raise InputError("function", "(database, seed) -> numbers", given, advice) from error
     try:
         found = np.asarray(answers)
     except ValueError as error:

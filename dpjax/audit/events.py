@@ -10,7 +10,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 _MOST_NUMBERS = 64  # coordinates of an output that are considered individually
-_NAMED, _WIDE = 6, 4  # a set of at most so many outputs of at most so many numbers is described by naming them
+_NAMED, _SHOWN = 6, 24  # a set of at most so many outputs, and numbers in all, is described by naming them
 
 
 @register_dataclass
@@ -114,7 +114,7 @@ class Event:
         rest = bool(self.complement) != (float(self.threshold) <= 0)
         inside = (np.asarray(self.scores) >= float(self.threshold)) ^ bool(self.complement)
         named = np.asarray(self.outputs)[inside != rest]
-        if len(named) > _NAMED or named.shape[1] > _WIDE:
+        if len(named) > _NAMED or named.size > _SHOWN:
             unseen = ", or an unseen one" * rest
             return f"{int(inside.sum())} of the {len(self.codes)} outputs seen in training{unseen}"
         names = [_name(row) for row in sorted(named.tolist())]

@@ -51,8 +51,8 @@ def exact(target: Target, privacy: Privacy, *, as_it_runs: bool = False, watch: 
     if target.table is None:
         given = "exact" + f": {target.unlisted}" * bool(target.unlisted)
         raise NotListable("method", f"one that {target.name} allows", given, "use --method statistical")
-    begin, budget = time.perf_counter(), (float(privacy.epsilon), float(privacy.delta))
-    claim, plan = target.claim(*budget), target.plan(privacy)
+    begin, claim = time.perf_counter(), target.claimed(privacy)
+    budget, plan = (float(privacy.epsilon), float(privacy.delta)), target.plan(privacy)
     plan, tolerance = (plan, AS_IT_RUNS) if as_it_runs else (widened(plan), TOLERANCE)
     best: tuple[bool, float, float, Any] | None = None
     largest, found, pairs, words, outcomes, by_rounding = 0.0, 0.0, 0, [], 0, True

@@ -198,8 +198,9 @@ class Machine:
         self.work.more(count)
         if not np.array_equal(seen.code[:count], self._trained(program, key, data, both, count)[0].code):
             raise InputError(
-                "target", "a pure function: the same key, the same output", "two different outputs for one key",
-                "draw all randomness from the key",
+                "target", "a pure function: the same randomness, the same output", "two different outputs",
+                "draw all randomness from the seed or generator that it takes" if self.target.host
+                else "draw all randomness from the key",
             )  # fmt: skip
 
 

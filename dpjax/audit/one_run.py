@@ -91,7 +91,7 @@ def one_run_of(
     coins = jax.random.bits(keys.stream(root, "coins"), (canaries,), "uint32") < jnp.uint32(1 << 31)
     scores = np.asarray(jax.jit(target.canaries)(keys.stream(root, "run"), coins, target.plan(privacy)))
     within = np.asarray(coins)
-    claim = target.claim(float(privacy.epsilon), float(privacy.delta))
+    claim = target.claimed(privacy)
     report = one_run(scores[within], scores[~within], claim, confidence=confidence, name=target.name)
     return replace(report, calibration=target.calibration, details={**report.details, "seed": seed})
 

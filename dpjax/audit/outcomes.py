@@ -117,7 +117,7 @@ def _support(law: Any, limit: int, equation: Any) -> tuple[Any, Any]:
     if found is None:
         refuse(
             equation, f"draws from laws with a support of at most {limit} outcomes", type(law).__name__,
-            "a smaller world, a law on whole numbers, or a statistical audit",
+            "a smaller world, a law with few outcomes, or a statistical audit",
         )  # fmt: skip
     if not (hasattr(found, "outcomes") and hasattr(found, "log_mass")):
         refuse(

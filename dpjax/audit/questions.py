@@ -142,11 +142,11 @@ def tally(marks: np.ndarray) -> np.ndarray:
 def asked(of_bound: Question, of_claim: Question, fresh: int) -> list[Question]:
     """The questions to put to ``fresh`` trials a side: one at the whole level, or both if they differ in what matters.
 
-    A separate question for the claim costs level. It is put if it is expected to be two standard errors closer to a
-    refutation than the question for the bound, and if that one is not expected to refute the claim anyway. All of
-    this is estimated in training, so the tests are valid.
+    A separate question for the claim costs level. It is put if training saw an excess over the claim, if it is expected
+    to be two standard errors closer to a refutation than the question for the bound, and if that one is not expected to
+    refute the claim anyway. All of this is estimated in training, so the tests are valid.
     """
     one, other = (float(question.merits[1]) * math.sqrt(fresh) for question in (of_bound, of_claim))
-    if of_bound is of_claim or one >= _SURE or other - one <= _CLOSER:
+    if of_bound is of_claim or other <= 0 or one >= _SURE or other - one <= _CLOSER:
         return [of_bound]
     return [of_bound, of_claim]

@@ -102,7 +102,7 @@ def replay(target: Target, privacy: Privacy, *, seed: int = 0, watch: Watch = un
     pairs.
     """
     begin = time.perf_counter()
-    claim = target.claim(float(privacy.epsilon), float(privacy.delta))
+    claim = target.claimed(privacy)
     pairs = target.pairs()
     if not pairs:
         raise InputError("target", "neighboring databases to compare", "none", "give the target some pairs")

@@ -66,7 +66,7 @@ def statistical(
     checks.integer("trials", trials, 1000, 2**32)
     checks.probability("confidence", confidence)
     checks.integer("seed", seed, 0, 2**32 - 1)
-    claim = target.claim(float(privacy.epsilon), float(privacy.delta))
+    claim = target.claimed(privacy)
     claim = claim if distance == 1 else group(claim, distance)
     begin, level = time.perf_counter(), 1 - confidence
     checks.integer("search", search, 0, 1 << 16)

@@ -11,6 +11,7 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.databases import Universe
 from dpjax.audit.known import Known
+from dpjax.core.checks import InputError
 from dpjax.core.plans import down
 from dpjax.core.types import Neighboring, Privacy
 
@@ -44,6 +45,19 @@ def rounded(privacy: Privacy) -> Privacy:
     epsilon: Any = down(float(privacy.epsilon))
     delta: Any = down(float(privacy.delta))
     return Privacy(epsilon, delta)
+
+
+def of_one_budget(claim: Guarantee) -> Callable[[float, float], Guarantee]:
+    """A `Target.claim` that does not depend on the budget, and refuses any other than its own."""
+
+    def claimed(epsilon: float, delta: float) -> Guarantee:
+        if not np.allclose((epsilon, delta), (claim.epsilon, claim.delta), rtol=1e-6, atol=0):
+            own = f"Privacy({claim.epsilon:.6g}, {claim.delta:.6g})"
+            advice = "give that budget; for another claim make another target"
+            raise InputError("privacy", f"that of the claim, {own}", f"Privacy({epsilon:.6g}, {delta:.6g})", advice)
+        return claim
+
+    return claimed
 
 
 @dataclass(frozen=True)
@@ -92,3 +106,9 @@ class Target:
     host: Callable[[np.ndarray, Any, Any], Any] | None = None
     claims: Callable[[float, float, Any], list[tuple[Guarantee, np.ndarray]]] | None = None
     known: Known | None = None
+
+    def claimed(self, privacy: Privacy) -> Guarantee:
+        """The claim at a budget. InputError if it is no budget."""
+        if not (hasattr(privacy, "epsilon") and hasattr(privacy, "delta")):
+            raise InputError("privacy", "a budget", repr(privacy)[:80], "give dpjax.Privacy(epsilon, delta)")
+        return self.claim(float(privacy.epsilon), float(privacy.delta))

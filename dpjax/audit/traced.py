@@ -10,7 +10,7 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.exact import table_of_run
 from dpjax.audit.known import Known
-from dpjax.audit.target import Pair, Target, universe_of
+from dpjax.audit.target import Pair, Target, of_one_budget, universe_of
 from dpjax.core import keys
 from dpjax.core.checks import InputError
 
@@ -21,8 +21,8 @@ def traced_target(
 ) -> Target:  # fmt: skip
     """See `from_function`. Neighbors of one shape are the universe of exact audits.
 
-    Raises InputError for a function that JAX cannot trace, for numbers that do not fit 32 bits, and for an output
-    without arrays.
+    Raises InputError for a function that JAX cannot trace, that does not read its key, or that returns no arrays, and
+    for numbers that do not fit 32 bits.
     """
     listed = [
         Pair(_narrow(f"pairs, number {number}", one.first), _narrow(f"pairs, number {number}", one.second), one.show)
@@ -34,27 +34,31 @@ def traced_target(
         return function(data, key)
 
     try:
-        output = jax.eval_shape(lambda key, data: run(key, data, None), keys.root(0), listed[0].first)
+        traced = jax.make_jaxpr(lambda key, data: run(key, data, None))(keys.root(0), listed[0].first).jaxpr
     except InputError:
         raise
     except Exception as error:  # user code may raise anything
         raise InputError(
-            "function", "one that JAX can trace, since it takes a key",
+            "function", "(database, key) -> arrays, in this order, that JAX can trace",
             f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
-            "correct it; or, if it is NumPy code, let it take a seed or a generator in place of the key "
-            "(randomness, on the command line --kind)",
+            "correct it, with jax.numpy in place of numpy, float() and if; or, if it is NumPy code, let it take a "
+            "seed or a generator in place of the key (randomness, on the command line --kind)",
         ) from error  # fmt: skip
-    if not jax.tree.leaves(output):
+    if not traced.outvars:
         raise InputError("function", "one that returns arrays", "one that returns nothing", "return the answer")
+    if not any(traced.invars[0] is one for one in [*traced.outvars, *(v for eqn in traced.eqns for v in eqn.invars)]):
+        raise InputError(
+            "function", "one that draws from its key", "one that does not read it",
+            "draw from the key, for example by dpjax.laws; code that draws by NumPy would draw once, when it is "
+            "traced: let it take a seed or a generator in place of the key (randomness, on the command line --kind)",
+        )  # fmt: skip
     sides = [side for pair in listed for side in (pair.first, pair.second)]
     shapes = {str(jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype.str), side)) for side in sides}
     if len(shapes) > 1 or distance > 1:
         why = "its databases have several shapes" if len(shapes) > 1 else f"its pairs are up to {distance} steps apart"
-        return Target(name, lambda epsilon, delta: claim, run, list, lambda: listed, known=known, unlisted=why)
+        return Target(name, of_one_budget(claim), run, list, lambda: listed, known=known, unlisted=why)
     universe = universe_of(listed, claim.neighboring, f"the {len(listed)} pair(s) of {name}")
-    return Target(
-        name, lambda epsilon, delta: claim, run, lambda: [universe], lambda: listed, table_of_run(run), known=known
-    )
+    return Target(name, of_one_budget(claim), run, lambda: [universe], lambda: listed, table_of_run(run), known=known)
 
 
 def _narrow(name: str, database: Any) -> Any:

@@ -107,7 +107,7 @@ def _bracket(
                 axes.plot(end, height, marker="|", color=look.color, markersize=1.2 * look.size,
                           markeredgewidth=0.24 * look.size)  # fmt: skip
     if bracket.middle is not None and left <= bracket.middle <= right:
-        axes.plot([bracket.middle] * 2, [target, height], linestyle=(0, (1, 2)), **faint)
+        axes.plot([bracket.middle] * 2, [target, height], linestyle=(0, (6, 3)), **faint)
     if bracket.theorem is not None:
         known = min(max(bracket.middle or low or high or bracket.theorem, left), right)
         axes.plot([known, min(max(bracket.theorem, left), right)], [height] * 2, linestyle="-", **faint)

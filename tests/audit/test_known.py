@@ -172,10 +172,10 @@ def test_an_event_for_existing_outputs_and_for_a_host_function():
 
     known = audit.KnownEvent(lambda output: output <= 0)
     host = audit.from_function(doubled, CLAIM, [(0, 1)], known=known)
-    assert audit.statistical(host, PRIVACY, trials=1000).violated
+    assert audit.statistical(host, Privacy(1.0), trials=1000).violated
     broken = audit.from_function(doubled, CLAIM, [(0, 1)], known=audit.KnownEvent(lambda output: output["no"]))
     with pytest.raises(InputError, match="target"):
-        audit.statistical(broken, PRIVACY, trials=1000)
+        audit.statistical(broken, Privacy(1.0), trials=1000)
 
 
 class Parts:

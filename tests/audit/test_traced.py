@@ -52,13 +52,16 @@ def test_databases_of_64_bits():
     assert found.first.dtype == np.int32 and found.first.tolist() == [0, 0, 1]
     with pytest.raises(InputError, match=f"pairs, number 1: expected whole numbers that 32 bits hold, got {2**40}"):
         traced(response(1.0), [*PAIRS, ([0, 1, 2**40], [0, 1, 0])])
-    floats = traced(lambda data, key: jnp.sum(data), [([0.1], [1e300])]).pairs()[0]
+    floats = traced(lambda data, key: jnp.sum(data) + random.laplace(key), [([0.1], [1e300])]).pairs()[0]
     assert floats.first.dtype == np.float32 and floats.second == np.inf
 
 
 def test_functions_that_are_refused():
-    with pytest.raises(InputError, match=r"one that JAX can trace.*let it take a seed"):
+    with pytest.raises(InputError, match=r"\(database, key\) -> arrays, in this order.*let it take a seed"):
         traced(lambda data, key: float(data.sum()))
+    drawn = np.random.default_rng(0)
+    with pytest.raises(InputError, match=r"does not read it.*draws by NumPy would draw once"):
+        traced(lambda data, key: jnp.sum(data) + drawn.integers(2, dtype=np.int32))
     with pytest.raises(InputError, match="returns nothing"):
         traced(lambda data, key: None)
     with pytest.raises(InputError, match="more than 1 step"):
@@ -67,3 +70,16 @@ def test_functions_that_are_refused():
         traced(response(1.0), [])
     with pytest.raises(InputError, match="arrays of numbers"):
         traced(response(1.0), [("a text", 0)])
+
+
+def test_the_budget_is_that_of_the_claim():
+    for target in (traced(response(1.0)), audit.from_function(lambda data, seed: seed % 2, CLAIM, PAIRS)):
+        for budget in (Privacy(0.5), Privacy(1.0, 1e-6)):
+            with pytest.raises(InputError, match=r"privacy: expected that of the claim, Privacy\(1, 0\)"):
+                audit.statistical(target, budget, trials=1000)
+        with pytest.raises(InputError, match=r"give dpjax.Privacy"):
+            audit.statistical(target, 1.0, trials=1000)
+    with pytest.raises(InputError, match="that of the claim"):
+        audit.exact(traced(response(1.0)), Privacy(2.0))
+    with pytest.raises(InputError, match=r"give dpjax.Privacy"):
+        audit.exact(traced(response(1.0)), 1.0)

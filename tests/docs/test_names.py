@@ -52,6 +52,16 @@ def test_a_name_is_found_as_people_write_it(names):
         assert names.find(wrong) is None
 
 
+def test_a_word_in_lower_case_is_a_link_only_with_a_dot(names, root):
+    """`database` is a line of a report of an audit, `uniform` a function of `dpjax.core.random`: both are nouns too."""
+    for word in ("uniform", "database", "ask", "trial_key"):
+        assert word in dp.__all__ and names.written(word) is None
+        assert names.written(f"dp.{word}") == names.written(f"dpjax.{word}()") == f"dpjax.{word}"
+    assert names.written("core.random.uniform") == "dpjax.core.random.uniform"
+    assert names.written("KLN") == "dpjax.KLN" and names.written("noise_and_step") is None
+    assert "| `database`, `neighbor` |" in (root / "docs/guide/audits.md").read_text()
+
+
 def test_what_learners_and_tables_are_written_with_has_a_page_of_its_own(names, site):
     pages = site("api").pages()
     for name in ("Number", "STATIC", "Spends", "down", "plan_type", "up"):
