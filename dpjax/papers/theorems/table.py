@@ -15,7 +15,7 @@ from dpjax.core.checks import InputError
 
 RULES = {
     "have": "The code does what the item states, or more, with constants where the paper has O(.).",
-    "corrected": "The printed form has a fault, and which one is said beside the status; the code has a form without it.",
+    "corrected": "The printed form has a fault, which is named beside the status; the code has a form without it.",
     "partly": "The code does a part of it, or a weaker form; the remark says what is left out.",
     "missing": "There is no code, and the page says why.",
 }
@@ -38,8 +38,9 @@ class Item:
 
     key: "bns:3.12", or "bns:algorithm-2" where kinds are numbered apart. kind and number: "Theorem" and "3.12"; the
     number is empty for an item that has a name only. says: what it states, in our words. status: one of `RULES`.
-    fault: of an item with a wrong print, one of `FAULTS`. printed, right: what is printed, and what holds. why: of a missing item, or a remark. name: that the paper gives it.
-    first: kind and number in the paper's first version, if they differ.
+    fault: of an item with a wrong print, one of `FAULTS`. printed, right: what is printed, and what holds. why: of a
+    missing item, or a remark. name: that the paper gives it. first: kind and number in the paper's first version, if
+    they differ.
     audit: targets of `dpjax audit`. simulation: files of tests and scripts. figure, page, proof: files in docs.
     """
 
