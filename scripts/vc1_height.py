@@ -45,11 +45,11 @@ fewer rows are needed on very high trees. The planned numbers are close to what 
 
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Planned: `ImproperVC1(method=...)`, proved for every distribution
-(docs/proofs/deepest-rows.md). Bracket: (n_low, n_high] of n*; with confidence 0.95 success is below {1 - BETA:g} at n_low and
-above {1 - BETA - GAMMA:g} at n_high (gamma = {GAMMA:g}), so that n* itself may be above n_high
-([what a bracket says](../explain/bracket.md)). It is measured on two distributions: with only one good threshold, and `experiments.hard.gapped_thresholds`, the
-hardest for the proof. Success at the planned n: there, in {{trials}} trials, with the exact interval at confidence
-0.95. Slack: planned n over the upper end of the larger bracket.
+(docs/proofs/deepest-rows.md). Bracket: (n_low, n_high] of n*; with confidence 0.95 success is below {1 - BETA:g} at
+n_low and above {1 - BETA - GAMMA:g} at n_high (gamma = {GAMMA:g}), so that n* itself may be above n_high ([what a
+bracket says](../explain/bracket.md)). It is measured on two distributions: with only one good threshold, and
+`experiments.hard.gapped_thresholds`, the hardest for the proof. Success at the planned n: there, in {{trials}} trials,
+with the exact interval at confidence 0.95. Slack: planned n over the upper end of the larger bracket.
 
 """
 TAIL = """

@@ -109,10 +109,10 @@ def _show(answer: dict[str, Any], study: Study) -> None:
 
 def _bracket(study: Study, search: Search) -> str:
     """What a bracket says."""
-    low, beta = f"below {1 - study.beta:g}", study.beta
+    low, gamma = 1 - float(study.accuracy.beta), search.gamma
     return (
-        f"each bracket, with confidence {search.confidence:g}: success is {low} at n_low and above "
-        f"{1 - beta - search.gamma:g} at n_high (gamma = {search.gamma:g}), so n* is above n_low and may be above n_high"
+        f"each bracket, with confidence {search.confidence:g}: success is below {low:g} at n_low and above "
+        f"{low - gamma:g} at n_high (gamma = {gamma:g}); n* itself may be above n_high"
     )
 
 

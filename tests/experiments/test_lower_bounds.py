@@ -82,9 +82,7 @@ class Told(Points):
 def test_own_classes_tell():
     found = {one.name: one.n for one in lower_bounds(task(Told(Domain(4))), 1, Privacy(1.0, 0.0), ACCURACY)}
     assert found["packing, bns:5.1 and bns:5.4"] == packing.separated(50.0, 1, 1.0, 0.1)
-    assert found["scores of thresholds, after bns:4.3"] == fingerprinting.thresholds(
-        1, 1.0, 0.0, 0.1, 0.1, 1000
-    )
+    assert found["scores of thresholds, after bns:4.3"] == fingerprinting.thresholds(1, 1.0, 0.0, 0.1, 0.1, 1000)
 
 
 def test_more_than_two_labels_have_the_trivial_bound():
