@@ -1,5 +1,6 @@
 """The lower bound of a task: what a class has is found, every argument that applies is used, and results carry it."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -19,6 +20,7 @@ from dpjax.experiments.lower_bounds import LowerBound, lower_bound, lower_bounds
 from dpjax.experiments.study import Search, Study
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, PointLearner
+from dpjax.papers.theorems import search
 from dpjax.theory import fingerprinting, generalization, packing
 
 BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
@@ -207,3 +209,12 @@ def test_a_hard_task_with_one_target_has_the_bounds_of_its_class():
     for hard in (hard_tree(tree, 0.2), hard_thresholds(line, 0.2)):
         found = lower_bound(hard, 1, BUDGET, ACCURACY)
         assert found == lower_bound(task(hard.concepts), 1, BUDGET, ACCURACY) and found.n > 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("concepts", [Thresholds(Domain(2**20)), Parities(8)], ids=["thresholds", "parities"])
+def test_theorems_are_named_by_their_keys_in_the_index(concepts, noise):
+    found = [one.name for one in lower_bounds(task(concepts, noise=noise), 4000, BUDGET, ACCURACY)]
+    keys = [key for name in found for key in re.findall(r"\b\w+:[\w.-]+", name)]
+    assert keys and all(search(key).key == key for key in keys)
+    assert not [name for name in found if "Theorem" in name or "Remark" in name]
