@@ -50,6 +50,10 @@ Reason: in A_dist the lead of the best over the second candidate changes by 2, n
 threshold are calibrated for 1. In the sanitizer a count of floor(alpha n / 4) + 1 gets noise while a smaller count is
 never released, so delta is at least the probability that the noise lifts the former above alpha n / 2, which is large
 for small n.
+
+A database is shown by its counts. Those of A_dist are the votes for three candidates. Those of the point sanitizer are
+the rows at two values, between which the replaced row moves; the other rows are at other values, as many at each in
+both databases, and their noisy counts have the same law.
 """
 SAMPLE_SIZE = """
 ## Statements that do not follow from their proofs
@@ -75,9 +79,12 @@ Kaplan, Mansour, Matias and Stemmer, Claim 3.4: m rounds of `SetCoverLearner` wi
 and counts with noise of scale m / epsilon are claimed to be (epsilon, delta)-private; the last line of the proof has
 2 epsilon. One row added or removed, epsilon = {epsilon:g}, delta = {delta:g}, m = ceil(2 k ln(2/alpha)) for
 alpha = {alpha:g}. "At most" is certified by `accounting.set_cover_epsilon`; "at least" is the exact law of two
-databases, `accounting.cover.instance`. The claim is false for k = 1 and 2 and loose from k = 4 on. Corrected: the
-proof with its epsilon divided between counts and functions. Ours: the coefficient of the stopping game with noisy
-counts.
+databases, `accounting.cover.instance`. The claim is false for k = 1 and 2, and true at these numbers from k = 4 on.
+What breaks it is the noise of the counts: m counts of scale m / epsilon alone may spend epsilon. The coefficient is not
+too large, but smaller than it has to be. Corrected: the proof with one half of its epsilon for the counts, of scale
+2 m / epsilon, and one half for the functions, ln(1 + (epsilon/2) / ln(e/delta)). Ours: counts of scale 5 m / epsilon,
+which spend epsilon / 5, and the largest coefficient that the [stopping game](../proofs/set-cover-game.md) allows for
+the rest.
 
 """
 MULTICLASS = """

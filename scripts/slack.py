@@ -69,14 +69,15 @@ the hardest workload several theorems leave hardly anything to gain; a large rat
 that is not the hardest.
 
 Written by `scripts/slack.py`, beta = {BETA:g}, delta = 1e-6 where it is not 0, replace-one. "theorem" is the n that the
-learner's `sample_size` proves to suffice for every distribution; (low, high] is the bracket of n*, the least n at which
-{1 - BETA:g} of the trials succeed on this workload, with confidence {1 - ERROR:g}; "slack" is theorem / high. On a
-workload that is not the hardest a large slack says little
-about the proof; of each learner and class the first workload is the hardest that we know (each tree is a class).
-Success at the theorem's n is that of {{trials}} trials. No private learner of the class has fewer rows than "below"
-(`dpjax plan` says by which argument). A theorem without a page of proof is the paper's, or a textbook's. The margin of
-the edges of polygons is 2^-12 of the square's side, see `EdgeMargin` there; without it `PolygonLearner` asks for
-{{every}} rows. `ImproperVC1` at more heights: [vc1-height.md](vc1-height.md).
+learner's `sample_size` proves to suffice for every distribution; "bracket" is (n_low, n_high] of n* on this workload:
+with confidence {1 - ERROR:g} success is below {1 - BETA:g} at n_low and above {1 - BETA - GAMMA:g} at n_high (gamma =
+{GAMMA:g}), so that n* itself may be above n_high ([what a bracket says](../explain/bracket.md)); "slack" is theorem /
+n_high. On a workload that is not the hardest a large slack says little about the proof; of each learner and class the
+first workload is the hardest that we know (each tree is a class). Success at the theorem's n is that of {{trials}}
+trials. With fewer rows than "below" no private learner of the class succeeds on every distribution (`dpjax plan` says
+by which argument); on one workload fewer may do. A theorem without a page of proof is the paper's, or a textbook's. The
+margin of the edges of polygons is 2^-12 of the square's side, see `EdgeMargin` there; without it `PolygonLearner` asks
+for {{every}} rows. `ImproperVC1` at more heights: [vc1-height.md](vc1-height.md).
 
 """
 
@@ -361,7 +362,8 @@ def main(out: Path, seed: int, trials: int, chosen: Sequence[Entry] | None = Non
         for entry in entries() if chosen is None else chosen:
             rows.append(row(entry, measured(entry, trials, cells)))
             print(*rows[-1], flush=True)
-    head = ("learner", "workload", "k", "epsilon", "alpha", "theorem", "success there", "n*", "slack", "below", "proof")
+    head = ("learner", "workload", "k", "epsilon", "alpha", "theorem", "success there", "bracket", "slack", "below",
+            "proof")  # fmt: skip
     write_page(out / "slack.md", HEAD.format(trials=trials, every=_every()) + table(head, rows))
 
 

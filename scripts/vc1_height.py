@@ -45,10 +45,11 @@ fewer rows are needed on very high trees. The planned numbers are close to what 
 
 Written by `scripts/vc1_height.py`: thresholds, which are paths, of height 2^bits - 1; epsilon = {EPSILON:g}, delta =
 {DELTA:g}, alpha = {ALPHA:g}, beta = {BETA:g}. Planned: `ImproperVC1(method=...)`, proved for every distribution
-(docs/proofs/deepest-rows.md). n*: the bracket of the least n at which {1 - BETA:g} of the trials succeed, right with
-confidence 0.95, on two distributions: with only one good threshold, and `experiments.hard.gapped_thresholds`, the
-hardest for the proof. Success at the planned n: there, in {{trials}} trials, with the exact interval at confidence
-0.95. Slack: planned n over the upper end of the larger bracket.
+(docs/proofs/deepest-rows.md). Bracket: (n_low, n_high] of n*; with confidence 0.95 success is below {1 - BETA:g} at
+n_low and above {1 - BETA - GAMMA:g} at n_high (gamma = {GAMMA:g}), so that n* itself may be above n_high ([what a
+bracket says](../explain/bracket.md)). It is measured on two distributions: with only one good threshold, and
+`experiments.hard.gapped_thresholds`, the hardest for the proof. Success at the planned n: there, in {{trials}} trials,
+with the exact interval at confidence 0.95. Slack: planned n over the upper end of the larger bracket.
 
 """
 TAIL = """
@@ -66,7 +67,7 @@ def main(out: Path, seed: int, trials: int, measured: Mapping[str, Sequence[int]
     with cells_in(store, seed) as cells:
         found = [_case(method, bits, trials, cells) for method, own in measured.items() for bits in own]
     planned = {method: {bits: planned_rows(method, bits) for bits in PLANNED} for method in NAMES}
-    header = ("bits", "median", "planned n", "success there", "n*, one good", "n*, gapped", "slack")
+    header = ("bits", "median", "planned n", "success there", "bracket, one good", "bracket, gapped", "slack")
     rows = [
         (row["bits"], NAMES[row["method"]], row["planned"], row["success"], *map(_words, row["stars"]), row["slack"])
         for row in sorted(found, key=lambda row: row["bits"])

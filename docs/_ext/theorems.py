@@ -5,7 +5,7 @@ from pathlib import Path
 
 import audits
 
-from dpjax.papers.theorems import RULES, STATUSES, Item, Paper, papers
+from dpjax.papers.theorems import FAULTS, RULES, STATUSES, Item, Paper, papers
 from dpjax.papers.theorems.references import code_of
 
 _DOCS = Path(__file__).resolve().parents[1]
@@ -41,6 +41,10 @@ the code does it for finite ones, with a remark if these have to be small. A sli
 proof, such as a citation of a wrong lemma, is a remark. An item without code may have a wrong print, too: it is
 *missing*, and listed under both headings below.
 
+What is wrong with a print is one of these, the *fault* of the item:
+
+{_faults()}
+
 `dpjax theorem bns:3.12` prints an item; the key is the paper and the number, with the kind where kinds are numbered
 apart (`bns:algorithm-2`, `yan:theorem-11`).
 
@@ -52,7 +56,7 @@ apart (`bns:algorithm-2`, `yan:theorem-11`).
 
 ## Corrected
 
-{_list("corrected")}
+{_corrected()}
 
 ## Partly
 
@@ -79,12 +83,22 @@ def _rules() -> str:
     return "\n".join(f"- *{status}*: {_plain(meaning)}" for status, meaning in RULES.items())
 
 
-def _list(status: str) -> str:
-    """A line for each item of a status, with a link to its place."""
+def _faults() -> str:
+    return "\n".join(f"- *{fault}*: {_plain(meaning)}" for fault, meaning in FAULTS.items())
+
+
+def _corrected() -> str:
+    """The items with a wrong print, by fault."""
+    parts = [f"### {fault.capitalize()}\n\n{FAULTS[fault]}\n\n{_list('corrected', fault)}" for fault in FAULTS]
+    return "\n\n".join(parts)
+
+
+def _list(status: str, fault: str = "") -> str:
+    """A line for each item of a status, with a link to its place; of those with a wrong print, the ones of a fault."""
     lines = []
     for paper in papers().values():
         for item in paper.items.values():
-            if item.status == status or (status == "corrected" and item.printed):
+            if item.fault == fault if fault else item.status == status:
                 link = f"[{item.key}]({paper.key}.md#{_slug(item.heading)})"
                 more = {
                     "corrected": f"Printed: {item.printed}. Right: {item.right}.",
@@ -118,8 +132,9 @@ def _paper(paper: Paper) -> str:
 
 
 def _item(item: Item) -> str:
-    lines = [f"### {item.heading}", "", f"**{item.status.capitalize()}.** {_plain(item.says)} `{item.key}`", ""]
+    lines = [f"### {item.heading}", "", f"**{item.verdict.capitalize()}.** {_plain(item.says)} `{item.key}`", ""]
     named = {
+        "Fault": item.fault and f"*{item.fault}*, {FAULTS[item.fault][0].lower()}{_plain(FAULTS[item.fault][1:])}",
         "Printed": _plain(item.printed), "Right": _plain(item.right),
         "Why" if item.status == "missing" else "Remark": _plain(item.why),
         "First version": item.first,

@@ -22,7 +22,7 @@ from dpjax.experiments.items import first_items
 from dpjax.experiments.run import prepare
 from dpjax.experiments.run import run as measure
 from dpjax.experiments.store import Store
-from dpjax.experiments.study import Study
+from dpjax.experiments.study import Search, Study
 from dpjax.experiments.work import Rules, threads_for
 from dpjax.plots.files import check_formats
 
@@ -65,7 +65,8 @@ def run(command: CurveCommand) -> Answer:
 
 def _show(answer: dict[str, Any], study: Study) -> None:
     console, rows = screen(), Printed(title=study.title or "Samples needed: n*")
-    for heading in ("learner", "k", "epsilon", "n* in", "theorem", "no private learner below", "trials of the search"):
+    for heading in ("learner", "k", "epsilon", "bracket (n_low, n_high]", "theorem", "no private learner below",
+                    "trials of the search"):  # fmt: skip
         rows.add_column(heading, justify="left" if heading == "learner" else "right")
     if (search := study.search) is not None and answer["n_star"]:
         for star in answer["n_star"]:
@@ -76,6 +77,7 @@ def _show(answer: dict[str, Any], study: Study) -> None:
             below = "-" if star["below"] is None else star["below"]
             rows.add_row(*map(str, (*cells_of_row, theorem, below, star["trials"])))
         console.print(rows)
+        console.print(_bracket(study, search), highlight=False, soft_wrap=True)
         for name in dict.fromkeys(star["below_by"] for star in answer["n_star"] if star["below_by"] is not None):
             kind = "agnostic " * bool(study.task.noise)
             console.print(f"no {kind}private learner below, on every distribution: {name}", highlight=False)
@@ -103,6 +105,15 @@ def _show(answer: dict[str, Any], study: Study) -> None:
     console.print(f"{computed['trials']} trials computed {where}, {programs}")
     for path in answer["figures"]:
         console.print(f"figure: {path}")
+
+
+def _bracket(study: Study, search: Search) -> str:
+    """What a bracket says."""
+    low, gamma = 1 - float(study.accuracy.beta), search.gamma
+    return (
+        f"each bracket, with confidence {search.confidence:g}: success is below {low:g} at n_low and above "
+        f"{low - gamma:g} at n_high (gamma = {gamma:g}); n* itself may be above n_high"
+    )
 
 
 def _success(points: list[dict[str, Any]]) -> Printed:

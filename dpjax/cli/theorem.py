@@ -11,7 +11,7 @@ from dpjax.cli import Answer
 from dpjax.cli.arguments import TheoremCommand
 from dpjax.cli.printing import Table as Wide
 from dpjax.cli.printing import console
-from dpjax.papers.theorems import RULES, STATUSES, Item, Paper, papers, search
+from dpjax.papers.theorems import FAULTS, RULES, STATUSES, Item, Paper, papers, search
 from dpjax.papers.theorems.references import code_of
 
 
@@ -45,6 +45,8 @@ def _show_papers() -> None:
     out.print(table)
     for status, meaning in RULES.items():
         out.print(f"{status}: {meaning}", highlight=False)
+    for fault, meaning in FAULTS.items():
+        out.print(f"corrected ({fault}): {meaning}", highlight=False)
     out.print("`dpjax theorem PAPER` lists its items, `dpjax theorem PAPER:NUMBER` shows one", highlight=False)
 
 
@@ -54,14 +56,17 @@ def _show_paper(paper: Paper) -> None:
     out.print(Text(paper.citation), soft_wrap=False)
     out.print(Text(paper.note), soft_wrap=False)
     for one in paper.items.values():
-        out.print(Text(f"\n{one.key}  {one.title}: {one.status}", "bold"), soft_wrap=False)
+        out.print(Text(f"\n{one.key}  {one.title}: {one.verdict}", "bold"), soft_wrap=False)
         out.print(Padding(Text(one.says), (0, 0, 0, 4), expand=False), soft_wrap=False)
 
 
 def _show_item(item: Item, paper: Paper) -> None:
     out = console()
-    out.print(Text(f"{item.key}  {item.title} of {paper.authors} {paper.year}: {item.status}", "bold"), soft_wrap=False)
-    rows = [("says", [item.says]), ("printed", [item.printed]), ("right", [item.right])]
+    out.print(
+        Text(f"{item.key}  {item.title} of {paper.authors} {paper.year}: {item.verdict}", "bold"), soft_wrap=False
+    )
+    fault = f"{item.fault}: {FAULTS[item.fault]}" if item.fault else ""
+    rows = [("says", [item.says]), ("fault", [fault]), ("printed", [item.printed]), ("right", [item.right])]
     rows += [("remark" if item.status != "missing" else "why", [item.why]), ("first version", [item.first])]
     rows += [("code", [f"{place.name} ({place.file}:{place.line})" for place in code_of(item)])]
     rows += [("audit", [f"dpjax audit {_quoted(name)}" for name in item.audit])]

@@ -95,7 +95,8 @@ def members(name: str, value: Any, wanted: Iterable[str], advice: str) -> Any:
     if isinstance(value, type):
         raise InputError(name, "an instance", f"the class {value.__name__}", f"call it: {value.__name__}(...)")
     if missing := [member for member in wanted if not hasattr(value, member)]:
-        raise InputError(name, f"an object with {', '.join(wanted)}", f"{value!r} without {missing[0]}", advice)
+        given = repr(value) if isinstance(value, int | float | str | None) else type(value).__name__
+        raise InputError(name, f"an object with {', '.join(wanted)}", f"{given} without {missing[0]}", advice)
     return value
 
 

@@ -56,8 +56,9 @@ def show(found: "Asked", out: Console, *, verbose: bool = False, rest: str) -> N
         say(f"[{number}] {reason}")
     if how is not None:
         beta = float(found.goal.accuracy.beta)
-        of = f"with confidence {how.confidence:g} each: (low, high] holds the n from which {1 - beta:g} of"
-        say(f"n*: brackets {of} the trials succeed, within {how.gamma:g}; the largest over {', '.join(found.tasks)}")
+        ends = f"success is below {1 - beta:g} at n_low and above {1 - beta - how.gamma:g} at n_high"
+        say(f"n*: brackets (n_low, n_high], with confidence {how.confidence:g} each: {ends}, gamma = {how.gamma:g}; "
+            f"the largest over {', '.join(found.tasks)}")  # fmt: skip
         if found.caution is not None:
             say(f"caution: {found.caution}")
     hidden = len(found.entries) - len(shown)

@@ -97,7 +97,7 @@ def _arguments(
     if agree:
         yield "an unseen element, also without privacy", lambda: generalization.unseen(k, alpha, beta)
         yield (
-            "packing, bns-multi Remark 5.2",
+            "packing, bns:5.2",
             packed(lambda epsilon, delta: packing.concepts(k, epsilon, alpha, beta, delta)),
         )
     apart = getattr(task.concepts, "separated", lambda alpha: 0.0)(alpha)
@@ -105,17 +105,17 @@ def _arguments(
         apart = max(apart, packing.TWO)
     if apart > 0:
         yield (
-            "packing, bns-multi Theorems 5.1 and 5.4",
+            "packing, bns:5.1 and bns:5.4",
             packed(lambda epsilon, delta: packing.separated(apart, k, epsilon, beta, delta)),
         )
     if differ and task.flips is not None:
         yield (
-            "agnostic scores, after bns-multi Theorem 4.7",
+            "agnostic scores, after bns:4.7",
             lambda: fingerprinting.agnostic(k, epsilon, delta, alpha, beta),
         )
     if differ and (chain := _chain(task.concepts)) > 1:
         yield (
-            "scores of thresholds, after bns-multi Theorem 4.3",
+            "scores of thresholds, after bns:4.3",
             lambda: fingerprinting.thresholds(k, epsilon, delta, alpha, beta, chain),
         )
 

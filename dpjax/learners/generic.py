@@ -108,7 +108,7 @@ class GenericLearner(OfColumns):
                 "sanitizer", f"one for {self.neighboring.value}", self.sanitizer.neighboring.value, "take another one"
             )
         if self.composition == JOINT and self.sanitizer.spends == "approximate":
-            raise InputError("sanitizer", "a pure one", repr(self.sanitizer), 'take composition="zcdp"')
+            raise InputError("sanitizer", "a pure one", type(self.sanitizer).__name__, 'take composition="zcdp"')
         bits = max(1, (line_of(self.concepts).size - 1).bit_length())
         if self.sanitizer.bits != bits:
             raise InputError(

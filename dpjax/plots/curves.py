@@ -98,7 +98,7 @@ def _figure(result: Mapping[str, Any], shown: Shown) -> tuple[Figure, str]:
         blocks.append(_above(shown, columns, spans))
     blocks += _below(shown, below)
     if options.caption:
-        words = [*shown.notes, *_caption(shown, spans)]
+        words = [*shown.notes, *_caption(shown, spans, marks)]
         if result.get("left"):
             words.append(f"{result['left']} curves are not measured yet.")
         if not title:
@@ -259,8 +259,9 @@ def _settings(result: Mapping[str, Any], shown: Shown) -> list[str]:
     return [*parts, f"seed {result['seed']}"]
 
 
-def _caption(shown: Shown, spans: Sequence[tuple[float, float]]) -> list[str]:
-    """The claims of bands and of brackets, if all have the same, and the meaning of arrows if there are any."""
+def _caption(shown: Shown, spans: Sequence[tuple[float, float]], drawn: AbstractSet[str]) -> list[str]:
+    """The claims of bands and of brackets, if all have the same, and the meaning of arrows and dotted lines if there
+    are any."""
     measured = [b for b in shown.brackets if b.n_low or b.n_high]
     promises = {(b.confidence, b.gamma) for b in measured}
     lines = ["Bands are simultaneous over all $n$ of a curve."] if shown.panels else []
@@ -270,6 +271,8 @@ def _caption(shown: Shown, spans: Sequence[tuple[float, float]]) -> list[str]:
             rf"$n_{{\mathrm{{low}}}}$ and above $1 - \beta - \gamma$ at $n_{{\mathrm{{high}}}}$, "
             rf"$\gamma = {promise[1]:g}$."
         )
+    if "below" in drawn:
+        lines.append(f"Dotted: a bound for learners that succeed on every distribution; {N_STAR} is of one.")
     if any(b.n_low is None or b.n_high is None for b in measured):
         lines.append("An arrow: that end of the bracket was not found.")
     if any(success.off_scale(shown, panel, span) for panel, span in zip(shown.panels, spans, strict=True)):

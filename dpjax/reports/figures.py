@@ -103,7 +103,7 @@ def _against(stars: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     stars = [row for row in stars if any(row.get(name) is not None for name in ("n_low", "n_high", "theorem"))]
     ks, epsilons = ({row[name] for row in stars} for name in ("k", "epsilon"))
     marks = "Bars are brackets, an arrow an end that was not found; hollow: the theorem's n; dotted: "
-    marks += "no private learner below."
+    marks += "no private learner that succeeds on every distribution below; n* is of one."
     if len(ks) > 1:
         yield "k", f"n* against the number of concepts k, with fitted exponents. {marks}"
     if len(epsilons) > 1:

@@ -114,7 +114,7 @@ class OfElements:
         parts = getattr(concepts, "differences", {}).get(self.kind)
         if parts is None:
             raise InputError(
-                "sanitizer", f"one for {type(concepts).__name__}", repr(self),
+                "sanitizer", f"one for {type(concepts).__name__}", type(self).__name__,
                 "take BLR or MWEM for a matrix, PointCounts for points, another one for thresholds",
             )  # fmt: skip
         return parts

@@ -1,14 +1,18 @@
 """What is printed on narrow terminals, in ASCII, and after the reader has gone."""
 
+import inspect
 import io
 import json
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from dpjax import cli
-from dpjax.cli import arguments, printing, streams
+from dpjax.cli import arguments, curve, printing, streams
+from dpjax.core.types import Accuracy
+from dpjax.experiments.study import Search
 
 NUMBERS = ("19642", "0.1234567", "1e-06", "(1219, 1328]")
 
@@ -135,3 +139,10 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     out, err = capsys.readouterr()
     assert json.loads(out)["verdict"] and out.count("\n") == 1
     assert err.startswith("dpjax: 12433 databases, ")
+
+
+def test_a_curve_says_what_its_brackets_say():
+    study = SimpleNamespace(accuracy=Accuracy(0.1, 0.2))
+    said = curve._bracket(study, Search(gamma=0.1, confidence=0.99))
+    assert "confidence 0.99" in said and "below 0.8 at n_low and above 0.7 at n_high (gamma = 0.1)" in said
+    assert "may be above n_high" in said and "bracket (n_low, n_high]" in inspect.getsource(curve._show)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from dpjax.papers.theorems import papers, works
-from dpjax.papers.theorems.references import _named
+from dpjax.papers.theorems.references import _named, _whole
 
 
 def test_each_paper_is_identified():
@@ -34,9 +34,19 @@ def test_the_page_lists_papers_and_works():
         assert f"[`{key}`](theorems/{key}.md)" in text and f"(https://arxiv.org/abs/{paper.arxiv})" in text
         assert f"{paper.authors} {paper.year}" in works()
     assert len(works()) > 50
+    assert not [work for work in works() if " et al. " in work and _whole(work, works())]
+    assert {"dpjax.learners.KLN", "dpjax.theory.kln.realizable_printed"} <= {
+        place.name for place in works()["Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2011"]
+    }
     assert all(f"- {work}: `dpjax." in text for work in works() if not any(work.startswith(p.authors) and
                work.endswith(str(p.year)) for p in papers().values()))  # fmt: skip
     assert bibliography.pages() == bibliography.pages()
+
+
+def test_a_short_citation_is_of_the_one_work_that_it_shortens():
+    known = ["Roth, Blum 2013", "Roth, Ligett 2014", "Roth et al. 2013", "Roth, Dwork 2014"]
+    assert _whole("Roth et al. 2013", known) == "Roth, Blum 2013"
+    assert _whole("Roth et al. 2014", known) is None and _whole("Blum et al. 2013", known) is None
 
 
 @pytest.mark.parametrize(

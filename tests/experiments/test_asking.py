@@ -59,6 +59,16 @@ def reasons(found):
     return {one.name: one.reason for one in found if one.reason is not None}
 
 
+@pytest.mark.parametrize("relation", Neighboring)
+@pytest.mark.parametrize(
+    "concepts", [POINTS, trees.prefixes(2, 4), dp.Finite.of(np.eye(5, dtype=int))], ids=["points", "tree", "matrix"]
+)
+def test_reasons_are_in_plain_words(concepts, relation):
+    found = reasons(candidates(concepts, 1, neighboring=relation))
+    assert len(found) > 5
+    assert not [one for one in found.values() if "Neighboring" in one or "<" in one or "b'" in one or "domain=" in one]
+
+
 def test_the_learners_of_points_are_found_by_their_constructors():
     found = candidates(POINTS, 1)
     expected = {"KLN", "StablePoints", "PointLearner", "HashedPoints", "RepresentationLearner(PointBuckets)",

@@ -1,5 +1,6 @@
 """The lower bound of a task: what a class has is found, every argument that applies is used, and results carry it."""
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -19,6 +20,7 @@ from dpjax.experiments.lower_bounds import LowerBound, lower_bound, lower_bounds
 from dpjax.experiments.study import Search, Study
 from dpjax.experiments.task import Task
 from dpjax.learners import KLN, PointLearner
+from dpjax.papers.theorems import search
 from dpjax.theory import fingerprinting, generalization, packing
 
 BUDGET, ACCURACY = Privacy(1.0, 1e-6), Accuracy(0.1, 0.1)
@@ -47,10 +49,10 @@ def test_what_a_class_has_is_found(concepts, expected):
 @pytest.mark.parametrize("k", [1, 50, 4000])
 def test_the_numbers_are_those_of_the_theorems(k):
     bounds = {one.name: one.n for one in lower_bounds(task(Thresholds(Domain(2**20)), noise=0.1), k, BUDGET, ACCURACY)}
-    assert bounds["packing, bns-multi Remark 5.2"] == packing.concepts(k, 1.0, 0.1, 0.1, 1e-6)
-    assert bounds["agnostic scores, after bns-multi Theorem 4.7"] == fingerprinting.agnostic(k, 1.0, 1e-6, 0.1, 0.1)
+    assert bounds["packing, bns:5.2"] == packing.concepts(k, 1.0, 0.1, 0.1, 1e-6)
+    assert bounds["agnostic scores, after bns:4.7"] == fingerprinting.agnostic(k, 1.0, 1e-6, 0.1, 0.1)
     scores = fingerprinting.thresholds(k, 1.0, 1e-6, 0.1, 0.1, 2**20)
-    assert bounds["scores of thresholds, after bns-multi Theorem 4.3"] == scores
+    assert bounds["scores of thresholds, after bns:4.3"] == scores
     assert lower_bound(task(Thresholds(Domain(2**20)), noise=0.1), k, BUDGET, ACCURACY).n == max(bounds.values())
 
 
@@ -81,10 +83,8 @@ class Told(Points):
 
 def test_own_classes_tell():
     found = {one.name: one.n for one in lower_bounds(task(Told(Domain(4))), 1, Privacy(1.0, 0.0), ACCURACY)}
-    assert found["packing, bns-multi Theorems 5.1 and 5.4"] == packing.separated(50.0, 1, 1.0, 0.1)
-    assert found["scores of thresholds, after bns-multi Theorem 4.3"] == fingerprinting.thresholds(
-        1, 1.0, 0.0, 0.1, 0.1, 1000
-    )
+    assert found["packing, bns:5.1 and bns:5.4"] == packing.separated(50.0, 1, 1.0, 0.1)
+    assert found["scores of thresholds, after bns:4.3"] == fingerprinting.thresholds(1, 1.0, 0.0, 0.1, 0.1, 1000)
 
 
 def test_more_than_two_labels_have_the_trivial_bound():
@@ -96,7 +96,7 @@ def test_chains_of_matrices():
     shuffled = np.random.default_rng(0).permutation(np.tri(12, dtype=int)[:, ::-1].T)
     found = {one.name: one.n for one in lower_bounds(task(Finite.of(shuffled)), 10**6, BUDGET, ACCURACY)}
     scores = fingerprinting.thresholds(10**6, 1.0, 1e-6, 0.1, 0.1, 12)
-    assert found["scores of thresholds, after bns-multi Theorem 4.3"] == scores
+    assert found["scores of thresholds, after bns:4.3"] == scores
 
 
 @pytest.mark.parametrize("budget", [(0.5, 0.0), (1.0, 0.0), (2.0, 0.01)])
@@ -148,7 +148,7 @@ def test_a_bound_that_fails_leaves_the_others():
     noisy = task(Thresholds(Domain(64)), noise=0.1)
     found = lower_bounds(noisy, 1, Privacy(1e-20), ACCURACY)
     assert "an unseen element" in names(found)
-    assert "packing, bns-multi Theorems 5.1 and 5.4" not in {one.name for one in found}
+    assert "packing, bns:5.1 and bns:5.4" not in {one.name for one in found}
     found = lower_bounds(noisy, 2**63, BUDGET, ACCURACY)
     assert {"an unseen element", "packing"} <= names(found) and "scores" not in names(found)
 
@@ -209,3 +209,12 @@ def test_a_hard_task_with_one_target_has_the_bounds_of_its_class():
     for hard in (hard_tree(tree, 0.2), hard_thresholds(line, 0.2)):
         found = lower_bound(hard, 1, BUDGET, ACCURACY)
         assert found == lower_bound(task(hard.concepts), 1, BUDGET, ACCURACY) and found.n > 1
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("concepts", [Thresholds(Domain(2**20)), Parities(8)], ids=["thresholds", "parities"])
+def test_theorems_are_named_by_their_keys_in_the_index(concepts, noise):
+    found = [one.name for one in lower_bounds(task(concepts, noise=noise), 4000, BUDGET, ACCURACY)]
+    keys = [key for name in found for key in re.findall(r"\b\w+:[\w.-]+", name)]
+    assert keys and all(search(key).key == key for key in keys)
+    assert not [name for name in found if "Theorem" in name or "Remark" in name]

@@ -157,7 +157,7 @@ def test_what_is_no_binary_learner_is_refused():
         BitReduction(CLASS, lambda concepts: concepts)
     with pytest.raises(InputError, match="Multiclass"):
         BitReduction(Finite.of([[0, 1]]))
-    with pytest.raises(InputError, match="REPLACE_ONE"):
+    with pytest.raises(InputError, match="replace-one"):
         BitReduction(CLASS, added)
 
 

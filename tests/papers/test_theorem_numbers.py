@@ -84,18 +84,27 @@ def of_codes():
 
 
 def of_set_cover():
-    relation, ours, printed, least = Neighboring.ADD_OR_REMOVE_ONE, [], set(), []
+    relation, ours, printed, halved, least = Neighboring.ADD_OR_REMOVE_ONE, [], set(), set(), []
     for k in (1, 2, 4, 8):
         m = math.ceil(2 * k * math.log(2 / 0.1))
         paper = calibrate_set_cover(1.0, 1e-6, m, k, relation, "paper")
         printed.add(f"{paper.coefficient:.4f}")
-        ours.append(f"{calibrate_set_cover(1.0, 1e-6, m, k, relation, 'noisy').coefficient:.4f}")
+        half, noisy, closed = (
+            calibrate_set_cover(1.0, 1e-6, m, k, relation, name) for name in ("paper_corrected", "noisy", "closed_form")
+        )
+        assert (paper.scale, half.scale, noisy.scale, closed.scale) == (m, 2 * m, 5 * m, 5 * m)
+        assert math.isclose(closed.coefficient, math.log1p(0.8 / math.log(1e6)), rel_tol=1e-6)
+        assert math.isclose(half.coefficient, math.log1p(0.5 / math.log(math.e * 1e6)), rel_tol=1e-6)
+        halved.add(f"{half.coefficient:.4f}")
+        ours.append(f"{noisy.coefficient:.4f}")
         if k <= 2:
             least.append((f"{instance_epsilon(1e-6, paper.coefficient, m, paper.scale):.3f}", m))
     (e, m), (e2, m2) = least
     return [
         f"k = 1 and 2 (epsilon at least {e} and {e2} with m = {m} and {m2})",
-        f"coefficients {', '.join(ours[:3])} and {ours[3]} for k = 1, 2, 4 and 8 in place of {printed.pop()}",
+        f"allows {', '.join(ours[:3])} and {ours[3]} for k = 1, 2, 4 and 8, where the printed formula, a loose "
+        f"one, has {printed.pop()}",
+        f"coefficient ln(1 + (1/2) epsilon/ln(e/delta)), {halved.pop()}",
     ]
 
 
@@ -129,6 +138,20 @@ def test_a_number_is_what_the_code_computes(key):
         assert words in text
         text = text.replace(words, "")
     assert not NUMBER.findall(OTHERS.sub("", SETTING.sub("", text)))
+
+
+@pytest.mark.parametrize("key", ["bgs:7.1", "bgs:7.2", "bns:3.11", "kmms:3.4"])
+def test_a_statement_with_a_computed_counterexample_is_false(key):
+    assert search(key).fault == "statement" and key in COMPUTED
+
+
+def test_the_printed_area_of_cells_is_true():
+    printed, right = (
+        re.search(r"1/\((\d) d\^(\d)\)", text) for text in (search("kmms:4.6").printed, search("kmms:4.6").right)
+    )
+    for d in range(1, 100):
+        assert int(printed[1]) * d ** int(printed[2]) >= int(right[1]) * d ** int(right[2])
+    assert search("kmms:4.6").fault == "proof"
 
 
 def test_no_other_item_has_a_number():

@@ -8,7 +8,7 @@ import bibliography
 import pytest
 import sources
 
-from dpjax.papers.theorems import RULES, papers
+from dpjax.papers.theorems import FAULTS, RULES, papers
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,11 @@ def test_the_index_lists_every_item_under_its_status(pages):
     corrected = text.partition("## Corrected")[2].partition("\n## ")[0]
     printed = {item.key for paper in papers().values() for item in paper.items.values() if item.printed}
     assert printed == set(re.findall(r"^- \[([^]]*)\]", corrected, re.MULTILINE))
-    assert all(f"- *{status}*: {meaning}" in text for status, meaning in RULES.items())
+    assert all(f"- *{status}*: {meaning}" in text for status, meaning in (*RULES.items(), *FAULTS.items()))
+    for fault, meaning in FAULTS.items():
+        part = corrected.partition(f"\n### {fault.capitalize()}\n")[2].partition("\n### ")[0]
+        of = {item.key for paper in papers().values() for item in paper.items.values() if item.fault == fault}
+        assert of and meaning in part and of == set(re.findall(r"^- \[([^]]*)\]", part, re.MULTILINE))
 
 
 def test_links_lead_somewhere(pages, root):

@@ -13,7 +13,7 @@ from dpjax import cli, evidence
 from dpjax.cli import theorem
 from dpjax.cli.arguments import TheoremCommand
 from dpjax.core.checks import InputError
-from dpjax.papers.theorems import STATUSES, Paper, cited, code, papers, places, search
+from dpjax.papers.theorems import FAULTS, STATUSES, Paper, cited, code, papers, places, search
 from dpjax.papers.theorems.references import code_of
 
 NUMBERS = tomllib.loads((Path(__file__).parent / "numbers.toml").read_text())
@@ -53,6 +53,13 @@ def test_the_status_says_whether_there_is_code():
         assert bool(item.printed) == bool(item.right) == (item.status == "corrected" or item.key in WRONG_PRINT), (
             item.key
         )
+
+
+def test_every_wrong_print_says_what_is_wrong():
+    for item in ITEMS:
+        assert (item.fault in FAULTS) == bool(item.printed) and (item.fault or item.fault == ""), item.key
+        assert (f"({item.fault})" in item.verdict) == (item.status == "corrected"), item.key
+    assert {item.fault for item in ITEMS} == {"", *FAULTS}
 
 
 def test_an_item_of_code_that_computes_names_its_simulation():
@@ -126,18 +133,24 @@ def test_the_command_prints_every_item(item, capsys, monkeypatch):
     answer, show = theorem.run(TheoremCommand(item.key))
     show()
     printed = capsys.readouterr().out
-    assert item.key in printed and item.status in printed and item.says in printed
+    assert item.key in printed and item.verdict in printed and item.says in printed
+    assert not item.fault or f"{item.fault}: {FAULTS[item.fault]}" in printed
     assert all(text in printed for text in (item.printed, item.right, item.why, *item.audit, *item.simulation))
     assert all(place.name in printed for place in code_of(item))
     (row,) = answer["items"]
-    assert row["key"] == item.key and len(row["code"]) == len(code_of(item)) and json.dumps(answer)
+    assert (
+        row["key"] == item.key
+        and row["fault"] == item.fault
+        and len(row["code"]) == len(code_of(item))
+        and json.dumps(answer)
+    )
 
 
 def test_a_paper_and_all_papers(capsys):
     for key, paper in papers().items():
         assert isinstance(search(key), Paper) and cli.main(["theorem", key]) == 0
         printed = capsys.readouterr().out
-        assert all(f"{item.key}  {item.title}: {item.status}" in printed for item in paper.items.values())
+        assert all(f"{item.key}  {item.title}: {item.verdict}\n" in printed for item in paper.items.values())
         assert sum(paper.counts.values()) == len(paper.items)
     assert cli.main(["theorem", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -152,6 +165,8 @@ def test_a_paper_and_all_papers(capsys):
     ("key", "found"),
     [
         ("bns:3.12", "bns:3.12"), ("BNS:Theorem 3.12", "bns:3.12"), ("bns:algorithm-2", "bns:algorithm-2"),
+        ("bns 3.11", "bns:3.11"), (" bns  Theorem 3.12", "bns:3.12"), ("bns: 3.12", "bns:3.12"),
+        ("yan claim 2", "yan:claim-2"),
         ("yan:theorem-11", "yan:theorem-11"), ("kmms:selecthalfplane", "kmms:SelectHalfplane"), ("bgs:a.1", "bgs:A.1"),
     ],
 )  # fmt: skip
@@ -163,6 +178,7 @@ def test_keys(key, found):
     ("key", "near"),
     [
         ("yan:7", "yan:theorem-7"), ("bns:3.21", "bns:3.2"), ("bns:lemma-3.12", "bns:3.12"), ("xyz:1", "kmms"),
+        ("bns 3.99", "bns:3.9"),
         ("", "yan"), ("bgs:", "dpjax theorem bgs"), ("kmms:SelectHalfplanes", "kmms:SelectHalfplane"),
     ],
 )  # fmt: skip

@@ -127,7 +127,9 @@ THEOREM, BELOW = "theorem's $n$ (hollow)", "no private learner below (dotted)"
 def test_the_legend_has_what_is_drawn(how, there, small):
     for row in small["n_star"]:
         row["below"] = 9
-    assert {*legend_of(small, **how)} & {BAND, TARGET, BRACKET, THEOREM, BELOW} == there
+    words = legend_of(small, **how)
+    assert {*words} & {BAND, TARGET, BRACKET, THEOREM, BELOW} == there
+    assert (BELOW in there) == ("Dotted: a bound for learners" in " ".join(" ".join(words).split()))
 
 
 def test_brackets_of_panels_that_are_not_shown_are_not_in_the_legend(small):

@@ -9,6 +9,7 @@ from .references import cited as cited
 from .references import code as code
 from .references import places as places
 from .references import works as works
+from .table import FAULTS as FAULTS
 from .table import RULES as RULES
 from .table import STATUSES as STATUSES
 from .table import Item as Item

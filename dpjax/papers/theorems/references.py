@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -76,7 +76,10 @@ def _numbered(text: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def works() -> Mapping[str, tuple[Place, ...]]:
-    """The works that docstrings cite by authors and year, "Blum, Ligett, Roth 2013", and the places that cite each."""
+    """The works that docstrings cite by authors and year, "Blum, Ligett, Roth 2013", and the places that cite each.
+
+    "Blum et al. 2013" is the same work.
+    """
     found: dict[str, list[Place]] = {}
     for path in sorted(_ROOT.rglob("*.py")):
         if "Reference:" in (text := path.read_text("utf-8")):
@@ -84,7 +87,17 @@ def works() -> Mapping[str, tuple[Place, ...]]:
                 for work in _named(part):
                     if place not in found.setdefault(work, []):
                         found[work].append(place)
+    for work in [work for work in found if " et al. " in work]:
+        if (whole := _whole(work, found)) is not None:
+            found[whole] += [place for place in found.pop(work) if place not in found[whole]]
     return {work: tuple(where) for work, where in sorted(found.items())}
+
+
+def _whole(work: str, known: Iterable[str]) -> str | None:
+    """The work whose authors and year "First et al. 2011" shortens, if one that is known begins so."""
+    first, year = work.split(" et al. ")
+    whole = [one for one in known if one.startswith(f"{first}, ") and one.endswith(f" {year}")]
+    return whole[0] if len(whole) == 1 else None
 
 
 def _named(text: str) -> list[str]:

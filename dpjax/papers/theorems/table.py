@@ -15,12 +15,20 @@ from dpjax.core.checks import InputError
 
 RULES = {
     "have": "The code does what the item states, or more, with constants where the paper has O(.).",
-    "corrected": "The printed form does not hold, or does not follow from its proof; the code has a form that does.",
+    "corrected": "The printed form has a fault, which is named beside the status; the code has a form without it.",
     "partly": "The code does a part of it, or a weaker form; the remark says what is left out.",
     "missing": "There is no code, and the page says why.",
 }
 """What each status means."""
 STATUSES = tuple(RULES)
+FAULTS = {
+    "statement": "The printed statement or algorithm is false: it does not hold as it stands.",
+    "proof": "The printed statement holds; its printed proof, or the algorithm in it, does not give it.",
+    "open": "The printed proof does not give the printed statement, and we do not know whether it holds.",
+    "use": "The printed form stands, but is not enough for what the paper uses it for.",
+    "slip": "A wrong sign, symbol, name or boundary case; what is meant is clear.",
+}
+"""What is wrong with the printed form of an item, and what each of these means."""
 _NAMED = ("audit", "simulation", "figure", "page", "proof")
 
 
@@ -30,9 +38,9 @@ class Item:
 
     key: "bns:3.12", or "bns:algorithm-2" where kinds are numbered apart. kind and number: "Theorem" and "3.12"; the
     number is empty for an item that has a name only. says: what it states, in our words; about: the same in brief.
-    status: one of `RULES`.
-    printed, right: what is printed, and what holds. why: of a missing item, or a remark. name: that the paper gives it.
-    first: kind and number in the paper's first version, if they differ.
+    status: one of `RULES`. fault: of an item with a wrong print, one of `FAULTS`. printed, right: what is printed, and
+    what holds. why: of a missing item, or a remark. name: that the paper gives it. first: kind and number in the
+    paper's first version, if they differ.
     audit: targets of `dpjax audit`. simulation: files of tests and scripts. figure, page, proof: files in docs.
     """
 
@@ -44,6 +52,7 @@ class Item:
     status: str
     name: str = ""
     first: str = ""
+    fault: str = ""
     printed: str = ""
     right: str = ""
     why: str = ""
@@ -52,6 +61,11 @@ class Item:
     figure: tuple[str, ...] = ()
     page: tuple[str, ...] = ()
     proof: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The status, of a corrected item with the fault: "corrected (proof)"."""
+        return self.status + f" ({self.fault})" * (self.status == "corrected")
 
     @property
     def title(self) -> str:
@@ -119,10 +133,13 @@ def papers() -> Mapping[str, Paper]:
 def search(key: str) -> Paper | Item:
     """A paper by "bns", an item by "bns:3.12", "bns:algorithm-2" or "bns:theorem-3.12", in capitals or not.
 
+    A space may be in place of the colon: "bns 3.12", "bns theorem 3.12".
+
     InputError, with keys that are near, if there is none.
     """
-    words = re.sub(r"\s+", "-", key.strip().lower())
-    before, colon, after = words.partition(":")
+    before, colon, after = re.sub(r"^([^\s:]+)\s*[\s:]\s*", r"\1:", key.strip().lower()).partition(":")
+    after = re.sub(r"\s+", "-", after.strip())
+    words = before + colon + after
     paper = papers().get(before)
     if paper is not None and not colon:
         return paper
