@@ -9,7 +9,7 @@ import pytest
 from dpjax import cli
 from dpjax.cli.arguments import COMMANDS
 
-SHORT = ("n-star", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce", "compose")
+SHORT = ("n-star", "distributions", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce", "compose")
 
 
 def python(root, page):

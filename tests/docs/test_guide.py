@@ -10,9 +10,11 @@ from tests.conftest import ROOT
 from tests.docs.test_explain import BLOCK, expected
 
 GUIDE = ROOT / "docs" / "guide"
-PAGES = ("n-star", "compare", "choose", "figures", "export", "stores", "reproduce")
+PAGES = ("n-star", "distributions", "compare", "choose", "figures", "export", "stores", "reproduce")
 SHELL = re.compile(r"^```\n((?:dpjax .*\n)+)```", re.MULTILINE)
 """Blocks of commands, without those that need another environment (docs/guide/gpu.md, clusters.md)."""
+FILE = re.compile(r"^```toml\n# (\S+\.toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""Configurations that the commands of a page read, by name."""
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,8 @@ def test_commands_run(page, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     lines = commands(page)
     assert lines
+    for name, text in FILE.findall((GUIDE / f"{page}.md").read_text()):
+        (folder / name).write_text(text)
     for line in lines:
         assert cli.main(shlex.split(line)[1:]) == 0, line
         assert capsys.readouterr().out, line
