@@ -9,7 +9,11 @@ import pytest
 from dpjax import cli
 from dpjax.cli.arguments import COMMANDS
 
-SHORT = ("n-star", "distributions", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce", "compose", "python", "lower-bounds")
+SHORT = (
+    "n-star", "distributions", "compare", "choose", "figures", "export", "stores", "gpu", "reproduce", "compose",
+    "python", "lower-bounds",
+)  # fmt: skip
+"""Pages whose samples tests/docs/test_guide.py runs."""
 
 
 def python(root, page):
