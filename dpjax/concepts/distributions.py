@@ -30,7 +30,7 @@ class Distribution:
 
     Traced: another distribution with equally many segments does not recompile. Build it with `dpjax.uniform`,
     `dpjax.from_weights`, `dpjax.from_segments`, `dpjax.heavy`, `dpjax.zipf`, or, for the values of a table,
-    `dpjax.empirical`; `dpjax.concepts.distributions` also has those of lower bounds.
+    `dpjax.empirical`; ``dpjax.concepts.distributions`` also has those of lower bounds.
     """
 
     start: Array
