@@ -1,4 +1,4 @@
-"""Laplace noise with exact tails against JAX's own, which ends at 16 scales."""
+"""Laplace noise with exact tails against JAX's own, which ends below 17 scales."""
 
 import itertools
 from collections.abc import Callable

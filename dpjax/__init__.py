@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from dpjax.concepts import UniformCube as UniformCube
     from dpjax.concepts import UniformPlane as UniformPlane
     from dpjax.concepts import Unions as Unions
+    from dpjax.concepts.distributions import empirical as empirical
+    from dpjax.concepts.distributions import from_segments as from_segments
+    from dpjax.concepts.distributions import from_weights as from_weights
     from dpjax.concepts.distributions import heavy as heavy
     from dpjax.concepts.distributions import uniform as uniform
     from dpjax.concepts.distributions import zipf as zipf
@@ -80,7 +83,7 @@ _NOUNS = {
     "dpjax.core.types": "Accuracy Neighboring Privacy Sample",
     "dpjax.concepts": "Conjunctions ConvexPolygons Disjunctions Domain Finite Hypothesis Multiclass Parities Points "
     "PointSets ProductCube Stumps Thresholds Tree UniformCube UniformPlane Unions",
-    "dpjax.concepts.distributions": "heavy uniform zipf",
+    "dpjax.concepts.distributions": "empirical from_segments from_weights heavy uniform zipf",
     "dpjax.learners": "BitReduction Boosted Confident ConjunctionLearner EmpiricalLearner GenericLearner HashedPoints "
     "ImproperVC1 Independent KLN Learner ParityLearner PointLearner PolygonLearner ProperVC1 "
     "RepresentationLearner SparseAggregate StableNodes StablePoints ThresholdInterior ThresholdMedian UnionLearner "

@@ -1,5 +1,6 @@
 """Distributions over an ordered domain with integer weights, so that every error is an exact integer."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -27,7 +28,9 @@ class Distribution:
     last: ``uint32[s, 2]``, cumulative mass up to and including the segment, minus 1. The total is at most 2**64.
     limbs, atoms: static; limbs of an element, and whether every segment is a single point.
 
-    Traced: another distribution with equally many segments does not recompile. Build it with the functions below.
+    Traced: another distribution with equally many segments does not recompile. Build it with `dpjax.uniform`,
+    `dpjax.from_weights`, `dpjax.from_segments`, `dpjax.heavy`, `dpjax.zipf`, or, for the values of a table,
+    `dpjax.empirical`; ``dpjax.concepts.distributions`` also has those of lower bounds.
     """
 
     start: Array
@@ -117,7 +120,10 @@ class Distribution:
 
 
 def from_segments(domain: Domain, segments: list[tuple[int, int, int]]) -> Distribution:
-    """From (start, end inclusive, weight per point), disjoint, ascending, weights >= 1; total mass at most 2**64."""
+    """From (start, end inclusive, weight per point), disjoint, ascending, weights >= 1; total mass at most 2**64.
+
+    A segment of m elements has mass m times its weight.
+    """
     total, previous, last = 0, -1, []
     require(domain)
     for start, end, weight in segments:
@@ -147,12 +153,18 @@ def uniform(domain: Any) -> Distribution:
 
 
 def from_weights(domain: Domain, positions, weights) -> Distribution:
-    """Atoms at the given distinct positions with integer weights; atoms of weight 0 are dropped."""
-    weights = list(weights)
+    """Atoms at the given distinct positions with integer weights; atoms of weight 0 are dropped.
+
+    The probability of an atom is its weight divided by the sum of all weights, which is at most 2**64.
+    """
+    positions, weights = _elements("positions", positions), list(weights)
+    if len(positions) != len(weights):
+        given = f"{len(positions)} positions, {len(weights)} weights"
+        raise InputError("weights", "one for each position", given, "give as many weights as positions")
     for weight in weights:
         if int(weight) != weight or weight < 0:
             raise InputError("weight", "whole numbers >= 0", repr(weight), "multiply all weights by a common factor")
-    pairs = sorted((int(p), int(w)) for p, w in zip(positions, weights, strict=True) if int(w) != 0)
+    pairs = sorted((p, int(w)) for p, w in zip(positions, weights, strict=True) if int(w) != 0)
     return from_segments(domain, [(p, p, w) for p, w in pairs])
 
 
@@ -193,9 +205,13 @@ def zipf(domain: Domain, support: int, exponent: float = 1.0) -> Distribution:
 
 
 def empirical(domain: Domain, values) -> Distribution:
-    """The empirical distribution of a table's column."""
-    positions, counts = np.unique(np.asarray(values, np.uint64), return_counts=True)
-    return from_weights(domain, positions, counts)
+    """The empirical distribution of a table's column: each element as often as it occurs among the values.
+
+    Args:
+      values: elements of the domain, whole numbers >= 0, at least one.
+    """
+    found = Counter(_elements("values", values))
+    return from_weights(domain, list(found), list(found.values()))
 
 
 def adversarial_points(domain: Domain, alpha: float) -> Distribution:
@@ -240,6 +256,20 @@ def _atoms_over_background(domain: Domain, atoms: dict[int, int]) -> Distributio
             segments.append((position, position, weight))
         cursor = position + 1
     return from_segments(domain, segments)
+
+
+def _elements(name: str, values: Any) -> list[int]:
+    found = list(values)
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "u":
+        return values.tolist()
+    for value in found:
+        try:
+            whole = np.ndim(value) == 0 and int(value) == value and value >= 0
+        except (TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
+            raise InputError(name, "elements of the domain, whole numbers >= 0", repr(value), "map them to the domain")
+    return [int(value) for value in found]
 
 
 def _decimal(name: str, value: float) -> Fraction:

@@ -21,7 +21,8 @@ class Finite:
     """Concept number i is row i of a boolean matrix over the domain {0, ..., d-1}. Equal matrices are equal classes.
 
     The concept of a `Hypothesis` is its number, ``uint32[k, 2]``; of a function outside the class, its labels at all
-    elements, ``uint32[k, max(3, d)]``. Build it with `Finite.of`; ``packed`` holds the bits of the matrix, row by row.
+    elements, ``uint32[k, max(3, d)]``: at least three entries, since two are a number. Build it with `Finite.of`;
+    ``packed`` holds the bits of the matrix, row by row.
     """
 
     packed: bytes = field(repr=False)

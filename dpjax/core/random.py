@@ -1,7 +1,7 @@
 """Random numbers from 64 random bits per draw, so that rare events occur at their rate; one threefry hash per draw.
 
 Every draw is prefix-stable in its leading axis, states its dtype, and does not depend on whether
-64-bit types are enabled. The float32 samplers of jax.random never exceed 16 scales. Here the float32 survival
+64-bit types are enabled. The float32 samplers of jax.random never exceed 17 scales. Here the float32 survival
 function is accurate to 1e-3 up to 36 scales (the limit of 64 bits: one outcome of 2**-64 is already 1.3% of
 exp(-40)), and the float64 one, from 128 bits, to 1e-9 up to 60 scales.
 

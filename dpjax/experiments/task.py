@@ -33,7 +33,8 @@ class Task:
     Args:
       concepts: a concept class, see `dpjax.concepts.base`.
       distribution: over the class's domain, with ``draw(key, count)``, and ``total`` if the class measures errors in
-        its units.
+        its units: `dpjax.uniform`, `dpjax.from_weights`, `dpjax.from_segments`, `dpjax.heavy`, `dpjax.zipf`,
+        `dpjax.empirical`; over cubes `dpjax.ProductCube`, in the plane `dpjax.concepts.PlaneAtoms`.
       targets: the set, indices of concepts or encoded concepts ``uint32[c, limbs]``; by default
         ``concepts.targets_under(distribution, 64)`` if the class has it, else ``concepts.targets(64)``.
       noise: rate in [0, 1/2) at which labels are flipped. No concept is then better than the target, and `error` is the

@@ -265,6 +265,13 @@ def test_another_distribution_of_the_same_shape_compiles_nothing(key):
     lambda: make.adversarial_thresholds(Domain(10), 0.1, 9),
     lambda: make.empirical(Domain(10), [10]),
     lambda: make.empirical(Domain(10), []),
+    lambda: make.empirical(Domain(10), [-1]),
+    lambda: make.empirical(Domain(10), [1.5]),
+    lambda: make.empirical(Domain(10), np.array([-1, 2])),
+    lambda: make.empirical(Domain(10), np.array([[1], [2]])),
+    lambda: make.empirical(Domain(10), ["a"]),
+    lambda: make.from_weights(Domain(10), [1, 2], [1]),
+    lambda: make.from_weights(Domain(10), [1.5, 2], [1, 1]),
 ])  # fmt: skip
 def test_what_is_no_distribution_is_refused(attempt):
     with pytest.raises(InputError):

@@ -10,9 +10,11 @@ from tests.conftest import ROOT
 from tests.docs.test_explain import BLOCK, expected
 
 GUIDE = ROOT / "docs" / "guide"
-PAGES = ("n-star", "compare", "choose", "figures", "export", "stores", "reproduce")
+PAGES = ("n-star", "distributions", "compare", "choose", "figures", "export", "stores", "reproduce")
 SHELL = re.compile(r"^```\n((?:dpjax .*\n)+)```", re.MULTILINE)
 """Blocks of commands, without those that need another environment (docs/guide/gpu.md, clusters.md)."""
+FILE = re.compile(r"^```toml\n# (\S+\.toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+"""Configurations that the commands of a page read, by name."""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def commands(page):
     return [line for block in SHELL.findall((GUIDE / f"{page}.md").read_text()) for line in block.splitlines()]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "gpu", "compose"])
+@pytest.mark.parametrize("page", [*PAGES, "gpu", "compose", "python", "lower-bounds"])
 def test_snippets_print_what_the_page_says(page, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     snippets(page, capsys)
@@ -42,9 +44,25 @@ def test_commands_run(page, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     lines = commands(page)
     assert lines
+    for name, text in FILE.findall((GUIDE / f"{page}.md").read_text()):
+        (folder / name).write_text(text)
     for line in lines:
         assert cli.main(shlex.split(line)[1:]) == 0, line
         assert capsys.readouterr().out, line
+
+
+SHOWN = re.compile(r"^```\n\$ dpjax (.*)\n((?:(?!```|\$).*\n)+)```", re.MULTILINE)
+"""A command and what it prints, with ... for what the page leaves out."""
+OUTPUTS = SHOWN.findall((GUIDE / "lower-bounds.md").read_text())
+
+
+@pytest.mark.parametrize(("command", "text"), OUTPUTS, ids=[command.split()[0] for command, _ in OUTPUTS])
+def test_a_command_prints_what_the_page_shows(command, text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cli.main(shlex.split(command))
+    printed = " ".join(capsys.readouterr().out.split())
+    parts = [" ".join(part.split()) for part in re.split(r"\.\.\.|\n", text)]
+    assert len(OUTPUTS) >= 3 and any(parts) and not [part for part in parts if part not in printed]
 
 
 def test_what_commands_made_is_there(folder):

@@ -5,6 +5,7 @@ import re
 import tomllib
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 
@@ -64,6 +65,19 @@ def test_the_golden_files_that_it_names_are_there(page, root):
         json.loads((root / f"tests/golden/jax-{name}/random.json").read_text()) for name in ["0.10", *same]
     )
     assert all(other == first for other in others)
+
+
+def test_the_bibtex_entry_has_the_metadata_of_the_citation_file(root):
+    cited = yaml.safe_load((root / "CITATION.cff").read_text(encoding="utf-8"))
+    page = (root / "docs/project/index.md").read_text()
+    (block,) = re.findall(r"^```bibtex\n@(\w+)\{dpjax,\n(.*?)^\}\n```", page, re.MULTILINE | re.DOTALL)
+    kind, body = block
+    entry = dict(re.findall(r"^  (\w+) = \{+(.*?)\}+,$", body, re.MULTILINE))
+    expected = {name: cited[name] for name in ("title", "version", "license")}
+    expected["author"] = " and ".join(one["name"] for one in cited["authors"])
+    if "date-released" in cited:
+        expected["year"] = str(cited["date-released"])[:4]
+    assert kind == cited["type"] and entry == expected
 
 
 @pytest.mark.parametrize("name", ["CHANGELOG", "SECURITY", "CONTRIBUTING", "CODE_OF_CONDUCT"])

@@ -121,7 +121,10 @@ def mechanism(space, printed):
     assert "no guarantee is exceeded: passed" in printed
     assert ("OpenDP is not installed" in printed) == (space["opendp"] is None)
     assert len(space["of_opendp"]) == (0 if space["opendp"] is None else 2)
-    assert len(space["reports"]) == 6 + len(space["of_opendp"])
+    of_jax = space["of_jax"]
+    assert not of_jax["count_of_ones"].violated and 0.7 < of_jax["count_of_ones"].epsilon_found <= 1
+    assert of_jax["half_the_noise"].violated and of_jax["half_the_noise"].epsilon_found > 1
+    assert len(space["reports"]) == 8 + len(space["of_opendp"])
 
 
 def tails(space, printed):
