@@ -31,6 +31,7 @@ FLOOR = (
     "files",
     "types",
     "plans",
+    "lowered",
     "draws",
     "retrying",
     "keys",

@@ -35,6 +35,7 @@ def require_relation(neighboring: Neighboring) -> None:
 
 def replace_one_only(neighboring: Neighboring, why: str) -> None:
     """Raises InputError unless the relation is REPLACE_ONE, for algorithms that need a public n."""
+    require_relation(neighboring)
     if neighboring is not Neighboring.REPLACE_ONE:
         raise InputError("neighboring", "replace-one", neighboring.value, why)
 

@@ -59,6 +59,7 @@ OUTPUTS = SHOWN.findall((GUIDE / "lower-bounds.md").read_text())
 @pytest.mark.parametrize(("command", "text"), OUTPUTS, ids=[command.split()[0] for command, _ in OUTPUTS])
 def test_a_command_prints_what_the_page_shows(command, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # workers of tests have it
     cli.main(shlex.split(command))
     printed = " ".join(capsys.readouterr().out.split())
     parts = [" ".join(part.split()) for part in re.split(r"\.\.\.|\n", text)]
