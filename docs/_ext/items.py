@@ -5,6 +5,7 @@ from cites import anchor
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
+from sphinx.util.index_entries import split_index_msg
 
 from dpjax.papers.theorems import papers
 
@@ -47,8 +48,20 @@ class Entries(SphinxTransform):
             section.insert(1, addnodes.index(entries=entries))
 
 
+def _keep(app):
+    """Gives the search the entries of pages that are not written again: Sphinx does not read those of its last run."""
+    known, titles = app.builder.indexer._index_entries, app.builder.indexer._titles
+    for docname, entries in app.env.domaindata["index"]["entries"].items():
+        if docname in titles and docname not in known:
+            words = [(word, target or "", main) for kind, value, target, main, _ in entries
+                     for word in split_index_msg(kind, value)]  # fmt: skip
+            known[docname] = sorted(set(words))
+    return ()
+
+
 def setup(app):
     """Registers the roles and the index entries."""
+    app.connect("html-collect-pages", _keep)
     app.add_role("item", item_role)
     app.add_role("titled", titled_role)
     app.add_transform(Entries)
