@@ -3,9 +3,11 @@
 import re
 
 import cites
-from docutils import nodes
+import pytest
 
 from dpjax.papers.theorems import code, papers
+
+nodes = pytest.importorskip("docutils.nodes", reason="the site needs `pip install dpjax[docs]`")
 
 
 def test_anchors_are_those_of_titles():

@@ -3,10 +3,12 @@
 import struct
 import zlib
 
-import figures
 import pytest
 import widths
-from docutils import nodes
+
+nodes = pytest.importorskip("docutils.nodes", reason="the site needs `pip install dpjax[docs]`")
+pytest.importorskip("sphinx", reason="the site needs `pip install dpjax[docs]`")
+import figures  # noqa: E402
 
 
 def png(pixels, per_meter=None):

@@ -8,7 +8,7 @@ import pytest
 
 from dpjax.papers.theorems import papers
 
-pytest.importorskip("myst_parser")
+pytest.importorskip("myst_parser", reason="the site needs `pip install dpjax[docs]`")
 
 CONF = """
 import sys
