@@ -26,8 +26,9 @@ def test_every_item_says_what_it_is_about_in_a_few_words():
 
 
 def test_a_reference_links_the_items_that_it_cites_once():
-    (theorems,) = cites.fields("Bun, Nissim, Stemmer 2016, Theorem 2.22 and Definition 2.5; again Theorem 2.22.")
+    theorems, measured = cites.fields("Bun, Nissim, Stemmer 2016, Theorem 2.22 and Definition 2.5; again Theorem 2.22.")
     assert theorems == ":Theorems: :item:`bns:2.22`; :item:`bns:2.5`"
+    assert measured == ":Measured: :titled:`gallery/exponents.md`; :titled:`gallery/generated/exponents.md`"
     assert cites.fields("Kasiviswanathan et al. 2011, Theorem 3.4.") == []
 
 
