@@ -8,7 +8,8 @@ from dpjax.concepts import Conjunctions, Domain, Points, Thresholds, Unions, dis
 from dpjax.core.checks import InputError
 from dpjax.core.types import Neighboring
 from dpjax.experiments import config
-from dpjax.experiments.build import Builder, PersonsFault, call
+from dpjax.experiments.build import Builder, PersonsFault
+from dpjax.experiments.calls import call
 from dpjax.learners import KLN, Independent, PointLearner
 
 
@@ -152,10 +153,10 @@ from dpjax.learners import KLN
 class Mine(KLN):
     scale: int = 1
 
-def broken(concepts):
+def broken(concepts) -> KLN:
     return undefined_name
 
-def by_bit(concepts):
+def by_bit(concepts) -> KLN:
     return Mine(concepts)
 
 not_callable = 3
