@@ -114,8 +114,7 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        variant = "noisy" if self.noisy else "noise_free"
-        found = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        found = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(found.coefficient) * rows  # of the whole square, in nats
@@ -138,8 +137,7 @@ class UnionLearner(CoveringPlane):
             advice = f"leave it out for the theorem, or use a class of {self.members} pieces"
             raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
-        variant = "noisy" if self.noisy else "noise_free"
-        plan = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         found = self.theorem(plan, accuracy)
         if self.rounds is not None:
             return found

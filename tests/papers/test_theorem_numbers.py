@@ -6,7 +6,7 @@ import re
 import pytest
 
 from dpjax import audit, evidence
-from dpjax.accounting import calibrate_set_cover
+from dpjax.accounting import calibrate_set_cover, set_cover_epsilon
 from dpjax.accounting.cover.instance import instance_epsilon
 from dpjax.attacks import BonehShaw
 from dpjax.core.types import Neighboring, Privacy
@@ -84,26 +84,28 @@ def of_codes():
 
 
 def of_set_cover():
-    relation, ours, printed, halved, least = Neighboring.ADD_OR_REMOVE_ONE, [], set(), set(), []
+    relation, ours, printed, halved, least, hidden = Neighboring.ADD_OR_REMOVE_ONE, [], set(), set(), [], []
     for k in (1, 2, 4, 8):
         m = math.ceil(2 * k * math.log(2 / 0.1))
-        paper = calibrate_set_cover(1.0, 1e-6, m, k, relation, "paper")
-        printed.add(f"{paper.coefficient:.4f}")
-        half, noisy, closed = (
-            calibrate_set_cover(1.0, 1e-6, m, k, relation, name) for name in ("paper_corrected", "noisy", "closed_form")
+        paper, half, own = (
+            calibrate_set_cover(1.0, 1e-6, m, k, relation, name) for name in ("paper", "paper_corrected", "hidden")
         )
-        assert (paper.scale, half.scale, noisy.scale, closed.scale) == (m, 2 * m, 5 * m, 5 * m)
-        assert math.isclose(closed.coefficient, math.log1p(0.8 / math.log(1e6)), rel_tol=1e-6)
+        assert (paper.scale, half.scale) == (m, 2 * m)
         assert math.isclose(half.coefficient, math.log1p(0.5 / math.log(math.e * 1e6)), rel_tol=1e-6)
+        printed.add(f"{paper.coefficient:.4f}")
         halved.add(f"{half.coefficient:.4f}")
-        ours.append(f"{noisy.coefficient:.4f}")
+        ours.append(f"{own.coefficient:.4f}")
         if k <= 2:
-            least.append((f"{instance_epsilon(1e-6, paper.coefficient, m, paper.scale):.3f}", m))
+            numbers = paper.coefficient, m
+            least.append((f"{instance_epsilon(1e-6, *numbers, paper.scale):.3f}", m))
+            spent = set_cover_epsilon(1e-6, *numbers, k, relation, paper.scale, published=False)
+            hidden.append(f"{spent:.3f}")
     (e, m), (e2, m2) = least
     return [
-        f"k = 1 and 2 (epsilon at least {e} and {e2} with m = {m} and {m2})",
-        f"allows {', '.join(ours[:3])} and {ours[3]} for k = 1, 2, 4 and 8, where the printed formula, a loose "
-        f"one, has {printed.pop()}",
+        f"epsilon = 1, delta = 1e-6 and m = {m} and {m2} (k = 1 and 2) it spends at most {hidden[0]} and {hidden[1]}",
+        f"were the counts published, at least {e} and {e2}",
+        f"allows {', '.join(ours[:3])} and {ours[3]} for k = 1, 2, 4 and 8, where the printed formula has "
+        f"{printed.pop()}",
         f"coefficient ln(1 + (1/2) epsilon/ln(e/delta)), {halved.pop()}",
     ]
 
