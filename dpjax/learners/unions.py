@@ -60,8 +60,8 @@ class UnionLearner(CoveringPlane):
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable` for unions of at most k pieces of the family. For other targets no bound
       holds for all distributions.
-    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Theorems
-      1.4 and 5.1, with the accounting corrected and a finite family; rectangles, measured rounds and islands are ours.
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
+      without its theorem; the finite family, rectangles, the accounting, measured rounds and islands are ours.
     """
 
     concepts: Unions
