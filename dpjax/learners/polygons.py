@@ -121,9 +121,10 @@ class PolygonLearner(CoveringPlane):
         """
         if self.k is not None and self.scoring == Saturating(self.k):
             return super().plan(privacy, accuracy, n)
-        variant = "noisy" if self.noisy else "noise_free"
         offset = self.offset(self.likely_rounds, accuracy)
-        return cover_plan(privacy, self.likely_rounds, self.members, self.neighboring, variant, offset, self.scoring)
+        return cover_plan(
+            privacy, self.likely_rounds, self.members, self.neighboring, self.variant, offset, self.scoring
+        )
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
         """`Covering.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or

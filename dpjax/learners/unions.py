@@ -60,8 +60,8 @@ class UnionLearner(CoveringPlane):
     Privacy: (epsilon, delta) under ``neighboring``, for every sample: all rounds together, by the stopping game.
     Utility: `theory.set_cover.realizable` for unions of at most k pieces of the family. For other targets no bound
       holds for all distributions.
-    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Theorems
-      1.4 and 5.1, with the accounting corrected and a finite family; rectangles, measured rounds and islands are ours.
+    Reference: Kaplan, Mansour, Matias, Stemmer, "Differentially private learning of geometric concepts", Section 5,
+      without its theorem; the finite family, rectangles, the accounting, measured rounds and islands are ours.
     """
 
     concepts: Unions
@@ -114,8 +114,7 @@ class UnionLearner(CoveringPlane):
         short = fewer < rounds
         if short:
             rounds, k = fewer, self.k or min(k, max(2, 1 + fewer // 3))
-        variant = "noisy" if self.noisy else "noise_free"
-        found = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        found = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         least = 0.0
         if short and self.islands and rows is not None:
             worth = float(found.coefficient) * rows  # of the whole square, in nats
@@ -138,8 +137,7 @@ class UnionLearner(CoveringPlane):
             advice = f"leave it out for the theorem, or use a class of {self.members} pieces"
             raise NoTheoremError("k", expected, str(self.members), advice)
         rounds, k = self._of_theorem(accuracy)
-        variant = "noisy" if self.noisy else "noise_free"
-        plan = cover_plan(privacy, rounds, k, self.neighboring, variant, self.offset(rounds, accuracy))
+        plan = cover_plan(privacy, rounds, k, self.neighboring, self.variant, self.offset(rounds, accuracy))
         found = self.theorem(plan, accuracy)
         if self.rounds is not None:
             return found
