@@ -64,6 +64,7 @@ class PolygonLearner(CoveringPlane):
     follow: float | None = None
     margin: EdgeMargin | None = None
     what: ClassVar[str] = "halfplanes on a grid of side {0.d}"
+    targets: ClassVar[str] = "halfplanes"
     runs: ClassVar[tuple[str, ...]] = (*CoveringPlane.runs, "dpjax.mechanisms.cover.Following")
 
     def __post_init__(self):
@@ -126,7 +127,7 @@ class PolygonLearner(CoveringPlane):
         return cover_plan(privacy, self.likely_rounds, self.members, self.neighboring, variant, offset, self.scoring)
 
     def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
-        """`Covering.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or
+        """`CoveringPlane.sample_size`; NoTheoremError without ``k``, for a k below the class's number of edges, or
         for another score than `Saturating` with this k.
         """
         edges = self.concepts.edges
