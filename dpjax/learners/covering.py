@@ -14,7 +14,7 @@ from dpjax.core import checks
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, Pairs, database, single_column
+from dpjax.learners.base import MOST_ROWS, OfClass, Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
@@ -132,6 +132,10 @@ class CoveringPlane(Covering):
         if not getattr(self.functions, "complete", False):
             expected = f"a complete one, which divides the grid in every way in which {self.targets} do"
             raise NoTheoremError("family", expected, repr(self.functions), "search for n: no bound is for all rows")
+
+    def most_rows(self, plan: CoverPlan) -> int:
+        """Those of the family, if it says so."""
+        return getattr(self.functions, "most_rows", MOST_ROWS)
 
     def theorem(self, plan: CoverPlan, accuracy: Accuracy) -> int:
         """`Covering.theorem` at the coefficient that runs: families of cuts clip it."""

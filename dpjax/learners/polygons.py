@@ -82,6 +82,11 @@ class PolygonLearner(CoveringPlane):
         return super().cost if self.margin is None else (self.margin.functions(self.functions), self.margin.missed)
 
     @property
+    def assumes(self) -> str:
+        """The margin."""
+        return "" if self.margin is None else repr(self.margin)
+
+    @property
     def scoring(self) -> Scoring:
         """The score of the rounds."""
         return self.score or (_GAIN if self.k is None else Saturating(self.k))

@@ -29,9 +29,9 @@ class Planar(Protocol):
 
     Its `select` returns a `Cut`; with several cuts per function each leaf has a leading axis ``edges``.
 
-    Optional attribute. ``complete`` (bool): whether for every intersection of ``edges`` halfplanes some functions have
+    Optional attributes. ``complete`` (bool): whether for every intersection of ``edges`` halfplanes some functions have
     the same rows of the grid, at least 1 / ``size`` of the measure; False by default. Theorems for all distributions
-    need it.
+    need it. ``most_rows`` (int): the most rows of a selection.
     """
 
     @property
