@@ -47,6 +47,8 @@ class Learner(Protocol):
     ``own_points`` (bool): whether ``x`` may have one column of elements per concept. ``hard_rows`` (int): the number of
     rows from which on `hard_neighbors` reaches all parts of the learner, 1 by default; audits include so many rows.
     ``proper`` (bool): whether hypotheses are concepts of the class.
+    ``sample_size_of(k, privacy, accuracy)``: the sample size for k concepts, of a learner whose ``for_concepts``
+    returns itself and whose `sample_size` is for one.
     ``assumes`` (str): what the sample sizes assume of the distribution, such as "uniform examples"; empty, the default,
     if they are for every distribution.
     ``most_rows(plan)``: the most rows that `learn` accepts, `MOST_ROWS` by default; plans and sample sizes for more are

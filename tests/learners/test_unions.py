@@ -152,9 +152,7 @@ def test_no_theorem_is_claimed_for_a_finite_set_of_lines(edges):
                 learner.sample_size(Privacy(epsilon, 1e-6), ACCURACY)
 
 
-@pytest.mark.parametrize(
-    ("numbers", "n"), [((5, 12), 1000), pytest.param((8, 16), 40_000, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("numbers", "n"), [((5, 12), 1000), pytest.param((8, 16), 40_000, marks=pytest.mark.slow)])
 def test_rows_next_to_an_edge_are_not_learned(numbers, n):
     """Without noise to speak of, a fifth of them or more are wrong in most runs, however many there are."""
     concepts = Unions(1023, 1, 3)
