@@ -18,7 +18,8 @@ def run(command: PlanCommand) -> Answer:
     for one in what.lines:
         guarantee = one.line.guarantee()
         tree = None if guarantee is None else guarantee.to_dict()
-        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem()}
+        assumes = getattr(one.line.setting.learner, "assumes", "")
+        theorem = {"theorem": one.line.theorem(), "why_no_theorem": one.line.why_no_theorem(), "assumes": assumes}
         row = {**one.line.labels(), **theorem, "guarantee": tree, "text": str(guarantee)}
         if (below := one.line.below()) is not None:
             row |= {"below": below.n, "below_by": below.name, "below_agnostic": below.agnostic}
@@ -37,6 +38,7 @@ def run(command: PlanCommand) -> Answer:
         out = console()
         for row in rows:
             n = "no theorem for these numbers" if row["theorem"] is None else f"theorem's n = {row['theorem']}"
+            n += f", for {row['assumes']}" if row["theorem"] is not None and row["assumes"] else ""
             title = f"{row['learner']}, k = {row['k']}, epsilon = {row['epsilon']:g}: {n}"
             out.print(title, style="bold", markup=False)
             if row["why_no_theorem"]:

@@ -24,6 +24,14 @@ class NoTheoremError(InputError):
     """No theorem says how many rows a learner with these numbers needs; the learner itself runs, and n* is measured."""
 
 
+def rows(n: int, most: int, what: str, error: type[InputError] = InputError) -> int:
+    """n, or ``error`` if it is more than the ``most`` rows that ``what`` accepts with its plan."""
+    if n > most:
+        raise error("n", f"at most {most} rows, the most that {what} accepts with this plan", str(n),
+                    "relax epsilon, alpha or beta, or take fewer rows")  # fmt: skip
+    return n
+
+
 def number(name: str, value: Any) -> float:
     """A finite real number, as a float; zero-dimensional arrays are accepted unless they are traced."""
     plain = value

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import log2, prod
 from pathlib import Path
@@ -80,6 +80,8 @@ class Line:
     def _theorem(self) -> tuple[int | None, str]:
         learner, noisy = self.setting.learner, self.setting.task.flips is not None
         size = getattr(learner, "agnostic_sample_size" if noisy else "sample_size", None)
+        if not noisy and (size_of := getattr(learner, "sample_size_of", None)) is not None:
+            size = partial(size_of, self.setting.k)
         if size is None:
             return None, f"the learner has no {'agnostic ' * noisy}sample size"
         try:

@@ -11,10 +11,10 @@ from jax import Array
 from dpjax.accounting.guarantee import Guarantee
 from dpjax.concepts.hypothesis import Hypothesis
 from dpjax.core import checks
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import Spends
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample
-from dpjax.learners.base import OfClass, Pairs, database, single_column
+from dpjax.learners.base import MOST_ROWS, OfClass, Pairs, database, single_column
 from dpjax.mechanisms.cover.family import Family
 from dpjax.mechanisms.cover.lines.cuts import LARGEST
 from dpjax.mechanisms.cover.lines.halfplanes import Planar
@@ -124,6 +124,23 @@ class CoveringPlane(Covering):
 
     k: int | None
     family: Family | None
+    targets: ClassVar[str]
+    """What targets are made of, in the plural."""
+
+    def sample_size(self, privacy: Privacy, accuracy: Accuracy) -> int:
+        """`Covering.sample_size`; NoTheoremError for a family that is not ``complete``, see `Planar`."""
+        self.require_complete()
+        return super().sample_size(privacy, accuracy)
+
+    def require_complete(self) -> None:
+        """NoTheoremError for a family without the pieces of every target: rows may all lie where its lines miss."""
+        if not getattr(self.functions, "complete", False):
+            expected = f"a complete one, which divides the grid in every way in which {self.targets} do"
+            raise NoTheoremError("family", expected, repr(self.functions), "search for n: no bound is for all rows")
+
+    def most_rows(self, plan: CoverPlan) -> int:
+        """Those of the family, if it says so."""
+        return getattr(self.functions, "most_rows", MOST_ROWS)
 
     def theorem(self, plan: CoverPlan, accuracy: Accuracy) -> int:
         """`Covering.theorem` at the coefficient that runs: families of cuts clip it."""

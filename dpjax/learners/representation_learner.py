@@ -12,7 +12,7 @@ from dpjax.core import checks, keys
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.plans import STATIC, Number, Spends, down, plan_type
 from dpjax.core.types import Accuracy, Neighboring, Privacy, Sample, host_numbers
-from dpjax.learners.base import OfClass
+from dpjax.learners.base import MOST_ROWS, OfClass
 from dpjax.learners.representations.base import Representation, choose, columns, require_representation
 from dpjax.mechanisms.exponential import effective_epsilon, exponential_guarantee
 from dpjax.theory import representations as theory
@@ -71,6 +71,10 @@ class RepresentationLearner(OfClass):
         of_family, of_choice = keys.streams(key, "family", "choice")
         representation = self.representation.sized(plan.sizes)
         return choose(representation, of_choice, representation.draw(of_family), sample, plan.epsilon)
+
+    def most_rows(self, plan: RepresentationPlan) -> int:
+        """Those of the representation, if it says so."""
+        return getattr(self.representation.sized(plan.sizes), "most_rows", MOST_ROWS)
 
     def guarantee(self, plan: RepresentationPlan) -> Guarantee:
         """One exponential mechanism, given the family."""

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpjax.core.checks import InputError
+from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.experiments.build import own_frames
 
 Verdict = Literal["passed", "failed", "skipped", "error"]
@@ -101,6 +101,8 @@ def run_check(check: Check, subject: Any) -> Finding:
         return finding("failed", expected=failure.expected, given=failure.given, advice=failure.advice)
     except Skipped as reason:
         return finding("skipped", given=str(reason))
+    except NoTheoremError as none:
+        return finding("skipped", given=f"no theorem has a sample size: {none}")
     except InputError as refusal:
         given = f"{refusal.name}: {refusal.given} where {refusal.expected} is expected"
         return finding("failed", expected="no refusal", given=given, advice=refusal.advice)
