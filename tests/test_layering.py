@@ -25,6 +25,7 @@ BESIDE = {
 }
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "sanitizers"}
 FLOOR = (
+    "logs",
     "checks",
     "intervals",
     "matrices",

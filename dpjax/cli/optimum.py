@@ -95,7 +95,6 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
     out.print(
         f"{answer['concepts']} concepts on {answer['elements']} elements, {answer['hypotheses']} "
         f"{'proper ' * command.proper}hypotheses; learners that are {budget}; success: {_success_means(command)}",
-        highlight=False, markup=False,
     )  # fmt: skip
     names = [*answer["rows"][0]["learners"]]
     table = Table("n", "no private learner above", "learner found", "for all distributions", *names,
@@ -113,7 +112,6 @@ def _show(command: OptimumCommand, answer: dict[str, Any]) -> None:
         "and others: exact worst success on the program's distributions. for all distributions: a lower bound for the "
         f"learner found; {_NOTHING}: the search over all distributions ended before it had one. "
         "gap: no private learner above, less the learner.",
-        highlight=False, markup=False,
     )  # fmt: skip
 
 

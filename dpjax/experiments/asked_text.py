@@ -3,9 +3,7 @@
 import io
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
-from dpjax.experiments.printed import WIDE, Table
+from dpjax.experiments.printed import WIDE, Screen, Table
 from dpjax.experiments.racing import Entry
 
 if TYPE_CHECKING:
@@ -15,15 +13,14 @@ if TYPE_CHECKING:
 def text(found: "Asked") -> str:
     """What `show` prints, without the last line break."""
     out = io.StringIO()
-    screen = Console(
-        file=out, width=WIDE, soft_wrap=True, no_color=True, force_terminal=False, force_jupyter=False,
-        force_interactive=False,
-    )  # fmt: skip
+    screen = Screen(
+        file=out, width=WIDE, no_color=True, force_terminal=False, force_jupyter=False, force_interactive=False
+    )
     show(found, screen, rest="not listed, see entries and refused")
     return out.getvalue().rstrip("\n")
 
 
-def show(found: "Asked", out: Console, *, verbose: bool = False, rest: str) -> None:
+def show(found: "Asked", out: Screen, *, verbose: bool = False, rest: str) -> None:
     """Prints the answer.
 
     Args:
@@ -32,7 +29,7 @@ def show(found: "Asked", out: Console, *, verbose: bool = False, rest: str) -> N
     """
 
     def say(line: str) -> None:
-        out.print(line, markup=False, highlight=False, soft_wrap=True)
+        out.print(line)
 
     theorem, best, how = found.by_theorem, found.by_measurement, found.measure
     none = "no learner that runs has a theorem for these numbers"
