@@ -27,6 +27,7 @@ USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sa
 FLOOR = (
     "logs",
     "checks",
+    "html",
     "intervals",
     "matrices",
     "files",

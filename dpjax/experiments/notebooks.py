@@ -1,10 +1,14 @@
-"""A bar of progress in a notebook, which needs no widgets."""
+"""Notebooks: tables as HTML, and a bar of progress that needs no widgets."""
 
-import html
 import sys
 import time
 from typing import Any
 
+import pyarrow as pa
+
+from dpjax.core import html
+
+_ROWS = 1000  # of a table
 _EVERY = 0.2  # seconds between updates
 _FIRST = 1.0  # seconds before the bar is shown
 
@@ -14,6 +18,24 @@ def display() -> Any:
     if (ipython := sys.modules.get("IPython")) is None:
         return None
     return ipython.display.display if hasattr(ipython.get_ipython(), "kernel") else None
+
+
+def shown(table: pa.Table) -> pa.Table:
+    """The same table; a notebook shows Arrow's tables as HTML from now on, unless it has another way."""
+    if display() is not None:
+        formatter = sys.modules["IPython"].get_ipython().display_formatter.formatters["text/html"]
+        if pa.Table not in formatter:
+            formatter.for_type(pa.Table, table_as_html)
+    return table
+
+
+def table_as_html(table: pa.Table) -> str:
+    """An Arrow table, at most its first rows."""
+    kinds = ["text" if pa.types.is_string(field.type) else "number" for field in table.schema]
+    rows = zip(*table.slice(0, _ROWS).to_pydict().values(), strict=True)
+    hidden = table.num_rows - _ROWS
+    caption = f"The first {_ROWS} of {table.num_rows} rows" if hidden > 0 else f"{table.num_rows} rows"
+    return html.table(list(map(html.Column, table.column_names, kinds)), rows, caption)
 
 
 class Bar:
@@ -29,7 +51,7 @@ class Bar:
             return
         self._shown = now
         whole = f' value="{done}" max="{total}"' * bool(total)  # without them a browser shows that something runs
-        self._draw({"text/html": f"<progress{whole}></progress> {html.escape(text)}", "text/plain": text})
+        self._draw({"text/html": f"<progress{whole}></progress> {html.escaped(text)}", "text/plain": text})
 
     def end(self) -> None:
         """Removes the bar."""

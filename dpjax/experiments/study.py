@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core import checks
+from dpjax.core import checks, html
 from dpjax.core.checks import InputError, NoTheoremError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments.cells import Executor, Setting
@@ -84,6 +84,12 @@ class Line:
     def why_no_theorem(self) -> str:
         """Why `theorem` is None: what the learner says; empty if there is one."""
         return self._theorem[1]
+
+    def provable(self) -> int | None:
+        """`theorem`, or None if its code raises, which a run records."""
+        with suppress(Exception):
+            return self.theorem()
+        return None
 
     @property
     def _theorem(self) -> tuple[int | None, str]:
@@ -286,6 +292,14 @@ class Study:
 
         setting = replace(self.line(learner, k, epsilon).setting, n=_rows(n))
         return reproduce(setting, self.seed, checks.integer("trial", trial, 0, 2**32 - 1))
+
+    def _repr_html_(self) -> str:
+        """The curves for a notebook, with the theorems' sample sizes."""
+        kinds = [html.Column(name, "text" if name == "learner" else "number")
+                 for name in ("learner", "k", "epsilon", "theorem's n")]  # fmt: skip
+        rows = [(one.name, one.setting.k, one.setting.epsilon, one.provable()) for one in self.lines]
+        sizes = "n is searched" if self.n == "search" else f"n in {', '.join(map(str, self.n))}"
+        return html.table(kinds, rows, f"{self.title or 'Study'}: {self.task.concepts}, {sizes}, {self.trials} trials")
 
     def to_dict(self) -> dict[str, Any]:
         """The study as a configuration, JSON-ready: `config.study_of` builds it again."""
