@@ -25,7 +25,9 @@ BESIDE = {
 }
 USED_FROM = {"concepts": "sanitizers", "accounting": "mechanisms", "theory": "sanitizers", "dimensions": "sanitizers"}
 FLOOR = (
+    "logs",
     "checks",
+    "html",
     "intervals",
     "matrices",
     "files",

@@ -15,6 +15,7 @@ from dpjax.cli.parsing import parse
 from dpjax.cli.statuses import Status
 from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import InputError
+from dpjax.core.logs import say
 
 Answer = tuple[dict[str, Any], Callable[[], None]]
 """The result of a command: an object for --json, and a function that prints it in readable form."""
@@ -44,23 +45,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show()
         sys.stdout.flush()
     except InputError as error:
-        print(f"{getattr(error, 'trace', '')}dpjax: {error}", file=sys.stderr)
+        say(f"{getattr(error, 'trace', '')}dpjax: {error}")
         return Status.INVALID
     except BrokenPipeError:  # the reader closed standard output
         give_up_output()
     except Exception as error:  # Python's default status 1 means a refuted claim here
         if not _is_from_outside(error):
-            traceback.print_exc()
+            say(traceback.format_exc())
             return Status.FAULT
         from dpjax.experiments.build import PersonsFault
 
         fault = PersonsFault("your code", error)
-        print(f"{fault.trace}dpjax: {fault}", file=sys.stderr)
+        say(f"{fault.trace}dpjax: {fault}")
         return Status.INVALID
     except KeyboardInterrupt:
         kept = getattr(command, "resumes", False)
         what = "computed results are stored, run the same command to continue" if kept else "nothing was stored"
-        print(f"dpjax: interrupted; {what}", file=sys.stderr)
+        say(f"dpjax: interrupted; {what}")
         return Status.INTERRUPTED
     return _status(answer)
 

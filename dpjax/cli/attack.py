@@ -129,4 +129,4 @@ def _show(command: AttackCommand, attack: CoalitionAttack, report: Report) -> No
         report.words(command.learner),
     ]
     for line in lines:
-        out.print(line, highlight=False, markup=False, soft_wrap=True)
+        out.print(line)

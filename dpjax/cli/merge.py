@@ -32,15 +32,15 @@ def run(command: MergeCommand) -> Answer:
 
     def show() -> None:
         for name, row in rows.items():
-            screen().print(f"{name}: {row['new']} of {row['cells']} cells have new trials", soft_wrap=True)
+            screen().print(f"{name}: {row['new']} of {row['cells']} cells have new trials")
         for line in refused:
-            screen().print(f"not joined: {line}", markup=False, highlight=False, soft_wrap=True)
-        screen().print(f"{command.into}: {cells} cells, {trials} trials", soft_wrap=True)
+            screen().print(f"not joined: {line}")
+        screen().print(f"{command.into}: {cells} cells, {trials} trials")
         if study is not None:
             text = f"the result: dpjax curve {command.into} --out {command.into}"
         else:
             text = f"the stores' studies differ; the result of each: dpjax curve STORE --out {command.into}"
-        screen().print(text, markup=False, highlight=False, soft_wrap=True)
+        screen().print(text)
 
     return answer, show
 

@@ -27,7 +27,7 @@ def run(command: ReportCommand) -> Answer:
     size = out.stat().st_size
 
     def show() -> None:
-        console().print(f"report: {out}, {size / 1e6:.2f} MB", soft_wrap=True, highlight=False)
+        console().print(f"report: {out}, {size / 1e6:.2f} MB")
 
     return {"report": str(out), "bytes": size}, show
 

@@ -45,7 +45,7 @@ def run(command: StatusCommand) -> Answer:
         console = screen()
 
         def say(text: str) -> None:
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
+            console.print(text)
 
         if now is not None:
             _say_standing(say, now)

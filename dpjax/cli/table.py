@@ -18,7 +18,7 @@ from dpjax.experiments.progress import Progress
 from dpjax.experiments.reports import about, table
 from dpjax.experiments.store import Store
 from dpjax.papers import bns_table as multi_table
-from dpjax.plots.files import FORMATS
+from dpjax.plots.files import check_formats
 from dpjax.plots.table import plot_table
 
 TABLES = {"bns-multi": multi_table}
@@ -39,8 +39,7 @@ def run(command: TableCommand) -> Answer:
     if not rows:
         titles = "; ".join(row.title for row in paper.rows())
         raise InputError("rows", f"parts of: {titles}", repr(command.rows), "name a part of a title")
-    for name in command.formats:
-        checks.choice("formats", name, FORMATS)
+    formats = check_formats(command.formats)
     if command.devices is not None:
         checks.integer("devices", command.devices, 1, 1024)
     engine.host_devices(command.devices)
@@ -60,7 +59,7 @@ def run(command: TableCommand) -> Answer:
             answer |= about(config, command.seed, _points(rows, measured))
             replace_file(command.out / "table.json", json.dumps(answer, indent=1).encode())
             replace_file(command.out / "table.md", markdown(answer).encode())
-    drawn = plot_table(answer, command.out / "table", command.formats) if command.formats else []
+    drawn = plot_table(answer, command.out / "table", formats) if formats else []
     answer["figures"] = [str(path) for path in drawn]
 
     def show() -> None:

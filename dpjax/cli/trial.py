@@ -47,7 +47,7 @@ def run(command: TrialCommand) -> Answer:
     def shown() -> None:
         show()
         for name, text in kept.items():
-            screen().print(f"{name}: {text}", highlight=False)
+            screen().print(f"{name}: {text}")
 
     return answer, shown
 
@@ -106,7 +106,7 @@ def _show(answer: dict[str, Any], found: Reproduced) -> None:
     console = screen()
 
     def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(text)
 
     named = f"{answer['learner']}, k = {answer['k']}, epsilon = {answer['epsilon']:g}"
     say(f"{named}, n = {answer['n']}, trial {answer['trial']}")

@@ -151,6 +151,6 @@ def _started(command: WorkCommand) -> Answer:
         by = "1 process" if command.processes == 1 else f"{command.processes} processes"
         text = f"{answer['trials']} trials computed here by {by}{again}{left}"
         failed = f"; {answer['failed']} cells failed, see dpjax status {command.store}" if answer["failed"] else ""
-        screen().print(text + failed, soft_wrap=True)
+        screen().print(text + failed)
 
     return answer, show

@@ -12,12 +12,15 @@ _MANY = 24  # names: more are not listed beside a suggestion
 
 
 class InputError(ValueError):
-    """Invalid user input. The command line prints the message and exits with status 2."""
+    """Invalid user input. The command line prints the message and exits with status 2.
 
-    def __init__(self, name: str, expected: str, given: str, advice: str):
+    name, expected, given, advice: the message says each; or the whole message alone.
+    """
+
+    def __init__(self, name: str, expected: str = "", given: str = "", advice: str = ""):
         given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # memory addresses are noise in a message
         self.name, self.expected, self.given, self.advice = name, expected, given, advice
-        super().__init__(f"{name}: expected {expected}, got {given}; {advice}")
+        super().__init__(f"{name}: expected {expected}, got {given}; {advice}" if expected else name)
 
 
 class NoTheoremError(InputError):

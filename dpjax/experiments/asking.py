@@ -7,7 +7,7 @@ from typing import Any
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Neighboring, Privacy, host_numbers, require_relation
-from dpjax.experiments.asked_text import text
+from dpjax.experiments.asked_text import as_html, text
 from dpjax.experiments.candidates import candidates
 from dpjax.experiments.lower_bounds import LowerBound, lower_bound
 from dpjax.experiments.n_star import cells_in
@@ -60,6 +60,10 @@ class Asked:
     def __str__(self) -> str:
         """Both learners, the bound, and a table of the learners that compete, without `refused`."""
         return text(self)
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return as_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

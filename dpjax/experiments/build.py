@@ -79,6 +79,9 @@ class PersonsFault(InputError):
         given = f"{type(error).__name__}: {error}"
         super().__init__(name, "code that runs", given, "correct it; its traceback is above")
 
+    def __reduce__(self) -> Any:
+        return InputError, (str(self),), vars(self)  # pickled without the error, which may not be picklable
+
 
 def own_frames(error: BaseException) -> str:
     """The traceback without the frames of dpjax and of Python's import system."""

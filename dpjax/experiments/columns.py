@@ -6,6 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from dpjax.experiments import notebooks
+
 
 @dataclass(frozen=True)
 class Column:
@@ -97,4 +99,4 @@ def differences(between: str) -> tuple[Column, ...]:
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pa.Table:
     """An Arrow table of these columns; other entries of the rows are left out."""
     made = {column.name: pa.array([row.get(column.name) for row in rows], column.type) for column in columns}
-    return pa.table(made)
+    return notebooks.shown(pa.table(made))

@@ -12,6 +12,7 @@ k = [1, 8]
 
 import difflib
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
+from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
@@ -33,8 +35,8 @@ from dpjax.learners.columns import for_concepts
 
 def _whole(value: Any) -> Any:
     value = whole_number(value)
-    if isinstance(value, bool):
-        raise ValueError("a whole number, not a boolean")
+    if isinstance(value, bool | float):
+        raise ValueError(f"a whole number, not {'a boolean' if isinstance(value, bool) else 'a fraction'}")
     return value
 
 
@@ -192,7 +194,7 @@ def _read(kind: type[_Table], data: Mapping[str, Any]) -> _Table:
 def read_toml(path: str | Path) -> dict[str, Any]:
     """A TOML file's content. InputError for a missing file and for broken TOML."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))  # with or without a byte-order mark
     except OSError as error:
         raise InputError("configuration", "a TOML file", f"{path}: {error.strerror}", "check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -257,9 +259,18 @@ def _known(builder: Builder, task: Task) -> Builder:
 
 def _learner(name: str, spec: Any, builder: Builder) -> Any:
     if isinstance(spec, Mapping) and "by_k" in spec:  # from a result: exactly the learners that ran
-        made = {int(k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
+        checks.instance(f"{name}.by_k", spec["by_k"], Mapping, "write a learner for each k")
+        made = {_concepts(name, k): builder.build(name, one, LEARNERS) for k, one in spec["by_k"].items()}
+        if not made:
+            raise InputError(f"{name}.by_k", "a learner for each k", "none", "add one")
         return made[1] if list(made) == [1] else lambda k: made[k] if k in made else for_concepts(made[min(made)], k)
     return builder.build(name, spec, LEARNERS)
+
+
+def _concepts(name: str, k: str) -> int:
+    if not (k.isascii() and k.isdigit() and int(k)):
+        raise InputError(f"{name}.by_k", "numbers of concepts as keys", repr(k), "write for example 1")
+    return int(k)
 
 
 def _by_name(learners: dict[str, Any] | list[Any]) -> dict[str, Any]:
@@ -273,8 +284,7 @@ def _by_name(learners: dict[str, Any] | list[Any]) -> dict[str, Any]:
 
 
 def _readable(error: ValidationError) -> InputError:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if str(part).isidentifier() or isinstance(part, int))
+    first, where = error.errors()[0], _place(error.errors()[0])
     if first["type"] == "extra_forbidden":
         model: Any = StudyTable
         for part in first["loc"][:-1]:
@@ -286,4 +296,11 @@ def _readable(error: ValidationError) -> InputError:
         return InputError(where, f"one of the keys {', '.join(known)}", "an unknown key", advice)
     if first["type"] == "missing":
         return InputError(where, "a table", "none", f"add [{where}]; configs/demo.toml is an example")
-    return InputError(where, first["msg"].removeprefix("Value error, "), repr(first.get("input")), "correct the value")
+    kinds = [one["msg"] for one in error.errors() if f"{_place(one)}.".startswith(f"{where}.")]
+    words = [re.sub("^(Value error, |Input should be )", "", message) for message in kinds]
+    return InputError(where, " or ".join(dict.fromkeys(words)), repr(first.get("input")), "correct the value")
+
+
+def _place(error: Any) -> str:
+    """The key of an error; pydantic's names of the kinds that it tried there are left out."""
+    return ".".join(str(part) for part in error["loc"] if str(part).isidentifier() or isinstance(part, int))

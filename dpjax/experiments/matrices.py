@@ -1,6 +1,7 @@
 """A class as a table of labels in a file: CSV or NumPy's format."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ def read_class(path: Path) -> Finite | Multiclass:
 
 
 def read_matrix(path: Path) -> np.ndarray:
-    """``int64[m, N]`` from FILE.npy, or from text: a line of whole numbers per concept.
+    """``int64[m, N]`` from FILE.npy, or from text: a line of whole numbers per concept, also as 1.0 or 1.00e+00.
 
     Numbers are separated by commas or semicolons, or by blanks in a line with neither; lines that begin with # are
     skipped. InputError for other files, and for empty cells.
@@ -72,13 +73,22 @@ def _labels(path: Path, number: int, line: str) -> list[int]:
     found = []
     for word in words:
         try:
-            found.append(int(word))
+            found.append(_whole(word))
         except ValueError as error:
             header = " (a line of names has to be removed, or to begin with #)" if number == 1 else ""
             raise _unreadable(path, f"{word[:40]!r} in line {number}{header}") from error
         if abs(found[-1]) > LARGEST_LABEL:
             raise _unreadable(path, f"{word[:40]} in line {number}, beyond 2^63 - 1")
     return found
+
+
+def _whole(word: str) -> int:
+    with suppress(ValueError):
+        return int(word)
+    value = float(word)  # as np.savetxt writes whole numbers
+    if not value.is_integer() or abs(value) > 2**53:
+        raise ValueError("not a whole number that a float holds exactly")
+    return int(value)
 
 
 def _unreadable(path: Path, given: str) -> InputError:

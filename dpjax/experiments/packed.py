@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from dpjax.core.checks import InputError
 from dpjax.experiments.identity import name_of
 
 
@@ -20,11 +21,15 @@ def packed(value: Any) -> dict[str, Any]:
 
 
 def unpacked(table: Mapping[str, Any]) -> Any:
-    """The inverse of `packed`."""
-    data = zlib.decompress(base64.b85decode(table["bytes"] if "bytes" in table else table["data"]))
-    if "bytes" in table:
-        return data
-    found = np.frombuffer(data, jnp.dtype(table["array"])).reshape(table["shape"])
+    """The inverse of `packed`; InputError for other tables."""
+    try:
+        data = zlib.decompress(base64.b85decode(table["bytes"] if "bytes" in table else table["data"]))
+        if "bytes" in table:
+            return data
+        found = np.frombuffer(data, jnp.dtype(table["array"])).reshape(table["shape"])
+    except (ValueError, TypeError, LookupError, zlib.error) as error:
+        advice = "write the numbers themselves, or use the file that dpjax wrote"
+        raise InputError("array", "an array or bytes as dpjax writes them", str(error), advice) from error
     return found if found.shape else found[()]
 
 
