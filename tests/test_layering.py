@@ -29,6 +29,8 @@ FLOOR = (
     "intervals",
     "matrices",
     "files",
+    "documents",
+    "owners",
     "types",
     "plans",
     "lowered",

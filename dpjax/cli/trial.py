@@ -14,6 +14,7 @@ from dpjax.cli.printing import console as screen
 from dpjax.core import checks
 from dpjax.core.checks import InputError
 from dpjax.experiments import config, errors
+from dpjax.experiments.cell_files import outcomes_of
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.columns import LINE
 from dpjax.experiments.reproduce import Reproduced, reproduce
@@ -64,8 +65,8 @@ def _stored(path: Path, answer: dict[str, Any]) -> dict[str, str]:
         return {"note": "the result has no such trial; this one is new"}
     try:
         with Store(path if path.is_dir() else path.parent, read_only=True) as store:
-            byte = store.cell(found[0]["cell"]).rows["outcome"][answer["trial"]]
-    except InputError:
+            byte = outcomes_of(store.cell(found[0].get("cell", "")).rows)[answer["trial"]]
+    except (InputError, IndexError):
         return {"note": "the trials of the result are not stored here"}
     same = errors.successes(byte, answer["alpha"]) == answer["success"]
     return {"stored": "the same outcome" if same else "ANOTHER outcome: floats were rounded differently"}

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike
 
+from dpjax.core.documents import parse_json
 from dpjax.core.files import (
     StoreError,
     failure,
@@ -306,7 +307,7 @@ def _schema(path: Path) -> Any:
     """The format's number; None if the file is not there or not whole, "unknown" for other content."""
     with suppress(OSError, ValueError):
         if (data := read_file(path)) is not None:
-            found = json.loads(data)
+            found = parse_json(data)
             return found.get("schema", "unknown") if isinstance(found, dict) else "unknown"
     return None
 

@@ -1,6 +1,5 @@
 """Hypotheses learned from a table: descriptions, a file that contains no row, and predictions on other tables."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,10 @@ import numpy as np
 
 from dpjax.concepts.outside import describe
 from dpjax.core.checks import InputError
+from dpjax.core.documents import parse_json
+from dpjax.core.files import read_bytes
 from dpjax.experiments.build import LEARNERS, Builder
+from dpjax.experiments.packed import require_tables
 from dpjax.experiments.spec import spec_of
 from dpjax.tables import places
 from dpjax.tables.columns import predicted
@@ -77,6 +79,7 @@ class Learned:
         """The inverse of `to_dict`. imports: user modules that it may use. InputError for anything else."""
         if not isinstance(data, Mapping) or data.get("kind") != KIND:
             raise _broken("another content")
+        require_tables(data)
         builder = Builder(tuple(imports))
         try:
             learner = builder.build("learner", data["learner"], LEARNERS)
@@ -110,7 +113,7 @@ class Learned:
 def load(path: str | Path, imports: Sequence[str] = ()) -> Learned:
     """Reads a file of `dpjax learn --out`. InputError for a file that cannot be read or has another content."""
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = parse_json(read_bytes(path))
     except OSError as error:
         raise InputError("learned", "a file learned.json", f"{path}: {error.strerror}", "check the path") from error
     except ValueError as error:
