@@ -79,13 +79,15 @@ def _point(command: TrialCommand, data: dict[str, Any]) -> tuple[str, Setting, i
         words = " ".join(command.learners) or "none"
         raise InputError("learners", "one name", words, f"choose by --learners one of{known}")
     (name,) = command.learners
+    checks.instance("settings", data["settings"], dict, "give the figure as it was drawn", "points by name")
+    seed = checks.integer("seed", data.get("seed"), 0, 2**32 - 1)
     setting = config.setting_of(data["settings"][checks.choice("learners", name, data["settings"])], command.imports)
     given = {"k": command.k, "epsilon": command.epsilon}
     if used := [key for key, value in given.items() if value]:
         raise InputError(used[0], "none, since the point has its own", str(given[used[0]]), "leave it out")
     if len(command.n) > 1:
         raise InputError("n", "one sample size", " ".join(map(str, command.n)), "give --n 512, or leave it out")
-    return name, replace(setting, n=command.n[0]) if command.n else setting, int(data["seed"])
+    return name, replace(setting, n=command.n[0]) if command.n else setting, seed
 
 
 def _answer(name: str, setting: Setting, seed: int, trial: int) -> Answer:

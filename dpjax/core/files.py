@@ -95,6 +95,14 @@ def _linked(temporary: Path, path: Path) -> bool:
     return True
 
 
+def is_name(path: Path | str | os.PathLike[str]) -> bool:
+    """Whether the system can have a file of this name: of encodable characters, none of them null."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
 def read_bytes(path: Path | str, limit: int = LARGEST) -> bytes:
     """The content of a regular file of at most ``limit`` bytes; OSError for any other.
 
@@ -105,10 +113,9 @@ def read_bytes(path: Path | str, limit: int = LARGEST) -> bytes:
 
 
 def _content(path: Path | str, limit: int) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except ValueError as error:  # a null character
-        raise OSError(errno.EINVAL, "no name of a file") from error
+    if not is_name(path):
+        raise OSError(errno.EINVAL, "no name of a file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):

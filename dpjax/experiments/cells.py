@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.accounting.guarantee import Guarantee
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Accuracy, Privacy
 from dpjax.experiments import errors
@@ -75,6 +75,7 @@ class Setting:
         if isinstance(self.learner, type):
             name = self.learner.__name__
             raise InputError("learner", "an instance", f"the class {name}", f"call it: {name}(concepts)")
+        checks.members("learner", self.learner, ("concepts", "plan", "learn"), "see dpjax.learners.base.Learner")
         try:
             hash(self.learner)
         except TypeError as error:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
@@ -173,17 +173,17 @@ class PointTable(_Model):
     """What is learned, as in a study."""
     learner: Any
     """The learner."""
-    k: Whole
+    k: Annotated[Whole, Field(ge=1, le=2**16)]
     """Number of concepts that are learned at once."""
-    n: Whole
+    n: Annotated[Whole, Field(ge=1, le=CAPACITY_LIMIT)]
     """Number of rows."""
-    epsilon: Real
+    epsilon: Annotated[Real, Field(gt=0, allow_inf_nan=False)]
     """Privacy parameter epsilon."""
-    delta: Real
+    delta: Annotated[Real, Field(ge=0, lt=1)]
     """Privacy parameter delta."""
-    alpha: Real
+    alpha: Annotated[Real, Field(gt=0, lt=1)]
     """Accuracy alpha, the largest error of a good hypothesis."""
-    beta: Real
+    beta: Annotated[Real, Field(gt=0, lt=1)]
     """Failure probability beta."""
     purpose: str
     """Use of the trials, such as "curve"; two purposes share no trial."""

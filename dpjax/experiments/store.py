@@ -24,6 +24,7 @@ from dpjax.core.files import (
     StoreError,
     failure,
     file_time,
+    is_name,
     names_in,
     read_file,
     remove_file,
@@ -78,6 +79,8 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str], read_only: bool = False, patience: float = 0.0):
         self.root, self.read_only, self.patience = Path(root), read_only, patience
+        if not is_name(root):
+            raise StoreError("store", "the name of a folder", repr(root), "leave out what no name has")
         self._cells = self.root / _CELLS
         require_schema(self.root, patience)
         if read_only:

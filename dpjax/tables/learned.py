@@ -1,5 +1,6 @@
 """Hypotheses learned from a table: descriptions, a file that contains no row, and predictions on other tables."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,12 +87,24 @@ class Learned:
             hypothesis = jax.tree.map(jnp.asarray, builder.build("hypothesis", data["hypothesis"]))
             names, positive = tuple(map(str, data["names"])), data["positive"]
             made = Learned(learner, hypothesis, Placing.of(data["placing"]), names, positive)
-            count = len(describe(learner.concepts, hypothesis))
-        except (KeyError, TypeError, AttributeError) as error:
+            made._require_usable()
+        except InputError:
+            raise
+        except Exception as error:  # of objects that do not fit together
             raise _broken(f"{type(error).__name__}: {error}") from error
-        if count != len(names):
-            raise _broken(f"{count} hypotheses and {len(names)} names")
         return made
+
+    def _require_usable(self) -> None:
+        """InputError unless the grids are some, and each name has a hypothesis; other errors if it cannot predict."""
+        for feature, grid, _ in self.placing._with():
+            if not -math.inf < grid.low < grid.high < math.inf or not 1 <= grid.bits <= 52:
+                raise _broken(f"{feature} with bounds {grid.low} to {grid.high}, and {grid.bits} bits")
+        count = len(describe(self.learner.concepts, self.hypothesis))
+        x = self.placing.elements([np.array([grid.low]) for grid in self.placing.grids])
+        shape = jax.eval_shape(lambda: predicted(self.learner, self.hypothesis, jnp.asarray(x))).shape
+        if count != len(self.names) or shape != (1, count):
+            raise _broken(f"{count} hypotheses and {len(self.names)} names")
+        self.rules()
 
     def _in_units(self, j: int, name: str, said: str) -> dict[str, Any]:
         """A row of `rules`; ``said`` contains ranges of elements, each between two zeros, or none.

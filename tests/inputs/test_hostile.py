@@ -290,6 +290,19 @@ def test_results_that_no_study_has(source):
             Result({**data, row: [{**first, **change}]})
 
 
+@pytest.mark.parametrize("name", ["", " ", "a\x1b[2J", "a\n", 3, None])
+def test_names_of_learners(name):
+    coins = fast.task()
+    with pytest.raises(InputError, match="learners: expected names of characters"):
+        Study(coins, {name: fast.Coin(coins.concepts)}, n=[8])
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_names_of_folders(name):
+    with pytest.raises(InputError, match="store: expected the name of a folder"):
+        study().run(name, quiet=True)
+
+
 def zipped(size):
     return base64.b85encode(zlib.compress(bytes(size), 9)).decode()
 
