@@ -31,6 +31,8 @@ FLOOR = (
     "intervals",
     "matrices",
     "files",
+    "documents",
+    "owners",
     "types",
     "plans",
     "lowered",

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+_LONGEST = 2000
 _MANY = 24  # names: more are not listed beside a suggestion
 
 
@@ -19,6 +20,7 @@ class InputError(ValueError):
 
     def __init__(self, name: str, expected: str = "", given: str = "", advice: str = ""):
         given = re.sub(r" (object )?at 0x[0-9a-f]+", "", given)  # memory addresses are noise in a message
+        given, advice = (f"{text[:_LONGEST]} ..." if len(text) > _LONGEST else text for text in (given, advice))
         self.name, self.expected, self.given, self.advice = name, expected, given, advice
         super().__init__(f"{name}: expected {expected}, got {given}; {advice}" if expected else name)
 

@@ -247,7 +247,9 @@ class Builder:
             made = {key: self._literal(f"{name}.{key}", one) for key, one in own.items()}
             try:
                 return found(**made)
-            except TypeError as error:
+            except InputError:
+                raise
+            except Exception as error:
                 given, advice = f"{type(error).__name__}: {error}", "use the version of it that wrote the result"
                 raise InputError(name, f"{value['use']} with {', '.join(own)}", given, advice) from error
         if "enum" in value:

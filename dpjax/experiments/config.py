@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from dpjax.core import checks
 from dpjax.core.checks import InputError
+from dpjax.core.files import read_bytes
 from dpjax.core.types import Accuracy
 from dpjax.experiments.build import CONCEPTS, DISTRIBUTIONS, LEARNERS, TASKS, Builder
 from dpjax.experiments.cells import Setting
 from dpjax.experiments.numbers import whole_number
+from dpjax.experiments.packed import require_tables
 from dpjax.experiments.study import LEAST_EPSILON, Search, Study
 from dpjax.experiments.task import Task
 from dpjax.experiments.tiles import CAPACITY_LIMIT
@@ -77,6 +79,10 @@ def _short(value: float) -> str:
 
 
 _CHANCE, _ROWS = Range(0, 1, "()"), Range(1, CAPACITY_LIMIT)
+
+
+_MOST_BYTES = 1 << 26
+"""Of a configuration."""
 
 
 class _Model(BaseModel):
@@ -168,17 +174,17 @@ class PointTable(_Model):
     """What is learned, as in a study."""
     learner: Any
     """The learner."""
-    k: Whole
+    k: Annotated[Whole, Field(ge=1, le=2**16)]
     """Number of concepts that are learned at once."""
-    n: Whole
+    n: Annotated[Whole, Field(ge=1, le=CAPACITY_LIMIT)]
     """Number of rows."""
-    epsilon: Real
+    epsilon: Annotated[Real, Field(gt=0, allow_inf_nan=False)]
     """Privacy parameter epsilon."""
-    delta: Real
+    delta: Annotated[Real, Field(ge=0, lt=1)]
     """Privacy parameter delta."""
-    alpha: Real
+    alpha: Annotated[Real, Field(gt=0, lt=1)]
     """Accuracy alpha, the largest error of a good hypothesis."""
-    beta: Real
+    beta: Annotated[Real, Field(gt=0, lt=1)]
     """Failure probability beta."""
     purpose: str
     """Use of the trials, such as "curve"; two purposes share no trial."""
@@ -194,10 +200,10 @@ def _read(kind: type[_Table], data: Mapping[str, Any]) -> _Table:
 def read_toml(path: str | Path) -> dict[str, Any]:
     """A TOML file's content. InputError for a missing file and for broken TOML."""
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))  # with or without a byte-order mark
+        return tomllib.loads(read_bytes(path, _MOST_BYTES).decode("utf-8-sig"))
     except OSError as error:
         raise InputError("configuration", "a TOML file", f"{path}: {error.strerror}", "check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError("configuration", "valid TOML", f"{path}: {error}", "correct the line named") from error
 
 
@@ -208,6 +214,17 @@ def load(path: str | Path, imports: Sequence[str] = ()) -> Study:
 
 def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
     """A study from nested tables; errors name the key and similar known keys."""
+    try:
+        return _study_of(data, imports)
+    except (RecursionError, MemoryError) as error:
+        raise InputError(
+            "configuration", "calls and lists that are not so deep", "deeper ones", "shorten it"
+        ) from error
+
+
+def _study_of(data: Mapping[str, Any], imports: Sequence[str]) -> Study:
+    checks.instance("configuration", data, Mapping, "write the tables [task] and [learners]", "tables")
+    require_tables(data)
     if "problem" in data:
         raise InputError(
             "configuration", "[task] and [learners]", "[problem], an earlier form",
@@ -226,6 +243,7 @@ def study_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Study:
 
 def setting_of(data: Mapping[str, Any], imports: Sequence[str] = ()) -> Setting:
     """One point of a figure, as `spec.setting_spec` wrote it."""
+    require_tables(data)
     table = _read(PointTable, data)
     builder = Builder(tuple(imports))
     task = task_of(table.task, builder)
@@ -249,8 +267,19 @@ def task_of(table: TaskTable, builder: Builder) -> Task:
     targets = table.targets
     if isinstance(targets, Mapping):
         packed = "array" in targets
-        targets = builder.build("task.targets", targets) if packed else concepts.targets(**{"count": 64, **targets})
+        targets = builder.build("task.targets", targets) if packed else _targets(concepts, targets)
     return Task(concepts, distribution, targets, table.noise)
+
+
+def _targets(concepts: Any, arguments: Mapping[str, Any]) -> Any:
+    made = checks.members("concepts", concepts, ("targets",), "give targets as numbers of concepts").targets
+    try:
+        return made(**{"count": 64, **arguments})
+    except InputError:
+        raise
+    except Exception as error:
+        given = f"{type(error).__name__}: {error}"
+        raise InputError("task.targets", "arguments of the class's targets", given, "correct them") from error
 
 
 def _known(builder: Builder, task: Task) -> Builder:
@@ -277,7 +306,7 @@ def _by_name(learners: dict[str, Any] | list[Any]) -> dict[str, Any]:
     """Learners by name; in a list the written text is the name."""
     if isinstance(learners, dict):
         return learners
-    names = [spec if isinstance(spec, str) else str(spec.get("use", "?")) for spec in learners]
+    names = [str(spec.get("use", "?")) if isinstance(spec, Mapping) else str(spec) for spec in learners]
     if len(set(names)) < len(names):
         raise InputError("learners", "a name for each", ", ".join(names), 'write [learners] with name = "Learner"')
     return dict(zip(names, learners, strict=True))

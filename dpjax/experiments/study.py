@@ -355,6 +355,9 @@ def _named(learners: Any) -> dict[str, Any]:
             raise InputError("learners", "a name for each", ", ".join(names), 'write {"name": learner, ...}')
         learners = dict(zip(names, several, strict=True))
     for name, one in learners.items():
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            advice = "name it by its method, for example kln"
+            raise InputError("learners", "names of characters that can be printed", repr(name), advice)
         if isinstance(one, type):
             given, advice = f"the class {one.__name__}", f"call it: {one.__name__}(...)"
             raise InputError(f"learners.{name}", "an instance", given, advice)

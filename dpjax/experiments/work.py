@@ -324,7 +324,8 @@ def _error(error: Exception) -> Record:
 
 def _death(count: int) -> Record:
     text = (
-        f"{count} processes, one after the other, ended while they computed it and before they stored a trial: killed, "
-        "out of memory, or crashed"
+        f"{count} processes, one after the other, ended while they computed it and before they stored a trial: by a "
+        "crash or a lack of memory, or killed from outside, which says nothing about this cell; --retry-failed tries "
+        "it again"
     )
     return {"error": text, "traceback": text, "died": True}

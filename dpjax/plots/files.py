@@ -22,7 +22,8 @@ from matplotlib.text import Text
 from PIL import Image
 
 from dpjax.core.checks import InputError
-from dpjax.core.files import replace_file
+from dpjax.core.documents import parse_json
+from dpjax.core.files import read_bytes, replace_file
 from dpjax.core.logs import LOG
 from dpjax.plots.page import SCREEN, Page
 from dpjax.plots.words import families_with, missing
@@ -124,14 +125,14 @@ def _texts(figure: Figure) -> list[str]:
 def read_metadata(path: str | Path) -> dict[str, Any]:
     """The configuration, seed, versions, device and title in a figure's file; InputError if it has none."""
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes(path)
         if data.startswith(b"\x89PNG"):
             text = Image.open(io.BytesIO(data), formats=["PNG"]).info["Description"]
         elif data.startswith(b"%PDF"):
             text = _pdf_keywords(data)
         else:
             text = next(ET.fromstring(data).iter("{http://purl.org/dc/elements/1.1/}description")).text
-        about = json.loads(text)
+        about = parse_json(text)
         if not isinstance(about, dict):
             raise ValueError("not a mapping")
         return about
