@@ -102,7 +102,7 @@ def _outputs(
             answers.append(function(data, make(seed)))
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         given = f"{type(error).__name__}: {error}, with the seed {seeds[at]}"
         advice = 'call it once by hand; a function (database, key) of JAX needs randomness="key"'
         raise InputError("function", "(database, seed) -> numbers", given, advice) from error
@@ -173,7 +173,7 @@ def of_outputs(
         seen = [jax.tree.map(np.asarray, of_all(side)) for side in sides]
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         given = f"{type(error).__name__}: {error}"
         raise InputError("event", "output -> bool[], jittable", given, "call it by hand on one output") from error
     learn, test = ([jax.tree.map(lambda part, cut=cut: part[cut], side) for side in seen]

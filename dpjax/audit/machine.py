@@ -17,7 +17,7 @@ from dpjax.audit.known import Known
 from dpjax.audit.questions import Question
 from dpjax.audit.target import Pair, Target
 from dpjax.audit.watch import Work
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 from dpjax.core.types import Privacy
 
@@ -221,7 +221,7 @@ def _call(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
         return function(*arguments, **how)
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         raise InputError(
             "target", "a jittable function (key, database, plan) -> arrays", f"{type(error).__name__}: {error}",
             "run it once by hand under jax.jit; a host function needs an adapter",

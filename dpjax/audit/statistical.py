@@ -172,7 +172,7 @@ def _stated(
             found.append((target.known.question(key, both[0], both[1], machine.plan, aim, guesses), number))
         except InputError:
             raise
-        except Exception as error:  # user code may raise anything
+        except checks.RAISED as error:  # user code may raise anything
             raise InputError(
                 "known", "a KnownLaw, (database, plan) -> law, or a KnownEvent, output -> bool[]",
                 f"{type(error).__name__}: {error}", "call it by hand on a database and on an output",

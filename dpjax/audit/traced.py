@@ -11,7 +11,7 @@ from dpjax.accounting.guarantee import Guarantee
 from dpjax.audit.exact import table_of_run
 from dpjax.audit.known import Known
 from dpjax.audit.target import Pair, Target, of_one_budget, universe_of
-from dpjax.core import keys
+from dpjax.core import checks, keys
 from dpjax.core.checks import InputError
 
 
@@ -37,7 +37,7 @@ def traced_target(
         traced = jax.make_jaxpr(lambda key, data: run(key, data, None))(keys.root(0), listed[0].first).jaxpr
     except InputError:
         raise
-    except Exception as error:  # user code may raise anything
+    except checks.RAISED as error:  # user code may raise anything
         raise InputError(
             "function", "(database, key) -> arrays, in this order, that JAX can trace",
             f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",

@@ -57,7 +57,7 @@ def own_target(name: str, command: AuditCommand, relation: Neighboring) -> tuple
             found = found(Points(Domain(_ELEMENTS)), _CONCEPTS) if names else found()
         except InputError:
             raise
-        except Exception as error:
+        except checks.RAISED as error:
             raise PersonsFault(name, error) from error
     if command.pairs is not None or command.histograms is not None:
         flag = "pairs" if command.pairs is not None else "histograms"
@@ -100,7 +100,7 @@ def blamed(name: str, modules: Iterable[str], work: Callable[[], Any]) -> Any:
         if cause is not None and not hasattr(error, "trace") and _through(packages, cause):
             vars(error)["trace"] = own_frames(cause)
         raise
-    except Exception as error:
+    except checks.RAISED as error:
         if _through(packages, error):
             raise PersonsFault(name, error) from error
         raise
@@ -225,7 +225,7 @@ def _given_pairs(path: str) -> Iterator[Any]:
         given = listed()
     except InputError:
         raise
-    except Exception as error:
+    except checks.RAISED as error:
         raise PersonsFault(path, error) from error
     if len(given) > _MOST_PAIRS:
         raise InputError("pairs", f"at most {_MOST_PAIRS}", "more", "return or yield fewer")

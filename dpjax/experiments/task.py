@@ -196,7 +196,7 @@ class Task:
             sample, error = self._shapes()
         except InputError:
             raise
-        except Exception as cause:
+        except checks.RAISED as cause:
             first = str(cause).splitlines()[0] if str(cause) else ""
             raise InputError(
                 "task", f"a distribution and targets that fit {type(self.concepts).__name__}",
