@@ -15,6 +15,7 @@ from dpjax.cli.parsing import parse
 from dpjax.cli.statuses import Status
 from dpjax.cli.streams import fit_streams, give_up_output
 from dpjax.core.checks import RAISED, InputError
+from dpjax.core.plain import plain
 
 Answer = tuple[dict[str, Any], Callable[[], None]]
 """The result of a command: an object for --json, and a function that prints it in readable form."""
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = importlib.import_module(f"dpjax.cli.{name.replace('-', '_')}")  # lazy: help needs no JAX
         answer, show = module.run(command)
         if command.json:
-            print(json.dumps(answer, allow_nan=False))
+            print(json.dumps(plain(answer), allow_nan=False))
         else:
             show()
         sys.stdout.flush()
