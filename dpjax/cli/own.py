@@ -3,6 +3,7 @@
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -217,7 +218,8 @@ def _given_pairs(path: str) -> Iterator[Any]:
         if isinstance(given, str) or not hasattr(given, "__iter__"):
             got = f"{path}, which gives {_a(type(given).__name__)}"
             raise InputError("pairs", "a function that returns or yields pairs", got, "return a list of pairs")
-        return list(itertools.islice(given, _MOST_PAIRS + 1))
+        some = itertools.islice(given, _MOST_PAIRS + 1)
+        return [deepcopy(pair) for pair in some]  # a generator may yield one array again, changed
 
     if callable(found) and not _optional(signature := _parameters(path, found), list(signature)):
         raise InputError("pairs", "a function without arguments", f"{path}({', '.join(signature)})", "give it defaults")
